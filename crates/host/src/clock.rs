@@ -1,0 +1,102 @@
+//! Time: `CLOCK_MONOTONIC`, absolute sleeps, the CPU time of a thread.
+
+use std::ops::Add;
+
+use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use crate::units::Nanos;
+
+/// A moment on `CLOCK_MONOTONIC`, in nanoseconds since boot (suspend left
+/// out). Trace events that use the clock `mono` carry the same numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// This moment. Answered by the vDSO, without a system call, wherever the
+    /// clock source allows it.
+    #[inline]
+    pub fn now() -> Self {
+        Self::from(clock_gettime(ClockId::Monotonic))
+    }
+
+    /// The moment so many nanoseconds after boot.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since boot.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` until this moment; zero if `earlier` is later.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Sleeps until this moment. Returns at once if it has passed, and early
+    /// when a signal arrives: the caller looks at its stop flag and decides.
+    #[inline]
+    pub fn sleep_until(self) {
+        let moment = Timespec {
+            tv_sec: (self.0 / 1_000_000_000) as i64,
+            tv_nsec: (self.0 % 1_000_000_000) as _,
+        };
+        // Only EINTR can happen for a valid clock and time.
+        let _interrupted = clock_nanosleep_absolute(SleepClock::Monotonic, &moment);
+    }
+}
+
+impl From<Timespec> for Timestamp {
+    #[inline]
+    fn from(time: Timespec) -> Self {
+        Self(nanos(time))
+    }
+}
+
+impl Add<Nanos> for Timestamp {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, span: Nanos) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+/// CPU time that the calling thread has used, user and system together.
+#[inline]
+pub fn thread_cpu_time() -> Nanos {
+    Nanos(nanos(clock_gettime(ClockId::ThreadCPUTime)))
+}
+
+#[inline]
+fn nanos(time: Timespec) -> u64 {
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_does_not_run_backwards() {
+        let earlier = Timestamp::now();
+        let later = Timestamp::now();
+        assert!(later >= earlier);
+        assert_eq!(earlier.since(later + Nanos(1)), Nanos::ZERO);
+    }
+
+    #[test]
+    fn a_sleep_ends_at_or_after_its_moment() {
+        let moment = Timestamp::now() + Nanos::from_millis(2);
+        moment.sleep_until();
+        assert!(Timestamp::now() >= moment);
+    }
+
+    #[test]
+    fn a_moment_in_the_past_does_not_sleep() {
+        Timestamp::from_nanos(1).sleep_until();
+    }
+}

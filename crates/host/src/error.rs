@@ -1,0 +1,120 @@
+//! What can go wrong between this crate and the kernel.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failed request to the kernel or an unreadable answer from it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file could not be read, written, created or listed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried: `read`, `write`, `list` …
+        action: &'static str,
+        /// The file, as the user would name it.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A file was read, but says something this crate does not understand.
+    #[error("cannot parse {}, line {line}: {what}", path.display())]
+    Parse {
+        /// The file, as the user would name it.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What was expected there.
+        what: String,
+    },
+    /// A system call failed.
+    #[error("{call} failed for {target}: {source}")]
+    Syscall {
+        /// The system call, by its manual page's name.
+        call: &'static str,
+        /// The thread, process, file descriptor or value it was asked for.
+        target: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The caller asked for something that can never work.
+    #[error("{0}")]
+    Invalid(String),
+    /// This machine cannot do what was asked.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The machine could do it, but not for this user.
+    #[error("{what} needs {needs}")]
+    Permission {
+        /// What was asked for.
+        what: String,
+        /// The capability, limit or ownership that would allow it.
+        needs: String,
+    },
+    /// Another program, or another unjank, holds what was asked for.
+    #[error("{0}")]
+    Busy(String),
+}
+
+/// The kinds of failure a caller tells apart, e.g. to choose an exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// The request itself was wrong.
+    Usage,
+    /// Not possible on this machine.
+    Unsupported,
+    /// Not possible for this user.
+    Permission,
+    /// Anything else: a failed read, a full disk, a surprise.
+    Other,
+}
+
+impl Error {
+    /// A failed operation on a file.
+    pub fn file(action: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        Self::File { action, path: path.as_ref().to_owned(), source }
+    }
+
+    /// A failed system call.
+    pub fn syscall(
+        call: &'static str,
+        target: impl ToString,
+        source: impl Into<io::Error>,
+    ) -> Self {
+        Self::Syscall { call, target: target.to_string(), source: source.into() }
+    }
+
+    /// A file whose `line` does not hold `what` was expected.
+    pub fn parse(path: impl AsRef<Path>, line: usize, what: impl ToString) -> Self {
+        Self::Parse { path: path.as_ref().to_owned(), line, what: what.to_string() }
+    }
+
+    /// The kind of failure.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::File { source, .. } | Self::Syscall { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => ErrorClass::Permission,
+                io::ErrorKind::Unsupported => ErrorClass::Unsupported,
+                _ => ErrorClass::Other,
+            },
+            Self::Invalid(_) => ErrorClass::Usage,
+            Self::Unsupported(_) => ErrorClass::Unsupported,
+            Self::Permission { .. } => ErrorClass::Permission,
+            Self::Parse { .. } | Self::Busy(_) => ErrorClass::Other,
+        }
+    }
+
+    /// Whether the file or thread that was asked for does not exist.
+    pub fn is_not_found(&self) -> bool {
+        match self {
+            Self::File { source, .. } | Self::Syscall { source, .. } => {
+                source.kind() == io::ErrorKind::NotFound
+                    || source.raw_os_error() == Some(libc::ESRCH)
+            }
+            _ => false,
+        }
+    }
+}

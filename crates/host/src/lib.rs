@@ -1,0 +1,29 @@
+//! What this machine is, and what it lets a program do.
+//!
+//! This crate is the only one of the command's crates that talks to the
+//! kernel. Every file it reads or writes lies under a [`Root`], so a test (or
+//! `unjank host --root DIR`) can put a directory in the machine's place.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`root`] | the file tree that stands for the machine |
+//! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
+//! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
+//! | [`machine`] | what this machine is |
+//! | [`sched`] | scheduling policy, affinity, real-time guards |
+#![allow(unsafe_code)]
+
+pub mod clock;
+mod error;
+pub mod machine;
+pub mod root;
+pub mod sched;
+mod support;
+pub mod units;
+
+pub use clock::Timestamp;
+pub use machine::Machine;
+pub use error::{Error, ErrorClass, Result};
+pub use root::Root;
+pub use support::{Support, Unsupported};
+pub use units::{Bytes, Hertz, Nanos};

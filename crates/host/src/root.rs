@@ -1,0 +1,203 @@
+//! The file tree that stands for the machine.
+//!
+//! `/proc`, `/sys`, `/etc` and `/dev` are reached through a [`Root`] and never
+//! directly, so the same code reads the running machine, a recorded tree, or
+//! a directory made by a test.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+/// No file that this crate reads is larger; a larger one is an error, not a
+/// reason to fill the memory.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// The directory under which a machine's files lie: `/` for the running one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    dir: PathBuf,
+}
+
+impl Root {
+    /// The running machine.
+    pub fn system() -> Self {
+        Self { dir: PathBuf::from("/") }
+    }
+
+    /// A recorded or made-up machine below `dir`.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// Whether this is the running machine.
+    pub fn is_system(&self) -> bool {
+        self.dir == Path::new("/")
+    }
+
+    /// The directory itself.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where the absolute `path` of the machine really lies. Parts that would
+    /// climb out of the root (`..`) are left out.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
+        let mut resolved = self.dir.clone();
+        resolved.extend(path.as_ref().components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        }));
+        resolved
+    }
+
+    /// Whether `path` exists.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.resolve(path).exists()
+    }
+
+    /// The whole text of `path`, without white space at its end. Bytes that
+    /// are not UTF-8 (a hostile process name) are replaced.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<String> {
+        let path = path.as_ref();
+        let error = |source| Error::file("read", path, source);
+        let mut bytes = Vec::new();
+        File::open(self.resolve(path))
+            .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+            .map_err(error)?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            return Err(error(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("larger than {LARGEST_FILE} bytes"),
+            )));
+        }
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        text.truncate(text.trim_end().len());
+        Ok(text)
+    }
+
+    /// As [`read`](Self::read), with `None` for a file that is not there or
+    /// whose feature the kernel has switched off.
+    pub fn read_if_there(&self, path: impl AsRef<Path>) -> Result<Option<String>> {
+        match self.read(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(Error::File { source, .. }) if says_absent(&source) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The number that is the whole content of `path`.
+    pub fn read_number<T: FromStr>(&self, path: impl AsRef<Path>) -> Result<T> {
+        let path = path.as_ref();
+        let text = self.read(path)?;
+        text.trim().parse().map_err(|_| {
+            Error::parse(path, 1, format!("expected a number, found {:?}", shortened(&text)))
+        })
+    }
+
+    /// Writes `value` to the existing file `path` in one `write` call, as the
+    /// files of sysfs, procfs and cgroups expect. Creates nothing.
+    pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<()> {
+        let path = path.as_ref();
+        fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(self.resolve(path))
+            .and_then(|mut file| file.write_all(value.as_bytes()))
+            .map_err(|source| Error::file("write", path, source))
+    }
+
+    /// The names in the directory `path`, sorted with numbers in numeric
+    /// order (`cpu2` before `cpu10`). Empty if the directory is not there.
+    pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>> {
+        let path = path.as_ref();
+        let entries = match fs::read_dir(self.resolve(path)) {
+            Ok(entries) => entries,
+            Err(error) if says_absent(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(Error::file("list", path, error)),
+        };
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort_by_cached_key(|name| numeric_order(name));
+        Ok(names)
+    }
+}
+
+fn says_absent(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || matches!(
+            error.raw_os_error(),
+            Some(libc::ENODEV | libc::ENXIO | libc::EOPNOTSUPP | libc::ENOTDIR)
+        )
+}
+
+fn numeric_order(name: &str) -> (String, u64, String) {
+    let digits = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+    let (head, tail) = name.split_at(digits);
+    let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+    let number = tail[..end].parse().unwrap_or(u64::MAX);
+    (head.to_owned(), number, tail[end..].to_owned())
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        (dir, root)
+    }
+
+    #[test]
+    fn paths_stay_below_the_root() {
+        let root = Root::at("/tmp/phone");
+        assert_eq!(root.resolve("/proc/stat"), Path::new("/tmp/phone/proc/stat"));
+        assert_eq!(root.resolve("/../../etc/passwd"), Path::new("/tmp/phone/etc/passwd"));
+        assert_eq!(Root::system().resolve("/proc/stat"), Path::new("/proc/stat"));
+    }
+
+    #[test]
+    fn errors_name_the_machine_path() {
+        let (_dir, root) = machine();
+        let error = root.read("/proc/nothing").unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /proc/nothing: "), "{error}");
+        assert_eq!(root.read_if_there("/proc/nothing").unwrap(), None);
+    }
+
+    #[test]
+    fn a_number_must_be_a_number() {
+        let (dir, root) = machine();
+        fs::write(dir.path().join("rate"), "50000\n").unwrap();
+        fs::write(dir.path().join("governor"), "ondemand\n").unwrap();
+        assert_eq!(root.read_number::<u64>("/rate").unwrap(), 50_000);
+        let error = root.read_number::<u64>("/governor").unwrap_err().to_string();
+        assert_eq!(error, "cannot parse /governor, line 1: expected a number, found \"ondemand\"");
+    }
+
+    #[test]
+    fn writing_never_creates_a_file() {
+        let (dir, root) = machine();
+        assert!(root.write("/knob", "1").is_err());
+        fs::write(dir.path().join("knob"), "0\n").unwrap();
+        root.write("/knob", "1").unwrap();
+        assert_eq!(root.read("/knob").unwrap(), "1");
+    }
+
+    #[test]
+    fn names_are_listed_in_numeric_order() {
+        let (dir, root) = machine();
+        for name in ["cpu10", "cpu2", "cpufreq", "cpu0"] {
+            fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        assert_eq!(root.list("/").unwrap(), ["cpu0", "cpu2", "cpu10", "cpufreq"]);
+        assert!(root.list("/nothing").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,201 @@
+//! On which CPUs a thread may run: `sched_setaffinity(2)`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rustix::thread::{self, CpuSet as KernelSet};
+
+use crate::error::{Error, Result};
+
+/// A set of CPUs by number, in ascending order. Reads and prints the kernel's
+/// list form: `0-3,8`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuSet(Vec<usize>);
+
+impl CpuSet {
+    /// The set of these CPUs.
+    pub fn new(cpus: impl IntoIterator<Item = usize>) -> Self {
+        let mut cpus: Vec<usize> = cpus.into_iter().collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        Self(cpus)
+    }
+
+    /// The CPUs that the calling thread may run on.
+    pub fn allowed() -> Result<Self> {
+        let set = thread::sched_getaffinity(None)
+            .map_err(|error| Error::syscall("sched_getaffinity", "this thread", error))?;
+        Ok(Self((0..KernelSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()))
+    }
+
+    /// The CPUs in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// How many CPUs.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `cpu` is one of them.
+    pub fn contains(&self, cpu: usize) -> bool {
+        self.0.binary_search(&cpu).is_ok()
+    }
+
+    /// This set, if every CPU of it lies in `allowed`.
+    ///
+    /// # Errors
+    /// Names the first CPU that does not, and those that do.
+    pub fn within(self, allowed: &Self) -> Result<Self> {
+        let outside = self.iter().find(|&cpu| !allowed.contains(cpu));
+        match outside {
+            Some(cpu) => Err(Error::Invalid(format!(
+                "CPU {cpu} is not there or not allowed: this process may use CPUs {allowed}"
+            ))),
+            None => Ok(self),
+        }
+    }
+}
+
+impl FromIterator<usize> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> Self {
+        Self::new(cpus)
+    }
+}
+
+impl FromStr for CpuSet {
+    type Err = Error;
+
+    /// Reads `0-3,8`; an empty text is the empty set.
+    fn from_str(text: &str) -> Result<Self> {
+        let invalid = || Error::Invalid(format!("{text:?} is not a list of CPUs such as 0-3,8"));
+        let mut cpus = Vec::new();
+        for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let first: usize = first.trim().parse().map_err(|_| invalid())?;
+            let last: usize = last.trim().parse().map_err(|_| invalid())?;
+            if first > last || last >= KernelSet::MAX_CPU {
+                return Err(invalid());
+            }
+            cpus.extend(first..=last);
+        }
+        Ok(Self::new(cpus))
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.as_slice();
+        let mut separator = "";
+        while let [first, ..] = *rest {
+            let length = rest.iter().zip(first..).take_while(|(cpu, want)| *cpu == want).count();
+            match length {
+                1 => write!(f, "{separator}{first}")?,
+                _ => write!(f, "{separator}{first}-{}", first + length - 1)?,
+            }
+            separator = ",";
+            rest = &rest[length..];
+        }
+        Ok(())
+    }
+}
+
+/// The CPU that the calling thread runs on at this moment.
+pub fn current_cpu() -> usize {
+    thread::sched_getcpu()
+}
+
+/// Keeps the calling thread on some CPUs until dropped, then gives it back
+/// the ones it had. Lives and dies on the thread that made it.
+#[derive(Debug)]
+pub struct AffinityGuard {
+    before: KernelSet,
+    _this_thread_only: std::marker::PhantomData<*const ()>,
+}
+
+impl AffinityGuard {
+    /// Moves the calling thread to `cpus`.
+    ///
+    /// # Errors
+    /// `Invalid` if a CPU is not there or the cpuset forbids it.
+    pub fn pin(cpus: &CpuSet) -> Result<Self> {
+        let before = thread::sched_getaffinity(None)
+            .map_err(|error| Error::syscall("sched_getaffinity", "this thread", error))?;
+        let mut wanted = KernelSet::new();
+        for cpu in cpus.iter().filter(|&cpu| cpu < KernelSet::MAX_CPU) {
+            wanted.set(cpu);
+        }
+        thread::sched_setaffinity(None, &wanted).map_err(|error| match error {
+            rustix::io::Errno::INVAL => {
+                Error::Invalid(format!("no CPU of {cpus} is there and allowed"))
+            }
+            error => Error::syscall("sched_setaffinity", format!("CPUs {cpus}"), error),
+        })?;
+        Ok(Self { before, _this_thread_only: std::marker::PhantomData })
+    }
+
+    /// Moves the calling thread to one CPU.
+    ///
+    /// # Errors
+    /// As [`pin`](Self::pin).
+    pub fn pin_to(cpu: usize) -> Result<Self> {
+        Self::pin(&CpuSet::new([cpu]))
+    }
+}
+
+impl Drop for AffinityGuard {
+    fn drop(&mut self) {
+        // The former set was valid; if a cpuset change has made it invalid
+        // since, the kernel has already moved the thread.
+        let _moved_by_cpuset = thread::sched_setaffinity(None, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_and_print_as_the_kernel_does() {
+        for text in ["", "0", "0-3", "0-3,8", "1,3,5-6"] {
+            assert_eq!(text.parse::<CpuSet>().unwrap().to_string(), text);
+        }
+        assert_eq!("3,0-1,2".parse::<CpuSet>().unwrap().to_string(), "0-3");
+        for text in ["x", "3-1", "-1", "0-99999999999", "0-4000000000"] {
+            assert!(text.parse::<CpuSet>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_guard_gives_the_cpus_back() {
+        let before = CpuSet::allowed().unwrap();
+        let first = before.iter().next().unwrap();
+        {
+            let _guard = AffinityGuard::pin_to(first).unwrap();
+            assert_eq!(CpuSet::allowed().unwrap(), CpuSet::new([first]));
+            assert_eq!(current_cpu(), first);
+        }
+        assert_eq!(CpuSet::allowed().unwrap(), before);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_named() {
+        let allowed = CpuSet::new([0, 1]);
+        let error = CpuSet::new([1, 7]).within(&allowed).unwrap_err().to_string();
+        assert_eq!(error, "CPU 7 is not there or not allowed: this process may use CPUs 0-1");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn printing_and_reading_give_the_same_set(cpus in proptest::collection::vec(0_usize..1024, 0..40)) {
+            let set = CpuSet::new(cpus);
+            proptest::prop_assert_eq!(set.to_string().parse::<CpuSet>().unwrap(), set);
+        }
+    }
+}

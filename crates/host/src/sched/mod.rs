@@ -1,0 +1,9 @@
+//! Scheduling: policy and priority, affinity, and guards that put both back.
+
+mod affinity;
+mod policy;
+mod realtime;
+
+pub use affinity::{AffinityGuard, CpuSet, current_cpu};
+pub use policy::{Policy, Priority, ThreadId, policy_of, set_policy};
+pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard};

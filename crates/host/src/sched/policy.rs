@@ -1,0 +1,255 @@
+//! Scheduling policy and priority of one thread: `sched_setattr(2)`.
+
+use std::fmt;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A thread by the number the kernel gives it: `gettid(2)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    /// The calling thread.
+    pub fn current() -> Self {
+        Self(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs())
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {}", self.0)
+    }
+}
+
+/// A real-time priority, 1 (lowest) to 99: `sched(7)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
+pub struct Priority(u8);
+
+impl Priority {
+    /// Checks the range 1–99.
+    pub fn new(priority: u8) -> Result<Self> {
+        if (1..=99).contains(&priority) {
+            Ok(Self(priority))
+        } else {
+            Err(Error::Invalid(format!(
+                "real-time priority {priority} is out of range: it goes from 1 to 99"
+            )))
+        }
+    }
+
+    /// The bare number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = Error;
+
+    fn try_from(priority: u8) -> Result<Self> {
+        Self::new(priority)
+    }
+}
+
+impl From<Priority> for u8 {
+    fn from(priority: Priority) -> Self {
+        priority.0
+    }
+}
+
+/// How the kernel chooses when a thread runs: `sched(7)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// `SCHED_OTHER`, the fair class, with a nice value from −20 to 19.
+    Other {
+        /// The nice value.
+        nice: i32,
+    },
+    /// `SCHED_BATCH` with a nice value.
+    Batch {
+        /// The nice value.
+        nice: i32,
+    },
+    /// `SCHED_IDLE`.
+    Idle,
+    /// `SCHED_FIFO`: runs until it blocks or yields.
+    Fifo(Priority),
+    /// `SCHED_RR`: as FIFO, with a time slice among equals.
+    RoundRobin(Priority),
+    /// `SCHED_DEADLINE`: so much run time in every period, in nanoseconds.
+    Deadline {
+        /// Guaranteed run time.
+        runtime: u64,
+        /// Until when in the period it is given.
+        deadline: u64,
+        /// The period.
+        period: u64,
+    },
+}
+
+impl Policy {
+    /// `SCHED_FIFO`, `SCHED_RR` and `SCHED_DEADLINE`: the policies that run
+    /// before every ordinary thread.
+    pub fn is_realtime(self) -> bool {
+        matches!(self, Self::Fifo(_) | Self::RoundRobin(_) | Self::Deadline { .. })
+    }
+}
+
+/// As in series names and on the command line: `other`, `fifo:80`.
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other { nice: 0 } => write!(f, "other"),
+            Self::Other { nice } => write!(f, "other:nice{nice:+}"),
+            Self::Batch { nice: 0 } => write!(f, "batch"),
+            Self::Batch { nice } => write!(f, "batch:nice{nice:+}"),
+            Self::Idle => write!(f, "idle"),
+            Self::Fifo(priority) => write!(f, "fifo:{}", priority.0),
+            Self::RoundRobin(priority) => write!(f, "rr:{}", priority.0),
+            Self::Deadline { runtime, deadline, period } => {
+                write!(f, "deadline:{runtime}/{deadline}/{period}")
+            }
+        }
+    }
+}
+
+/// `struct sched_attr` of `include/uapi/linux/sched/types.h`, version 1
+/// (56 bytes, with the utilisation clamps).
+#[repr(C)]
+#[derive(Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+    util_min: u32,
+    util_max: u32,
+}
+
+/// Size of the first version of the structure, which every kernel since 3.14
+/// accepts: this crate sets no utilisation clamps.
+const ATTR_SIZE_V0: u32 = 48;
+const RESET_ON_FORK: u64 = 0x01;
+
+/// The policy of a thread, and whether children fall back to `SCHED_OTHER`
+/// (`SCHED_RESET_ON_FORK`).
+///
+/// # Errors
+/// `ESRCH` if there is no such thread; an unknown policy (a `sched_ext` class
+/// of a newer kernel) is `Unsupported`.
+pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
+    let mut attr = SchedAttr::default();
+    // SAFETY: sched_getattr(2) writes at most `size` bytes into the structure,
+    // which is plain data of just that size.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getattr,
+            thread.0,
+            &raw mut attr,
+            size_of::<SchedAttr>() as u32,
+            0_u32,
+        )
+    };
+    if answer != 0 {
+        return Err(Error::syscall("sched_getattr", thread, io::Error::last_os_error()));
+    }
+    let priority = Priority(attr.priority.min(99) as u8);
+    let policy = match attr.policy as i32 {
+        libc::SCHED_OTHER => Policy::Other { nice: attr.nice },
+        libc::SCHED_BATCH => Policy::Batch { nice: attr.nice },
+        libc::SCHED_IDLE => Policy::Idle,
+        libc::SCHED_FIFO => Policy::Fifo(priority),
+        libc::SCHED_RR => Policy::RoundRobin(priority),
+        libc::SCHED_DEADLINE => Policy::Deadline {
+            runtime: attr.runtime,
+            deadline: attr.deadline,
+            period: attr.period,
+        },
+        other => {
+            return Err(Error::Unsupported(format!(
+                "{thread} has scheduling policy {other}, which unjank does not know"
+            )));
+        }
+    };
+    Ok((policy, attr.flags & RESET_ON_FORK != 0))
+}
+
+/// Gives a thread a policy. With `reset_on_fork`, threads and processes that
+/// it starts begin as `SCHED_OTHER`.
+///
+/// # Errors
+/// `Permission` names the capability and the limit when the user may not do
+/// this.
+pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Result<()> {
+    let mut attr = SchedAttr {
+        size: ATTR_SIZE_V0,
+        flags: if reset_on_fork { RESET_ON_FORK } else { 0 },
+        ..SchedAttr::default()
+    };
+    match policy {
+        Policy::Other { nice } => (attr.policy, attr.nice) = (libc::SCHED_OTHER as u32, nice),
+        Policy::Batch { nice } => (attr.policy, attr.nice) = (libc::SCHED_BATCH as u32, nice),
+        Policy::Idle => attr.policy = libc::SCHED_IDLE as u32,
+        Policy::Fifo(priority) => {
+            (attr.policy, attr.priority) = (libc::SCHED_FIFO as u32, u32::from(priority.0));
+        }
+        Policy::RoundRobin(priority) => {
+            (attr.policy, attr.priority) = (libc::SCHED_RR as u32, u32::from(priority.0));
+        }
+        Policy::Deadline { runtime, deadline, period } => {
+            attr.policy = libc::SCHED_DEADLINE as u32;
+            (attr.runtime, attr.deadline, attr.period) = (runtime, deadline, period);
+        }
+    }
+    // SAFETY: sched_setattr(2) only reads the structure, whose `size` field
+    // says how much of it is meant.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_sched_setattr, thread.0, &raw const attr, 0_u32) };
+    if answer == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::PermissionDenied && policy.is_realtime() {
+        return Err(Error::Permission {
+            what: format!("scheduling policy {policy}"),
+            needs: "CAP_SYS_NICE, or a real-time limit (ulimit -r) of at least that priority; \
+                    under cgroup v1 also a share in cpu.rt_runtime_us"
+                .to_owned(),
+        });
+    }
+    Err(Error::syscall("sched_setattr", format!("{thread} ({policy})"), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_thread_has_a_policy() {
+        let (policy, _) = policy_of(ThreadId::current()).unwrap();
+        set_policy(ThreadId::current(), policy, false).unwrap();
+        assert_eq!(policy_of(ThreadId::current()).unwrap(), (policy, false));
+    }
+
+    #[test]
+    fn a_thread_that_is_not_there_is_not_found() {
+        assert!(policy_of(ThreadId(u32::MAX >> 1)).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn priorities_go_from_1_to_99() {
+        assert!(Priority::new(0).is_err());
+        assert!(Priority::new(100).is_err());
+        assert_eq!(Policy::Fifo(Priority::new(99).unwrap()).to_string(), "fifo:99");
+    }
+}

@@ -1,0 +1,73 @@
+//! What a probe hands back.
+
+use serde::{Deserialize, Serialize};
+use unjank_host::{Support, Unsupported};
+
+use crate::record::{Change, Curve, Fact, Outlier, SeriesRecord, Verdict};
+
+/// Everything that one probe, or several, found out: the part of a run record
+/// that is not about the run itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Findings {
+    /// Distributions.
+    pub series: Vec<SeriesRecord>,
+    /// Values over something: speed over time since wake, throughput over size.
+    pub curves: Vec<Curve>,
+    /// Single numbers.
+    pub facts: Vec<Fact>,
+    /// The worst samples, when they happened and who caused them.
+    pub outliers: Vec<Outlier>,
+    /// Questions and their answers.
+    pub verdicts: Vec<Verdict>,
+    /// What was changed on the machine for the time of the run.
+    pub changes: Vec<Change>,
+    /// What a reader must know to read the numbers right.
+    pub warnings: Vec<String>,
+    /// What could not be measured, and why.
+    pub unsupported: Vec<Unsupported>,
+}
+
+impl Findings {
+    /// Notes that `what` could not be measured.
+    pub fn not_supported(&mut self, what: impl Into<String>, reason: impl Into<String>) {
+        self.unsupported.push(Unsupported { what: what.into(), reason: reason.into() });
+    }
+
+    /// The value of `support`; a missing one is noted under the name `what`.
+    pub fn require<T>(&mut self, what: &str, support: Support<T>) -> Option<T> {
+        support.or_note(what, &mut self.unsupported)
+    }
+
+    /// Notes a warning once.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// The series with this name.
+    pub fn series_named(&self, name: &str) -> Option<&SeriesRecord> {
+        self.series.iter().find(|series| series.name == name)
+    }
+
+    /// The fact with this name.
+    pub fn fact_named(&self, name: &str) -> Option<&Fact> {
+        self.facts.iter().find(|fact| fact.name == name)
+    }
+
+    /// Adds what another probe found.
+    pub fn merge(&mut self, other: Self) {
+        self.series.extend(other.series);
+        self.curves.extend(other.curves);
+        self.facts.extend(other.facts);
+        self.outliers.extend(other.outliers);
+        self.verdicts.extend(other.verdicts);
+        self.changes.extend(other.changes);
+        for warning in other.warnings {
+            self.warn(warning);
+        }
+        self.unsupported.extend(other.unsupported);
+    }
+}

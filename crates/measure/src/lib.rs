@@ -1,0 +1,27 @@
+//! From samples to a verdict that can be believed.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`clock`] | what a clock read costs, and how finely it ticks |
+//! | [`series`] | a recorder of samples: histogram, missed periods, course over time |
+//! | [`findings`] | what a probe hands back |
+//! | [`record`] | the run record: one JSON document per run |
+//! | [`stats`] | intervals that need no assumption about the shape |
+//! | [`monitor`] | progress out of a probe, the wish to stop into it |
+
+pub mod clock;
+mod error;
+pub mod findings;
+pub mod monitor;
+pub mod record;
+pub mod series;
+pub mod stats;
+
+pub use error::{Error, Result};
+pub use findings::Findings;
+pub use monitor::{Monitor, Silent};
+pub use record::{
+    Answer, Bound, Change, Curve, Fact, Outlier, Point, RunRecord, SeriesRecord, Summary, Unit,
+    Verdict,
+};
+pub use series::Series;

@@ -1,0 +1,66 @@
+//! Single numbers, and what was changed on the machine.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::unit::Unit;
+
+/// A single number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// A path, delay first: `lock/break_even`.
+    pub name: String,
+    /// The value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// 95 % interval, where there is one.
+    pub interval: Option<[f64; 2]>,
+    /// How many samples stand behind it, where that is a number.
+    pub n: Option<u64>,
+    /// What else tells this fact from its siblings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Fact {
+    /// A number without an interval.
+    pub fn new(name: impl Into<String>, value: f64, unit: Unit) -> Self {
+        Self {
+            name: name.into(),
+            value,
+            unit,
+            interval: None,
+            n: None,
+            labels: BTreeMap::new(),
+        }
+    }
+
+    /// With a 95 % interval from `n` samples.
+    #[must_use]
+    pub fn with_interval(mut self, interval: [f64; 2], n: u64) -> Self {
+        (self.interval, self.n) = (Some(interval), Some(n));
+        self
+    }
+
+    /// With a label.
+    #[must_use]
+    pub fn with_label(mut self, name: &str, value: impl ToString) -> Self {
+        self.labels.insert(name.to_owned(), value.to_string());
+        self
+    }
+}
+
+/// Something on the machine that a run changed for its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The knob: a file, or a property of a thread.
+    pub knob: String,
+    /// Its value before the run.
+    pub before: String,
+    /// Its value during the run.
+    pub during: String,
+    /// Its value after the run; `null` if it could not be read back.
+    pub after: Option<String>,
+}

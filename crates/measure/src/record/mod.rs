@@ -1,0 +1,18 @@
+//! The run record, `"schema": "unjank.run/1"`: one JSON document per run, the
+//! same for every command. `docs/run.schema.json` describes it.
+
+mod curve;
+mod fact;
+mod outlier;
+mod run;
+mod series;
+mod unit;
+mod verdict;
+
+pub use curve::{Axis, Curve, Point};
+pub use fact::{Change, Fact};
+pub use outlier::Outlier;
+pub use run::{RunRecord, SCHEMA, Tool};
+pub use series::{QUANTILES, SeriesRecord, Slice, Summary};
+pub use unit::Unit;
+pub use verdict::{Answer, Bound, Quantity, Verdict};

@@ -1,0 +1,76 @@
+//! The document itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use unjank_host::Machine;
+
+use crate::error::{Error, Result};
+use crate::findings::Findings;
+
+/// The name and major version of the record's form. A reader refuses others.
+pub const SCHEMA: &str = "unjank.run/1";
+
+/// One run of one command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Unique and sortable: start time and a random tail,
+    /// `20261121T101530-5f3a9c`.
+    pub id: String,
+    /// The program that made the record.
+    pub tool: Tool,
+    /// The command without its options: `jitter native`.
+    pub command: String,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Length of the run in nanoseconds.
+    pub elapsed: u64,
+    /// The machine it ran on.
+    pub host: Machine,
+    /// Every option with the value it had, defaults and seed included.
+    pub settings: BTreeMap<String, serde_json::Value>,
+    /// What was found.
+    #[serde(flatten)]
+    pub findings: Findings,
+    /// How to read the numbers: `interrupted`, `modelled`, `emulated` …
+    #[serde(default)]
+    pub labels: Vec<String>,
+}
+
+/// The program that made a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its version.
+    pub version: String,
+    /// The commit it was built from, where that is known.
+    pub commit: Option<String>,
+}
+
+impl RunRecord {
+    /// Reads a record; `origin` names where the text came from.
+    ///
+    /// # Errors
+    /// `Record` if it is not JSON, not a run record, or of another version.
+    pub fn from_json(text: &str, origin: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        let wrong = |reason: String| Error::Record { origin: origin.to_owned(), reason };
+        let head: Head = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        if head.schema != SCHEMA {
+            return Err(wrong(format!(
+                "its schema is {:?}; this unjank reads {SCHEMA:?}",
+                head.schema
+            )));
+        }
+        serde_json::from_str(text).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// The record as JSON, on several lines for people.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a record has only string keys")
+    }
+}

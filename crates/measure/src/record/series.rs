@@ -1,0 +1,115 @@
+//! A distribution as a run record carries it.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::record::unit::Unit;
+
+/// The quantiles that a [`Summary`] holds, in its order.
+pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
+/// A distribution of samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRecord {
+    /// A path, delay first: `jitter/native/fifo/wakeup`.
+    pub name: String,
+    /// The unit of the samples.
+    pub unit: Unit,
+    /// What else tells this series from its siblings: `cpu`, `backing` …
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Samples recorded.
+    pub n: u64,
+    /// Periods that passed without a sample, because the one before was late.
+    pub missed: u64,
+    /// The usual quantiles; `null` without samples.
+    pub summary: Option<Summary>,
+    /// All samples: an HdrHistogram in its V2 compressed form, base64.
+    pub histogram: String,
+    /// The course over the run, in slices of equal length; empty if it was
+    /// not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slices: Vec<Slice>,
+}
+
+/// Quantiles of a distribution, exact to the histogram's three digits; `min`
+/// and `max` exact.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The smallest sample.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// The 90th percentile.
+    pub p90: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    #[serde(rename = "p99.9")]
+    pub p99_9: u64,
+    /// The 99.99th percentile.
+    #[serde(rename = "p99.99")]
+    pub p99_99: u64,
+    /// The largest sample.
+    pub max: u64,
+    /// 95 % intervals of the five quantiles, from order statistics; `null`
+    /// where this many samples cannot bound the quantile.
+    pub intervals: [Option<[u64; 2]>; 5],
+}
+
+/// The samples of one stretch of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Start, in nanoseconds since the series began.
+    pub at: u64,
+    /// Samples in it.
+    pub n: u64,
+    /// The smallest.
+    pub min: u64,
+    /// The median, to about 1 %.
+    pub p50: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+impl SeriesRecord {
+    /// All samples.
+    ///
+    /// # Errors
+    /// `Histogram` if the text does not decode.
+    pub fn histogram(&self) -> Result<Histogram<u64>> {
+        let damaged = |reason: String| Error::Histogram { series: self.name.clone(), reason };
+        let bytes = BASE64.decode(&self.histogram).map_err(|e| damaged(e.to_string()))?;
+        Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| damaged(e.to_string()))
+    }
+
+    /// The text form of a histogram.
+    pub(crate) fn encode(histogram: &Histogram<u64>) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(histogram, &mut bytes)
+            .expect("writing to memory cannot fail and the counts fit 64 bits");
+        BASE64.encode(bytes)
+    }
+
+    /// The share of periods that were missed, of all that were due.
+    pub fn missed_share(&self) -> f64 {
+        let due = self.n + self.missed;
+        if due == 0 { 0.0 } else { self.missed as f64 / due as f64 }
+    }
+}
+
+impl Summary {
+    /// The five quantiles of [`QUANTILES`], in order.
+    pub fn quantiles(&self) -> [u64; 5] {
+        [self.p50, self.p90, self.p99, self.p99_9, self.p99_99]
+    }
+}

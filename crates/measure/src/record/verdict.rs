@@ -1,0 +1,121 @@
+//! Questions and their answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::unit::Unit;
+
+/// A question that a run set out to answer, and its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The question in one sentence: `Are real-time threads woken in time?`
+    pub question: String,
+    /// The delay it is about (`launch`, `swap`, `jitter`, `lock`, `ipc`), or
+    /// the name of the series that two runs were compared by.
+    pub subject: String,
+    /// The answer.
+    pub answer: Answer,
+    /// What was measured; `null` if nothing could be.
+    pub measured: Option<Quantity>,
+    /// What would be healthy, for questions about health.
+    pub healthy: Option<Bound>,
+    /// The difference between two arms or runs, for comparisons.
+    pub effect: Option<Quantity>,
+    /// The smallest difference that this many samples could have shown.
+    pub minimum_effect: Option<f64>,
+    /// Why this answer, in one sentence.
+    pub reason: String,
+    /// The command to type next.
+    pub next: Option<String>,
+}
+
+/// The answer to a verdict's question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The whole interval lies within the healthy range.
+    Healthy,
+    /// The whole interval lies outside the healthy range.
+    Slow,
+    /// The second arm or run is better, beyond its interval.
+    Better,
+    /// The second arm or run is worse, beyond its interval.
+    Worse,
+    /// The data does not decide it.
+    CannotTell,
+    /// Nothing could be measured here.
+    NotAvailable,
+}
+
+impl Answer {
+    /// In plain words: `cannot tell`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Slow => "slow",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::CannotTell => "cannot tell",
+            Self::NotAvailable => "n/a",
+        }
+    }
+}
+
+/// A measured number with what is needed to judge it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quantity {
+    /// What it is: `p99 of wake-up latency, SCHED_FIFO`.
+    pub name: String,
+    /// The value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// 95 % interval, where there is one.
+    pub interval: Option<[f64; 2]>,
+    /// Samples behind it.
+    pub n: u64,
+}
+
+/// A healthy range: everything up to a limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The largest healthy value, in the unit of what was measured.
+    pub at_most: f64,
+    /// Where the limit comes from.
+    pub source: String,
+}
+
+impl Bound {
+    /// Judges a quantity: an interval that straddles the limit decides
+    /// nothing; a value without an interval is judged as it stands.
+    pub fn judge(&self, quantity: &Quantity) -> Answer {
+        let [low, high] = quantity.interval.unwrap_or([quantity.value; 2]);
+        if high <= self.at_most {
+            Answer::Healthy
+        } else if low > self.at_most {
+            Answer::Slow
+        } else {
+            Answer::CannotTell
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_across_the_limit_decides_nothing() {
+        let bound = Bound { at_most: 10.0, source: "a test".to_owned() };
+        let quantity = |value, interval| Quantity {
+            name: "x".to_owned(),
+            value,
+            unit: Unit::Nanoseconds,
+            interval,
+            n: 100,
+        };
+        assert_eq!(bound.judge(&quantity(9.0, Some([8.0, 10.0]))), Answer::Healthy);
+        assert_eq!(bound.judge(&quantity(9.0, Some([8.0, 11.0]))), Answer::CannotTell);
+        assert_eq!(bound.judge(&quantity(12.0, Some([10.5, 14.0]))), Answer::Slow);
+        assert_eq!(bound.judge(&quantity(12.0, None)), Answer::Slow);
+    }
+}

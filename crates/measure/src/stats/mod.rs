@@ -1,0 +1,3 @@
+//! Statistics that need no assumption about the shape of a distribution.
+
+pub mod order;

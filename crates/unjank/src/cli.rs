@@ -1,0 +1,20 @@
+//! What can be typed.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::host;
+
+/// Finds where a Linux or Android device loses time between a touch and its
+/// response, and takes that time back.
+#[derive(Debug, Parser)]
+#[command(name = "unjank", version, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Describe this machine: everything about it that changes how long things take
+    Host(host::Args),
+}

@@ -1,0 +1,17 @@
+//! One file per command: its arguments, and how they become the options of
+//! the crate that does the work.
+
+pub(crate) mod host;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+
+/// Runs what was typed.
+pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
+    match cli.command {
+        Command::Host(args) => host::run(&args),
+    }
+}

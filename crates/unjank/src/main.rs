@@ -1,0 +1,18 @@
+//! The `unjank` command: finds where this machine loses time between a touch
+//! and its response, and takes that time back.
+
+mod cli;
+mod commands;
+mod exit;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    match commands::run(cli::Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}
