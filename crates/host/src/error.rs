@@ -81,15 +81,15 @@ impl Error {
     /// A failed system call.
     pub fn syscall(
         call: &'static str,
-        target: impl ToString,
+        target: impl Into<String>,
         source: impl Into<io::Error>,
     ) -> Self {
-        Self::Syscall { call, target: target.to_string(), source: source.into() }
+        Self::Syscall { call, target: target.into(), source: source.into() }
     }
 
     /// A file whose `line` does not hold `what` was expected.
-    pub fn parse(path: impl AsRef<Path>, line: usize, what: impl ToString) -> Self {
-        Self::Parse { path: path.as_ref().to_owned(), line, what: what.to_string() }
+    pub fn parse(path: impl AsRef<Path>, line: usize, what: impl Into<String>) -> Self {
+        Self::Parse { path: path.as_ref().to_owned(), line, what: what.into() }
     }
 
     /// The kind of failure.

@@ -9,21 +9,25 @@
 //! | [`root`] | the file tree that stands for the machine |
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
+//! | [`futex`] | parking and waking threads |
+//! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 #![allow(unsafe_code)]
 
 pub mod clock;
 mod error;
+pub mod futex;
 pub mod machine;
+pub mod memory;
 pub mod root;
 pub mod sched;
 mod support;
 pub mod units;
 
 pub use clock::Timestamp;
-pub use machine::Machine;
 pub use error::{Error, ErrorClass, Result};
+pub use machine::Machine;
 pub use root::Root;
 pub use support::{Support, Unsupported};
 pub use units::{Bytes, Hertz, Nanos};

@@ -60,6 +60,9 @@ impl Root {
 
     /// The whole text of `path`, without white space at its end. Bytes that
     /// are not UTF-8 (a hostile process name) are replaced.
+    ///
+    /// # Errors
+    /// `File` names the path; a file over 16 MiB is refused.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String> {
         let path = path.as_ref();
         let error = |source| Error::file("read", path, source);
@@ -80,6 +83,9 @@ impl Root {
 
     /// As [`read`](Self::read), with `None` for a file that is not there or
     /// whose feature the kernel has switched off.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), for anything else.
     pub fn read_if_there(&self, path: impl AsRef<Path>) -> Result<Option<String>> {
         match self.read(path) {
             Ok(text) => Ok(Some(text)),
@@ -89,6 +95,9 @@ impl Root {
     }
 
     /// The number that is the whole content of `path`.
+    ///
+    /// # Errors
+    /// `Parse` shows what stands there instead.
     pub fn read_number<T: FromStr>(&self, path: impl AsRef<Path>) -> Result<T> {
         let path = path.as_ref();
         let text = self.read(path)?;
@@ -99,6 +108,9 @@ impl Root {
 
     /// Writes `value` to the existing file `path` in one `write` call, as the
     /// files of sysfs, procfs and cgroups expect. Creates nothing.
+    ///
+    /// # Errors
+    /// `File` names the path.
     pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<()> {
         let path = path.as_ref();
         fs::OpenOptions::new()
@@ -111,6 +123,9 @@ impl Root {
 
     /// The names in the directory `path`, sorted with numbers in numeric
     /// order (`cpu2` before `cpu10`). Empty if the directory is not there.
+    ///
+    /// # Errors
+    /// `File` if the directory may not be read.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>> {
         let path = path.as_ref();
         let entries = match fs::read_dir(self.resolve(path)) {
@@ -118,9 +133,8 @@ impl Root {
             Err(error) if says_absent(&error) => return Ok(Vec::new()),
             Err(error) => return Err(Error::file("list", path, error)),
         };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
         names.sort_by_cached_key(|name| numeric_order(name));
         Ok(names)
     }

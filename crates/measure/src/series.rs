@@ -54,8 +54,8 @@ impl Series {
 
     /// With a label that tells it from its siblings.
     #[must_use]
-    pub fn with_label(mut self, name: &str, value: impl ToString) -> Self {
-        self.labels.insert(name.to_owned(), value.to_string());
+    pub fn with_label(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.labels.insert(name.to_owned(), value.into());
         self
     }
 
@@ -129,9 +129,8 @@ impl Series {
 fn summarise(histogram: &Histogram<u64>, min: u64, max: u64) -> Summary {
     let quantiles = QUANTILES.map(|q| histogram.value_at_quantile(q).clamp(min, max));
     let intervals = QUANTILES.map(|q| {
-        order::quantile_interval(histogram.len(), q).map(|ranks| {
-            ranks.map(|rank| order::value_at_rank(histogram, rank).clamp(min, max))
-        })
+        order::quantile_interval(histogram.len(), q)
+            .map(|ranks| ranks.map(|rank| order::value_at_rank(histogram, rank).clamp(min, max)))
     });
     let [p50, p90, p99, p99_9, p99_99] = quantiles;
     Summary { min, p50, p90, p99, p99_9, p99_99, max, intervals }

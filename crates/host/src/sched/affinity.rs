@@ -22,6 +22,9 @@ impl CpuSet {
     }
 
     /// The CPUs that the calling thread may run on.
+    ///
+    /// # Errors
+    /// None for a live thread.
     pub fn allowed() -> Result<Self> {
         let set = thread::sched_getaffinity(None)
             .map_err(|error| Error::syscall("sched_getaffinity", "this thread", error))?;

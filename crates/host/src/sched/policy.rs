@@ -32,6 +32,9 @@ pub struct Priority(u8);
 
 impl Priority {
     /// Checks the range 1–99.
+    ///
+    /// # Errors
+    /// `Invalid` outside it.
     pub fn new(priority: u8) -> Result<Self> {
         if (1..=99).contains(&priority) {
             Ok(Self(priority))
@@ -161,7 +164,11 @@ pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
         )
     };
     if answer != 0 {
-        return Err(Error::syscall("sched_getattr", thread, io::Error::last_os_error()));
+        return Err(Error::syscall(
+            "sched_getattr",
+            thread.to_string(),
+            io::Error::last_os_error(),
+        ));
     }
     let priority = Priority(attr.priority.min(99) as u8);
     let policy = match attr.policy as i32 {
@@ -170,11 +177,9 @@ pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
         libc::SCHED_IDLE => Policy::Idle,
         libc::SCHED_FIFO => Policy::Fifo(priority),
         libc::SCHED_RR => Policy::RoundRobin(priority),
-        libc::SCHED_DEADLINE => Policy::Deadline {
-            runtime: attr.runtime,
-            deadline: attr.deadline,
-            period: attr.period,
-        },
+        libc::SCHED_DEADLINE => {
+            Policy::Deadline { runtime: attr.runtime, deadline: attr.deadline, period: attr.period }
+        }
         other => {
             return Err(Error::Unsupported(format!(
                 "{thread} has scheduling policy {other}, which unjank does not know"

@@ -58,14 +58,19 @@ impl Realtime {
         let thread = ThreadId::current();
         let (policy, reset_on_fork) = policy_of(thread)?;
         set_policy(thread, Policy::Fifo(self.priority), true)?;
-        Ok(RealtimeGuard { policy, reset_on_fork, _limited: PhantomData, _this_thread: PhantomData })
+        Ok(RealtimeGuard {
+            policy,
+            reset_on_fork,
+            _limited: PhantomData,
+            _this_thread: PhantomData,
+        })
     }
 }
 
 impl Drop for Realtime {
     fn drop(&mut self) {
         // Raising a soft limit up to the hard one is always allowed.
-        let _cannot_fail = setrlimit(Resource::Rttime, self.limit_before.clone());
+        let _cannot_fail = setrlimit(Resource::Rttime, self.limit_before);
     }
 }
 

@@ -27,14 +27,7 @@ pub struct Fact {
 impl Fact {
     /// A number without an interval.
     pub fn new(name: impl Into<String>, value: f64, unit: Unit) -> Self {
-        Self {
-            name: name.into(),
-            value,
-            unit,
-            interval: None,
-            n: None,
-            labels: BTreeMap::new(),
-        }
+        Self { name: name.into(), value, unit, interval: None, n: None, labels: BTreeMap::new() }
     }
 
     /// With a 95 % interval from `n` samples.
@@ -46,8 +39,8 @@ impl Fact {
 
     /// With a label.
     #[must_use]
-    pub fn with_label(mut self, name: &str, value: impl ToString) -> Self {
-        self.labels.insert(name.to_owned(), value.to_string());
+    pub fn with_label(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.labels.insert(name.to_owned(), value.into());
         self
     }
 }

@@ -86,9 +86,7 @@ impl SeriesRecord {
     pub fn histogram(&self) -> Result<Histogram<u64>> {
         let damaged = |reason: String| Error::Histogram { series: self.name.clone(), reason };
         let bytes = BASE64.decode(&self.histogram).map_err(|e| damaged(e.to_string()))?;
-        Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| damaged(e.to_string()))
+        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| damaged(e.to_string()))
     }
 
     /// The text form of a histogram.

@@ -41,7 +41,7 @@ impl Unit {
         let whole = || value.round().clamp(0.0, u64::MAX as f64) as u64;
         match self {
             Self::Nanoseconds if value < 0.0 => format!("−{}", Self::Nanoseconds.show(-value)),
-            Self::Nanoseconds if value < 99.95 && value != value.round() => {
+            Self::Nanoseconds if value < 99.95 && value.fract() != 0.0 => {
                 format!("{} ns", digits(value))
             }
             Self::Nanoseconds => Nanos(whole()).to_string(),
@@ -60,7 +60,7 @@ impl Unit {
 /// Whole numbers as they are, others with about three significant digits.
 fn digits(value: f64) -> String {
     let size = value.abs();
-    if value == value.round() && size < 1e15 {
+    if value.fract() == 0.0 && size < 1e15 {
         format!("{value}")
     } else if size < 10.0 {
         format!("{value:.2}")

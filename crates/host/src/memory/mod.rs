@@ -1,0 +1,10 @@
+//! The memory of this process: mappings, what of them is resident, how to
+//! have them paged out, and how to keep them in.
+
+mod faults;
+mod lock;
+mod mapping;
+
+pub use faults::{Faults, page_size};
+pub use lock::MemoryLock;
+pub use mapping::{Access, Mapping};
