@@ -23,6 +23,7 @@ pub mod memory;
 pub mod root;
 pub mod sched;
 mod support;
+pub mod terminal;
 pub mod units;
 
 pub use clock::Timestamp;

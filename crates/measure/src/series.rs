@@ -18,7 +18,7 @@ pub const SLICES: usize = 240;
 
 /// Records samples one by one. Recording allocates nothing and costs a few
 /// nanoseconds (`make bench` shows how many).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Series {
     name: String,
     unit: Unit,
@@ -68,6 +68,12 @@ impl Series {
         self
     }
 
+    /// Without its course over time.
+    #[must_use]
+    pub fn without_course(self) -> Self {
+        Self { course: None, ..self }
+    }
+
     /// Records a time.
     #[inline]
     pub fn record(&mut self, time: Nanos) {
@@ -97,6 +103,20 @@ impl Series {
     #[inline]
     pub fn miss(&mut self, periods: u64) {
         self.missed = self.missed.saturating_add(periods);
+    }
+
+    /// Takes in the samples of another series of the same unit, such as the
+    /// one of another CPU. Courses are joined slice by slice if both began at
+    /// the same moment (give or take a slice) and are equally long; the median
+    /// of a joined slice is the weighted mean of the two medians.
+    pub fn absorb(&mut self, other: &Self) {
+        self.histogram += &other.histogram;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.miss(other.missed);
+        if let (Some(course), Some(theirs)) = (&mut self.course, &other.course) {
+            course.absorb(theirs);
+        }
     }
 
     /// Samples recorded so far.
@@ -137,7 +157,7 @@ fn summarise(histogram: &Histogram<u64>, min: u64, max: u64) -> Summary {
 }
 
 /// The slices of a series, filled from left to right.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Course {
     start: Timestamp,
     slice: Nanos,
@@ -191,10 +211,31 @@ impl Course {
         (self.min, self.max) = (u64::MAX, 0);
     }
 
+    fn absorb(&mut self, other: &Self) {
+        self.close_slice();
+        let mut theirs = other.clone();
+        theirs.close_slice();
+        for slice in theirs.slices {
+            match self.slices.binary_search_by_key(&slice.at, |own| own.at) {
+                Ok(index) => join(&mut self.slices[index], &slice),
+                Err(index) => self.slices.insert(index, slice),
+            }
+        }
+    }
+
     fn finish(mut self) -> Vec<Slice> {
         self.close_slice();
         self.slices
     }
+}
+
+fn join(own: &mut Slice, other: &Slice) {
+    let n = own.n + other.n;
+    let weighted = own.p50 as f64 * own.n as f64 + other.p50 as f64 * other.n as f64;
+    own.p50 = (weighted / n.max(1) as f64).round() as u64;
+    own.n = n;
+    own.min = own.min.min(other.min);
+    own.max = own.max.max(other.max);
 }
 
 #[cfg(test)]
@@ -239,6 +280,22 @@ mod tests {
         let histogram = series.finish().histogram().unwrap();
         assert_eq!(histogram.len(), 3);
         assert!(histogram.equivalent(histogram.max(), 1_000_000_000));
+    }
+
+    #[test]
+    fn series_of_two_cpus_become_one() {
+        let start = Timestamp::from_nanos(0);
+        let series = || Series::new("test/cpu").with_course(start, Nanos(SLICES as u64 * 10));
+        let (mut one, mut other) = (series(), series());
+        one.record_at(Timestamp::from_nanos(5), Nanos(10));
+        other.record_at(Timestamp::from_nanos(5), Nanos(30));
+        other.record_at(Timestamp::from_nanos(15), Nanos(7));
+        other.miss(2);
+        one.absorb(&other);
+        let record = one.finish();
+        assert_eq!((record.n, record.missed), (3, 2));
+        let slices: Vec<_> = record.slices.iter().map(|s| (s.at, s.n, s.p50, s.max)).collect();
+        assert_eq!(slices, [(0, 2, 20, 30), (10, 1, 7, 7)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::host;
+use crate::commands::{host, jitter};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -17,4 +17,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Describe this machine: everything about it that changes how long things take
     Host(host::Args),
+    /// The thread is woken late: wake-up latency
+    #[command(subcommand)]
+    Jitter(jitter::Verb),
 }

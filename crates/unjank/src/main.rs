@@ -4,7 +4,9 @@
 mod cli;
 mod commands;
 mod exit;
+mod interrupt;
 mod output;
+mod values;
 
 use std::process::ExitCode;
 

@@ -3,7 +3,9 @@
 mod affinity;
 mod policy;
 mod realtime;
+mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use policy::{Policy, Priority, ThreadId, policy_of, set_policy};
 pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard};
+pub use slack::timer_slack;

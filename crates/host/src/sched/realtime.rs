@@ -35,7 +35,7 @@ impl Realtime {
     /// accepted.
     ///
     /// # Errors
-    /// `Invalid` where `force` would be needed.
+    /// `Invalid` for a priority, `Permission` for a machine that needs `force`.
     pub fn prepare(root: &Root, priority: Priority, force: bool) -> Result<Self> {
         check(priority, force, throttling(root)?)?;
         let limit_before = getrlimit(Resource::Rttime);
@@ -122,11 +122,12 @@ fn check(priority: Priority, force: bool, throttling: Throttling) -> Result<()> 
         )));
     }
     if throttling == Throttling::Off {
-        return Err(Error::Invalid(
-            "real-time throttling is off (kernel.sched_rt_runtime_us = -1), so a busy real-time \
-             thread would hang this machine; --force allows it"
+        return Err(Error::Permission {
+            what: "SCHED_FIFO on a machine without real-time throttling \
+                   (kernel.sched_rt_runtime_us = -1), where a busy thread would hang it,"
                 .to_owned(),
-        ));
+            needs: "--force".to_owned(),
+        });
     }
     Ok(())
 }

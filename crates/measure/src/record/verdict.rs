@@ -85,10 +85,10 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Judges a quantity: an interval that straddles the limit decides
-    /// nothing; a value without an interval is judged as it stands.
+    /// Judges a quantity. An interval that straddles the limit decides
+    /// nothing, and neither does a value without one.
     pub fn judge(&self, quantity: &Quantity) -> Answer {
-        let [low, high] = quantity.interval.unwrap_or([quantity.value; 2]);
+        let Some([low, high]) = quantity.interval else { return Answer::CannotTell };
         if high <= self.at_most {
             Answer::Healthy
         } else if low > self.at_most {
@@ -116,6 +116,6 @@ mod tests {
         assert_eq!(bound.judge(&quantity(9.0, Some([8.0, 10.0]))), Answer::Healthy);
         assert_eq!(bound.judge(&quantity(9.0, Some([8.0, 11.0]))), Answer::CannotTell);
         assert_eq!(bound.judge(&quantity(12.0, Some([10.5, 14.0]))), Answer::Slow);
-        assert_eq!(bound.judge(&quantity(12.0, None)), Answer::Slow);
+        assert_eq!(bound.judge(&quantity(12.0, None)), Answer::CannotTell);
     }
 }

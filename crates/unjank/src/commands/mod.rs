@@ -2,6 +2,8 @@
 //! the crate that does the work.
 
 pub(crate) mod host;
+pub(crate) mod jitter;
+mod measured;
 
 use std::process::ExitCode;
 
@@ -13,5 +15,6 @@ use crate::cli::{Cli, Command};
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Host(args) => host::run(&args),
+        Command::Jitter(verb) => jitter::run(&verb),
     }
 }

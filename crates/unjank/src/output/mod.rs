@@ -1,6 +1,13 @@
 //! What the command prints: data on stdout, talk on stderr.
 
-use std::io::{self, Write as _};
+mod progress;
+
+pub(crate) use progress::Progress;
+
+use std::env;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use unjank_report::TerminalStyle;
 
 /// Writes `text` and a line end to stdout.
 pub(crate) fn print(text: &str) -> io::Result<()> {
@@ -10,4 +17,19 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
+}
+
+/// Columns that are used where nobody says how many there are.
+const USUAL_WIDTH: usize = 100;
+
+/// The width of the terminal on stdout, and colour if it wants any
+/// (<https://no-color.org>).
+pub(crate) fn terminal_style() -> TerminalStyle {
+    let stdout = io::stdout();
+    let colour = stdout.is_terminal()
+        && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && env::var_os("TERM").is_none_or(|term| term != "dumb");
+    let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = unjank_host::terminal::width(&stdout).or(columns).unwrap_or(USUAL_WIDTH);
+    TerminalStyle { width, colour }
 }

@@ -1,0 +1,105 @@
+//! Are threads woken in time?
+
+use unjank_host::Nanos;
+use unjank_measure::stats::order;
+use unjank_measure::{Answer, Bound, Findings, Quantity, SeriesRecord, Unit, Verdict};
+
+/// The largest healthy 99.9th percentile of an ordinary thread's wake-up
+/// latency.
+pub const HEALTHY: Nanos = Nanos::from_micros(2_700);
+
+const SOURCE: &str = "worst of 120 000 wake-ups on a 1 GHz phone without garbage collection \
+                      (Higashiyama et al., 2012)";
+const OTHER: &str = "jitter/native/other/wakeup";
+const FIFO: &str = "jitter/native/fifo/wakeup";
+
+/// Judges ordinary threads, and says what real-time priority would change.
+///
+/// The quantile is taken with each missed period counted as late as it was
+/// (so a stall of 60 ms at a period of 1 ms is 60 late wake-ups, not one).
+pub fn verdict(findings: &Findings) -> Verdict {
+    let mut verdict = Verdict {
+        question: "Are threads woken in time?".to_owned(),
+        subject: "jitter".to_owned(),
+        answer: Answer::NotAvailable,
+        measured: None,
+        healthy: Some(Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() }),
+        effect: None,
+        minimum_effect: None,
+        reason: "no wake-up was measured".to_owned(),
+        next: None,
+    };
+    let period = findings.fact_named("jitter/native/period").map_or(0.0, |fact| fact.value);
+    let tail = |name| findings.series_named(name).and_then(|series| tail_of(series, period as u64));
+    let Some(ordinary) = tail(OTHER).or_else(|| tail(FIFO)) else { return verdict };
+    verdict.answer = verdict.healthy.as_ref().map_or(Answer::CannotTell, |b| b.judge(&ordinary));
+    let realtime = match tail(FIFO) {
+        Some(fifo) => format!("with SCHED_FIFO it is {}", Unit::Nanoseconds.show(fifo.value)),
+        None => "SCHED_FIFO could not be measured".to_owned(),
+    };
+    verdict.reason = format!("one wake-up in a thousand is later than that; {realtime}");
+    if verdict.answer != Answer::Healthy {
+        verdict.next = Some("sudo unjank jitter native --for 60s --break-above 2.7ms".to_owned());
+    }
+    verdict.measured = Some(ordinary);
+    verdict
+}
+
+/// The 99.9th percentile with missed periods counted in.
+fn tail_of(series: &SeriesRecord, period: u64) -> Option<Quantity> {
+    const Q: f64 = 0.999;
+    let histogram = series.histogram().ok()?.clone_correct(period);
+    let n = histogram.len();
+    if n == 0 {
+        return None;
+    }
+    let interval = order::quantile_interval(n, Q)
+        .map(|ranks| ranks.map(|rank| order::value_at_rank(&histogram, rank) as f64));
+    let policy = series.labels.get("policy").map_or("", String::as_str);
+    Some(Quantity {
+        name: format!("p99.9 of wake-up latency as {policy}"),
+        value: histogram.value_at_quantile(Q) as f64,
+        unit: series.unit,
+        interval,
+        n,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::{Fact, Series};
+
+    use super::*;
+
+    fn findings(latencies: &[(u64, u64)]) -> Findings {
+        let mut series = Series::new(OTHER).with_label("policy", "other");
+        for &(latency, times) in latencies {
+            for _ in 0..times {
+                series.record(Nanos(latency));
+            }
+        }
+        let period = Fact::new("jitter/native/period", 1e6, Unit::Nanoseconds);
+        Findings { series: vec![series.finish()], facts: vec![period], ..Findings::default() }
+    }
+
+    #[test]
+    fn punctual_threads_are_healthy() {
+        let verdict = verdict(&findings(&[(60_000, 10_000)]));
+        assert_eq!(verdict.answer, Answer::Healthy);
+        assert_eq!(verdict.next, None);
+    }
+
+    #[test]
+    fn one_long_stall_counts_as_the_periods_it_swallowed() {
+        // One sample of 60 ms among 10 000: below the 99.9th percentile as it
+        // stands, far above it with its 59 missed periods.
+        let verdict = verdict(&findings(&[(60_000, 10_000), (60_000_000, 1)]));
+        assert_eq!(verdict.answer, Answer::Slow);
+        assert!(verdict.next.is_some());
+    }
+
+    #[test]
+    fn nothing_measured_is_not_available() {
+        assert_eq!(verdict(&Findings::default()).answer, Answer::NotAvailable);
+    }
+}

@@ -1,0 +1,173 @@
+//! The timed loop of one measuring thread.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use unjank_host::{Nanos, Timestamp};
+use unjank_measure::Series;
+
+use super::worst::{WakeUp, Worst};
+
+/// Wake-ups before the first one that counts: code, stack and timer are warm
+/// after them.
+pub(crate) const WARM_UP: u64 = 20;
+
+/// A sleep is never longer than this without a look at the stop flag.
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
+
+/// The moments at which a thread is to wake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schedule {
+    /// The first wake-up that counts.
+    pub(crate) first: Timestamp,
+    /// Time between two.
+    pub(crate) period: Nanos,
+    /// No wake-up is due at or after this moment.
+    pub(crate) end: Timestamp,
+    /// A later wake-up than this ends the run of all threads.
+    pub(crate) break_above: Nanos,
+}
+
+/// What one thread saw.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) series: Series,
+    pub(crate) worst: Worst,
+    /// The wake-up that was later than `break_above`.
+    pub(crate) broke: Option<WakeUp>,
+}
+
+/// Sleeps and records until the schedule ends, a wake-up is too late, or
+/// `stop` is set. Allocates nothing. `at_break` runs at once when a wake-up
+/// was too late, before anything else.
+///
+/// `stop` carries no data, so its loads and stores are relaxed.
+pub(crate) fn observe(
+    schedule: Schedule,
+    seen: &mut Seen,
+    stop: &AtomicBool,
+    at_break: impl FnOnce(WakeUp),
+) {
+    let mut due = schedule.first;
+    while due < schedule.end {
+        let Some(ran) = sleep(due, stop) else { return };
+        let wakeup = WakeUp { due, ran };
+        let latency = wakeup.latency();
+        seen.series.record_at(ran, latency);
+        if latency > schedule.break_above {
+            at_break(wakeup);
+            seen.broke = Some(wakeup);
+            seen.worst.consider(wakeup);
+            stop.store(true, Ordering::Relaxed);
+            return;
+        }
+        seen.worst.consider(wakeup);
+        let missed = periods_missed(latency, schedule.period);
+        seen.series.miss(missed);
+        due = due + schedule.period.times(missed + 1);
+    }
+}
+
+/// Wakes a few times without recording.
+pub(crate) fn warm_up(schedule: Schedule) {
+    let before = |periods| {
+        let lead = schedule.period.times(periods);
+        Timestamp::from_nanos(schedule.first.as_nanos().saturating_sub(lead.get()))
+    };
+    for periods in (1..=WARM_UP).rev() {
+        before(periods).sleep_until();
+    }
+}
+
+/// Wake-ups that were due and had passed when a thread ran `latency` late.
+fn periods_missed(latency: Nanos, period: Nanos) -> u64 {
+    latency.get() / period.get().max(1)
+}
+
+/// Sleeps until `due` and gives the moment after, or `None` when asked to
+/// stop. A signal does not end the sleep.
+#[inline]
+fn sleep(due: Timestamp, stop: &AtomicBool) -> Option<Timestamp> {
+    loop {
+        let mut wake = due;
+        if due.since(Timestamp::now()) > LONGEST_SLEEP {
+            wake = Timestamp::now() + LONGEST_SLEEP;
+        }
+        wake.sleep_until();
+        let now = Timestamp::now();
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        if now >= due {
+            return Some(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        Seen { series: Series::new("test/wakeup"), worst: Worst::new(), broke: None }
+    }
+
+    #[test]
+    fn each_period_is_either_recorded_or_missed() {
+        let first = Timestamp::now() + Nanos::from_millis(2);
+        let schedule = Schedule {
+            first,
+            period: Nanos::from_micros(200),
+            end: first + Nanos::from_millis(20),
+            break_above: Nanos(u64::MAX),
+        };
+        let mut seen = seen();
+        warm_up(schedule);
+        observe(schedule, &mut seen, &AtomicBool::new(false), |_| {});
+        let record = seen.series.finish();
+        assert!(record.n + record.missed >= 100, "{} + {}", record.n, record.missed);
+        assert!(record.n <= 100);
+    }
+
+    #[test]
+    fn a_schedule_in_the_past_counts_what_it_missed() {
+        // All 50 wake-ups were due before the thread could run: one sample, 49 missed.
+        let now = Timestamp::now().as_nanos();
+        let schedule = Schedule {
+            first: Timestamp::from_nanos(now.saturating_sub(50_000_000)),
+            period: Nanos::from_millis(1),
+            end: Timestamp::from_nanos(now),
+            break_above: Nanos(u64::MAX),
+        };
+        let mut seen = seen();
+        observe(schedule, &mut seen, &AtomicBool::new(false), |_| {});
+        let record = seen.series.finish();
+        assert_eq!(record.n, 1);
+        assert!(record.missed >= 49, "{}", record.missed);
+    }
+
+    #[test]
+    fn a_late_wakeup_breaks_the_run_of_all_threads() {
+        let first = Timestamp::from_nanos(Timestamp::now().as_nanos() - 10_000_000);
+        let schedule = Schedule {
+            first,
+            period: Nanos::from_millis(1),
+            end: first + Nanos::from_millis(1_000),
+            break_above: Nanos::from_millis(5),
+        };
+        let (mut seen, stop) = (seen(), AtomicBool::new(false));
+        let mut told = None;
+        observe(schedule, &mut seen, &stop, |wakeup| told = Some(wakeup));
+        assert!(stop.load(Ordering::Relaxed));
+        assert_eq!(told, seen.broke);
+        assert_eq!(seen.broke.unwrap().due, first);
+        assert_eq!(seen.series.finish().n, 1);
+    }
+
+    #[test]
+    fn missed_periods_are_those_that_had_passed() {
+        let period = Nanos::from_millis(1);
+        for (latency, missed) in [(0, 0), (999_999, 0), (1_000_000, 1), (60_500_000, 60)] {
+            assert_eq!(periods_missed(Nanos(latency), period), missed);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! `unjank jitter`: the thread is woken late.
+
+pub(crate) mod native;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Verbs of `unjank jitter`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure how late threads wake from absolute-time sleeps
+    Native(native::Args),
+}
+
+/// Runs the verb that was typed.
+pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::Native(args) => native::run(args),
+    }
+}

@@ -1,0 +1,100 @@
+//! `unjank jitter native`: how late threads wake from absolute-time sleeps.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_host::sched::{CpuSet, Priority};
+use unjank_jitter::{Options, Scheduling, explain};
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank jitter native`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank jitter native
+  unjank jitter native --cpus 1 --policy fifo --priority 90 --period 1ms --for 60s
+  sudo unjank jitter native --break-above 500us --policy fifo
+  unjank jitter native --policy other --json | jq .series[0].summary
+
+The latency of a wake-up is the time from the moment asked for until the
+thread reads the clock. A period that passes while a late thread has not yet
+run is counted as missed, never dropped.")]
+pub(crate) struct Args {
+    /// CPUs to measure on, one thread each [default: all this process may use]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// Scheduling policies, measured one after the other
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["other", "fifo"])]
+    policy: Vec<Policy>,
+    /// Real-time priority for fifo (above 90 only with --force)
+    #[arg(long, value_name = "1-99", default_value_t = 80)]
+    priority: u8,
+    /// Time between two wake-ups
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
+    period: Nanos,
+    /// How long to measure, each policy
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
+    duration: Nanos,
+    /// Two seconds for each policy
+    #[arg(long, conflicts_with = "duration")]
+    quick: bool,
+    /// Stop at the first wake-up later than this
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    break_above: Option<Nanos>,
+    /// Allow priorities above 90, and machines without real-time throttling
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Policy {
+    /// As an ordinary thread (SCHED_OTHER)
+    Other,
+    /// As a real-time thread (SCHED_FIFO)
+    Fifo,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let priority = Priority::new(args.priority)?;
+    let cpus = match &args.cpus {
+        Some(cpus) => cpus.clone(),
+        None => CpuSet::allowed()?,
+    };
+    let options = Options {
+        cpus,
+        schedulings: args
+            .policy
+            .iter()
+            .map(|policy| match policy {
+                Policy::Other => Scheduling::Other,
+                Policy::Fifo => Scheduling::Fifo(priority),
+            })
+            .collect(),
+        period: args.period,
+        duration: if args.quick { Nanos::from_millis(2_000) } else { args.duration },
+        break_above: args.break_above,
+        force: args.force,
+    };
+    measured::run("jitter native", &args.output, settings(&options), |root, _, monitor| {
+        let mut findings = unjank_jitter::run(&options, root, monitor)?;
+        findings.verdicts.push(explain::verdict(&findings));
+        Ok(findings)
+    })
+}
+
+fn settings(options: &Options) -> Settings {
+    let policies: Vec<String> =
+        options.schedulings.iter().map(|scheduling| scheduling.policy().to_string()).collect();
+    Settings::default()
+        .with("cpus", options.cpus.to_string())
+        .with("policy", policies)
+        .with("period", options.period.get())
+        .with("for", options.duration.get())
+        .with("break_above", options.break_above.map(Nanos::get))
+        .with("force", options.force)
+}

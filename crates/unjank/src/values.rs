@@ -1,0 +1,55 @@
+//! Values on the command line, and what is said when one is wrong.
+
+use jiff::SignedDuration;
+use unjank_host::Nanos;
+
+/// Reads a length of time that is longer than zero: `1ms`, `200us`, `1m30s`.
+pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
+    let duration: SignedDuration = text
+        .parse()
+        .map_err(|_| "a length of time has a number and a unit, such as 1ms, 200us or 10s")?;
+    match u64::try_from(duration.as_nanos()) {
+        Ok(nanos) if nanos > 0 => Ok(Nanos(nanos)),
+        _ => Err("it must be longer than zero, and shorter than 580 years".to_owned()),
+    }
+}
+
+/// Reads an amount of memory: `64MiB`, `1GiB`, `4096`.
+pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
+    const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("B", 0)];
+    let (number, shift) = UNITS
+        .iter()
+        .find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
+        .unwrap_or((text, 0));
+    number
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .map(unjank_host::Bytes)
+        .ok_or_else(|| "an amount of memory looks like 64MiB, 1GiB or 4096".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_and_are_positive() {
+        assert_eq!(duration("1ms"), Ok(Nanos::from_millis(1)));
+        assert_eq!(duration("200us"), Ok(Nanos::from_micros(200)));
+        assert_eq!(duration("1m30s"), Ok(Nanos::from_millis(90_000)));
+        for wrong in ["0s", "-5ms", "1000", "", "soon", "99999999999h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory_is_given_in_binary_units() {
+        assert_eq!(bytes("64MiB"), Ok(unjank_host::Bytes::from_mib(64)));
+        assert_eq!(bytes("4096"), Ok(unjank_host::Bytes(4096)));
+        for wrong in ["", "-1", "MiB", "99999999999GiB", "1.5GiB"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}
