@@ -11,6 +11,7 @@
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`futex`] | parking and waking threads |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
+//! | [`process`] | processes that help a measurement |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 #![allow(unsafe_code)]
@@ -20,6 +21,7 @@ mod error;
 pub mod futex;
 pub mod machine;
 pub mod memory;
+pub mod process;
 pub mod root;
 pub mod sched;
 mod support;

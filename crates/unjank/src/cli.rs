@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{host, jitter};
+use crate::commands::{host, ipc, jitter};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -20,4 +20,7 @@ pub(crate) enum Command {
     /// The thread is woken late: wake-up latency
     #[command(subcommand)]
     Jitter(jitter::Verb),
+    /// The answer comes from another process: round trips
+    #[command(subcommand)]
+    Ipc(ipc::Verb),
 }

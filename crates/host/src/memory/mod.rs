@@ -4,7 +4,9 @@
 mod faults;
 mod lock;
 mod mapping;
+mod shared;
 
 pub use faults::{Faults, page_size};
 pub use lock::MemoryLock;
 pub use mapping::{Access, Mapping};
+pub use shared::SharedMemory;

@@ -2,22 +2,53 @@
 //!
 //! The number of samples below the true q-quantile is binomial, so two ranks
 //! bound it whatever the distribution: Conover, *Practical Nonparametric
-//! Statistics*, section 3.2. The normal approximation of the binomial is used,
-//! which is good where the interval exists at all (n·q·(1−q) ≥ 4).
+//! Statistics*, section 3.2.
 
 use hdrhistogram::Histogram;
 
 /// Two-sided 95 % point of the normal distribution.
 const Z: f64 = 1.959_964;
 
+/// The binomial distribution is summed exactly, from its first term `q` to the
+/// power of `n`, as long as that term's logarithm is not below this, which
+/// keeps it from underflowing; beyond, the normal distribution takes its place.
+const SMALLEST_TERM: f64 = -600.0;
+
 /// The ranks (counted from 1) of the samples that bound the q-quantile of `n`
-/// samples with 95 % confidence, or `None` if `n` is too small for that.
+/// independent samples with at least 95 % confidence, or `None` if `n` is too
+/// small for that: 6 for the median, 3 688 for the 99.9th percentile.
 pub fn quantile_interval(n: u64, q: f64) -> Option<[u64; 2]> {
-    let n = n as f64;
-    let spread = (n * q * (1.0 - q)).sqrt();
-    let low = (n * q - Z * spread).floor();
-    let high = (n * q + Z * spread).ceil() + 1.0;
-    (spread >= 2.0 && low >= 1.0 && high <= n).then_some([low as u64, high as u64])
+    if n == 0 || q <= 0.0 || q >= 1.0 {
+        return None;
+    }
+    let [most, fewest] = if n as f64 * q.ln() >= SMALLEST_TERM {
+        exact_counts_above(n, q)?
+    } else {
+        let above = n as f64 * (1.0 - q);
+        let spread = Z * (above * q).sqrt();
+        [(above + spread).ceil() as u64, (above - spread).floor() as u64]
+    };
+    (most < n).then(|| [n - most, n - fewest])
+}
+
+/// How many samples lie above the quantile at most, and at least, each with
+/// 97.5 % confidence.
+fn exact_counts_above(n: u64, q: f64) -> Option<[u64; 2]> {
+    let odds = (1.0 - q) / q;
+    let mut chance = (n as f64 * q.ln()).exp();
+    let mut sum = chance;
+    let mut fewest = None;
+    for count in 0..=n {
+        if sum <= 0.025 {
+            fewest = Some(count);
+        }
+        if sum >= 0.975 {
+            return Some([count, fewest?]);
+        }
+        chance *= odds * (n - count) as f64 / (count + 1) as f64;
+        sum += chance;
+    }
+    None
 }
 
 /// The sample with this rank (counted from 1) in ascending order.
@@ -27,21 +58,48 @@ pub fn value_at_rank(histogram: &Histogram<u64>, rank: u64) -> u64 {
     histogram.value_at_quantile((rank.clamp(1, n) as f64 - 0.5) / n as f64)
 }
 
+/// The median of `values`, and its 95 % interval if there are enough of them.
+/// Sorts the values.
+pub fn median(values: &mut [f64]) -> Option<(f64, Option<[f64; 2]>)> {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let middle = match n {
+        0 => return None,
+        n if n % 2 == 1 => values[n / 2],
+        n => f64::midpoint(values[n / 2 - 1], values[n / 2]),
+    };
+    let interval = quantile_interval(n as u64, 0.5)
+        .map(|ranks| ranks.map(|rank| values[(rank as usize).clamp(1, n) - 1]));
+    Some((middle, interval))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_interval_of_the_median_is_the_textbook_one() {
-        // n = 100: ranks 40 and 61 (Conover's approximation).
+        // Conover's table A3, and the sign test: 6 samples are the fewest.
+        assert_eq!(quantile_interval(5, 0.5), None);
+        assert_eq!(quantile_interval(6, 0.5), Some([1, 6]));
+        assert_eq!(quantile_interval(20, 0.5), Some([6, 15]));
         assert_eq!(quantile_interval(100, 0.5), Some([40, 61]));
     }
 
     #[test]
     fn too_few_samples_bound_no_tail() {
-        assert_eq!(quantile_interval(10, 0.5), None);
+        assert_eq!(quantile_interval(3_687, 0.999), None);
+        assert!(quantile_interval(3_688, 0.999).is_some());
         assert_eq!(quantile_interval(1_000, 0.9999), None);
-        assert!(quantile_interval(100_000, 0.9999).is_some());
+        assert_eq!(quantile_interval(0, 0.5), None);
+    }
+
+    #[test]
+    fn the_exact_and_the_normal_interval_meet() {
+        // ln(0.5) · 865 is just above the limit, 867 just below.
+        let [low, high] = quantile_interval(865, 0.5).unwrap();
+        let [low_normal, high_normal] = quantile_interval(867, 0.5).unwrap();
+        assert!(low_normal.abs_diff(low) <= 2 && high_normal.abs_diff(high) <= 2);
     }
 
     #[test]
@@ -53,5 +111,13 @@ mod tests {
         for rank in [1, 2, 250, 499, 500] {
             assert_eq!(value_at_rank(&histogram, rank), rank);
         }
+    }
+
+    #[test]
+    fn a_median_has_an_interval_from_six_values_on() {
+        assert_eq!(median(&mut []), None);
+        assert_eq!(median(&mut [3.0, 1.0]), Some((2.0, None)));
+        let mut six = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0];
+        assert_eq!(median(&mut six), Some((3.5, Some([1.0, 6.0]))));
     }
 }

@@ -2,6 +2,7 @@
 //! the crate that does the work.
 
 pub(crate) mod host;
+pub(crate) mod ipc;
 pub(crate) mod jitter;
 mod measured;
 
@@ -15,6 +16,7 @@ use crate::cli::{Cli, Command};
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Host(args) => host::run(&args),
+        Command::Ipc(verb) => ipc::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
     }
 }

@@ -1,0 +1,72 @@
+//! Processes that help a measurement and must not outlive it.
+
+use std::process::{Child, Command};
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::error::{Error, Result};
+
+/// A child process that is killed and reaped when dropped.
+#[derive(Debug)]
+pub struct Helper(Child);
+
+impl Helper {
+    /// Starts `command`.
+    ///
+    /// # Errors
+    /// The program could not be started.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        let program = command.get_program().to_owned();
+        command.spawn().map(Self).map_err(|error| Error::file("start", program, error))
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
+    }
+
+    /// Its process number.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // Both fail only if it has ended and been reaped already.
+        let _ended = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+/// Has the kernel kill this process when the thread that started it ends
+/// (`PR_SET_PDEATHSIG`). Says whether `parent`, the process that started it,
+/// still lives: it may have ended before this call.
+///
+/// # Errors
+/// None for a valid signal.
+pub fn die_with_parent(parent: u32) -> Result<bool> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Error::syscall("prctl", "PR_SET_PDEATHSIG", error))?;
+    Ok(getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_ends_with_its_owner() {
+        let mut helper = Helper::start(Command::new("sleep").arg("600")).unwrap();
+        assert!(helper.is_alive());
+        let pid = helper.id();
+        drop(helper);
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = Helper::start(&mut Command::new("/no/such/program")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot start /no/such/program: "), "{error}");
+    }
+}

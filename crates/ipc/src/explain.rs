@@ -1,0 +1,76 @@
+//! Do inter-process calls answer in time?
+
+use unjank_host::Nanos;
+use unjank_measure::{Answer, Bound, Findings, Quantity, SeriesRecord, Verdict};
+
+/// The largest healthy 99.9th percentile of a round trip.
+pub const HEALTHY: Nanos = Nanos::from_micros(2_500);
+
+const SOURCE: &str = "deadline of AOSP's binder latency test";
+
+/// Judges the slowest transport and placement that were measured.
+pub fn verdict(findings: &Findings) -> Verdict {
+    let slowest =
+        findings.series.iter().filter_map(tail).max_by(|a, b| a.value.total_cmp(&b.value));
+    let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
+    let answer = slowest.as_ref().map_or(Answer::NotAvailable, |tail| healthy.judge(tail));
+    let reason = match &slowest {
+        Some(_) => "the slowest transport and placement; one call in a thousand takes longer",
+        None => "no call was measured",
+    };
+    Verdict {
+        question: "Do calls to another process return in time?".to_owned(),
+        subject: "ipc".to_owned(),
+        answer,
+        measured: slowest,
+        healthy: Some(healthy),
+        effect: None,
+        minimum_effect: None,
+        reason: reason.to_owned(),
+        next: matches!(answer, Answer::Slow | Answer::CannotTell)
+            .then(|| "unjank ipc probe --for 30s --placement one-cpu,two-cpus,free".to_owned()),
+    }
+}
+
+fn tail(series: &SeriesRecord) -> Option<Quantity> {
+    let transport = series.name.strip_prefix("ipc/")?.strip_suffix("/round_trip")?;
+    let summary = series.summary?;
+    let placement = series.labels.get("placement").map_or("", String::as_str);
+    Some(Quantity {
+        name: format!("p99.9 of a round trip over {transport}, {placement}"),
+        value: summary.p99_9 as f64,
+        unit: series.unit,
+        interval: summary.intervals[3].map(|interval| interval.map(|bound| bound as f64)),
+        n: series.n,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Series;
+
+    use super::*;
+
+    fn findings(transport: &str, round_trip: Nanos) -> Findings {
+        let mut series = Series::new(format!("ipc/{transport}/round_trip"));
+        for _ in 0..10_000 {
+            series.record(round_trip);
+        }
+        Findings { series: vec![series.finish()], ..Findings::default() }
+    }
+
+    #[test]
+    fn the_slowest_transport_decides() {
+        let mut both = findings("unix", Nanos::from_micros(30));
+        both.merge(findings("pipe", Nanos::from_millis(4)));
+        let verdict = verdict(&both);
+        assert_eq!(verdict.answer, Answer::Slow);
+        assert!(verdict.measured.unwrap().name.contains("pipe"));
+    }
+
+    #[test]
+    fn fast_calls_are_healthy_and_none_are_not_available() {
+        assert_eq!(verdict(&findings("unix", Nanos::from_micros(30))).answer, Answer::Healthy);
+        assert_eq!(verdict(&Findings::default()).answer, Answer::NotAvailable);
+    }
+}

@@ -1,0 +1,122 @@
+//! What to measure.
+
+use unjank_host::sched::CpuSet;
+use unjank_host::{Error, Nanos, Result};
+
+use crate::transport::Transport;
+
+/// What `ipc probe` measures.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Measured one after the other.
+    pub transports: Vec<Transport>,
+    /// Where client and peer run.
+    pub placements: Vec<Placement>,
+    /// Bytes of a request, and of its reply.
+    pub payload: usize,
+    /// For everything together.
+    pub duration: Nanos,
+    /// A slower call misses it.
+    pub deadline: Nanos,
+    /// Idle time between batches of calls, if any.
+    pub pause: Option<Nanos>,
+}
+
+/// Where client and peer run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// On one CPU: each call is two context switches.
+    OneCpu,
+    /// On two CPUs: each call is two wake-ups across them.
+    TwoCpus,
+    /// Where the scheduler puts them.
+    Free,
+}
+
+impl Placement {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::OneCpu, Self::TwoCpus, Self::Free];
+
+    /// The name as a label and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OneCpu => "one-cpu",
+            Self::TwoCpus => "two-cpus",
+            Self::Free => "free",
+        }
+    }
+
+    /// CPUs of client and peer: `Some(None)` is anywhere, `None` is impossible.
+    fn cpus(self, allowed: &CpuSet) -> Option<Option<(usize, usize)>> {
+        let mut cpus = allowed.iter();
+        let first = cpus.next()?;
+        match self {
+            Self::OneCpu => Some(Some((first, first))),
+            Self::TwoCpus => cpus.next().map(|second| Some((first, second))),
+            Self::Free => Some(None),
+        }
+    }
+}
+
+/// One transport in one placement, and the CPUs of client and peer.
+type Cell = (Transport, Placement, Option<(usize, usize)>);
+
+impl Options {
+    /// The largest payload.
+    pub const LARGEST_PAYLOAD: usize = 512 << 10;
+
+    /// Every transport on one CPU and on two, 16 bytes, a deadline of 2.5 ms
+    /// as in AOSP's binder latency test.
+    pub fn usual(duration: Nanos) -> Self {
+        Self {
+            transports: Transport::ALL.to_vec(),
+            placements: vec![Placement::OneCpu, Placement::TwoCpus],
+            payload: 16,
+            duration,
+            deadline: Nanos::from_micros(2_500),
+            pause: None,
+        }
+    }
+
+    /// What can be measured on the `allowed` CPUs.
+    pub(crate) fn cells(&self, allowed: &CpuSet) -> Result<Vec<Cell>> {
+        if self.payload == 0 || self.payload > Self::LARGEST_PAYLOAD {
+            return Err(Error::Invalid(format!(
+                "a payload of {} bytes: it goes from 1 to {}",
+                self.payload,
+                Self::LARGEST_PAYLOAD
+            )));
+        }
+        let cells: Vec<Cell> = self
+            .transports
+            .iter()
+            .flat_map(|&transport| {
+                self.placements.iter().filter_map(move |&p| Some((transport, p, p.cpus(allowed)?)))
+            })
+            .collect();
+        if cells.is_empty() {
+            return Err(Error::Invalid("no transport and placement to measure here".to_owned()));
+        }
+        Ok(cells)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_cpus_need_two_cpus() {
+        let options = Options::usual(Nanos::from_millis(100));
+        assert_eq!(options.cells(&CpuSet::new([3])).unwrap().len(), 3);
+        let cells = options.cells(&CpuSet::new([1, 3])).unwrap();
+        assert!(cells.contains(&(Transport::Pipe, Placement::TwoCpus, Some((1, 3)))));
+    }
+
+    #[test]
+    fn a_payload_has_a_size() {
+        let options = Options { payload: 0, ..Options::usual(Nanos::from_millis(100)) };
+        let error = options.cells(&CpuSet::new([0])).unwrap_err().to_string();
+        assert_eq!(error, "a payload of 0 bytes: it goes from 1 to 524288");
+    }
+}

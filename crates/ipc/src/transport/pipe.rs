@@ -1,0 +1,46 @@
+//! Two pipes, one in each direction: `pipe(7)`.
+
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::process::Command;
+
+use unjank_host::process::Helper;
+use unjank_host::{Error, Result};
+
+use super::unix::duplicate_stdin;
+use super::{Client, echo};
+
+struct Pipes {
+    requests: PipeWriter,
+    replies: PipeReader,
+}
+
+impl Client for Pipes {
+    fn call(&mut self, request: &[u8], reply: &mut [u8]) -> io::Result<()> {
+        self.requests.write_all(request)?;
+        self.replies.read_exact(reply)
+    }
+}
+
+/// The peer reads requests from stdin and writes replies to stdout.
+pub(super) fn connect(command: &mut Command) -> Result<(Box<dyn Client>, Helper)> {
+    let pipe = || io::pipe().map_err(|error| Error::syscall("pipe2", "requests", error));
+    let (requests_end, requests) = pipe()?;
+    let (replies, replies_end) = pipe()?;
+    let peer = Helper::start(command.stdin(requests_end).stdout(replies_end))?;
+    // The command keeps copies of the peer's ends until they are replaced; a
+    // reader would then never see its writer close.
+    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    Ok((Box::new(Pipes { requests, replies }), peer))
+}
+
+pub(super) fn serve(payload: usize) -> Result<()> {
+    let requests = duplicate_stdin()?;
+    let replies = io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .map(File::from)
+        .map_err(|error| Error::syscall("dup", "stdout", error))?;
+    echo(payload, &requests, &replies)
+}

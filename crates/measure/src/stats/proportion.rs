@@ -1,0 +1,39 @@
+//! Shares: how many of so many.
+
+/// Two-sided 95 % point of the normal distribution.
+const Z: f64 = 1.959_964;
+
+/// The 95 % interval of a share after `hits` of `n` trials: Wilson's score
+/// interval, which stays within 0–1 and holds for rare events (Wilson, *JASA*
+/// 22, 1927). Everything is possible after no trial.
+pub fn interval(hits: u64, n: u64) -> [f64; 2] {
+    if n == 0 {
+        return [0.0, 1.0];
+    }
+    let (hits, n) = (hits.min(n) as f64, n as f64);
+    let share = hits / n;
+    let centre = share + Z * Z / (2.0 * n);
+    let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    [((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_hit_in_many_trials_leaves_a_small_chance() {
+        let [low, high] = interval(0, 10_000);
+        assert!(low.abs() < 1e-12);
+        assert!((high - 3.84e-4).abs() < 1e-6, "{high}");
+    }
+
+    #[test]
+    fn the_interval_is_wilsons() {
+        // 10 of 100: 0.0552 to 0.1744.
+        let [low, high] = interval(10, 100);
+        assert!((low - 0.0552).abs() < 1e-4 && (high - 0.1744).abs() < 1e-4, "{low} {high}");
+        assert_eq!(interval(3, 0), [0.0, 1.0]);
+    }
+}

@@ -1,0 +1,116 @@
+//! `unjank ipc probe`: request/reply round trips between two processes.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_ipc::{Options, Placement, Transport, explain};
+
+use super::peer;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank ipc probe`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank ipc probe
+  unjank ipc probe --transport unix,futex --placement two-cpus --payload 4096
+  unjank ipc probe --deadline 500us --for 30s --html calls.html
+
+A round trip begins before the request is written and ends when the reply has
+been read. The other process is unjank itself and does nothing but echo.")]
+pub(crate) struct Args {
+    /// Transports, measured one after the other
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["unix", "pipe", "futex"])]
+    transport: Vec<TransportName>,
+    /// Where the two processes run
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["one-cpu", "two-cpus"])]
+    placement: Vec<PlacementName>,
+    /// Bytes of a request, and of its reply
+    #[arg(long, value_name = "BYTES", default_value_t = 16)]
+    payload: usize,
+    /// A call that takes longer misses its deadline
+    #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
+    deadline: Nanos,
+    /// How long to measure, everything together
+    #[arg(long = "for", value_name = "TIME", default_value = "6s", value_parser = values::duration, allow_hyphen_values = true)]
+    duration: Nanos,
+    /// One and a half seconds for everything together
+    #[arg(long, conflicts_with = "duration")]
+    quick: bool,
+    /// Idle time between batches of 32 calls
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    pause: Option<Nanos>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// A transport as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum TransportName {
+    /// A stream socket pair
+    Unix,
+    /// Two pipes
+    Pipe,
+    /// Shared memory with a futex in each direction, without spinning
+    Futex,
+}
+
+impl From<TransportName> for Transport {
+    fn from(name: TransportName) -> Self {
+        match name {
+            TransportName::Unix => Self::Unix,
+            TransportName::Pipe => Self::Pipe,
+            TransportName::Futex => Self::Futex,
+        }
+    }
+}
+
+/// A placement as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PlacementName {
+    /// Both on one CPU: two context switches a call
+    OneCpu,
+    /// On two CPUs: two wake-ups across them a call
+    TwoCpus,
+    /// Where the scheduler puts them
+    Free,
+}
+
+impl From<PlacementName> for Placement {
+    fn from(name: PlacementName) -> Self {
+        match name {
+            PlacementName::OneCpu => Self::OneCpu,
+            PlacementName::TwoCpus => Self::TwoCpus,
+            PlacementName::Free => Self::Free,
+        }
+    }
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let options = Options {
+        transports: args.transport.iter().map(|&name| name.into()).collect(),
+        placements: args.placement.iter().map(|&name| name.into()).collect(),
+        payload: args.payload,
+        duration: if args.quick { Nanos::from_millis(1_500) } else { args.duration },
+        deadline: args.deadline,
+        pause: args.pause,
+    };
+    measured::run("ipc probe", &args.output, settings(&options), |_, _, monitor| {
+        let mut findings = unjank_ipc::run(&options, &peer::command(), monitor)?;
+        findings.verdicts.push(explain::verdict(&findings));
+        Ok(findings)
+    })
+}
+
+fn settings(options: &Options) -> Settings {
+    let names = |names: Vec<&'static str>| names;
+    Settings::default()
+        .with("transport", names(options.transports.iter().map(|t| t.name()).collect()))
+        .with("placement", names(options.placements.iter().map(|p| p.name()).collect()))
+        .with("payload", options.payload)
+        .with("deadline", options.deadline.get())
+        .with("for", options.duration.get())
+        .with("pause", options.pause.map(Nanos::get))
+}
