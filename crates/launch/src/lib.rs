@@ -1,1 +1,12 @@
-//! placeholder
+//! The delay of a slow clock at launch: the CPU idled, its clock is low, and
+//! the governor takes a while to notice that there is work.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`probe`] | speed of a CPU against time since it woke |
+//! | [`explain`] | from ramps to a verdict |
+
+pub mod explain;
+pub mod probe;
+
+pub use probe::{Options, run};

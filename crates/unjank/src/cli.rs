@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{host, ipc, jitter};
+use crate::commands::{host, ipc, jitter, launch, lock};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -17,9 +17,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Describe this machine: everything about it that changes how long things take
     Host(host::Args),
+    /// The CPU is still slow when an app starts: the ramp of its clock
+    #[command(subcommand)]
+    Launch(launch::Verb),
     /// The thread is woken late: wake-up latency
     #[command(subcommand)]
     Jitter(jitter::Verb),
+    /// The thread waits for a lock: what waiting costs
+    #[command(subcommand)]
+    Lock(lock::Verb),
     /// The answer comes from another process: round trips
     #[command(subcommand)]
     Ipc(ipc::Verb),

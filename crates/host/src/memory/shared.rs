@@ -48,11 +48,11 @@ impl SharedMemory {
     /// `Invalid` if the descriptor is not of that size.
     pub fn open(fd: impl AsFd, words: usize, bytes: usize) -> Result<Self> {
         let length = words * WORD_STRIDE + bytes;
-        let stat = fstat(&fd).map_err(|error| Error::syscall("fstat", "shared memory", error))?;
-        if stat.st_size != length as i64 {
+        let size =
+            fstat(&fd).map_err(|error| Error::syscall("fstat", "shared memory", error))?.st_size;
+        if size != length as i64 {
             return Err(Error::Invalid(format!(
-                "shared memory of {} bytes where {length} were expected",
-                stat.st_size
+                "shared memory of {size} bytes where {length} were expected"
             )));
         }
         // SAFETY: a new mapping at an address of the kernel's choice overlaps

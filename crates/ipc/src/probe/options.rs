@@ -46,14 +46,19 @@ impl Placement {
         }
     }
 
-    /// CPUs of client and peer: `Some(None)` is anywhere, `None` is impossible.
-    fn cpus(self, allowed: &CpuSet) -> Option<Option<(usize, usize)>> {
+    /// Whether the CPUs of this process are enough for it.
+    fn is_possible(self, allowed: &CpuSet) -> bool {
+        self != Self::TwoCpus || allowed.len() >= 2
+    }
+
+    /// CPUs of client and peer, if they are to have certain ones.
+    fn cpus(self, allowed: &CpuSet) -> Option<(usize, usize)> {
         let mut cpus = allowed.iter();
         let first = cpus.next()?;
         match self {
-            Self::OneCpu => Some(Some((first, first))),
-            Self::TwoCpus => cpus.next().map(|second| Some((first, second))),
-            Self::Free => Some(None),
+            Self::OneCpu => Some((first, first)),
+            Self::TwoCpus => cpus.next().map(|second| (first, second)),
+            Self::Free => None,
         }
     }
 }
@@ -87,12 +92,11 @@ impl Options {
                 Self::LARGEST_PAYLOAD
             )));
         }
+        let placements = || self.placements.iter().filter(|p| p.is_possible(allowed));
         let cells: Vec<Cell> = self
             .transports
             .iter()
-            .flat_map(|&transport| {
-                self.placements.iter().filter_map(move |&p| Some((transport, p, p.cpus(allowed)?)))
-            })
+            .flat_map(|&transport| placements().map(move |&p| (transport, p, p.cpus(allowed))))
             .collect();
         if cells.is_empty() {
             return Err(Error::Invalid("no transport and placement to measure here".to_owned()));

@@ -4,6 +4,8 @@
 pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
+pub(crate) mod launch;
+pub(crate) mod lock;
 mod measured;
 
 use std::process::ExitCode;
@@ -17,6 +19,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Command::Host(args) => host::run(&args),
         Command::Ipc(verb) => ipc::run(&verb),
+        Command::Launch(verb) => launch::run(&verb),
+        Command::Lock(verb) => lock::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
     }
 }

@@ -1,0 +1,187 @@
+//! From the pieces of launches to a ramp. Pure: no clock, no machine.
+
+use unjank_host::Nanos;
+use unjank_measure::stats::order;
+
+/// A CPU is at full speed from this share of it on.
+const FULL: f64 = 0.95;
+
+/// Slices over which speed is smoothed (a running median) before it is
+/// compared with full speed, so that one interrupt decides nothing.
+const SMOOTH: usize = 5;
+
+/// One launch: its speed in each slice, as pieces of work per nanosecond.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Launch {
+    /// `None` where no piece ended in a slice: others had the CPU.
+    pub(crate) speeds: Vec<Option<f64>>,
+    /// Time that others had (interrupts, preemption, the hypervisor): pieces
+    /// longer than a slice, and what others took beyond twice the median of
+    /// their slice.
+    pub(crate) lost_to_others: Nanos,
+}
+
+impl Launch {
+    /// Cuts the pieces into slices. The speed of a slice is that of its median
+    /// piece: the clock changes all pieces, an interrupt only some. A piece
+    /// longer than a slice, dozens of times slower than full speed, tells
+    /// nothing about the clock: others had the CPU.
+    pub(crate) fn from_chunks(durations: &[u32], slice: Nanos, run: Nanos) -> Self {
+        let slice = slice.get().max(1);
+        let mut speeds = vec![None; (run.get() / slice) as usize];
+        let mut lost = 0_u64;
+        let mut elapsed = 0_u64;
+        let mut rest = durations;
+        while !rest.is_empty() {
+            let index = elapsed / slice;
+            let begin = elapsed;
+            let length = rest
+                .iter()
+                .position(|&piece| {
+                    elapsed += u64::from(piece);
+                    elapsed >= (index + 1) * slice
+                })
+                .map_or(rest.len(), |last| last + 1);
+            let (pieces, later) = rest.split_at(length);
+            rest = later;
+            let mut own: Vec<u32> =
+                pieces.iter().copied().filter(|&piece| u64::from(piece) <= slice).collect();
+            lost += (elapsed - begin) - own.iter().copied().map(u64::from).sum::<u64>();
+            if own.is_empty() {
+                continue;
+            }
+            let middle = own.len() / 2;
+            let median = *own.select_nth_unstable(middle).1;
+            let beyond = |&piece: &u32| u64::from(piece.saturating_sub(median.saturating_mul(2)));
+            lost += own.iter().map(beyond).sum::<u64>();
+            if let Some(speed) = speeds.get_mut(index as usize) {
+                *speed = (median > 0).then(|| 1.0 / f64::from(median));
+            }
+        }
+        Self { speeds, lost_to_others: Nanos(lost) }
+    }
+
+    /// Within which time full speed was reached, or `None` if it was not: the
+    /// end of the first slice that was fast enough.
+    pub(crate) fn time_to_full(&self, full: f64, slice: Nanos) -> Option<Nanos> {
+        smoothed(&self.speeds)
+            .position(|speed| speed.is_some_and(|speed| speed >= FULL * full))
+            .map(|index| slice.times(index as u64 + 1))
+    }
+
+    /// How much longer the work before the slice that ends at `full_at` took
+    /// than it would have at full speed.
+    pub(crate) fn work_lost(&self, full: f64, slice: Nanos, full_at: Nanos) -> Nanos {
+        let slices = (full_at.get() / slice.get().max(1)).saturating_sub(1) as usize;
+        let lost: f64 =
+            self.speeds.iter().take(slices).flatten().map(|speed| 1.0 - speed / full).sum();
+        Nanos((lost.max(0.0) * slice.get() as f64) as u64)
+    }
+}
+
+/// Full speed: the highest smoothed speed that half of the launches reached at
+/// the same time since wake.
+pub(crate) fn full_speed(launches: &[Launch]) -> Option<f64> {
+    let curve = median_curve(launches);
+    smoothed(&curve.iter().map(|point| Some(point.as_ref()?.0)).collect::<Vec<_>>())
+        .flatten()
+        .max_by(f64::total_cmp)
+}
+
+/// The median speed over launches in each slice, with its 95 % interval.
+pub(crate) fn median_curve(launches: &[Launch]) -> Vec<Option<(f64, Option<[f64; 2]>)>> {
+    let slices = launches.first().map_or(0, |launch| launch.speeds.len());
+    (0..slices)
+        .map(|index| {
+            let mut speeds: Vec<f64> =
+                launches.iter().filter_map(|launch| *launch.speeds.get(index)?).collect();
+            order::median(&mut speeds)
+        })
+        .collect()
+}
+
+/// The running median over [`SMOOTH`] slices from each slice on.
+fn smoothed(speeds: &[Option<f64>]) -> impl Iterator<Item = Option<f64>> + '_ {
+    speeds.windows(SMOOTH.min(speeds.len()).max(1)).map(|window| {
+        let mut there: Vec<f64> = window.iter().flatten().copied().collect();
+        Some(order::median(&mut there)?.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLICE: Nanos = Nanos::from_micros(100);
+    const RUN: Nanos = Nanos::from_millis(10);
+
+    /// 10 ms of pieces: 4 µs each for the first `slow`, then 2 µs.
+    fn ramp(slow: Nanos) -> Vec<u32> {
+        let mut durations = Vec::new();
+        let mut elapsed = 0;
+        while elapsed < RUN.get() {
+            let piece = if elapsed < slow.get() { 4_000 } else { 2_000 };
+            durations.push(piece);
+            elapsed += u64::from(piece);
+        }
+        durations
+    }
+
+    fn launch(durations: &[u32]) -> Launch {
+        Launch::from_chunks(durations, SLICE, RUN)
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let launch = launch(&ramp(Nanos::from_millis(5)));
+        let full = full_speed(std::slice::from_ref(&launch)).unwrap();
+        assert!((full - 1.0 / 2_000.0).abs() < 1e-12);
+        let time = launch.time_to_full(full, SLICE).unwrap();
+        // The running median turns over when most of its slices are fast.
+        assert!(time.get().abs_diff(5_000_000) <= 2 * SLICE.get(), "{time}");
+        // Half speed for 5 ms loses 2.5 ms of work.
+        let lost = launch.work_lost(full, SLICE, time);
+        assert!(lost.get().abs_diff(2_500_000) <= SLICE.get(), "{lost}");
+    }
+
+    #[test]
+    fn a_clock_that_is_up_loses_nothing() {
+        let launch = launch(&ramp(Nanos::ZERO));
+        let full = full_speed(std::slice::from_ref(&launch)).unwrap();
+        assert_eq!(launch.time_to_full(full, SLICE), Some(SLICE));
+        assert_eq!(launch.work_lost(full, SLICE, SLICE), Nanos::ZERO);
+    }
+
+    #[test]
+    fn an_interruption_is_not_a_slow_clock() {
+        let mut durations = ramp(Nanos::ZERO);
+        durations[100] = 1_000_000;
+        let launch = launch(&durations);
+        let full = full_speed(std::slice::from_ref(&launch)).unwrap();
+        assert_eq!(launch.time_to_full(full, SLICE), Some(SLICE));
+        assert_eq!(launch.lost_to_others, Nanos(1_000_000));
+    }
+
+    #[test]
+    fn a_ramp_that_never_ends_is_not_full() {
+        let slow = launch(&ramp(RUN));
+        assert_eq!(slow.time_to_full(1.0 / 2_000.0, SLICE), None);
+    }
+
+    #[test]
+    fn no_pieces_make_no_speed() {
+        assert_eq!(full_speed(&[launch(&[])]), None);
+        assert_eq!(full_speed(&[]), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_pieces_make_a_ramp(durations in proptest::collection::vec(0_u32.., 0..200)) {
+            let launch = launch(&durations);
+            if let Some(full) = full_speed(std::slice::from_ref(&launch)) {
+                let _ = launch.time_to_full(full, SLICE);
+                proptest::prop_assert!(launch.work_lost(full, SLICE, RUN) <= RUN);
+            }
+        }
+    }
+}

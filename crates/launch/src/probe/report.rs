@@ -1,0 +1,141 @@
+//! From ramps to findings.
+
+use unjank_host::{Nanos, Root};
+use unjank_measure::record::Axis;
+use unjank_measure::{Curve, Fact, Findings, Point, Series, Unit};
+
+use super::chunks::Work;
+use super::options::Options;
+use super::ramp::{Launch, full_speed, median_curve};
+
+/// The launches of one CPU, judged by its own full speed.
+pub(crate) struct CpuRamp {
+    cpu: usize,
+    governor: Option<String>,
+    times: Vec<Nanos>,
+    losses: Vec<Nanos>,
+    never_full: u64,
+    lost_to_others: Nanos,
+    /// Steps of work per second.
+    full_speed: f64,
+    curve: Curve,
+}
+
+impl CpuRamp {
+    /// `None` without a launch.
+    pub(crate) fn new(
+        cpu: usize,
+        work: Work,
+        launches: &[Launch],
+        slice: Nanos,
+        root: &Root,
+    ) -> Option<Self> {
+        let full = full_speed(launches)?;
+        let reached: Vec<Option<Nanos>> =
+            launches.iter().map(|launch| launch.time_to_full(full, slice)).collect();
+        let losses = launches
+            .iter()
+            .zip(&reached)
+            .filter_map(|(launch, time)| Some(launch.work_lost(full, slice, (*time)?)))
+            .collect();
+        let lost = launches.iter().fold(Nanos::ZERO, |sum, launch| sum + launch.lost_to_others);
+        let governor = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+        Some(Self {
+            cpu,
+            // A governor that cannot be read is told as unknown, not as an error.
+            governor: root.read_if_there(governor).ok().flatten(),
+            never_full: reached.iter().filter(|time| time.is_none()).count() as u64,
+            times: reached.into_iter().flatten().collect(),
+            losses,
+            lost_to_others: lost,
+            full_speed: full * f64::from(work.steps()) * 1e9,
+            curve: speed_curve(cpu, launches, full, slice),
+        })
+    }
+}
+
+/// Speed as a share of full speed: each slice for the first 5 ms, then groups
+/// of ten slices, then of fifty.
+fn speed_curve(cpu: usize, launches: &[Launch], full: f64, slice: Nanos) -> Curve {
+    let medians = median_curve(launches);
+    let mut points = Vec::new();
+    let mut index = 0;
+    while index < medians.len() {
+        let group = match index {
+            0..50 => 1,
+            50..500 => 10,
+            _ => 50,
+        };
+        let members = &medians[index..(index + group).min(medians.len())];
+        let there: Vec<_> = members.iter().flatten().collect();
+        // The middle one by speed stands for its group, interval included.
+        let mut by_speed = there.clone();
+        by_speed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some((speed, interval)) = by_speed.get(by_speed.len() / 2) {
+            points.push(Point {
+                x: slice.times(index as u64).get() as f64,
+                y: speed / full,
+                interval: interval.map(|bounds| bounds.map(|bound| bound / full)),
+            });
+        }
+        index += group;
+    }
+    Curve {
+        name: "launch/ramp/speed".to_owned(),
+        x: Axis::new("time since wake", Unit::Nanoseconds),
+        y: Axis::new("speed, of full", Unit::Ratio),
+        labels: [("cpu".to_owned(), cpu.to_string())].into(),
+        points,
+    }
+}
+
+/// Adds series, curves and facts of all CPUs.
+pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findings) {
+    let names = ["launch/ramp/time_to_full", "launch/ramp/work_lost"];
+    let mut all = names.map(Series::new);
+    let mut singles = Vec::new();
+    for ramp in &ramps {
+        let governor = ramp.governor.as_deref().unwrap_or("none");
+        let label = |series: Series| {
+            series.with_label("cpu", ramp.cpu.to_string()).with_label("governor", governor)
+        };
+        for (index, values) in [&ramp.times, &ramp.losses].into_iter().enumerate() {
+            let mut single = label(Series::new(names[index]));
+            for &value in values {
+                single.record(value);
+            }
+            all[index].absorb(&single);
+            singles.push(single.finish());
+        }
+        findings.facts.push(
+            Fact::new("launch/ramp/full_speed", ramp.full_speed, Unit::PerSecond)
+                .with_label("cpu", ramp.cpu.to_string()),
+        );
+        findings.facts.push(
+            Fact::new(
+                "launch/ramp/lost_to_others",
+                ramp.lost_to_others.get() as f64 / options.launches.max(1) as f64,
+                Unit::Nanoseconds,
+            )
+            .with_label("cpu", ramp.cpu.to_string()),
+        );
+        if ramp.never_full > 0 {
+            findings.warn(format!(
+                "CPU {}: {} launches did not reach 95 % of full speed within {}",
+                ramp.cpu, ramp.never_full, options.run
+            ));
+        }
+    }
+    if ramps.iter().all(|ramp| ramp.governor.is_none()) {
+        findings.not_supported(
+            "launch/ramp governor",
+            "the kernel has no cpufreq files here (as in most virtual machines); the ramp is \
+             measured all the same",
+        );
+    }
+    findings.series.extend(all.map(Series::finish));
+    if ramps.len() > 1 {
+        findings.series.extend(singles);
+    }
+    findings.curves.extend(ramps.into_iter().map(|ramp| ramp.curve));
+}

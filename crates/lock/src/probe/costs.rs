@@ -1,0 +1,88 @@
+//! What one operation costs: batches of many, divided.
+
+use std::hint;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
+use std::thread;
+
+use unjank_host::Timestamp;
+use unjank_host::futex::{Scope, wake};
+use unjank_measure::stats::order;
+use unjank_measure::{Fact, Findings, Unit};
+
+/// Batches per operation; the interval is that of their median.
+const BATCHES: usize = 51;
+
+/// Turns of the standard library's mutex before it parks: `spin_until` in
+/// `library/std/src/sys/sync/mutex/futex.rs`.
+const STD_SPINS: f64 = 100.0;
+
+/// Measures each operation and adds a fact for it.
+pub(crate) fn note(findings: &mut Findings) {
+    let pause = cost(1_000, hint::spin_loop);
+    findings.facts.push(fact("lock/pause", &pause));
+    findings.facts.push(fact("lock/yield", &cost(200, thread::yield_now)));
+    let mutex = Mutex::new(0_u64);
+    let lock = || {
+        if let Ok(mut count) = hint::black_box(&mutex).lock() {
+            *count += 1;
+        }
+    };
+    findings.facts.push(fact("lock/uncontended", &cost(1_000, lock)));
+    let word = AtomicU32::new(0);
+    findings.facts.push(fact("lock/wake_nobody", &cost(200, || wake(&word, 1, Scope::Process))));
+    let budget = Fact::new("lock/std_spin_budget", pause.median * STD_SPINS, Unit::Nanoseconds);
+    findings.facts.push(budget);
+}
+
+/// Nanoseconds per operation.
+struct Cost {
+    median: f64,
+    interval: Option<[f64; 2]>,
+}
+
+/// Times [`BATCHES`] batches of `turns` operations. The clock is read once per
+/// batch, which adds its cost divided by `turns`.
+fn cost(turns: u32, mut operation: impl FnMut()) -> Cost {
+    for _ in 0..turns {
+        operation();
+    }
+    let mut last = Timestamp::now();
+    let mut batches: Vec<f64> = (0..BATCHES)
+        .map(|_| {
+            for _ in 0..turns {
+                operation();
+            }
+            let now = Timestamp::now();
+            let taken = now.since(last).get() as f64 / f64::from(turns);
+            last = now;
+            taken
+        })
+        .collect();
+    let (median, interval) = order::median(&mut batches).expect("there are BATCHES of them");
+    Cost { median, interval }
+}
+
+fn fact(name: &str, cost: &Cost) -> Fact {
+    let fact = Fact::new(name, cost.median, Unit::Nanoseconds);
+    match cost.interval {
+        Some(interval) => fact.with_interval(interval, BATCHES as u64),
+        None => fact,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_costs_something() {
+        let mut findings = Findings::default();
+        note(&mut findings);
+        assert_eq!(findings.facts.len(), 5);
+        for fact in &findings.facts {
+            assert!(fact.value > 0.0, "{fact:?}");
+        }
+        assert!(findings.fact_named("lock/pause").unwrap().interval.is_some());
+    }
+}

@@ -1,0 +1,68 @@
+//! `unjank lock probe`: what waiting costs on this machine.
+
+mod costs;
+mod handoff;
+mod options;
+mod report;
+
+pub use options::Options;
+
+use unjank_host::sched::CpuSet;
+use unjank_host::{Nanos, Result};
+use unjank_measure::{Findings, Monitor};
+
+use handoff::{Handoff, Placement, Wait};
+
+/// Measures single operations first, then hand-offs between two threads.
+///
+/// Facts: `lock/pause`, `lock/yield`, `lock/uncontended`, `lock/wake_nobody`
+/// (one call each), `lock/break_even` (waits shorter than this are better
+/// spun), `lock/std_spin_budget` (how long the standard library spins). Series:
+/// `lock/<spin|yield|park>/round_trip` with the label `placement`, and
+/// `lock/park_wake`, from just before the wake-up call until the parked thread
+/// runs on another CPU.
+///
+/// # Errors
+/// `Invalid` options.
+pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Findings> {
+    let allowed = CpuSet::allowed()?;
+    let (one, two) = options.cpus(&allowed)?;
+    let mut findings = Findings::default();
+    monitor.progress(0.0, "single operations");
+    costs::note(&mut findings);
+
+    let cells = cells(one, two);
+    if two.is_none() {
+        findings
+            .not_supported("lock hand-offs between two CPUs", "this process may use one CPU only");
+    }
+    let share = Nanos(options.duration.get() / cells.len() as u64);
+    for (index, handoff) in cells.iter().enumerate() {
+        if monitor.stop_requested() {
+            findings.warn("interrupted before every way of waiting was measured");
+            break;
+        }
+        let done = (index + 1) as f64 / (cells.len() + 1) as f64;
+        monitor.progress(done, &format!("hand-offs by {}", handoff.name()));
+        let measured = handoff::measure(*handoff, share, monitor)?;
+        report::note_handoff(*handoff, measured, &mut findings);
+    }
+    report::note_break_even(&mut findings);
+    Ok(findings)
+}
+
+/// The hand-offs to measure. Two threads on one CPU cannot spin for each
+/// other: the one that spins keeps the other from running.
+fn cells(one: usize, two: Option<(usize, usize)>) -> Vec<Handoff> {
+    let mut cells: Vec<Handoff> = [Wait::Yield, Wait::Park]
+        .map(|wait| Handoff { wait, placement: Placement::OneCpu, cpus: (one, one) })
+        .into();
+    if let Some(cpus) = two {
+        cells.extend([Wait::Spin, Wait::Yield, Wait::Park].map(|wait| Handoff {
+            wait,
+            placement: Placement::TwoCpus,
+            cpus,
+        }));
+    }
+    cells
+}

@@ -1,0 +1,42 @@
+//! What to measure.
+
+use unjank_host::sched::CpuSet;
+use unjank_host::{Error, Nanos, Result};
+
+/// What `lock probe` measures.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The CPUs of the two threads: the first two of these.
+    pub cpus: Option<CpuSet>,
+    /// For all hand-offs together.
+    pub duration: Nanos,
+}
+
+impl Options {
+    /// One CPU for threads that share one, and two for those that do not, if
+    /// there are two.
+    pub(crate) fn cpus(&self, allowed: &CpuSet) -> Result<(usize, Option<(usize, usize)>)> {
+        let chosen = match &self.cpus {
+            Some(cpus) => cpus.clone().within(allowed)?,
+            None => allowed.clone(),
+        };
+        let mut cpus = chosen.iter();
+        let one = cpus.next().ok_or_else(|| Error::Invalid("no CPU to measure on".to_owned()))?;
+        Ok((one, cpus.next().map(|two| (one, two))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_cpu_is_enough_for_some_of_it() {
+        let options = |cpus| Options { cpus, duration: Nanos::from_millis(100) };
+        let allowed = CpuSet::new([2, 5, 7]);
+        assert_eq!(options(None).cpus(&allowed).unwrap(), (2, Some((2, 5))));
+        assert_eq!(options(Some(CpuSet::new([7]))).cpus(&allowed).unwrap(), (7, None));
+        assert!(options(Some(CpuSet::new([3]))).cpus(&allowed).is_err());
+        assert!(options(Some(CpuSet::default())).cpus(&allowed).is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! `unjank launch`: the CPU is still slow when an app starts.
+
+pub(crate) mod ramp;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Verbs of `unjank launch`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure how fast CPUs get up to speed after an idle gap
+    Ramp(ramp::Args),
+}
+
+/// Runs the verb that was typed.
+pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::Ramp(args) => ramp::run(args),
+    }
+}

@@ -1,0 +1,49 @@
+//! `unjank lock probe`: what each way of waiting costs on this machine.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_host::sched::CpuSet;
+use unjank_lock::{Options, explain};
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank lock probe`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank lock probe
+  unjank lock probe --cpus 0,4 --for 10s
+  unjank lock probe --json | jq '.facts[] | select(.name == \"lock/break_even\")'
+
+Two threads hand a turn to each other by spinning (pause), sched_yield, or
+futex, on one CPU and on two. The break-even is what a parked hand-off takes
+longer than a spun one: spin for about that long before parking.")]
+pub(crate) struct Args {
+    /// CPUs of the two threads: the first two of these [default: of all this process may use]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// How long to measure hand-offs, all together
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration, allow_hyphen_values = true)]
+    duration: Nanos,
+    /// One second for all hand-offs together
+    #[arg(long, conflicts_with = "duration")]
+    quick: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
+    let options = Options { cpus: args.cpus.clone(), duration };
+    let settings = Settings::default()
+        .with("cpus", options.cpus.as_ref().map(ToString::to_string))
+        .with("for", options.duration.get());
+    measured::run("lock probe", &args.output, settings, |_, _, monitor| {
+        let mut findings = unjank_lock::run(&options, monitor)?;
+        findings.verdicts.push(explain::verdict(&findings));
+        Ok(findings)
+    })
+}
