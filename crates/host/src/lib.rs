@@ -11,6 +11,7 @@
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`futex`] | parking and waking threads |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
+//! | [`storage`] | files whose pages can be evicted |
 //! | [`process`] | processes that help a measurement |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
@@ -24,6 +25,7 @@ pub mod memory;
 pub mod process;
 pub mod root;
 pub mod sched;
+pub mod storage;
 mod support;
 pub mod terminal;
 pub mod units;

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{host, ipc, jitter, launch, lock};
+use crate::commands::{checkup, host, ipc, jitter, launch, lock, swap};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -15,11 +15,16 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Measure all five delays on this machine, judge each, and say what to type next
+    Checkup(checkup::Args),
     /// Describe this machine: everything about it that changes how long things take
     Host(host::Args),
     /// The CPU is still slow when an app starts: the ramp of its clock
     #[command(subcommand)]
     Launch(launch::Verb),
+    /// What the app needs was swapped out: the cost of a page-in
+    #[command(subcommand)]
+    Swap(swap::Verb),
     /// The thread is woken late: wake-up latency
     #[command(subcommand)]
     Jitter(jitter::Verb),

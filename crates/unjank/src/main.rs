@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod interrupt;
 mod output;
+mod paths;
 mod values;
 
 use std::process::ExitCode;

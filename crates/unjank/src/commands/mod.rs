@@ -1,12 +1,14 @@
 //! One file per command: its arguments, and how they become the options of
 //! the crate that does the work.
 
+pub(crate) mod checkup;
 pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
 pub(crate) mod launch;
 pub(crate) mod lock;
 mod measured;
+pub(crate) mod swap;
 
 use std::process::ExitCode;
 
@@ -17,10 +19,12 @@ use crate::cli::{Cli, Command};
 /// Runs what was typed.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
+        Command::Checkup(args) => checkup::run(&args),
         Command::Host(args) => host::run(&args),
         Command::Ipc(verb) => ipc::run(&verb),
         Command::Launch(verb) => launch::run(&verb),
         Command::Lock(verb) => lock::run(&verb),
+        Command::Swap(verb) => swap::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
     }
 }

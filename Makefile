@@ -1,0 +1,52 @@
+# The only task runner, and a thin one: each target is a command or two that
+# can be typed by hand. Run `make` for a list.
+
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+CARGO ?= cargo
+CARGO_DENY_VERSION := 0.20.2
+# Options for the command that a target runs: make checkup ARGS=--quick
+ARGS ?=
+
+.PHONY: help checkup build test lint bench fuzz setup setup-test setup-bench
+
+help:
+	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
+	@echo 'make build     build target/release/unjank'
+	@echo 'make test      run all tests (installs what they need; root runs more of them)'
+	@echo 'make lint      formatting, clippy, documentation, licences'
+	@echo 'make bench     speed of unjank itself, against its peers'
+	@echo 'make fuzz      two minutes for each parser (needs nightly Rust)'
+
+checkup: build
+	./target/release/unjank checkup --html checkup.html $(ARGS)
+	@echo 'The whole report: checkup.html'
+
+build: setup
+	$(CARGO) build --release --locked --package unjank
+
+test: setup-test
+	$(CARGO) test --locked --workspace
+
+lint: setup
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
+	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \
+		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION)
+	$(CARGO) deny --locked check bans licenses sources
+
+bench: setup-bench build
+	$(CARGO) bench --locked --workspace
+	./scripts/bench.sh
+
+fuzz: setup
+	./scripts/fuzz.sh
+
+setup:
+	@./scripts/setup.sh build
+
+setup-test:
+	@./scripts/setup.sh test
+
+setup-bench:
+	@./scripts/setup.sh bench

@@ -1,0 +1,106 @@
+//! Files whose pages can be evicted and read again.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Advice, Mode, OFlags, fadvise, fdatasync, open, statfs};
+
+use crate::error::{Error, Result};
+use crate::support::Support;
+
+/// File systems that keep their files in memory: `TMPFS_MAGIC`,
+/// `RAMFS_MAGIC`, `HUGETLBFS_MAGIC` of `include/uapi/linux/magic.h`.
+const IN_MEMORY: [u32; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+
+/// A file without a name: it is gone when it is closed, however that happens.
+#[derive(Debug)]
+pub struct ScratchFile {
+    file: File,
+    directory: PathBuf,
+}
+
+impl ScratchFile {
+    /// A new file on the file system of `directory`; `No` if that keeps its
+    /// files in memory, or cannot make files without a name.
+    ///
+    /// # Errors
+    /// `File` names the directory.
+    pub fn create(directory: &Path) -> Result<Support<Self>> {
+        let error = |source: rustix::io::Errno| Error::file("create a file in", directory, source.into());
+        let kind = statfs(directory).map_err(error)?.f_type;
+        // The kernel's type is a signed long on some architectures; magic
+        // numbers have 32 bits.
+        if IN_MEMORY.contains(&(kind as u32)) {
+            return Ok(Support::no(format!(
+                "{} lies in memory: nothing there is ever read back from storage",
+                directory.display()
+            )));
+        }
+        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+        match open(directory, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(fd) => {
+                Ok(Support::Yes(Self { file: fd.into(), directory: directory.to_owned() }))
+            }
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => Ok(Support::no(format!(
+                "the file system of {} has no files without a name (O_TMPFILE)",
+                directory.display()
+            ))),
+            Err(source) => Err(error(source)),
+        }
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Adds to its end.
+    ///
+    /// # Errors
+    /// `File` names the directory: it is full, for instance.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|source| self.error("write a file in", source))
+    }
+
+    /// Writes everything to storage and gives its pages back, so that the
+    /// next access reads them again. Pages that are mapped stay: unmap first.
+    ///
+    /// # Errors
+    /// `File` names the directory.
+    pub fn evict(&self) -> Result<()> {
+        fdatasync(&self.file)
+            .and_then(|()| fadvise(&self.file, 0, None, Advice::DontNeed))
+            .map_err(|source| self.error("evict a file in", source.into()))
+    }
+
+    fn error(&self, action: &'static str, source: io::Error) -> Error {
+        Error::file(action, &self.directory, source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_not_storage() {
+        let answer = ScratchFile::create(Path::new("/dev/shm")).unwrap();
+        assert!(answer.reason().unwrap().starts_with("/dev/shm lies in memory"));
+    }
+
+    #[test]
+    fn a_scratch_file_has_no_name_and_can_be_evicted() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut scratch = ScratchFile::create(dir.path()).unwrap().yes().unwrap();
+        scratch.append(b"gone soon").unwrap();
+        scratch.evict().unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named() {
+        let error = ScratchFile::create(Path::new("/no/such/dir")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot create a file in /no/such/dir: "), "{error}");
+    }
+}

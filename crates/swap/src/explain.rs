@@ -1,0 +1,79 @@
+//! Do evicted pages come back in time?
+
+use unjank_host::Nanos;
+use unjank_measure::{Answer, Bound, Findings, Quantity, Verdict};
+
+/// The longest healthy median page-in.
+pub const HEALTHY: Nanos = Nanos::from_micros(100);
+
+const SOURCE: &str = "1 000 pages (4 MiB) are then back within the 0.1 s that feel instantaneous \
+                      (Nielsen, Usability Engineering)";
+
+/// Judges the median page-in.
+pub fn verdict(findings: &Findings) -> Verdict {
+    let series = findings.series_named("swap/page_in");
+    let backing = series.and_then(|s| s.labels.get("backing")).map_or("", String::as_str);
+    let measured = series.and_then(|series| {
+        let summary = series.summary?;
+        Some(Quantity {
+            name: format!("median time to bring one page back from {backing}"),
+            value: summary.p50 as f64,
+            unit: series.unit,
+            interval: summary.intervals[0].map(|bounds| bounds.map(|bound| bound as f64)),
+            n: series.n,
+        })
+    });
+    let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
+    let answer = measured.as_ref().map_or(Answer::NotAvailable, |median| healthy.judge(median));
+    let reason = match series.and_then(|series| series.summary) {
+        Some(summary) => format!("one page in a hundred takes longer than {}", Nanos(summary.p99)),
+        None => findings
+            .unsupported
+            .iter()
+            .find(|missing| missing.what == "swap/page_in")
+            .map_or_else(|| "no page-in was measured".to_owned(), |missing| missing.reason.clone()),
+    };
+    Verdict {
+        question: "Do evicted pages come back in time?".to_owned(),
+        subject: "swap".to_owned(),
+        answer,
+        measured,
+        healthy: Some(healthy),
+        effect: None,
+        minimum_effect: None,
+        reason,
+        next: matches!(answer, Answer::Slow | Answer::CannotTell)
+            .then(|| "unjank swap probe --for 30s --html swap.html".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Series;
+
+    use super::*;
+
+    fn findings(page_in: Nanos) -> Findings {
+        let mut series = Series::new("swap/page_in").with_label("backing", "zram");
+        for _ in 0..1_000 {
+            series.record(page_in);
+        }
+        Findings { series: vec![series.finish()], ..Findings::default() }
+    }
+
+    #[test]
+    fn compressed_memory_is_fast_and_a_card_is_slow() {
+        assert_eq!(verdict(&findings(Nanos::from_micros(8))).answer, Answer::Healthy);
+        let slow = verdict(&findings(Nanos::from_millis(2)));
+        assert_eq!(slow.answer, Answer::Slow);
+        assert!(slow.measured.unwrap().name.ends_with("from zram"));
+    }
+
+    #[test]
+    fn the_reason_for_nothing_is_told() {
+        let mut findings = Findings::default();
+        findings.not_supported("swap/page_in", "too little memory");
+        let verdict = verdict(&findings);
+        assert_eq!((verdict.answer, verdict.reason.as_str()), (Answer::NotAvailable, "too little memory"));
+    }
+}

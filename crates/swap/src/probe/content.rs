@@ -1,0 +1,67 @@
+//! What the pages hold, and in which order they are touched.
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The run's source of chance.
+#[derive(Debug)]
+pub(crate) struct Random(Xoshiro256PlusPlus);
+
+impl Random {
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// The words of one page: one in four is random and the others repeat it,
+    /// so that a page is neither all alike, which compressed swap would not
+    /// store at all, nor incompressible. Application heaps compress about as
+    /// well.
+    pub(crate) fn words(&mut self) -> impl FnMut() -> u64 + '_ {
+        let mut word = 0;
+        let mut index = 0_u32;
+        move || {
+            if index.is_multiple_of(4) {
+                word = self.0.next_u64();
+            }
+            index += 1;
+            word
+        }
+    }
+
+    /// Puts `items` in random order (Fisher and Yates).
+    pub(crate) fn shuffle(&mut self, items: &mut [u32]) {
+        for last in (1..items.len()).rev() {
+            let chosen = (u128::from(self.0.next_u64()) * (last as u128 + 1)) >> 64;
+            items.swap(last, chosen as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_order_and_every_page_is_in_it() {
+        let order = |seed| {
+            let mut items: Vec<u32> = (0..1_000).collect();
+            Random::seeded(seed).shuffle(&mut items);
+            items
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let mut sorted = order(1);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..1_000).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn pages_are_partly_compressible() {
+        let mut random = Random::seeded(1);
+        let words: Vec<u64> = std::iter::repeat_with(random.words()).take(512).collect();
+        let mut unique = words.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), 128);
+    }
+}

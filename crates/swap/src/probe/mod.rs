@@ -1,0 +1,99 @@
+//! `unjank swap probe`: what it costs to bring a page back.
+
+mod content;
+mod counters;
+mod options;
+mod plan;
+mod report;
+mod source;
+mod touch;
+
+pub use options::{Options, Pages};
+
+use unjank_host::{Nanos, Result, Root, Support, Timestamp};
+use unjank_measure::{Findings, Monitor};
+
+use content::Random;
+use counters::Counters;
+use plan::{Plan, Source};
+use source::Evictable;
+use touch::Seen;
+
+/// Evicts memory of its own and touches it again, page by page in random
+/// order: anonymous pages through swap where there is any, otherwise pages of
+/// a scratch file. Only this process's own pages are evicted.
+///
+/// Series: `swap/page_in`, touches that waited for a page to be read (label
+/// `backing`), and `swap/readahead_hit`, touches of pages that an earlier
+/// read had brought along. Facts: `swap/pages_per_read` and what the kernel
+/// counted over the run (`swap/vmstat/…`, `swap/pressure/…`).
+///
+/// # Errors
+/// `Invalid` options; a directory without room; a failed system call.
+pub fn run(
+    options: &Options,
+    root: &Root,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    options.check()?;
+    let mut findings = Findings::default();
+    let Some(plan) = findings.require("swap/page_in", plan::make(options, root)?) else {
+        return Ok(findings);
+    };
+    findings.warnings.extend(plan.warnings.iter().cloned());
+    let mut random = Random::seeded(seed);
+    monitor.progress(0.0, &format!("filling {} to evict", plan.bytes()));
+    let mut memory = match open(&plan, options, &mut random)? {
+        Support::Yes(memory) => memory,
+        Support::No(reason) => {
+            findings.not_supported("swap/page_in", reason);
+            return Ok(findings);
+        }
+    };
+    let before = Counters::read(root)?;
+    let seen = rounds(memory.as_mut(), &plan, options.duration, &mut random, monitor)?;
+    let counted = Counters::read(root)?.since(&before);
+    if monitor.stop_requested() {
+        findings.warn("interrupted before the end");
+    }
+    report::note(seen, &counted, &plan, &mut findings);
+    Ok(findings)
+}
+
+fn open(
+    plan: &Plan,
+    options: &Options,
+    random: &mut Random,
+) -> Result<Support<Box<dyn Evictable>>> {
+    match plan.source {
+        Source::Anonymous { .. } => source::anonymous(plan.pages, random).map(Support::Yes),
+        Source::File => source::file(&options.directory, plan.pages, random),
+    }
+}
+
+/// Evicts and touches, round after round, until the time is over.
+fn rounds(
+    memory: &mut dyn Evictable,
+    plan: &Plan,
+    duration: Nanos,
+    random: &mut Random,
+    monitor: &dyn Monitor,
+) -> Result<Seen> {
+    let start = Timestamp::now();
+    let end = start + duration;
+    let mut seen = Seen::new(start, duration);
+    let mut order: Vec<u32> = (0..plan.pages as u32).collect();
+    while Timestamp::now() < end && !monitor.stop_requested() {
+        let done = Timestamp::now().since(start).as_secs_f64() / duration.as_secs_f64();
+        monitor.progress(done, &format!("page-ins from {}", plan.backing()));
+        let mapping = memory.evict()?;
+        random.shuffle(&mut order);
+        let evicted = touch::all(mapping, &order, end, &mut seen, monitor)?;
+        if evicted == 0 {
+            // A kernel that pages nothing out would keep this loop busy for nothing.
+            break;
+        }
+    }
+    Ok(seen)
+}

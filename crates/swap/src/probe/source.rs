@@ -1,0 +1,82 @@
+//! Memory that can be evicted again and again.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use unjank_host::memory::{Access, Mapping, page_size};
+use unjank_host::storage::ScratchFile;
+use unjank_host::{Result, Support};
+
+use super::content::Random;
+
+/// Memory that can be evicted and touched again.
+pub(crate) trait Evictable {
+    /// Has as many of its pages evicted as the kernel is willing to.
+    fn evict(&mut self) -> Result<&Mapping>;
+}
+
+struct Anonymous(Mapping);
+
+struct File {
+    scratch: ScratchFile,
+    pages: usize,
+    mapping: Option<Mapping>,
+}
+
+/// Anonymous pages with content.
+pub(crate) fn anonymous(pages: usize, random: &mut Random) -> Result<Box<dyn Evictable>> {
+    let mut mapping = Mapping::anonymous(pages)?;
+    for index in 0..pages {
+        mapping.fill(index, random.words());
+    }
+    Ok(Box::new(Anonymous(mapping)))
+}
+
+/// A scratch file in `directory` with content.
+pub(crate) fn file(
+    directory: &Path,
+    pages: usize,
+    random: &mut Random,
+) -> Result<Support<Box<dyn Evictable>>> {
+    let mut scratch = match ScratchFile::create(directory)? {
+        Support::Yes(scratch) => scratch,
+        Support::No(reason) => return Ok(Support::No(reason)),
+    };
+    let words = page_size().get() as usize / size_of::<u64>();
+    let mut page = Vec::with_capacity(words * size_of::<u64>());
+    for _ in 0..pages {
+        page.clear();
+        let mut word = random.words();
+        page.extend((0..words).flat_map(|_| word().to_ne_bytes()));
+        scratch.append(&page)?;
+    }
+    Ok(Support::Yes(Box::new(File { scratch, pages, mapping: None })))
+}
+
+impl Evictable for Anonymous {
+    /// A page that is being written out stays in the swap cache until that is
+    /// done, so the kernel is asked again until nearly all are gone.
+    fn evict(&mut self) -> Result<&Mapping> {
+        const TRIES: u32 = 10;
+        for _ in 0..TRIES {
+            self.0.page_out()?;
+            let resident = self.0.resident()?.into_iter().filter(|&there| there).count();
+            if resident * 20 <= self.0.pages() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(&self.0)
+    }
+}
+
+impl Evictable for File {
+    /// Mapped pages cannot be evicted, so the file is mapped anew.
+    fn evict(&mut self) -> Result<&Mapping> {
+        self.mapping = None;
+        self.scratch.evict()?;
+        let mapping = Mapping::of_file(self.scratch.file(), self.pages, Access::Random)?;
+        Ok(self.mapping.insert(mapping))
+    }
+}

@@ -1,0 +1,78 @@
+//! Touching evicted pages, one by one.
+
+use unjank_host::memory::{Faults, Mapping};
+use unjank_host::{Nanos, Result, Timestamp};
+use unjank_measure::{Monitor, Series};
+
+/// Touches between two looks at the clock's end and the stop request.
+const BATCH: usize = 64;
+
+/// What was seen over all rounds.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Touches that waited for a read (major faults).
+    pub(crate) page_in: Series,
+    /// Touches of pages that were evicted, and had been brought along by the
+    /// read of another one (minor faults, or none).
+    pub(crate) readahead_hit: Series,
+    /// Pages that were not in memory when a round began and were touched.
+    pub(crate) evicted: u64,
+    /// The slowest touch, and when.
+    pub(crate) worst: (Nanos, Timestamp),
+    pub(crate) start: Timestamp,
+}
+
+impl Seen {
+    pub(crate) fn new(start: Timestamp, expected: Nanos) -> Self {
+        Self {
+            page_in: Series::new("swap/page_in").with_course(start, expected),
+            readahead_hit: Series::new("swap/readahead_hit"),
+            evicted: 0,
+            worst: (Nanos::ZERO, start),
+            start,
+        }
+    }
+}
+
+/// Touches the pages in `order` and records those that were not in memory.
+/// Gives how many of them there were.
+///
+/// The counters of page faults are read outside the two stamps.
+pub(crate) fn all(
+    mapping: &Mapping,
+    order: &[u32],
+    end: Timestamp,
+    seen: &mut Seen,
+    monitor: &dyn Monitor,
+) -> Result<u64> {
+    let resident = mapping.resident()?;
+    let mut evicted = 0;
+    for batch in order.chunks(BATCH) {
+        if Timestamp::now() >= end || monitor.stop_requested() {
+            break;
+        }
+        for &page in batch {
+            let page = page as usize;
+            if resident[page] {
+                continue;
+            }
+            let faults_before = Faults::of_this_thread()?;
+            let before = Timestamp::now();
+            std::hint::black_box(mapping.touch(page));
+            let after = Timestamp::now();
+            let faults = Faults::of_this_thread()?.since(faults_before);
+            let taken = after.since(before);
+            evicted += 1;
+            if faults.major > 0 {
+                seen.page_in.record_at(after, taken);
+                if taken > seen.worst.0 {
+                    seen.worst = (taken, before);
+                }
+            } else {
+                seen.readahead_hit.record(taken);
+            }
+        }
+    }
+    seen.evicted += evicted;
+    Ok(evicted)
+}

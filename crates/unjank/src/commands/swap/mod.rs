@@ -1,0 +1,22 @@
+//! `unjank swap`: what the app needs was swapped out.
+
+pub(crate) mod probe;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Verbs of `unjank swap`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure what it costs to bring an evicted page back
+    Probe(probe::Args),
+}
+
+/// Runs the verb that was typed.
+pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::Probe(args) => probe::run(args),
+    }
+}

@@ -1,0 +1,76 @@
+//! `unjank swap probe`: what it costs to bring an evicted page back.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::{Bytes, Nanos};
+use unjank_swap::{Options, Pages, explain};
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::{paths, values};
+
+/// Arguments of `unjank swap probe`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank swap probe
+  unjank swap probe --pages file --directory /data/local/tmp
+  unjank swap probe --size 256MiB --for 30s --html swap.html
+
+Memory of unjank's own is paged out (MADV_PAGEOUT, through swap) or, without
+swap, a scratch file's pages are evicted; then they are touched in random
+order. Touches that wait for a read are page-ins; the others were brought
+along by readahead and are kept apart. No memory of other programs is evicted.")]
+pub(crate) struct Args {
+    /// Which pages to evict
+    #[arg(long, value_enum, default_value = "auto")]
+    pages: PagesName,
+    /// How much to evict in each round; less is taken where memory is scarce
+    #[arg(long, value_name = "BYTES", default_value = "32MiB", value_parser = values::bytes)]
+    size: Bytes,
+    /// How long to measure
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
+    duration: Nanos,
+    /// Two seconds
+    #[arg(long, conflicts_with = "duration")]
+    quick: bool,
+    /// Where a scratch file may lie [default: $XDG_CACHE_HOME, ~/.cache or /var/tmp]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PagesName {
+    /// Anonymous pages where there is swap, else those of a file
+    Auto,
+    /// Anonymous pages, through swap
+    Anonymous,
+    /// Pages of a scratch file
+    File,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let options = Options {
+        pages: match args.pages {
+            PagesName::Auto => Pages::Auto,
+            PagesName::Anonymous => Pages::Anonymous,
+            PagesName::File => Pages::File,
+        },
+        size: args.size,
+        duration: if args.quick { Nanos::from_millis(2_000) } else { args.duration },
+        directory: args.directory.clone().unwrap_or_else(paths::scratch),
+    };
+    let settings = Settings::default()
+        .with("pages", format!("{:?}", options.pages).to_lowercase())
+        .with("size", options.size.get())
+        .with("for", options.duration.get())
+        .with("directory", options.directory.display().to_string());
+    measured::run("swap probe", &args.output, settings, |root, seed, monitor| {
+        let mut findings = unjank_swap::run(&options, root, seed, monitor)?;
+        findings.verdicts.push(explain::verdict(&findings));
+        Ok(findings)
+    })
+}

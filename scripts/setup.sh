@@ -1,0 +1,47 @@
+#!/bin/sh
+# Makes sure that what a target needs is there: `setup.sh build|test|bench`.
+# System packages are installed by name where that is possible (Debian, Ubuntu;
+# as root or with sudo), and named where it is not.
+set -eu
+
+RUST_NEEDED=1.89
+
+die() {
+    echo "unjank: $*" >&2
+    exit 1
+}
+
+command -v "${CARGO:-cargo}" >/dev/null 2>&1 ||
+    die "Rust is missing: install it from https://rustup.rs (stable, $RUST_NEEDED or newer), then run make again"
+
+rust=$("${CARGO:-cargo}" --version | cut -d ' ' -f 2)
+oldest=$(printf '%s\n%s\n' "$RUST_NEEDED" "$rust" | sort -V | head -n 1)
+[ "$oldest" = "$RUST_NEEDED" ] ||
+    die "Rust $rust is too old: $RUST_NEEDED or newer is needed (rustup update stable)"
+
+missing=
+need() { # command package
+    command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ||
+        missing="$missing $2"
+}
+
+need cc gcc
+[ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
+case "${1:-build}" in
+test) need mkswap util-linux ;;
+bench) need cyclictest rt-tests ;;
+esac
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 || die "please install as root:$missing"
+    as_root=sudo
+fi
+command -v apt-get >/dev/null 2>&1 || die "please install these packages, or what they are called here:$missing"
+echo "unjank: installing$missing" >&2
+# shellcheck disable=SC2086  # a list of package names
+$as_root apt-get install -y -q $missing >/dev/null 2>&1 || {
+    $as_root apt-get update -q >/dev/null
+    $as_root apt-get install -y -q $missing >/dev/null
+}
