@@ -7,6 +7,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`root`] | the file tree that stands for the machine |
+//! | [`recording`] | a copy of what was read, without what is private |
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`futex`] | parking and waking threads |
@@ -23,6 +24,7 @@ pub mod futex;
 pub mod machine;
 pub mod memory;
 pub mod process;
+pub mod recording;
 pub mod root;
 pub mod sched;
 pub mod storage;
@@ -33,6 +35,7 @@ pub mod units;
 pub use clock::Timestamp;
 pub use error::{Error, ErrorClass, Result};
 pub use machine::Machine;
+pub use recording::Recording;
 pub use root::Root;
 pub use support::{Support, Unsupported};
 pub use units::{Bytes, Hertz, Nanos};

@@ -4,32 +4,51 @@
 //! directly, so the same code reads the running machine, a recorded tree, or
 //! a directory made by a test.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::recording::Recording;
 
 /// No file that this crate reads is larger; a larger one is an error, not a
 /// reason to fill the memory.
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// The directory under which a machine's files lie: `/` for the running one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
+    recording: Option<Recording>,
 }
+
+/// Two roots are the same if they stand for the same machine.
+impl PartialEq for Root {
+    fn eq(&self, other: &Self) -> bool {
+        self.dir == other.dir
+    }
+}
+
+impl Eq for Root {}
 
 impl Root {
     /// The running machine.
     pub fn system() -> Self {
-        Self { dir: PathBuf::from("/") }
+        Self::at("/")
     }
 
     /// A recorded or made-up machine below `dir`.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+        Self { dir: dir.into(), recording: None }
+    }
+
+    /// The same machine, with a copy of everything that is read from now on
+    /// going into `recording`.
+    #[must_use]
+    pub fn recorded_by(&self, recording: &Recording) -> Self {
+        Self { dir: self.dir.clone(), recording: Some(recording.clone()) }
     }
 
     /// Whether this is the running machine.
@@ -64,10 +83,22 @@ impl Root {
     /// # Errors
     /// `File` names the path; a file over 16 MiB is refused.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String> {
+        let bytes = self.read_bytes(path)?;
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        text.truncate(text.trim_end().len());
+        Ok(text)
+    }
+
+    /// The bytes of `path` as they are, for the few files that are not text.
+    ///
+    /// # Errors
+    /// `File` names the path; a file over 16 MiB is refused, and so is
+    /// anything but a file where the root is not the running machine.
+    pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>> {
         let path = path.as_ref();
         let error = |source| Error::file("read", path, source);
         let mut bytes = Vec::new();
-        File::open(self.resolve(path))
+        self.open(path)
             .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
             .map_err(error)?;
         if bytes.len() as u64 > LARGEST_FILE {
@@ -76,9 +107,10 @@ impl Root {
                 format!("larger than {LARGEST_FILE} bytes"),
             )));
         }
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        text.truncate(text.trim_end().len());
-        Ok(text)
+        if let Some(recording) = &self.recording {
+            recording.note(path, &bytes);
+        }
+        Ok(bytes)
     }
 
     /// As [`read`](Self::read), with `None` for a file that is not there or
@@ -106,6 +138,19 @@ impl Root {
         })
     }
 
+    /// As [`read_number`](Self::read_number), with `None` for a file that is
+    /// not there.
+    ///
+    /// # Errors
+    /// As [`read_number`](Self::read_number), for anything else.
+    pub fn read_number_if_there<T: FromStr>(&self, path: impl AsRef<Path>) -> Result<Option<T>> {
+        match self.read_number(path) {
+            Ok(number) => Ok(Some(number)),
+            Err(Error::File { source, .. }) if says_absent(&source) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Writes `value` to the existing file `path` in one `write` call, as the
     /// files of sysfs, procfs and cgroups expect. Creates nothing.
     ///
@@ -113,7 +158,7 @@ impl Root {
     /// `File` names the path.
     pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<()> {
         let path = path.as_ref();
-        fs::OpenOptions::new()
+        OpenOptions::new()
             .write(true)
             .truncate(true)
             .open(self.resolve(path))
@@ -137,6 +182,23 @@ impl Root {
             entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
         names.sort_by_cached_key(|name| numeric_order(name));
         Ok(names)
+    }
+
+    /// Opens a file for reading. A tree from elsewhere may hold a named pipe
+    /// where a file is expected, which must not block.
+    fn open(&self, path: &Path) -> io::Result<fs::File> {
+        if self.is_system() {
+            return fs::File::open(self.resolve(path));
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(self.resolve(path))?;
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+        }
     }
 }
 
@@ -194,6 +256,38 @@ mod tests {
         assert_eq!(root.read_number::<u64>("/rate").unwrap(), 50_000);
         let error = root.read_number::<u64>("/governor").unwrap_err().to_string();
         assert_eq!(error, "cannot parse /governor, line 1: expected a number, found \"ondemand\"");
+    }
+
+    #[test]
+    fn a_number_that_is_not_there_is_none() {
+        let (dir, root) = machine();
+        assert_eq!(root.read_number_if_there::<u64>("/rate").unwrap(), None);
+        fs::write(dir.path().join("rate"), "x\n").unwrap();
+        assert!(root.read_number_if_there::<u64>("/rate").is_err());
+    }
+
+    #[test]
+    fn a_pipe_in_a_recorded_tree_does_not_block() {
+        let (dir, root) = machine();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            dir.path().join("stat"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        let error = root.read("/stat").unwrap_err().to_string();
+        assert_eq!(error, "cannot read /stat: not a regular file");
+    }
+
+    #[test]
+    fn an_endless_file_is_refused() {
+        let (dir, root) = machine();
+        let file = fs::File::create(dir.path().join("stat")).unwrap();
+        file.set_len(LARGEST_FILE + 1).unwrap();
+        let error = root.read("/stat").unwrap_err().to_string();
+        assert_eq!(error, "cannot read /stat: larger than 16777216 bytes");
     }
 
     #[test]

@@ -26,6 +26,6 @@ pub(crate) struct Args {
 /// Reads the machine and prints it.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let _root = args.root.as_ref().map_or_else(Root::system, Root::at);
-    output::print(&serde_json::to_string_pretty(&Machine::default())?)?;
+    output::print(&serde_json::to_string_pretty(&Machine::read(&_root))?)?;
     Ok(ExitCode::SUCCESS)
 }

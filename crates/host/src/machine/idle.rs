@@ -1,0 +1,118 @@
+//! CPU idle states: `Documentation/admin-guide/pm/cpuidle.rst`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::reader::{Reader, line};
+use crate::error::Result;
+use crate::root::Root;
+use crate::sched::CpuSet;
+use crate::units::Nanos;
+
+/// No CPU has more idle states (`CPUIDLE_STATE_MAX` is 10).
+const MOST_STATES: usize = 16;
+
+/// The cpuidle driver and governor, `/sys/devices/system/cpu/cpuidle`, and
+/// the states of the online CPUs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Idle {
+    /// `current_driver`.
+    pub driver: String,
+    /// `current_governor_ro`, or `current_governor` where it can be changed.
+    pub governor: String,
+    /// The states, shallowest first. One that differs between CPUs (big and
+    /// little ones) stands here once for each form.
+    pub states: Vec<IdleState>,
+}
+
+/// One idle state: `/sys/devices/system/cpu/cpu*/cpuidle/state*`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IdleState {
+    /// Its name: `POLL`, `C1`, `WFI` …
+    pub name: String,
+    /// The CPUs that have it in this form, as a list.
+    pub cpus: String,
+    /// Time to leave it.
+    pub exit_latency: Nanos,
+    /// Shortest stay that saves energy.
+    pub residency: Nanos,
+    /// Switched off on at least one CPU.
+    pub disabled: bool,
+}
+
+pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Option<Idle> {
+    let dir = Path::new("/sys/devices/system/cpu/cpuidle");
+    let driver = line(reader.root(), dir.join("current_driver"));
+    let driver = driver.map(|driver| driver.filter(|name| name != "none"));
+    let driver = reader.wanted(
+        "idle",
+        driver,
+        "no cpuidle driver: the kernel (or the hypervisor below it) idles in one way only",
+    )?;
+    let governor = match line(reader.root(), dir.join("current_governor_ro")) {
+        Ok(None) => line(reader.root(), dir.join("current_governor")),
+        found => found,
+    };
+    let governor = reader.optional("idle.governor", governor).unwrap_or_default();
+    let mut states = Vec::new();
+    for &cpu in online {
+        if let Err(error) = add_states_of(reader.root(), cpu, &mut states) {
+            reader.miss("idle.states", error.to_string());
+        }
+    }
+    // A stable sort: equally deep forms stay in the order of their CPUs.
+    states.sort_by_key(|state| state.index);
+    Some(Idle { driver, governor, states: states.into_iter().map(Form::finish).collect() })
+}
+
+/// One form of a state, and the CPUs that have it.
+struct Form {
+    index: usize,
+    state: IdleState,
+    cpus: Vec<usize>,
+}
+
+impl Form {
+    fn finish(self) -> IdleState {
+        IdleState { cpus: CpuSet::new(self.cpus).to_string(), ..self.state }
+    }
+}
+
+fn add_states_of(root: &Root, cpu: usize, forms: &mut Vec<Form>) -> Result<()> {
+    let dir = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    for name in root.list(&dir)? {
+        let index = name.strip_prefix("state").and_then(|index| index.parse::<usize>().ok());
+        let Some(index) = index.filter(|&index| index < MOST_STATES) else { continue };
+        let state = one_state(root, &Path::new(&dir).join(&name))?;
+        let known = forms.iter_mut().find(|form| {
+            form.index == index
+                && form.state.name == state.name
+                && form.state.exit_latency == state.exit_latency
+                && form.state.residency == state.residency
+        });
+        match known {
+            Some(form) => {
+                form.cpus.push(cpu);
+                form.state.disabled |= state.disabled;
+            }
+            None => forms.push(Form { index, state, cpus: vec![cpu] }),
+        }
+    }
+    Ok(())
+}
+
+/// Latency and residency are in microseconds; kernels before 3.15 do not show
+/// the residency, those before 3.10 cannot disable a state.
+fn one_state(root: &Root, dir: &Path) -> Result<IdleState> {
+    let number = |file: &str| root.read_number_if_there::<u64>(dir.join(file));
+    Ok(IdleState {
+        name: line(root, dir.join("name"))?.unwrap_or_default(),
+        cpus: String::new(),
+        exit_latency: Nanos::from_micros(number("latency")?.unwrap_or_default()),
+        residency: Nanos::from_micros(number("residency")?.unwrap_or_default()),
+        disabled: number("disable")?.is_some_and(|disabled| disabled != 0),
+    })
+}

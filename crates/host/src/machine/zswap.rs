@@ -1,0 +1,58 @@
+//! zswap, a compressed cache in front of the swap devices:
+//! `Documentation/admin-guide/mm/zswap.rst`.
+
+use serde::{Deserialize, Serialize};
+
+use super::meminfo::MemInfo;
+use super::reader::line;
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::units::Bytes;
+
+const DIR: &str = "/sys/module/zswap/parameters";
+
+/// Why there may be none.
+pub(super) const ABSENT: &str = "no /sys/module/zswap: the kernel is built without it";
+
+/// zswap: `/sys/module/zswap/parameters`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Zswap {
+    /// Whether it is switched on.
+    pub enabled: bool,
+    /// The compression algorithm.
+    pub compressor: String,
+    /// The largest share of memory it may take, in percent.
+    pub max_pool_percent: Option<u32>,
+    /// Whether it writes cold pages to the swap device before it is full, on
+    /// kernels that can.
+    pub shrinker: Option<bool>,
+    /// Bytes stored, before compression (`Zswapped` of `/proc/meminfo`), on
+    /// kernels that say.
+    pub original: Option<Bytes>,
+    /// Memory they take (`Zswap` of `/proc/meminfo`), on kernels that say.
+    pub memory: Option<Bytes>,
+}
+
+pub(super) fn read(root: &Root, info: &MemInfo) -> Result<Option<Zswap>> {
+    let Some(enabled) = switch(root, "enabled")? else { return Ok(None) };
+    Ok(Some(Zswap {
+        enabled,
+        compressor: line(root, format!("{DIR}/compressor"))?.unwrap_or_default(),
+        max_pool_percent: root.read_number_if_there(format!("{DIR}/max_pool_percent"))?,
+        shrinker: switch(root, "shrinker_enabled")?,
+        original: info.get("Zswapped"),
+        memory: info.get("Zswap"),
+    }))
+}
+
+/// A module parameter that is yes or no.
+fn switch(root: &Root, name: &str) -> Result<Option<bool>> {
+    let path = format!("{DIR}/{name}");
+    match line(root, &path)?.as_deref() {
+        None => Ok(None),
+        Some("Y" | "1") => Ok(Some(true)),
+        Some("N" | "0") => Ok(Some(false)),
+        Some(_) => Err(Error::parse(path, 1, "expected Y or N")),
+    }
+}

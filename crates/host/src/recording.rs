@@ -1,0 +1,134 @@
+//! A copy of the files that were read, to look at the machine elsewhere: in
+//! a bug report, or as a fixture of a test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::units::Bytes;
+
+/// A machine's description is some hundred small files; one that needs more
+/// than this is not one.
+const LARGEST_RECORDING: u64 = 64 << 20;
+
+/// What was read through a [`Root`] that was
+/// [`recorded_by`](Root::recorded_by) this recording: contents by the path on
+/// the machine. Symbolic links are gone, as each file was read through them.
+#[derive(Debug, Clone, Default)]
+pub struct Recording {
+    files: Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>,
+}
+
+impl Recording {
+    /// An empty recording.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps a copy of a file that was read; a second read of it replaces the
+    /// first.
+    pub(crate) fn note(&self, path: &Path, bytes: &[u8]) {
+        self.files().insert(path.to_owned(), bytes.to_owned());
+    }
+
+    /// Replaces each file's content by what `keep` leaves of it.
+    pub(crate) fn filter(&self, keep: impl Fn(&Path, Vec<u8>) -> Vec<u8>) {
+        for (path, bytes) in self.files().iter_mut() {
+            *bytes = keep(path, std::mem::take(bytes));
+        }
+    }
+
+    /// How many files it holds.
+    pub fn len(&self) -> usize {
+        self.files().len()
+    }
+
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.files().is_empty()
+    }
+
+    /// The size of all files together.
+    pub fn size(&self) -> Bytes {
+        Bytes(self.files().values().map(|bytes| bytes.len() as u64).sum())
+    }
+
+    /// Writes the files below `dir`, which is made if it is not there, so
+    /// that [`Root::at`] of it reads the same.
+    ///
+    /// # Errors
+    /// `Invalid` if `dir` holds anything already or the recording is over
+    /// 64 MiB, `File` if something cannot be written.
+    pub fn write_to(&self, dir: &Path) -> Result<()> {
+        let size = self.size();
+        if size.get() > LARGEST_RECORDING {
+            return Err(Error::Invalid(format!(
+                "the recording would be {size}; the largest allowed is {}",
+                Bytes(LARGEST_RECORDING)
+            )));
+        }
+        fs::create_dir_all(dir).map_err(|source| Error::file("create", dir, source))?;
+        let mut entries = fs::read_dir(dir).map_err(|source| Error::file("list", dir, source))?;
+        if entries.next().is_some() {
+            return Err(Error::Invalid(format!(
+                "{} is not empty; a recording needs a directory of its own",
+                dir.display()
+            )));
+        }
+        let root = Root::at(dir);
+        self.files().iter().try_for_each(|(path, bytes)| {
+            let file = root.resolve(path);
+            write_new(&file, bytes).map_err(|source| Error::file("write", &file, source))
+        })
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Vec<u8>>> {
+        // A panic elsewhere leaves no half-written entry behind.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(file, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_reads_like_the_machine() {
+        let machine = tempfile::tempdir().unwrap();
+        fs::create_dir(machine.path().join("proc")).unwrap();
+        fs::write(machine.path().join("proc/version"), "Linux\n").unwrap();
+        fs::write(machine.path().join("proc/secret"), "1234\n").unwrap();
+
+        let recording = Recording::new();
+        let root = Root::at(machine.path()).recorded_by(&recording);
+        root.read("/proc/version").unwrap();
+        root.read_if_there("/proc/nothing").unwrap();
+        assert_eq!((recording.len(), recording.size()), (1, Bytes(6)));
+
+        let copy = tempfile::tempdir().unwrap();
+        recording.write_to(copy.path()).unwrap();
+        let copy = Root::at(copy.path());
+        assert_eq!(copy.read("/proc/version").unwrap(), "Linux");
+        assert!(!copy.exists("/proc/secret"));
+    }
+
+    #[test]
+    fn a_recording_is_never_mixed_with_other_files() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("notes"), "mine").unwrap();
+        let error = Recording::new().write_to(dir.path()).unwrap_err();
+        assert!(error.to_string().ends_with("a recording needs a directory of its own"));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
