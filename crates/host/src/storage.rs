@@ -27,7 +27,8 @@ impl ScratchFile {
     /// # Errors
     /// `File` names the directory.
     pub fn create(directory: &Path) -> Result<Support<Self>> {
-        let error = |source: rustix::io::Errno| Error::file("create a file in", directory, source.into());
+        let error =
+            |source: rustix::io::Errno| Error::file("create a file in", directory, source.into());
         let kind = statfs(directory).map_err(error)?.f_type;
         // The kernel's type is a signed long on some architectures; magic
         // numbers have 32 bits.
@@ -39,13 +40,13 @@ impl ScratchFile {
         }
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         match open(directory, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(fd) => {
-                Ok(Support::Yes(Self { file: fd.into(), directory: directory.to_owned() }))
+            Ok(fd) => Ok(Support::Yes(Self { file: fd.into(), directory: directory.to_owned() })),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => {
+                Ok(Support::no(format!(
+                    "the file system of {} has no files without a name (O_TMPFILE)",
+                    directory.display()
+                )))
             }
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => Ok(Support::no(format!(
-                "the file system of {} has no files without a name (O_TMPFILE)",
-                directory.display()
-            ))),
             Err(source) => Err(error(source)),
         }
     }

@@ -74,6 +74,9 @@ mod tests {
         let mut findings = Findings::default();
         findings.not_supported("swap/page_in", "too little memory");
         let verdict = verdict(&findings);
-        assert_eq!((verdict.answer, verdict.reason.as_str()), (Answer::NotAvailable, "too little memory"));
+        assert_eq!(
+            (verdict.answer, verdict.reason.as_str()),
+            (Answer::NotAvailable, "too little memory")
+        );
     }
 }

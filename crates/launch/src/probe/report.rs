@@ -114,7 +114,7 @@ pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findin
         findings.facts.push(
             Fact::new(
                 "launch/ramp/lost_to_others",
-                ramp.lost_to_others.get() as f64 / options.launches.max(1) as f64,
+                ramp.lost_to_others.get() as f64 / f64::from(options.launches.max(1)),
                 Unit::Nanoseconds,
             )
             .with_label("cpu", ramp.cpu.to_string()),

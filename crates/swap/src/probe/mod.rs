@@ -30,12 +30,7 @@ use touch::Seen;
 ///
 /// # Errors
 /// `Invalid` options; a directory without room; a failed system call.
-pub fn run(
-    options: &Options,
-    root: &Root,
-    seed: u64,
-    monitor: &dyn Monitor,
-) -> Result<Findings> {
+pub fn run(options: &Options, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
     options.check()?;
     let mut findings = Findings::default();
     let Some(plan) = findings.require("swap/page_in", plan::make(options, root)?) else {

@@ -28,7 +28,9 @@ pub(crate) enum Source {
 /// At most this share of the memory that is free to take is used, so that the
 /// kernel has no reason to evict anything of others.
 const SHARE_OF_MEMORY: u64 = 8;
-/// At most this share of the free swap space is used.
+/// A swap device is filled to at most this share: beyond one half, the kernel
+/// gives up a page's slot when the page is read back (`vm_swap_full`), and it
+/// would have to be written again in each round.
 const SHARE_OF_SWAP: u64 = 2;
 
 impl Plan {
@@ -64,11 +66,12 @@ fn decide(
 ) -> Support<Plan> {
     let room = |device: &&SwapDevice| device.size.get() > device.used.get();
     let device = devices.iter().filter(room).max_by_key(|device| device.priority);
-    let free_swap = |device: &SwapDevice| device.size.get().saturating_sub(device.used.get());
+    let free_swap =
+        |device: &SwapDevice| (device.size.get() / SHARE_OF_SWAP).saturating_sub(device.used.get());
     let memory = available.get() / SHARE_OF_MEMORY;
     let (source, limit, scarce) = match (options.pages, device) {
         (Pages::Auto | Pages::Anonymous, Some(device)) => {
-            let swap = free_swap(device) / SHARE_OF_SWAP;
+            let swap = free_swap(device);
             let scarce = if swap < memory { "free swap" } else { "available memory" };
             (Source::Anonymous { device: device.clone() }, memory.min(swap), scarce)
         }

@@ -30,7 +30,7 @@ pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findi
         findings.series.push(readahead_hit.with_label("backing", backing).finish());
     }
     let fact = |name: &str, value: f64, unit| Fact::new(name, value, unit);
-    findings.facts.push(fact("swap/pages_per_read", evicted as f64 / reads as f64, Unit::Ratio));
+    findings.facts.push(fact("swap/pages_per_read", evicted as f64 / reads as f64, Unit::Count));
     findings.facts.push(fact("swap/evicted", evicted as f64, Unit::Pages));
     findings.facts.push(fact("swap/size", plan.bytes().get() as f64, Unit::Bytes));
     for &(name, events) in &grown.events {

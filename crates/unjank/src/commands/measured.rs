@@ -63,7 +63,7 @@ pub(crate) fn run(
     let progress = Progress::new(command, interrupt.clone());
     let date = Date::now();
     let seed = output.seed.unwrap_or_else(|| date.as_nanosecond() as u64);
-    let host = Machine::default();
+    let host = Machine::read(&root);
     let start = Timestamp::now();
     let findings = measure(&root, seed, &progress)?;
     let elapsed = Timestamp::now().since(start).get();

@@ -96,9 +96,10 @@ impl Budget {
 pub(super) fn representatives(machine: &Machine, allowed: &CpuSet) -> CpuSet {
     const MOST: usize = 8;
     let policy_of = |cpu: usize| {
-        machine.frequency.iter().position(|policy| {
-            policy.cpus.parse::<CpuSet>().is_ok_and(|cpus| cpus.contains(cpu))
-        })
+        machine
+            .frequency
+            .iter()
+            .position(|policy| policy.cpus.parse::<CpuSet>().is_ok_and(|cpus| cpus.contains(cpu)))
     };
     let mut kinds = BTreeSet::new();
     let mut chosen: Vec<usize> = allowed
