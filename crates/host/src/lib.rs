@@ -18,6 +18,9 @@
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 #![allow(unsafe_code)]
 
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+compile_error!("unjank measures Linux and Android kernels: there is nothing for it to do elsewhere");
+
 pub mod clock;
 mod error;
 pub mod futex;

@@ -1,0 +1,65 @@
+//! `unjank checkup` on the machine that runs the tests.
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn unjank() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_unjank"))
+}
+
+#[test]
+fn five_delays_are_measured_and_the_record_is_valid() {
+    let output = unjank()
+        .args(["checkup", "--quick", "--json", "--no-store", "--seed", "7"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+
+    let verdicts = record["verdicts"].as_array().unwrap();
+    let subjects: Vec<&str> = verdicts.iter().filter_map(|v| v["subject"].as_str()).collect();
+    assert_eq!(subjects, ["launch", "swap", "jitter", "lock", "ipc"]);
+    for verdict in verdicts {
+        assert!(verdict["measured"]["value"].is_number(), "{verdict}");
+        assert_ne!(verdict["answer"], "not_available", "{verdict}");
+    }
+    assert_eq!(record["settings"]["seed"], 7);
+
+    let schema = include_str!("../../../docs/run.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let errors: Vec<String> = schema.iter_errors(&record).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn only_what_was_asked_for_is_measured() {
+    let output = unjank()
+        .args(["checkup", "--quick", "--only", "lock", "--json", "--no-store"])
+        .output()
+        .unwrap();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["verdicts"].as_array().unwrap().len(), 1);
+    let foreign = |series: &&Value| !series["name"].as_str().unwrap().starts_with("lock/");
+    assert_eq!(record["series"].as_array().unwrap().iter().find(foreign), None);
+}
+
+#[test]
+fn an_interrupt_prints_what_is_known() {
+    let mut child = unjank()
+        .args(["checkup", "--only", "lock,ipc", "--full", "--no-store"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(1_500));
+    let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(printed.contains("lock/yield/round_trip"), "{printed}");
+    assert!(printed.contains("interrupted"), "{printed}");
+}

@@ -1,0 +1,92 @@
+//! What is said, and with which exit code, when something typed cannot work.
+
+use assert_cmd::Command;
+
+fn unjank() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_unjank"))
+}
+
+/// Runs the arguments, expects the exit code, and gives stderr.
+fn fails(arguments: &[&str], code: i32) -> String {
+    let output = unjank().args(arguments).assert().code(code).get_output().clone();
+    assert!(output.stdout.is_empty(), "data on stdout: {:?}", output.stdout);
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_named() {
+    for command in [["jitter", "native"], ["launch", "ramp"], ["lock", "probe"]] {
+        let stderr = fails(&[command[0], command[1], "--cpus", "1023"], 2);
+        assert!(stderr.starts_with("error: CPU 1023 is not there or not allowed"), "{stderr}");
+    }
+    let stderr = fails(&["jitter", "native", "--cpus", "first"], 2);
+    assert!(stderr.contains("is not a list of CPUs such as 0-3,8"), "{stderr}");
+}
+
+#[test]
+fn times_must_be_longer_than_zero() {
+    for time in ["0s", "-5ms"] {
+        let stderr = fails(&["jitter", "native", "--period", time], 2);
+        assert!(stderr.contains("it must be longer than zero"), "{stderr}");
+    }
+    let stderr = fails(&["jitter", "native", "--period", "1000"], 2);
+    assert!(stderr.contains("a number and a unit, such as 1ms"), "{stderr}");
+    let stderr = fails(&["jitter", "native", "--period", "1us"], 2);
+    assert_eq!(stderr, "error: a period of 1.00 µs is too short: the shortest is 20.0 µs\n");
+    let stderr = fails(&["jitter", "native", "--for", "100us"], 2);
+    assert_eq!(stderr, "error: a run of 100 µs holds no period of 1.00 ms\n");
+}
+
+#[test]
+fn priorities_have_a_range() {
+    let stderr = fails(&["jitter", "native", "--priority", "0"], 2);
+    assert_eq!(stderr, "error: real-time priority 0 is out of range: it goes from 1 to 99\n");
+    let stderr = fails(&["jitter", "native", "--policy", "fifo", "--priority", "95"], 2);
+    assert!(stderr.contains("--force allows it"), "{stderr}");
+}
+
+#[test]
+fn amounts_have_a_range() {
+    let stderr = fails(&["swap", "probe", "--size", "4KiB"], 2);
+    assert_eq!(stderr, "error: 4.00 KiB to evict: it goes from 1.00 MiB to 4.00 GiB\n");
+    let stderr = fails(&["ipc", "probe", "--payload", "0"], 2);
+    assert_eq!(stderr, "error: a payload of 0 bytes: it goes from 1 to 524288\n");
+    let stderr = fails(&["launch", "ramp", "--run", "500us"], 2);
+    assert!(stderr.starts_with("error: work of 500 µs per launch"), "{stderr}");
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named() {
+    let stderr = fails(&["swap", "probe", "--pages", "file", "--directory", "/no/such/dir"], 1);
+    assert!(stderr.starts_with("error: cannot create a file in /no/such/dir: "), "{stderr}");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_named_and_the_numbers_are_printed() {
+    let output = unjank()
+        .args(["lock", "probe", "--for", "200ms", "--no-store", "--html", "/no/such/dir/x.html"])
+        .assert()
+        .code(1)
+        .get_output()
+        .clone();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("lock/pause"));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("while writing /no/such/dir/x.html"), "{stderr}");
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in [
+        &["checkup"][..],
+        &["host"],
+        &["launch", "ramp"],
+        &["swap", "probe"],
+        &["jitter", "native"],
+        &["lock", "probe"],
+        &["ipc", "probe"],
+    ] {
+        let output = unjank().args(command).arg("--help").assert().success().get_output().clone();
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.contains("Examples:\n  "), "{command:?}: {help}");
+    }
+}
