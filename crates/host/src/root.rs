@@ -16,6 +16,8 @@ use crate::recording::Recording;
 /// No file that this crate reads is larger; a larger one is an error, not a
 /// reason to fill the memory.
 const LARGEST_FILE: u64 = 16 << 20;
+/// Room for what most files hold, so that one read takes all of it.
+const USUAL_FILE: usize = 4096;
 
 /// The directory under which a machine's files lie: `/` for the running one.
 #[derive(Debug, Clone)]
@@ -97,7 +99,9 @@ impl Root {
     pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>> {
         let path = path.as_ref();
         let error = |source| Error::file("read", path, source);
-        let mut bytes = Vec::new();
+        // Some files (`events/header_page` of tracefs) answer the first read
+        // only, however little it asked for.
+        let mut bytes = Vec::with_capacity(USUAL_FILE);
         self.open(path)
             .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
             .map_err(error)?;
