@@ -16,6 +16,7 @@
 //! | [`process`] | processes that help a measurement |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
+//! | [`tracefs`] | traces of what the scheduler did |
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -33,6 +34,7 @@ pub mod sched;
 pub mod storage;
 mod support;
 pub mod terminal;
+pub mod tracefs;
 pub mod units;
 
 pub use clock::Timestamp;

@@ -1,0 +1,270 @@
+//! From the bytes of a record to an [`Event`]: pure, and without allocation
+//! for each record.
+
+use super::event::{Event, EventKind, Irq, Softirq, Task};
+use super::format::{Field, Format};
+use super::name::{Comm, Label};
+use super::page::Record;
+use crate::sched::ThreadId;
+
+/// Decodes the records of the events whose formats it was given.
+#[derive(Debug, Clone, Default)]
+pub struct Decoder {
+    known: Vec<Known>,
+}
+
+/// An event that was learned.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    id: u16,
+    /// The thread that was current, which every record names.
+    current: Field,
+    recipe: Recipe,
+}
+
+/// Where the parts of an event are found in its records.
+#[derive(Debug, Clone, Copy)]
+enum Recipe {
+    Switch { prev: TaskFields, prev_state: Field, next: TaskFields },
+    Waking(TaskFields, Field),
+    Wakeup(TaskFields, Field),
+    Migrate { task: TaskFields, from: Field, to: Field },
+    IrqEntry { number: Field, name: Field },
+    IrqExit(Field),
+    VectorEntry(Label),
+    VectorExit(Label),
+    SoftirqEntry(Field),
+    SoftirqExit(Field),
+    Idle(Field),
+    Mark(Field),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct TaskFields {
+    comm: Field,
+    tid: Field,
+    prio: Field,
+}
+
+/// States in which a thread that was switched away is not waiting for a CPU:
+/// the lower byte of `prev_state`. Above it lies the mark of a thread that was
+/// preempted.
+const NOT_RUNNABLE: i64 = 0xff;
+
+impl Decoder {
+    /// Learns the event `name` of `system` from its `format` file.
+    ///
+    /// # Errors
+    /// The reason why records of this event cannot be decoded: it is none
+    /// that this crate knows, or it lacks a field.
+    pub fn learn(&mut self, system: &str, format: &Format) -> Result<(), String> {
+        let field =
+            |name: &str| format.field(name).ok_or_else(|| format!("it has no field {name}"));
+        let task = |comm: &str, tid: &str, prio: &str| -> Result<_, String> {
+            Ok(TaskFields { comm: field(comm)?, tid: field(tid)?, prio: field(prio)? })
+        };
+        let woken = || task("comm", "pid", "prio");
+        let recipe = match (system, format.name.as_str()) {
+            ("sched", "sched_switch") => Recipe::Switch {
+                prev: task("prev_comm", "prev_pid", "prev_prio")?,
+                prev_state: field("prev_state")?,
+                next: task("next_comm", "next_pid", "next_prio")?,
+            },
+            ("sched", "sched_waking") => Recipe::Waking(woken()?, field("target_cpu")?),
+            ("sched", "sched_wakeup" | "sched_wakeup_new") => {
+                Recipe::Wakeup(woken()?, field("target_cpu")?)
+            }
+            ("sched", "sched_migrate_task") => {
+                let (from, to) = (field("orig_cpu")?, field("dest_cpu")?);
+                Recipe::Migrate { task: woken()?, from, to }
+            }
+            ("irq", "irq_handler_entry") => {
+                Recipe::IrqEntry { number: field("irq")?, name: field("name")? }
+            }
+            ("irq", "irq_handler_exit") => Recipe::IrqExit(field("irq")?),
+            ("irq", "softirq_entry") => Recipe::SoftirqEntry(field("vec")?),
+            ("irq", "softirq_exit") => Recipe::SoftirqExit(field("vec")?),
+            ("power", "cpu_idle") => Recipe::Idle(field("state")?),
+            ("ftrace", "print") => Recipe::Mark(field("buf")?),
+            ("irq_vectors", name) => match name.rsplit_once('_') {
+                Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
+                Some((vector, "exit")) => Recipe::VectorExit(vector.into()),
+                _ => return Err("it is not decoded".to_owned()),
+            },
+            _ => return Err("it is not decoded".to_owned()),
+        };
+        let current = field("common_pid")?;
+        self.known.retain(|known| known.id != format.id);
+        self.known.push(Known { id: format.id, current, recipe });
+        Ok(())
+    }
+
+    /// What `record` says; `None` for an event that was not learned, or a
+    /// record too short for its event.
+    #[inline]
+    pub fn decode(&self, record: &Record) -> Option<Event> {
+        let id = u16::from_le_bytes(record.data.get(..2)?.try_into().ok()?);
+        let known = self.known.iter().find(|known| known.id == id)?;
+        let current = ThreadId(known.current.number(record.data)? as u32);
+        Some(Event { at: record.at, current, kind: known.recipe.apply(record.data)? })
+    }
+}
+
+impl Recipe {
+    fn apply(&self, record: &[u8]) -> Option<EventKind> {
+        let number = |field: &Field| field.number(record);
+        let cpu = |field: &Field| usize::try_from(field.number(record)?).ok();
+        let softirq = |field: &Field| Some(Softirq(field.number(record)? as u32));
+        Some(match self {
+            Self::Switch { prev, prev_state, next } => EventKind::Switch {
+                prev: prev.task(record)?,
+                prev_runnable: number(prev_state)? & NOT_RUNNABLE == 0,
+                next: next.task(record)?,
+            },
+            Self::Waking(task, to) => EventKind::Waking { task: task.task(record)?, cpu: cpu(to)? },
+            Self::Wakeup(task, to) => EventKind::Wakeup { task: task.task(record)?, cpu: cpu(to)? },
+            Self::Migrate { task, from, to } => {
+                EventKind::Migrate { task: task.task(record)?, from: cpu(from)?, to: cpu(to)? }
+            }
+            Self::IrqEntry { number: irq, name } => EventKind::IrqEntry(Irq {
+                number: number(irq)? as i32,
+                name: Label::new(name.bytes(record)?),
+            }),
+            Self::IrqExit(irq) => EventKind::IrqExit(number(irq)? as i32),
+            Self::VectorEntry(name) => EventKind::VectorEntry(*name),
+            Self::VectorExit(name) => EventKind::VectorExit(*name),
+            Self::SoftirqEntry(vector) => EventKind::SoftirqEntry(softirq(vector)?),
+            Self::SoftirqExit(vector) => EventKind::SoftirqExit(softirq(vector)?),
+            // Leaving an idle state is told as state −1.
+            Self::Idle(state) => match number(state)? as u32 {
+                u32::MAX => EventKind::Idle(None),
+                state => EventKind::Idle(Some(state)),
+            },
+            Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
+        })
+    }
+}
+
+impl TaskFields {
+    fn task(&self, record: &[u8]) -> Option<Task> {
+        Some(Task {
+            tid: ThreadId(self.tid.number(record)? as u32),
+            comm: Comm::new(self.comm.bytes(record)?),
+            prio: self.prio.number(record)? as i32,
+        })
+    }
+}
+
+/// The kernel ends a mark with a line feed and zeroes.
+fn trim_end(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|byte| !matches!(byte, 0 | b'\n'));
+    &text[..end.map_or(0, |last| last + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::{NamedField, Place};
+    use super::*;
+    use crate::clock::Timestamp;
+
+    fn format(name: &str, id: u16, fields: &[(&str, u16, u16)]) -> Format {
+        let fields = [("common_pid", 4, 4)].iter().chain(fields);
+        let fields = fields.map(|&(name, offset, size)| NamedField {
+            name: name.to_owned(),
+            field: Field { offset, size, signed: true, place: Place::Here },
+        });
+        Format { name: name.to_owned(), id, fields: fields.collect() }
+    }
+
+    fn waking() -> Format {
+        let fields = [("comm", 8, 16), ("pid", 24, 4), ("prio", 28, 4), ("target_cpu", 32, 4)];
+        format("sched_waking", 375, &fields)
+    }
+
+    fn record(id: u16, numbers: [i32; 3]) -> Vec<u8> {
+        let mut record = id.to_le_bytes().to_vec();
+        record.extend([0, 0, 5, 0, 0, 0]);
+        record.extend(*b"vic ==> tim\n\0\0\0\0");
+        record.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        record
+    }
+
+    fn decode(decoder: &Decoder, data: &[u8]) -> Option<EventKind> {
+        let at = Timestamp::from_nanos(9);
+        let event = decoder.decode(&Record { at, data })?;
+        assert_eq!(event.at, at);
+        Some(event.kind)
+    }
+
+    #[test]
+    fn a_record_becomes_the_event_that_its_number_says() {
+        let mut decoder = Decoder::default();
+        decoder.learn("sched", &waking()).unwrap();
+        let task = Task { tid: ThreadId(77), comm: "vic ==> tim\n".into(), prio: -1 };
+        let at = Timestamp::from_nanos(9);
+        let told = decoder.decode(&Record { at, data: &record(375, [77, -1, 1]) });
+        let kind = EventKind::Waking { task, cpu: 1 };
+        assert_eq!(told, Some(Event { at, current: ThreadId(5), kind }));
+        assert_eq!(decode(&decoder, &record(376, [77, 19, 1])), None, "never learned");
+        assert_eq!(decode(&decoder, &record(375, [77, 19, -4])), None, "no such CPU");
+        assert_eq!(decode(&decoder, &record(375, [77, 19, 1])[..33]), None, "cut");
+        assert_eq!(decode(&decoder, &[]), None);
+    }
+
+    #[test]
+    fn an_event_that_lacks_a_field_is_refused() {
+        let mut lacking = waking();
+        lacking.fields.pop();
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.learn("sched", &lacking).unwrap_err(), "it has no field target_cpu");
+        let unknown = format("ext4_sync", 9, &[]);
+        assert_eq!(decoder.learn("ext4", &unknown).unwrap_err(), "it is not decoded");
+    }
+
+    #[test]
+    fn a_thread_that_was_preempted_is_runnable() {
+        let fields = [
+            ("prev_comm", 8, 1),
+            ("prev_pid", 9, 1),
+            ("prev_prio", 10, 1),
+            ("next_comm", 11, 1),
+            ("next_pid", 12, 1),
+            ("next_prio", 13, 1),
+            ("prev_state", 14, 8),
+        ];
+        let mut decoder = Decoder::default();
+        decoder.learn("sched", &format("sched_switch", 1, &fields)).unwrap();
+        let runnable = |state: u64| {
+            let head = [1, 0, 0, 0, 3, 0, 0, 0, b'p', 3, 4, b'n', 6, 7];
+            let record = [&head[..], &state.to_le_bytes()].concat();
+            match decode(&decoder, &record).unwrap() {
+                EventKind::Switch { prev, prev_runnable, next } => {
+                    assert_eq!((prev.tid.0, next.tid.0), (3, 6));
+                    prev_runnable
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(runnable(0), "R");
+        assert!(runnable(0x100), "R+");
+        assert!(!runnable(0x01), "S");
+        assert!(!runnable(0x82), "D with wake-kill, before 4.14");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_record_is_decoded_or_left_out(
+            bytes in proptest::collection::vec(0_u8.., 0..64),
+            fields in proptest::collection::vec((0_u16..80, 0_u16..20), 2),
+        ) {
+            let (irq, name) = (fields[0], fields[1]);
+            let mut format = format("irq_handler_entry", 7, &[("irq", irq.0, irq.1)]);
+            let place = Place::Elsewhere;
+            let field = Field { offset: name.0, size: name.1, signed: false, place };
+            format.fields.push(NamedField { name: "name".to_owned(), field });
+            let mut decoder = Decoder::default();
+            decoder.learn("irq", &format).unwrap();
+            let _decoded_or_none = decode(&decoder, &[&[7, 0], &bytes[..]].concat());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Names that arrive from the kernel as bytes.
+
+use std::fmt;
+
+/// A name of fewer than `N` bytes, as the kernel recorded it: the bytes
+/// before the first zero, cut at `N`. A thread chooses its own name, so it
+/// may hold anything; [`Display`](fmt::Display) escapes what a terminal or a
+/// table would not survive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name<const N: usize>([u8; N]);
+
+/// The name of a thread: `comm`, at most 15 bytes.
+pub type Comm = Name<16>;
+
+/// The name of an interrupt or the text of a mark; longer ones are cut.
+pub type Label = Name<40>;
+
+impl<const N: usize> Name<N> {
+    /// The name that `bytes` begins with.
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut name = [0; N];
+        let length = bytes.iter().take(N).position(|&byte| byte == 0).unwrap_or(N);
+        let length = length.min(bytes.len());
+        name[..length].copy_from_slice(&bytes[..length]);
+        Self(name)
+    }
+
+    /// The bytes before the first zero.
+    pub fn as_bytes(&self) -> &[u8] {
+        let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(N);
+        &self.0[..length]
+    }
+}
+
+impl<const N: usize> From<&str> for Name<N> {
+    fn from(text: &str) -> Self {
+        Self::new(text.as_bytes())
+    }
+}
+
+/// Control and other unprintable characters as escapes, bytes that are not
+/// UTF-8 as the replacement character.
+impl<const N: usize> fmt::Display for Name<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = String::with_capacity(N);
+        for letter in String::from_utf8_lossy(self.as_bytes()).chars() {
+            match letter {
+                '"' | '\'' => shown.push(letter),
+                _ => shown.extend(letter.escape_debug()),
+            }
+        }
+        f.pad(&shown)
+    }
+}
+
+impl<const N: usize> fmt::Debug for Name<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_at_the_first_zero_or_where_it_is_full() {
+        assert_eq!(Comm::new(b"hog\0\0rubbish").as_bytes(), b"hog");
+        assert_eq!(Comm::new(b"").as_bytes(), b"");
+        assert_eq!(Name::<4>::new(b"kworker").as_bytes(), b"kwor");
+    }
+
+    #[test]
+    fn a_hostile_name_is_shown_harmless() {
+        assert_eq!(Comm::from("a b==>c").to_string(), "a b==>c");
+        assert_eq!(Comm::from("\x1b[2J\r\n").to_string(), "\\u{1b}[2J\\r\\n");
+        assert_eq!(Comm::from("x\u{202e}y").to_string(), "x\\u{202e}y");
+        assert_eq!(Comm::new(b"caf\xe9").to_string(), "caf\u{fffd}");
+        assert_eq!(Comm::from("don't").to_string(), "don't");
+    }
+}

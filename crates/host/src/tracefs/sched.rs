@@ -1,0 +1,436 @@
+//! Who had a CPU, and when: pure functions over a trace that was read.
+
+use std::fmt;
+
+use super::event::{Event, EventKind, Irq, Softirq, Task};
+use super::name::{Comm, Label};
+use super::trace::CpuTrace;
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
+use crate::units::Nanos;
+
+/// Interrupts interrupt soft interrupts interrupt threads; nothing real nests
+/// deeper.
+const DEEPEST_NESTING: usize = 16;
+/// How many events are searched for the name of a thread.
+const NAME_SEARCH: usize = 64;
+
+/// A span during which one thing had a CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// From this moment …
+    pub from: Timestamp,
+    /// … to this one.
+    pub to: Timestamp,
+    /// What had the CPU.
+    pub who: Occupant,
+}
+
+/// What has a CPU at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Occupant {
+    /// A thread.
+    Thread(Task),
+    /// Nothing: the CPU waits, in this idle state if the trace names it.
+    Idle(Option<u32>),
+    /// A handler of an interrupt.
+    Irq(Irq),
+    /// One of the processor's own interrupts, such as `local_timer`.
+    Vector(Label),
+    /// A soft interrupt.
+    Softirq(Softirq),
+}
+
+impl Stretch {
+    /// How long it is.
+    pub fn length(&self) -> Nanos {
+        self.to.since(self.from)
+    }
+}
+
+impl Occupant {
+    /// Whether both are the same thread or interrupt, whatever name and
+    /// priority the thread had at the time.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Thread(one), Self::Thread(two)) => one.tid == two.tid,
+            _ => self == other,
+        }
+    }
+}
+
+/// `kworker/0:1`, `idle`, `irq 24 (virtio0-input)`, `local_timer interrupt`,
+/// `softirq NET_RX`.
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Thread(task) => write!(f, "{task}"),
+            Self::Idle(None) => write!(f, "idle"),
+            Self::Idle(Some(state)) => write!(f, "idle state {state}"),
+            Self::Irq(irq) => write!(f, "{irq}"),
+            Self::Vector(name) => write!(f, "{name} interrupt"),
+            Self::Softirq(softirq) => write!(f, "{softirq}"),
+        }
+    }
+}
+
+impl CpuTrace {
+    /// What had this CPU between the two moments, in order and without
+    /// overlap. What the trace cannot tell is left out: gaps, and the time
+    /// between two events of different threads without a switch between them.
+    /// (Kernels have been seen that record no switch away from an idle task.)
+    pub fn between(&self, from: Timestamp, to: Timestamp) -> Vec<Stretch> {
+        let mut stretches = Stretches { from, to, found: Vec::new() };
+        let mut known_from = Timestamp::from_nanos(0);
+        for gap in &self.gaps {
+            if gap.to <= from {
+                known_from = gap.to;
+                continue;
+            }
+            if known_from >= to {
+                break;
+            }
+            self.replay(known_from, gap.from, &mut stretches);
+            known_from = gap.to;
+        }
+        if known_from < to {
+            self.replay(known_from, Timestamp::from_nanos(u64::MAX), &mut stretches);
+        }
+        stretches.found
+    }
+
+    /// Follows the events of a span without gaps.
+    fn replay(&self, known_from: Timestamp, known_to: Timestamp, stretches: &mut Stretches) {
+        let events = self.events_in(known_from, known_to);
+        // The last switch before the window says all about what comes after.
+        let before = events.partition_point(|event| event.at <= stretches.from);
+        let start = events[..before]
+            .iter()
+            .rposition(|event| matches!(event.kind, EventKind::Switch { .. }))
+            .unwrap_or(0);
+        let mut cpu = Cpu::default();
+        if let Some(first) = events.get(start) {
+            cpu.task = Some(task_named(first.current, &events[start..]));
+        }
+        let mut now = known_from;
+        for (event, index) in events[start..].iter().zip(start..) {
+            if cpu.is_running(event.current) {
+                stretches.add(now, event.at, cpu.occupant());
+            } else {
+                let task = Some(task_named(event.current, &events[index..]));
+                cpu = Cpu { task, ..Cpu::default() };
+            }
+            if event.at > stretches.to {
+                return;
+            }
+            cpu.apply(&event.kind);
+            now = event.at;
+        }
+        stretches.add(now, known_to, cpu.occupant());
+    }
+}
+
+/// The current thread with the name and priority that the next switch gives
+/// it.
+fn task_named(tid: ThreadId, events: &[Event]) -> Task {
+    let next_switch = events.iter().take(NAME_SEARCH).find_map(|event| match event.kind {
+        EventKind::Switch { prev, .. } => Some(prev),
+        _ => None,
+    });
+    let nameless = Task { tid, comm: Comm::new(b""), prio: 0 };
+    next_switch.filter(|task| task.tid == tid).unwrap_or(nameless)
+}
+
+/// The state of a CPU at one event.
+#[derive(Debug, Default)]
+struct Cpu {
+    task: Option<Task>,
+    idle_state: Option<u32>,
+    /// Interrupts in progress, innermost last.
+    nested: Vec<Occupant>,
+}
+
+impl Cpu {
+    fn apply(&mut self, event: &EventKind) {
+        match *event {
+            EventKind::Switch { next, .. } => {
+                // Under PREEMPT_RT soft interrupts are preempted like threads.
+                *self = Self { task: Some(next), ..Self::default() };
+            }
+            EventKind::Idle(state) => self.idle_state = state,
+            EventKind::IrqEntry(irq) => self.enter(Occupant::Irq(irq)),
+            EventKind::IrqExit(number) => {
+                self.leave(|who| matches!(who, Occupant::Irq(irq) if irq.number == number));
+            }
+            EventKind::VectorEntry(name) => self.enter(Occupant::Vector(name)),
+            EventKind::VectorExit(name) => self.leave(|who| *who == Occupant::Vector(name)),
+            EventKind::SoftirqEntry(softirq) => self.enter(Occupant::Softirq(softirq)),
+            EventKind::SoftirqExit(softirq) => self.leave(|who| *who == Occupant::Softirq(softirq)),
+            EventKind::Waking { .. }
+            | EventKind::Wakeup { .. }
+            | EventKind::Migrate { .. }
+            | EventKind::Mark(_) => {}
+        }
+    }
+
+    fn is_running(&self, tid: ThreadId) -> bool {
+        self.task.is_some_and(|task| task.tid == tid)
+    }
+
+    fn enter(&mut self, who: Occupant) {
+        if self.nested.len() < DEEPEST_NESTING {
+            self.nested.push(who);
+        }
+    }
+
+    /// An exit whose entry lies before the trace changes nothing.
+    fn leave(&mut self, is_it: impl Fn(&Occupant) -> bool) {
+        if let Some(place) = self.nested.iter().rposition(is_it) {
+            self.nested.truncate(place);
+        }
+    }
+
+    fn occupant(&self) -> Option<Occupant> {
+        let task = self.task.map(|task| {
+            if task.is_idle() { Occupant::Idle(self.idle_state) } else { Occupant::Thread(task) }
+        });
+        self.nested.last().copied().or(task)
+    }
+}
+
+/// The stretches found so far within a window.
+struct Stretches {
+    from: Timestamp,
+    to: Timestamp,
+    found: Vec<Stretch>,
+}
+
+impl Stretches {
+    /// Adds the part of a stretch that lies within the window.
+    fn add(&mut self, from: Timestamp, to: Timestamp, who: Option<Occupant>) {
+        let (from, to) = (from.max(self.from), to.min(self.to));
+        let Some(who) = who.filter(|_| from < to) else { return };
+        match self.found.last_mut() {
+            Some(last) if last.to == from && last.who == who => last.to = to,
+            _ => self.found.push(Stretch { from, to, who }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trace::Gap;
+    use super::*;
+
+    fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    fn task(tid: u32) -> Task {
+        let comm = if tid == 0 { "swapper/1".into() } else { format!("t{tid}").as_str().into() };
+        Task { tid: ThreadId(tid), comm, prio: 120 }
+    }
+
+    fn switch(prev: u32, next: u32) -> EventKind {
+        EventKind::Switch { prev: task(prev), prev_runnable: true, next: task(next) }
+    }
+
+    fn irq(number: i32) -> Irq {
+        Irq { number, name: "disk".into() }
+    }
+
+    /// A trace in which each event belongs to the thread that the switches
+    /// say, at first to the one that is switched away first.
+    fn trace(events: &[(u64, EventKind)], gaps: &[(u64, u64)]) -> CpuTrace {
+        let switches = |&(_, kind): &(u64, EventKind)| match kind {
+            EventKind::Switch { prev, next, .. } => Some((prev.tid, next.tid)),
+            _ => None,
+        };
+        let mut current = events.iter().find_map(switches).map_or(ThreadId(0), |(prev, _)| prev);
+        let events = events.iter().map(|event| {
+            let mut at_event = current;
+            if let Some((prev, next)) = switches(event) {
+                (at_event, current) = (prev, next);
+            }
+            Event { at: at(event.0), current: at_event, kind: event.1 }
+        });
+        let gap = |&(from, to): &(u64, u64)| Gap { from: at(from), to: at(to) };
+        CpuTrace {
+            cpu: 1,
+            events: events.collect(),
+            gaps: gaps.iter().map(gap).collect(),
+            undecoded: 0,
+        }
+    }
+
+    fn between(trace: &CpuTrace, from: u64, to: u64) -> Vec<(u64, u64, String)> {
+        let stretches = trace.between(at(from), at(to));
+        let plain = |s: Stretch| (s.from.as_nanos(), s.to.as_nanos(), s.who.to_string());
+        stretches.into_iter().map(plain).collect()
+    }
+
+    fn stretch(from: u64, to: u64, who: &str) -> (u64, u64, String) {
+        (from, to, who.to_owned())
+    }
+
+    #[test]
+    fn threads_follow_each_other() {
+        let trace = trace(&[(10, switch(1, 2)), (20, switch(2, 0)), (30, switch(0, 3))], &[]);
+        let whole = [stretch(5, 10, "t1"), stretch(10, 20, "t2"), stretch(20, 30, "idle")];
+        assert_eq!(between(&trace, 5, 30), whole);
+        assert_eq!(between(&trace, 12, 14), [stretch(12, 14, "t2")]);
+        assert_eq!(between(&trace, 40, 50), [stretch(40, 50, "t3")]);
+        assert!(between(&trace, 14, 12).is_empty());
+    }
+
+    #[test]
+    fn interrupts_are_taken_out_of_what_they_interrupt() {
+        let softirq = Softirq(3);
+        let trace = trace(
+            &[
+                (10, switch(1, 2)),
+                (12, EventKind::SoftirqEntry(softirq)),
+                (14, EventKind::IrqEntry(irq(24))),
+                (15, EventKind::IrqExit(24)),
+                (18, EventKind::SoftirqExit(softirq)),
+                (20, switch(2, 1)),
+            ],
+            &[],
+        );
+        let parts = [
+            stretch(11, 12, "t2"),
+            stretch(12, 14, "softirq NET_RX"),
+            stretch(14, 15, "irq 24 (disk)"),
+            stretch(15, 18, "softirq NET_RX"),
+            stretch(18, 20, "t2"),
+        ];
+        assert_eq!(between(&trace, 11, 20), parts);
+        assert_eq!(
+            between(&trace, 13, 16),
+            [
+                stretch(13, 14, "softirq NET_RX"),
+                stretch(14, 15, "irq 24 (disk)"),
+                stretch(15, 16, "softirq NET_RX"),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_exit_without_its_entry_changes_nothing() {
+        let trace = trace(
+            &[(10, EventKind::IrqExit(24)), (11, EventKind::Idle(None)), (20, switch(0, 2))],
+            &[],
+        );
+        assert_eq!(between(&trace, 5, 20), [stretch(5, 20, "idle")]);
+    }
+
+    #[test]
+    fn idle_states_are_told_apart() {
+        let idle = EventKind::Idle;
+        let trace = trace(&[(10, switch(1, 0)), (11, idle(Some(2))), (15, idle(None))], &[]);
+        assert_eq!(
+            between(&trace, 10, 16),
+            [stretch(10, 11, "idle"), stretch(11, 15, "idle state 2"), stretch(15, 16, "idle"),]
+        );
+    }
+
+    #[test]
+    fn nothing_is_claimed_about_a_gap() {
+        let events = [(10, switch(1, 2)), (20, switch(2, 3)), (40, switch(4, 5))];
+        let trace = trace(&events, &[(0, 10), (20, 30), (50, u64::MAX)]);
+        assert_eq!(
+            between(&trace, 0, 60),
+            [stretch(10, 20, "t2"), stretch(30, 40, "t4"), stretch(40, 50, "t5"),]
+        );
+        assert!(between(&trace, 22, 28).is_empty());
+        assert!(between(&trace, 55, 60).is_empty());
+    }
+
+    #[test]
+    fn a_cpu_without_a_switch_belongs_to_whom_its_interrupts_interrupt() {
+        let events = [(10, EventKind::IrqEntry(irq(1))), (12, EventKind::IrqExit(1))];
+        let mut trace = trace(&events, &[]);
+        for event in &mut trace.events {
+            event.current = ThreadId(77);
+        }
+        let parts = [
+            stretch(0, 10, "thread 77"),
+            stretch(10, 12, "irq 1 (disk)"),
+            stretch(12, 20, "thread 77"),
+        ];
+        assert_eq!(between(&trace, 0, 20), parts);
+        assert!(between(&CpuTrace::new(1), 0, 20).is_empty());
+    }
+
+    #[test]
+    fn a_switch_that_was_not_recorded_is_not_guessed_at() {
+        // The switch from the idle task to thread 2 is missing: it was after
+        // the interrupt, before the next event.
+        let events = [
+            (10, switch(1, 0)),
+            (20, EventKind::IrqEntry(irq(1))),
+            (22, EventKind::IrqExit(1)),
+            (30, EventKind::Mark("hello".into())),
+            (40, switch(2, 0)),
+        ];
+        let mut trace = trace(&events, &[]);
+        trace.events[3].current = ThreadId(2);
+        let parts = [
+            stretch(10, 20, "idle"),
+            stretch(20, 22, "irq 1 (disk)"),
+            stretch(30, 40, "t2"),
+            stretch(40, 50, "idle"),
+        ];
+        assert_eq!(between(&trace, 10, 50), parts);
+        assert_eq!(between(&trace, 25, 35), [stretch(30, 35, "t2")]);
+    }
+
+    fn any_event() -> impl proptest::strategy::Strategy<Value = EventKind> {
+        use proptest::prelude::*;
+        prop_oneof![
+            (0_u32..4, 0_u32..4).prop_map(|(prev, next)| switch(prev, next)),
+            (0_i32..3).prop_map(|number| EventKind::IrqEntry(irq(number))),
+            (0_i32..3).prop_map(EventKind::IrqExit),
+            (0_u32..3).prop_map(|number| EventKind::SoftirqEntry(Softirq(number))),
+            (0_u32..3).prop_map(|number| EventKind::SoftirqExit(Softirq(number))),
+            proptest::option::of(0_u32..2).prop_map(EventKind::Idle),
+        ]
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn stretches_fill_the_window_without_overlap(
+            events in proptest::collection::vec((0_u64..100, any_event()), 0..40),
+            gaps in proptest::collection::vec((0_u64..100, 0_u64..20), 0..3),
+            from in 0_u64..120,
+            length in 0_u64..60,
+        ) {
+            let mut trace = trace(&events, &[]);
+            let gap = |&(from, length): &(u64, u64)| Gap { from: at(from), to: at(from + length) };
+            trace.gaps = gaps.iter().map(gap).collect();
+            trace.events.sort_by_key(|event| event.at);
+            trace.finish(at(0), at(u64::MAX));
+            let found = trace.between(at(from), at(from + length));
+            let mut end = at(from);
+            for stretch in &found {
+                proptest::prop_assert!(end <= stretch.from && stretch.from < stretch.to);
+                end = stretch.to;
+            }
+            proptest::prop_assert!(end <= at(from + length));
+            let current = |event: &Event| event.current;
+            let mut last = trace.events.first().map(current);
+            let whole = trace.events.iter().all(|event| {
+                let continues = last == Some(event.current);
+                last = Some(match event.kind {
+                    EventKind::Switch { next, .. } => next.tid,
+                    _ => event.current,
+                });
+                continues
+            });
+            if trace.gaps.is_empty() && whole && !trace.events.is_empty() {
+                let sum = found.iter().fold(Nanos::ZERO, |sum, stretch| sum + stretch.length());
+                proptest::prop_assert_eq!(sum, Nanos(length));
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Decoding ring-buffer pages that a kernel wrote, against the text that the
+//! same kernel made of them.
+// A test fails by panicking, also where it prepares itself.
+#![allow(clippy::unwrap_used)]
+
+mod tracefs_text;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unjank_host::Timestamp;
+use unjank_host::tracefs::format::Format;
+use unjank_host::tracefs::page::Layout;
+use unjank_host::tracefs::{CpuTrace, Decoder, EventKind, Occupant};
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/tracefs-6.18-x86_64")
+}
+
+fn text(name: &str) -> String {
+    String::from_utf8_lossy(&fs::read(fixture().join(name)).unwrap()).into_owned()
+}
+
+fn decoder() -> Decoder {
+    let mut decoder = Decoder::default();
+    for system in fs::read_dir(fixture().join("events")).unwrap().map(Result::unwrap) {
+        let Ok(events) = fs::read_dir(system.path()) else { continue };
+        let system = system.file_name().into_string().unwrap();
+        for event in events.map(Result::unwrap) {
+            let format = fs::read_to_string(event.path().join("format")).unwrap();
+            decoder.learn(&system, &Format::parse(&format).unwrap()).unwrap();
+        }
+    }
+    decoder
+}
+
+fn decoded(cpu: usize) -> CpuTrace {
+    let layout = Layout::parse(&text("events/header_page")).unwrap();
+    let pages = fs::read(fixture().join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"))).unwrap();
+    let mut trace = CpuTrace::new(cpu);
+    for page in pages.chunks(layout.page_size()) {
+        trace.push_page(&layout, &decoder(), page).unwrap();
+    }
+    trace.finish(Timestamp::from_nanos(0), Timestamp::from_nanos(u64::MAX));
+    trace
+}
+
+#[test]
+fn every_event_is_what_the_kernel_says_it_is() {
+    let text = text("trace");
+    for cpu in 0..2 {
+        let trace = decoded(cpu);
+        let told = tracefs_text::of_cpu(&text, cpu);
+        let decoded: Vec<String> =
+            trace.events.iter().map(|event| tracefs_text::of_event(event, cpu)).collect();
+        assert!(told.len() >= 40, "CPU {cpu}: {}", told.len());
+        assert_eq!(decoded, told, "CPU {cpu}");
+        assert_eq!((trace.undecoded, trace.gaps.len()), (0, 0));
+    }
+}
+
+#[test]
+fn the_recorded_hog_had_the_cpu_that_the_other_thread_waited_for() {
+    let trace = decoded(1);
+    let woken = trace.events.iter().find_map(|event| match event.kind {
+        EventKind::Waking { task, .. } if task.comm.as_bytes().starts_with(b"a ==> b") => {
+            (event.current.0 != 0).then_some((task.tid, event.at))
+        }
+        _ => None,
+    });
+    let (victim, woken) = woken.unwrap();
+    let ran = trace.events.iter().find_map(|event| match event.kind {
+        EventKind::Switch { next, .. } if next.tid == victim && event.at > woken => Some(event.at),
+        _ => None,
+    });
+    let stretches = trace.between(woken, ran.unwrap());
+    let by_hog =
+        |who: &Occupant| matches!(who, Occupant::Thread(task) if task.to_string() == "hog");
+    assert!(by_hog(&stretches.last().unwrap().who));
+    assert!(stretches.iter().all(|stretch| by_hog(&stretch.who)
+        || matches!(stretch.who, Occupant::Vector(_) | Occupant::Softirq(_))));
+}
+
+#[test]
+fn a_page_damaged_anywhere_is_decoded_or_refused() {
+    let layout = Layout::parse(&text("events/header_page")).unwrap();
+    let decoder = decoder();
+    let page = fs::read(fixture().join("per_cpu/cpu1/trace_pipe_raw")).unwrap();
+    for byte in 0..page.len() {
+        for damage in [0x1d, 0xff] {
+            let mut page = page.clone();
+            page[byte] ^= damage;
+            let mut trace = CpuTrace::new(1);
+            let _decoded_or_refused =
+                trace.push_page(&layout, &decoder, &page[..layout.page_size()]);
+            trace.finish(Timestamp::from_nanos(0), Timestamp::from_nanos(u64::MAX));
+            assert!(trace.events.len() <= page.len() / 4);
+            let end = Timestamp::from_nanos(u64::MAX);
+            assert!(trace.between(Timestamp::from_nanos(0), end).len() <= 2 * page.len());
+        }
+    }
+}
