@@ -16,7 +16,7 @@
 //! | [`process`] | processes that help a measurement |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
-//! | [`tracefs`] | traces of what the scheduler did |
+//! | [`tracefs`] | private traces of what the scheduler did |
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -1,11 +1,17 @@
-//! Traces of what the scheduler did.
+//! Private traces of what the scheduler did: tracefs instances.
 //!
-//! A probe that has seen a thread run late asks here why. It reads the pages
-//! of the kernel's ring buffer into a [`Trace`]; who had a CPU at the time is
-//! then a pure function, [`CpuTrace::between`].
+//! A probe that has seen a thread run late asks here why. It makes an
+//! [`Instance`] with its own ring buffer, starts it, stops it after the late
+//! wake-up, and reads the [`Trace`]; who had a CPU at the time is then a pure
+//! function, [`CpuTrace::between`]. Other people's tracing is not disturbed
+//! and nothing is left behind: no mount, no instance, no enabled event.
 //!
 //! | module | subject |
 //! |---|---|
+//! | `mount` | finding tracefs, or mounting it where nobody sees it |
+//! | `options` | what an instance records |
+//! | `instance`, `read` | one private trace, and reading its ring buffer |
+//! | `leftovers` | instances by name, and those of processes that died |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
 //! | `event`, `name` | what was traced |
 //! | `trace`, `sched` | a trace that was read, and who had a CPU when |
@@ -17,13 +23,22 @@
 mod decode;
 mod event;
 pub mod format;
+mod instance;
+mod leftovers;
+mod mount;
 mod name;
+mod options;
 pub mod page;
+mod read;
 mod sched;
 mod trace;
 
 pub use decode::Decoder;
 pub use event::{Event, EventKind, Irq, Softirq, Task};
+pub use instance::Instance;
+pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};
+pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
+pub use options::{InstanceOptions, WAKEUP_EVENTS};
 pub use sched::{Occupant, Stretch};
 pub use trace::{CpuTrace, Gap, Lost, Trace};

@@ -1,0 +1,274 @@
+//! One private trace: made, started, stopped, read, and gone when dropped.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::decode::Decoder;
+use super::format::{Format, Malformed};
+use super::leftovers::{create_instance_dir, fresh_name, remove_instance_dir};
+use super::mount::Tracefs;
+use super::options::InstanceOptions;
+use super::page::Layout;
+use super::trace::{Lost, Trace};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::support::Unsupported;
+
+/// A trace of its own: a ring buffer and a choice of events that nobody else
+/// sees or shares. Its times are [`Timestamp`]s.
+///
+/// It goes when this is dropped. If the process is killed, the kernel stops
+/// the recording and frees the buffer at once, and
+/// [`remove_leftovers`](super::remove_leftovers) removes the rest.
+#[derive(Debug)]
+pub struct Instance {
+    tracefs: Tracefs,
+    name: String,
+    dir: PathBuf,
+    notes: Vec<Unsupported>,
+    layout: Layout,
+    decoder: Decoder,
+    /// Pages of one CPU's buffer; more than that is not read at once.
+    pages: usize,
+    /// `None` only while the instance goes.
+    files: Option<Files>,
+    /// Nanoseconds since boot of the latest start and stop.
+    started: AtomicU64,
+    stopped: AtomicU64,
+}
+
+/// Files that stay open: a write to one of them is all that starting, stopping
+/// and marking cost.
+#[derive(Debug)]
+struct Files {
+    tracing_on: File,
+    marker: File,
+    /// Closing it stops the recording and frees the buffer.
+    _free_buffer: File,
+}
+
+impl Tracefs {
+    /// Makes an instance. It does not record before [`Instance::start`], so
+    /// the work of enabling events (the kernel patches its own code) is done
+    /// by then.
+    ///
+    /// # Errors
+    /// The file that could not be written; `Permission` class without root.
+    pub fn instance(&self, options: &InstanceOptions) -> Result<Instance> {
+        let name = fresh_name(self.root());
+        let dir = self.path("instances").join(&name);
+        create_instance_dir(self.root(), &dir)?;
+        self.set_up(options, name, &dir).inspect_err(|_| {
+            // The first error is the one to tell.
+            let _left_for_later = remove_instance_dir(self.root(), &dir);
+        })
+    }
+
+    fn set_up(&self, options: &InstanceOptions, name: String, dir: &Path) -> Result<Instance> {
+        let open = |name: &str| {
+            let path = dir.join(name);
+            let file = OpenOptions::new().write(true).open(self.root().resolve(&path));
+            file.map_err(|source| Error::file("open", path, source))
+        };
+        let files = Files {
+            tracing_on: open("tracing_on")?,
+            marker: open("trace_marker")?,
+            _free_buffer: open("free_buffer")?,
+        };
+        let mut notes = options.apply(self, dir)?;
+        let layout = self.layout(dir)?;
+        let decoder = self.decoder(dir, &options.events, &mut notes)?;
+        let pages = options.buffer.get() as usize / layout.page_size();
+        Ok(Instance {
+            tracefs: self.clone(),
+            name,
+            dir: dir.to_owned(),
+            notes,
+            layout,
+            decoder,
+            pages,
+            files: Some(files),
+            started: AtomicU64::new(u64::MAX),
+            stopped: AtomicU64::new(u64::MAX),
+        })
+    }
+
+    /// The layout of this instance's pages; older kernels have one for all.
+    fn layout(&self, dir: &Path) -> Result<Layout> {
+        let own = dir.join("events/header_page");
+        let path = if self.root().exists(&own) { own } else { self.path("events/header_page") };
+        Layout::parse(&self.root().read(&path)?).map_err(|error| parse_error(&path, &error))
+    }
+
+    /// A decoder for `events` and for marks.
+    fn decoder(
+        &self,
+        dir: &Path,
+        events: &[String],
+        notes: &mut Vec<Unsupported>,
+    ) -> Result<Decoder> {
+        let mut decoder = Decoder::default();
+        let mut learn = |event: &str, path: PathBuf| -> Result<()> {
+            let Some(text) = self.root().read_if_there(&path)? else { return Ok(()) };
+            let format = Format::parse(&text).map_err(|error| parse_error(&path, &error))?;
+            let system = event.split('/').next().unwrap_or_default();
+            if let Err(why) = decoder.learn(system, &format) {
+                let reason = format!("its records are left out: {why}");
+                notes.push(Unsupported { what: event.to_owned(), reason });
+            }
+            Ok(())
+        };
+        for event in events {
+            learn(event, dir.join("events").join(event).join("format"))?;
+        }
+        learn("ftrace/print", self.path("events/ftrace/print/format"))?;
+        Ok(decoder)
+    }
+}
+
+impl Instance {
+    /// The name of its directory below `instances`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Events that were asked for and are not there, or not decoded.
+    pub fn notes(&self) -> &[Unsupported] {
+        &self.notes
+    }
+
+    /// Records from now on. One system call.
+    ///
+    /// # Errors
+    /// A failed write to `tracing_on`.
+    pub fn start(&self) -> Result<()> {
+        self.write_file(|files| &files.tracing_on, "tracing_on", b"1")?;
+        self.started.store(Timestamp::now().as_nanos(), Ordering::Relaxed);
+        self.stopped.store(u64::MAX, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Records no more; what was recorded stays. One system call, so a thread
+    /// that has just missed its time can do it.
+    ///
+    /// # Errors
+    /// A failed write to `tracing_on`.
+    pub fn stop(&self) -> Result<()> {
+        self.stopped.fetch_min(Timestamp::now().as_nanos(), Ordering::Relaxed);
+        self.write_file(|files| &files.tracing_on, "tracing_on", b"0")
+    }
+
+    /// Puts a text into the trace of the CPU that this runs on. As any event,
+    /// it is not recorded while the instance is stopped.
+    ///
+    /// # Errors
+    /// A failed write to `trace_marker`.
+    pub fn mark(&self, text: &str) -> Result<()> {
+        match self.write_file(|files| &files.marker, "trace_marker", text.as_bytes()) {
+            // This is how the kernel says that it is stopped.
+            Err(Error::File { source, .. }) if source.raw_os_error() == Some(libc::EBADF) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Takes what was recorded out of the buffer and decodes it. Events that
+    /// were taken are gone from the instance; a second call answers the newer
+    /// ones. Best after [`stop`](Self::stop), and after
+    /// [`save_text`](Self::save_text).
+    ///
+    /// # Errors
+    /// A page that the kernel's own description does not fit.
+    pub fn read_events(&self) -> Result<Trace> {
+        let started = Timestamp::from_nanos(self.started.load(Ordering::Relaxed));
+        let mut cpus = Vec::new();
+        for cpu in self.cpus()? {
+            let path = self.dir.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+            // Twice the buffer, so that a busy CPU cannot keep us for ever.
+            let pages = self.pages.saturating_mul(2).saturating_add(8);
+            cpus.push(super::read::read_cpu(
+                self.tracefs.root(),
+                &path,
+                cpu,
+                &self.layout,
+                &self.decoder,
+                pages,
+            )?);
+        }
+        let stopped = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
+        for trace in &mut cpus {
+            trace.finish(started, Timestamp::from_nanos(stopped));
+        }
+        Ok(Trace { cpus, lost: self.lost()? })
+    }
+
+    /// What the kernel could not keep so far.
+    ///
+    /// # Errors
+    /// An unreadable `stats` file.
+    pub fn lost(&self) -> Result<Lost> {
+        let mut lost = Lost::default();
+        for cpu in self.cpus()? {
+            let path = self.dir.join(format!("per_cpu/cpu{cpu}/stats"));
+            let text = self.tracefs.root().read(&path)?;
+            lost.add_stats(&text).map_err(|error| parse_error(&path, &error))?;
+        }
+        Ok(lost)
+    }
+
+    /// Writes the trace as text to the file `to`, which people and Perfetto
+    /// can read. Takes nothing out of the buffer. Answers how many bytes.
+    ///
+    /// # Errors
+    /// Names the file that could not be read or written.
+    pub fn save_text(&self, to: &Path) -> Result<u64> {
+        let from = self.dir.join("trace");
+        let mut text = File::open(self.tracefs.root().resolve(&from))
+            .map_err(|source| Error::file("open", &from, source))?;
+        File::create(to)
+            .and_then(|mut file| io::copy(&mut text, &mut file))
+            .map_err(|source| Error::file("write", to, source))
+    }
+
+    /// Removes the instance, and says if that was not possible. Dropping it
+    /// does the same silently.
+    ///
+    /// # Errors
+    /// `Busy` if another program holds one of its files open. It records no
+    /// more then, and has no buffer.
+    pub fn remove(mut self) -> Result<()> {
+        self.take_down()
+    }
+
+    fn take_down(&mut self) -> Result<()> {
+        let Some(files) = self.files.take() else { return Ok(()) };
+        // The kernel does both when the directory goes, but it may stay.
+        let _goes_anyway = (&files.tracing_on).write_all(b"0");
+        drop(files);
+        let _goes_anyway = self.tracefs.root().write(self.dir.join("events/enable"), "0");
+        remove_instance_dir(self.tracefs.root(), &self.dir)
+    }
+
+    fn cpus(&self) -> Result<Vec<usize>> {
+        let names = self.tracefs.root().list(self.dir.join("per_cpu"))?;
+        Ok(names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect())
+    }
+
+    fn write_file(&self, file: fn(&Files) -> &File, name: &str, value: &[u8]) -> Result<()> {
+        let Some(files) = &self.files else { return Ok(()) };
+        let written = file(files).write(value).map(|_all_or_cut_by_the_kernel| ());
+        written.map_err(|source| Error::file("write", self.dir.join(name), source))
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // What stays is found by its name later on.
+        let _left_for_later = self.take_down();
+    }
+}
+
+fn parse_error(path: &Path, malformed: &Malformed) -> Error {
+    Error::parse(path, malformed.place, &malformed.what)
+}

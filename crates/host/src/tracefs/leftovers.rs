@@ -1,0 +1,227 @@
+//! Instances by name: whose they are, and how they go.
+//!
+//! An instance outlives the process that made it. Its name says who that was
+//! (`unjank-<pid>-<start time>-<n>`), so that another process can tell what
+//! was left behind from what is in use. The kernel helps: it refuses to remove
+//! an instance of which a file is open, and a living owner keeps one open.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::mount::Tracefs;
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::support::Support;
+
+const PREFIX: &str = "unjank-";
+
+/// How long to wait for somebody who has just looked at the instance.
+const PATIENCE: [Duration; 4] = [
+    Duration::from_millis(1),
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+    Duration::from_millis(100),
+];
+
+/// What became of the instances whose owner has died.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Their names, now removed.
+    pub removed: Vec<String>,
+    /// Those that another program holds open, and that are still there.
+    pub busy: Vec<String>,
+}
+
+/// Removes the instances of unjank processes that have died. Touches no other.
+///
+/// # Errors
+/// An instance that the kernel does not let go for another reason than that
+/// it is in use. Without tracefs there is nothing to remove.
+pub fn remove_leftovers(root: &Root) -> Result<Leftovers> {
+    match Tracefs::open(root) {
+        Support::Yes(tracefs) => tracefs.remove_leftovers(),
+        Support::No(_) => Ok(Leftovers::default()),
+    }
+}
+
+/// Removes the instance `name`, whoever made it; one that is not there is
+/// fine. For a process that knows the owner to be dead.
+///
+/// # Errors
+/// `Invalid` for a name that is not one of unjank's; `Busy` if somebody holds
+/// a file of the instance open; `Unsupported` without tracefs.
+pub fn remove_instance_named(root: &Root, name: &str) -> Result<()> {
+    if Owner::of(name).is_none() {
+        return Err(Error::Invalid(format!("{name:?} is not a trace instance of unjank")));
+    }
+    match Tracefs::open(root) {
+        Support::Yes(tracefs) => remove_instance_dir(root, &tracefs.path("instances").join(name)),
+        Support::No(reason) => Err(Error::Unsupported(reason)),
+    }
+}
+
+impl Tracefs {
+    /// As [`remove_leftovers`], in this tracefs.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove_leftovers(&self) -> Result<Leftovers> {
+        let mut leftovers = Leftovers::default();
+        let instances = self.path("instances");
+        for name in self.root().list(&instances)? {
+            let Some(owner) = Owner::of(&name) else { continue };
+            if owner.is_alive(self.root()) {
+                continue;
+            }
+            match remove_instance_dir(self.root(), &instances.join(&name)) {
+                Ok(()) => leftovers.removed.push(name),
+                // In use: by a reader, or by an owner in another PID namespace.
+                Err(Error::Busy(_)) => leftovers.busy.push(name),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(leftovers)
+    }
+}
+
+/// Makes the directory that is an instance.
+pub(super) fn create_instance_dir(root: &Root, path: &Path) -> Result<()> {
+    fs::create_dir(root.resolve(path)).map_err(|source| Error::file("create", path, source))
+}
+
+/// Removes the directory that is an instance, and with it, in the kernel, its
+/// buffers and enabled events.
+///
+/// # Errors
+/// `Busy` if somebody holds one of its files open and does not let go.
+pub(super) fn remove_instance_dir(root: &Root, path: &Path) -> Result<()> {
+    let remove = || fs::remove_dir(root.resolve(path));
+    let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    let mut answer = remove();
+    for pause in PATIENCE {
+        if answer.as_ref().is_err_and(busy) {
+            thread::sleep(pause);
+            answer = remove();
+        }
+    }
+    match answer {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if busy(&error) => {
+            Err(Error::Busy(format!("{} is in use by another program", path.display())))
+        }
+        Err(error) => Err(Error::file("remove", path, error)),
+    }
+}
+
+/// A name for a new instance of this process.
+pub(super) fn fresh_name(root: &Root) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let pid = std::process::id();
+    let started = start_time(root, pid).unwrap_or(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("{PREFIX}{pid}-{started}-{number}")
+}
+
+/// The process that an instance's name speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    pid: u32,
+    started: u64,
+}
+
+impl Owner {
+    fn of(name: &str) -> Option<Self> {
+        let mut numbers = name.strip_prefix(PREFIX)?.split('-').map(|part| {
+            let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| part.parse::<u64>().ok()).flatten()
+        });
+        let pid = u32::try_from(numbers.next()??).ok()?;
+        let started = numbers.next()??;
+        numbers.next()??;
+        numbers.next().is_none().then_some(Self { pid, started })
+    }
+
+    fn is_alive(self, root: &Root) -> bool {
+        start_time(root, self.pid) == Some(self.started)
+    }
+}
+
+/// When a process started, in clock ticks since boot: field 22 of
+/// `/proc/pid/stat` (`proc_pid_stat(5)`). A number of a process that has died
+/// may be given to another one, but not with the same start.
+fn start_time(root: &Root, pid: u32) -> Option<u64> {
+    let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the name in parentheses, which may hold anything.
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(instances: &[&str], processes: &[(u32, u64)]) -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: String| dir.path().join(path);
+        fs::create_dir_all(at("sys/kernel/tracing/instances".to_owned())).unwrap();
+        for name in instances {
+            fs::create_dir(at(format!("sys/kernel/tracing/instances/{name}"))).unwrap();
+        }
+        for (pid, started) in processes {
+            fs::create_dir_all(at(format!("proc/{pid}"))).unwrap();
+            let fields = "0 ".repeat(18);
+            let stat = format!("{pid} (evil) S 9 (name) S {fields}{started} 0 0\n");
+            fs::write(at(format!("proc/{pid}/stat")), stat).unwrap();
+        }
+        let root = Root::at(dir.path());
+        (dir, root)
+    }
+
+    #[test]
+    fn only_instances_of_dead_owners_go() {
+        let (_dir, root) = machine(
+            &["unjank-7-100-0", "unjank-8-100-0", "unjank-9-5-3", "somebody", "unjank-mine"],
+            &[(7, 100), (8, 200)],
+        );
+        let leftovers = remove_leftovers(&root).unwrap();
+        assert_eq!(leftovers.removed, ["unjank-8-100-0", "unjank-9-5-3"]);
+        let left = root.list("/sys/kernel/tracing/instances").unwrap();
+        assert_eq!(left, ["somebody", "unjank-7-100-0", "unjank-mine"]);
+    }
+
+    #[test]
+    fn names_tell_the_owner() {
+        assert_eq!(Owner::of("unjank-7-100-0"), Some(Owner { pid: 7, started: 100 }));
+        for name in ["unjank-7-100", "unjank-7-100-0-1", "unjank-+7-1-1", "unjank-7--1", "x-7-1-1"]
+        {
+            assert_eq!(Owner::of(name), None, "{name}");
+        }
+        let root = Root::system();
+        let names = [fresh_name(&root), fresh_name(&root)];
+        assert_ne!(names[0], names[1]);
+        assert!(Owner::of(&names[0]).unwrap().is_alive(&root));
+    }
+
+    #[test]
+    fn one_instance_is_removed_by_its_name() {
+        let (_dir, root) = machine(&["unjank-7-100-0", "unjank-7-100-1"], &[(7, 100)]);
+        remove_instance_named(&root, "unjank-7-100-0").unwrap();
+        remove_instance_named(&root, "unjank-7-100-0").unwrap();
+        assert_eq!(root.list("/sys/kernel/tracing/instances").unwrap(), ["unjank-7-100-1"]);
+        let error = remove_instance_named(&root, "../instances/unjank-7-100-1").unwrap_err();
+        assert!(matches!(error, Error::Invalid(_)), "{error}");
+    }
+
+    #[test]
+    fn without_tracefs_nothing_is_left_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        assert_eq!(remove_leftovers(&root).unwrap(), Leftovers::default());
+        assert!(matches!(remove_instance_named(&root, "unjank-1-1-1"), Err(Error::Unsupported(_))));
+    }
+}

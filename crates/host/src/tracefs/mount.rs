@@ -1,0 +1,193 @@
+//! Where tracefs is: mounted already, or mounted here for nobody but this
+//! process.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use procfs_core::process::MountInfo;
+use rustix::fs::{Access, AtFlags, CWD, accessat, statfs};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+
+use crate::root::Root;
+use crate::support::Support;
+
+/// Where most machines mount it, and where a made-up one has it.
+const MOUNT_POINT: &str = "/sys/kernel/tracing";
+/// `TRACEFS_MAGIC` of `include/uapi/linux/magic.h`.
+const MAGIC: u32 = 0x7472_6163;
+
+const NEEDS_ROOT: &str = "tracing needs root (CAP_SYS_ADMIN)";
+
+/// The kernel's trace file system.
+///
+/// Opening it changes nothing that anybody could see: where it is not mounted
+/// it is attached to a file descriptor of this process and to no directory, so
+/// the mount table stays as it was, and it goes with the last descriptor.
+#[derive(Debug, Clone)]
+pub struct Tracefs {
+    root: Root,
+    base: PathBuf,
+    /// Keeps a private mount alive.
+    _mount: Option<Arc<OwnedFd>>,
+}
+
+impl Tracefs {
+    /// Finds tracefs, or says why tracing is not possible here.
+    pub fn open(root: &Root) -> Support<Self> {
+        if cfg!(target_endian = "big") {
+            return Support::no("the trace pages of big-endian kernels are not decoded");
+        }
+        if !root.is_system() {
+            return Self::in_directory(root);
+        }
+        if is_locked_down(root) {
+            return Support::no("kernel lockdown (confidentiality) forbids tracing");
+        }
+        let mounts = root.read("/proc/self/mountinfo").unwrap_or_default();
+        for base in mount_points(&mounts) {
+            if is_tracefs(&base) && may_make_instances(&base) {
+                return Support::Yes(Self { root: root.clone(), base, _mount: None });
+            }
+        }
+        Self::mount_privately(root)
+    }
+
+    /// Below a made-up root a plain directory is as good as a mount.
+    fn in_directory(root: &Root) -> Support<Self> {
+        let base = PathBuf::from(MOUNT_POINT);
+        if root.exists(base.join("instances")) {
+            Support::Yes(Self { root: root.clone(), base, _mount: None })
+        } else {
+            Support::no(format!("{MOUNT_POINT} is not there"))
+        }
+    }
+
+    /// `fsopen(2)`, `fsmount(2)`: a mount that is in no directory.
+    fn mount_privately(root: &Root) -> Support<Self> {
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let mounted = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).and_then(|context| {
+            fsconfig_create(&context)?;
+            fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+        });
+        let mount = match mounted {
+            Ok(mount) => mount,
+            Err(error) => return Support::no(reason(error)),
+        };
+        let base = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+        if !may_make_instances(&base) {
+            return Support::no(NEEDS_ROOT);
+        }
+        Support::Yes(Self { root: root.clone(), base, _mount: Some(Arc::new(mount)) })
+    }
+
+    /// The file tree that the paths of this type lie in.
+    pub(super) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The path of a file of tracefs, for the methods of [`Root`].
+    pub(super) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.base.join(name)
+    }
+}
+
+/// Where the text of `/proc/self/mountinfo` says that the whole of tracefs is
+/// mounted and may be written.
+///
+/// `/sys/kernel/debug/tracing` mounts itself when it is looked at, so places
+/// are taken from this list and never tried.
+fn mount_points(mountinfo: &str) -> Vec<PathBuf> {
+    let mut places: Vec<PathBuf> = mountinfo
+        .lines()
+        .filter_map(|line| MountInfo::from_line(line).ok())
+        .filter(|mount| mount.fs_type == "tracefs" && mount.root == "/")
+        .filter(|mount| !mount.mount_options.contains_key("ro"))
+        .map(|mount| mount.mount_point)
+        .collect();
+    places.sort_by_key(|place| place != Path::new(MOUNT_POINT));
+    places
+}
+
+/// Whether `place` shows tracefs, and not something mounted over it.
+fn is_tracefs(place: &Path) -> bool {
+    statfs(place).is_ok_and(|answer| answer.f_type as u32 == MAGIC)
+}
+
+fn may_make_instances(base: &Path) -> bool {
+    let needed = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, base.join("instances"), needed, AtFlags::EACCESS).is_ok()
+}
+
+/// `Documentation/security/` in the kernel tree: tracefs cannot be opened in
+/// the stricter of the two lockdown modes.
+fn is_locked_down(root: &Root) -> bool {
+    let mode = root.read_if_there("/sys/kernel/security/lockdown").ok().flatten();
+    mode.is_some_and(|modes| modes.contains("[confidentiality]"))
+}
+
+fn reason(error: Errno) -> String {
+    match error {
+        Errno::PERM | Errno::ACCESS => NEEDS_ROOT.to_owned(),
+        Errno::NODEV => "this kernel has no tracefs (CONFIG_TRACING)".to_owned(),
+        Errno::NOSYS => format!(
+            "tracefs is not mounted, and mounting it privately needs Linux 5.2: \
+             mount -t tracefs tracefs {MOUNT_POINT}"
+        ),
+        error => format!("tracefs is not mounted and cannot be: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+40 23 0:12 / /mnt/trace rw,nosuid shared:20 - tracefs tracefs rw
+41 23 0:12 /instances/other /mnt/other rw - tracefs tracefs rw
+42 23 0:12 / /mnt/read-only ro,nosuid - tracefs tracefs rw
+43 23 0:12 / /sys/kernel/tracing rw,nosuid shared:21 - tracefs tracefs rw
+44 23 0:13 / /sys/kernel/debug rw - debugfs debugfs rw
+not a line of mountinfo
+";
+
+    #[test]
+    fn mounts_of_the_whole_are_found_the_usual_one_first() {
+        assert_eq!(mount_points(MOUNTS), ["/sys/kernel/tracing", "/mnt/trace"].map(PathBuf::from));
+        assert!(mount_points("").is_empty());
+    }
+
+    #[test]
+    fn a_made_up_machine_has_tracefs_in_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        let reason = Tracefs::open(&root);
+        assert_eq!(reason.reason(), Some("/sys/kernel/tracing is not there"));
+        std::fs::create_dir_all(dir.path().join("sys/kernel/tracing/instances")).unwrap();
+        assert!(Tracefs::open(&root).yes().is_some());
+    }
+
+    #[test]
+    fn the_reason_names_what_is_missing() {
+        assert_eq!(reason(Errno::PERM), "tracing needs root (CAP_SYS_ADMIN)");
+        assert_eq!(reason(Errno::NODEV), "this kernel has no tracefs (CONFIG_TRACING)");
+        assert!(reason(Errno::NOSYS).contains("Linux 5.2"));
+    }
+
+    #[test]
+    fn lockdown_is_seen_in_its_strict_mode_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        assert!(!is_locked_down(&root));
+        std::fs::create_dir_all(dir.path().join("sys/kernel/security")).unwrap();
+        let mode = dir.path().join("sys/kernel/security/lockdown");
+        std::fs::write(&mode, "none [integrity] confidentiality\n").unwrap();
+        assert!(!is_locked_down(&root));
+        std::fs::write(&mode, "none integrity [confidentiality]\n").unwrap();
+        assert!(is_locked_down(&root));
+    }
+}
