@@ -14,7 +14,7 @@
 //! | `leftovers` | instances by name, and those of processes that died |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
 //! | `event`, `name` | what was traced |
-//! | `trace`, `sched` | a trace that was read, and who had a CPU when |
+//! | `trace`, `sched`, `occupant` | a trace that was read, and who had a CPU when |
 //!
 //! The binary form is read because it is some ten times cheaper than the text
 //! of `trace`, and because a thread whose name holds a line feed or `==>`
@@ -27,6 +27,7 @@ mod instance;
 mod leftovers;
 mod mount;
 mod name;
+mod occupant;
 mod options;
 pub mod page;
 mod read;
@@ -39,6 +40,6 @@ pub use instance::Instance;
 pub use leftovers::{Leftovers, remove_instance_named, remove_leftovers};
 pub use mount::Tracefs;
 pub use name::{Comm, Label, Name};
+pub use occupant::{Occupant, Stretch};
 pub use options::{InstanceOptions, WAKEUP_EVENTS};
-pub use sched::{Occupant, Stretch};
 pub use trace::{CpuTrace, Gap, Lost, Trace};

@@ -1,78 +1,17 @@
 //! Who had a CPU, and when: pure functions over a trace that was read.
 
-use std::fmt;
-
-use super::event::{Event, EventKind, Irq, Softirq, Task};
-use super::name::{Comm, Label};
+use super::event::{Event, EventKind, Task};
+use super::name::Comm;
+use super::occupant::{Occupant, Stretch};
 use super::trace::CpuTrace;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
-use crate::units::Nanos;
 
 /// Interrupts interrupt soft interrupts interrupt threads; nothing real nests
 /// deeper.
 const DEEPEST_NESTING: usize = 16;
 /// How many events are searched for the name of a thread.
 const NAME_SEARCH: usize = 64;
-
-/// A span during which one thing had a CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stretch {
-    /// From this moment …
-    pub from: Timestamp,
-    /// … to this one.
-    pub to: Timestamp,
-    /// What had the CPU.
-    pub who: Occupant,
-}
-
-/// What has a CPU at a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Occupant {
-    /// A thread.
-    Thread(Task),
-    /// Nothing: the CPU waits, in this idle state if the trace names it.
-    Idle(Option<u32>),
-    /// A handler of an interrupt.
-    Irq(Irq),
-    /// One of the processor's own interrupts, such as `local_timer`.
-    Vector(Label),
-    /// A soft interrupt.
-    Softirq(Softirq),
-}
-
-impl Stretch {
-    /// How long it is.
-    pub fn length(&self) -> Nanos {
-        self.to.since(self.from)
-    }
-}
-
-impl Occupant {
-    /// Whether both are the same thread or interrupt, whatever name and
-    /// priority the thread had at the time.
-    pub fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Thread(one), Self::Thread(two)) => one.tid == two.tid,
-            _ => self == other,
-        }
-    }
-}
-
-/// `kworker/0:1`, `idle`, `irq 24 (virtio0-input)`, `local_timer interrupt`,
-/// `softirq NET_RX`.
-impl fmt::Display for Occupant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Thread(task) => write!(f, "{task}"),
-            Self::Idle(None) => write!(f, "idle"),
-            Self::Idle(Some(state)) => write!(f, "idle state {state}"),
-            Self::Irq(irq) => write!(f, "{irq}"),
-            Self::Vector(name) => write!(f, "{name} interrupt"),
-            Self::Softirq(softirq) => write!(f, "{softirq}"),
-        }
-    }
-}
 
 impl CpuTrace {
     /// What had this CPU between the two moments, in order and without
@@ -219,8 +158,10 @@ impl Stretches {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event::{Irq, Softirq};
     use super::super::trace::Gap;
     use super::*;
+    use crate::units::Nanos;
 
     fn at(nanos: u64) -> Timestamp {
         Timestamp::from_nanos(nanos)
