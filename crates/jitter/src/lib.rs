@@ -4,7 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | wakes threads at absolute moments and records how late they run |
-//! | [`explain`] | from wake-up latencies to a verdict |
+//! | [`explain`] | verdicts, and the cause of one late wake-up |
 
 pub mod explain;
 pub mod probe;

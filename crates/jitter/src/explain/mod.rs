@@ -1,5 +1,12 @@
-//! From wake-up latencies to a verdict.
+//! From wake-up latencies to a verdict, and from a trace to the cause of one
+//! late wake-up.
 
+mod cause;
+#[cfg(test)]
+mod script;
+mod sentence;
+mod timeline;
 mod verdict;
 
+pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of};
 pub use verdict::{HEALTHY, verdict};

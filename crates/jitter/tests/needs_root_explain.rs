@@ -1,0 +1,110 @@
+//! Causes of late wake-ups on the running kernel.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
+//! it was skipped.
+
+// A test fails by panicking and says by printing why it was skipped, also
+// where it prepares itself.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::thread::{self, JoinHandle};
+
+use unjank_host::sched::{
+    AffinityGuard, CpuSet, Policy, Priority, ThreadId, set_policy, timer_slack,
+};
+use unjank_host::tracefs::{Instance, InstanceOptions, Occupant, Trace, Tracefs};
+use unjank_host::{Nanos, Root, Support, Timestamp};
+use unjank_jitter::explain::{Cause, LateWakeUp, Phase, cause_of};
+
+fn instance() -> Option<Instance> {
+    match Tracefs::open(&Root::system()) {
+        Support::Yes(tracefs) => Some(tracefs.instance(&InstanceOptions::default()).unwrap()),
+        Support::No(reason) => {
+            assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "{reason}");
+            println!("skipped: {reason}");
+            None
+        }
+    }
+}
+
+/// Computes from `start` on, before every ordinary thread of the CPU.
+fn hog(cpu: usize, name: &str, start: Timestamp, length: Nanos) -> JoinHandle<()> {
+    let work = move || {
+        let _here = AffinityGuard::pin_to(cpu).unwrap();
+        let priority = Priority::new(20).unwrap();
+        set_policy(ThreadId::current(), Policy::Fifo(priority), true).unwrap();
+        start.sleep_until();
+        while Timestamp::now() < start + length {}
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(work).unwrap()
+}
+
+fn sleep_until(cpu: usize, due: Timestamp) -> LateWakeUp {
+    let victim = thread::spawn(move || {
+        let _here = AffinityGuard::pin_to(cpu).unwrap();
+        let timer_slack = timer_slack().unwrap();
+        due.sleep_until();
+        let ran = Timestamp::now();
+        LateWakeUp { thread: ThreadId::current(), due, ran, timer_slack }
+    });
+    victim.join().unwrap()
+}
+
+fn cause(trace: &Trace, late: &LateWakeUp) -> Cause {
+    match cause_of(trace, late) {
+        Support::Yes(cause) => cause,
+        Support::No(reason) => panic!("{reason}"),
+    }
+}
+
+#[test]
+fn the_hog_is_named() {
+    let Some(instance) = instance() else { return };
+    let cpu = CpuSet::allowed().unwrap().iter().last().unwrap();
+    instance.start().unwrap();
+    let start = Timestamp::now() + Nanos::from_millis(20);
+    // A thread may call itself anything.
+    let hog = hog(cpu, "evil ==> 1\n\x1b[m", start, Nanos::from_millis(8));
+    let late = sleep_until(cpu, start + Nanos::from_millis(3));
+    instance.stop().unwrap();
+    hog.join().unwrap();
+
+    let cause = cause(&instance.read_events().unwrap(), &late);
+    assert_eq!(cause.late(), late.ran.since(late.due));
+    let worst = cause.culprits[0];
+    assert_eq!((worst.phase, worst.cpu), (Phase::Wait, cpu));
+    assert!(worst.held >= Nanos::from_millis(3), "{cause:?}");
+    let Occupant::Thread(task) = worst.who else { panic!("{cause:?}") };
+    assert_eq!(task.comm.as_bytes(), b"evil ==> 1\n\x1b[m");
+    let sentence = cause.to_string();
+    assert!(sentence.contains("while evil ==> 1\\n\\u{1b}[m ran"), "{sentence}");
+}
+
+#[test]
+fn what_came_before_the_recording_is_not_explained() {
+    let Some(instance) = instance() else { return };
+    let cpu = CpuSet::allowed().unwrap().iter().last().unwrap();
+    let late = sleep_until(cpu, Timestamp::now() + Nanos::from_millis(1));
+    instance.start().unwrap();
+    instance.stop().unwrap();
+    let answer = cause_of(&instance.read_events().unwrap(), &late);
+    assert_eq!(answer.reason(), Some("the trace lost events here"));
+}
+
+#[test]
+fn an_undisturbed_wake_up_is_explained_too() {
+    let Some(instance) = instance() else { return };
+    let allowed = CpuSet::allowed().unwrap();
+    instance.start().unwrap();
+    let wakeups: Vec<LateWakeUp> = allowed
+        .iter()
+        .map(|cpu| sleep_until(cpu, Timestamp::now() + Nanos::from_millis(5)))
+        .collect();
+    instance.stop().unwrap();
+    let trace = instance.read_events().unwrap();
+    for late in wakeups {
+        let cause = cause(&trace, &late);
+        println!("{} late: {cause}", cause.late());
+        assert_eq!(cause.late(), late.ran.since(late.due));
+    }
+}
