@@ -1,0 +1,308 @@
+//! The client over a scripted driver.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::allocations::allocations;
+use crate::mapping::Mapping;
+use crate::protocol::{
+    BC_ACQUIRE_DONE, BC_FREE_BUFFER, BC_TRANSACTION, BR_ACQUIRE, BR_DEAD_REPLY, BR_ERROR, BR_NOOP,
+    BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, ExtendedError, PtrCookie, TF_STATUS_CODE,
+    TransactionData,
+};
+use crate::scripted::{Bytes, Scripted, Step, streams};
+
+const TARGET: Handle = Handle::CONTEXT_MANAGER;
+
+/// The bytes of a call with the code 1 and the payload `hello`.
+fn call() -> Bytes {
+    let data = TransactionData { code: 1, data_size: 5, ..TransactionData::default() };
+    Bytes::default().with(BC_TRANSACTION, &data)
+}
+
+/// The returns of a call that ends with `last`.
+fn answered(last: u32) -> Bytes {
+    Bytes::default().code(BR_NOOP).code(BR_TRANSACTION_COMPLETE).code(last)
+}
+
+fn reply(buffer: u64, data_size: u64, flags: u32) -> Bytes {
+    let data = TransactionData { flags, data_size, buffer, ..TransactionData::default() };
+    Bytes::default().code(BR_NOOP).code(BR_TRANSACTION_COMPLETE).with(BR_REPLY, &data)
+}
+
+fn client(steps: impl IntoIterator<Item = Step>) -> (Arc<Scripted>, Client) {
+    let driver = Arc::new(Scripted::new(steps));
+    (Arc::clone(&driver), Client::new(driver))
+}
+
+fn hello(client: &mut Client) -> Result<Vec<u8>> {
+    let mut reply = b"what was here before".to_vec();
+    client.call(TARGET, 1, b"hello", &mut reply).map(|()| reply)
+}
+
+fn error_after(step: Step) -> Error {
+    hello(&mut client([step]).1).unwrap_err()
+}
+
+#[test]
+fn a_call_writes_a_transaction_and_hands_out_the_reply() {
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(512, b"world!");
+    let freed_and_called = Bytes::default().with(BC_FREE_BUFFER, &address);
+    let freed_and_called = [Vec::from(freed_and_called), call().into()].concat();
+    let freed = Bytes::default().with(BC_FREE_BUFFER, &address);
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            Step::writes(call()).pointing_to("hello").returns(reply(address, 6, 0)),
+            Step::writes(freed_and_called).pointing_to("hello").returns(reply(address, 2, 0)),
+            Step::sends(freed),
+        ],
+    ));
+    let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
+    assert_eq!(hello(&mut client).unwrap(), b"world!");
+    assert_eq!(hello(&mut client).unwrap(), b"wo");
+    assert_eq!(driver.left(), 1, "the reply is held until the next call");
+    drop(client);
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn the_reply_may_come_in_pieces_and_after_signals() {
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(0, b"ok");
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            Step::writes(call()).pointing_to("hello").takes(0).fails(libc::EINTR),
+            Step::writes(call()).pointing_to("hello").fails(libc::EINTR),
+            Step::reads().returns(Bytes::default().code(BR_NOOP)),
+            Step::reads().returns(Bytes::default().code(BR_TRANSACTION_COMPLETE)),
+            Step::reads().returns(reply(address, 2, 0)),
+        ],
+    ));
+    assert_eq!(hello(&mut Client::new(driver)).unwrap(), b"ok");
+}
+
+#[test]
+fn a_ping_is_a_call_without_payload() {
+    let data = TransactionData { code: 0x5F50_4E47, ..TransactionData::default() };
+    let ping = Bytes::default().with(BC_TRANSACTION, &data);
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(0, &[]);
+    let step = Step::writes(ping).pointing_to("").returns(reply(address, 0, 0));
+    Client::new(Arc::new(Scripted::over(mapping, [step]))).ping().unwrap();
+}
+
+#[test]
+fn who_is_missing_is_told_apart() {
+    let nobody = Bytes::default().code(BR_NOOP).code(BR_DEAD_REPLY);
+    let error = error_after(Step::whatever(nobody.into()));
+    assert!(matches!(error, Error::NoContextManager { .. }));
+    assert_eq!(
+        error.to_string(),
+        "BC_TRANSACTION to handle 0 on /dev/scripted: BR_DEAD_REPLY, \
+         it has no context manager"
+    );
+
+    let error = error_after(Step::whatever(answered(BR_DEAD_REPLY).into()));
+    assert_eq!(
+        error.to_string(),
+        "BC_TRANSACTION to handle 0 on /dev/scripted: BR_DEAD_REPLY, \
+         its process died before it replied"
+    );
+
+    let dead = Bytes::default().code(BR_DEAD_REPLY);
+    let (_, mut client) = client([Step::whatever(dead.into())]);
+    let error = client.call(Handle(3), 1, b"", &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "BC_TRANSACTION to handle 3 on /dev/scripted: BR_DEAD_REPLY, its process is gone"
+    );
+}
+
+#[test]
+fn a_failure_has_the_drivers_reason() {
+    for (extended_error, ending) in [
+        (None, "BR_FAILED_REPLY"),
+        (Some((BR_FAILED_REPLY, 0)), "BR_FAILED_REPLY"),
+        (Some((BR_DEAD_REPLY, -libc::EINVAL)), "BR_FAILED_REPLY"),
+        (
+            Some((BR_FAILED_REPLY, -libc::ENOSPC)),
+            "BR_FAILED_REPLY, No space left on device (os error 28)",
+        ),
+        (Some((BR_FAILED_REPLY, i32::MIN)), "(os error 2147483647)"),
+    ] {
+        let mut driver = Scripted::new([Step::whatever(answered(BR_FAILED_REPLY).into())]);
+        driver.extended_error =
+            extended_error.map(|(command, param)| ExtendedError { id: 1, command, param });
+        let error = hello(&mut Client::new(Arc::new(driver))).unwrap_err();
+        assert!(matches!(error, Error::FailedReply { .. }));
+        assert!(error.to_string().ends_with(ending), "{error}");
+    }
+}
+
+#[test]
+fn a_status_is_an_error_unless_it_is_0() {
+    let mapping = Mapping::anonymous(4096);
+    let refused = mapping.deliver(0, &(-74_i32).to_ne_bytes());
+    let accepted = mapping.deliver(8, &0_i32.to_ne_bytes());
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            Step::whatever(reply(refused, 4, TF_STATUS_CODE).into()),
+            Step::whatever(reply(accepted, 4, TF_STATUS_CODE).into()),
+            Step::whatever(reply(refused, 3, TF_STATUS_CODE).into()),
+        ],
+    ));
+    let mut client = Client::new(driver);
+    let error = hello(&mut client).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "BC_TRANSACTION to handle 0 on /dev/scripted: refused with status -74"
+    );
+    assert_eq!(hello(&mut client).unwrap(), b"");
+    let error = hello(&mut client).unwrap_err().to_string();
+    assert!(error.ends_with("a status of 3 bytes"), "{error}");
+}
+
+#[test]
+fn every_return_code_ends_the_call_or_does_not() {
+    let ends = |name| match name {
+        "BR_DEAD_REPLY" | "BR_FAILED_REPLY" | "BR_FROZEN_REPLY" => "no reply",
+        "BR_ERROR"
+        | "BR_TRANSACTION"
+        | "BR_TRANSACTION_SEC_CTX"
+        | "BR_REPLY"
+        | "BR_ACQUIRE_RESULT"
+        | "BR_ATTEMPT_ACQUIRE"
+        | "BR_FINISHED" => "broken",
+        _ => "goes on",
+    };
+    for &(code, name, payload) in Return::ALL {
+        let bytes = [&code.to_ne_bytes()[..], &vec![0xFF; payload]].concat();
+        let wanted = ends(name);
+        // A notice that is acknowledged takes a step of its own.
+        let (driver, mut client) = client([
+            Step::whatever(bytes),
+            Step::whatever(Vec::new()),
+            Step::whatever(answered(BR_DEAD_REPLY).into()),
+            Step::whatever(answered(BR_DEAD_REPLY).into()),
+        ]);
+        let error = hello(&mut client).unwrap_err();
+        let seen = match error {
+            Error::DeadReply { .. } if driver.left() < 3 => "goes on",
+            Error::Malformed { malformed: Malformed::Transfer { .. }, .. } => "goes on",
+            Error::DeadReply { .. }
+            | Error::NoContextManager { .. }
+            | Error::FailedReply { .. }
+            | Error::FrozenReply { .. } => "no reply",
+            _ => "broken",
+        };
+        assert_eq!(seen, wanted, "{name}: {error}");
+    }
+}
+
+#[test]
+fn references_are_acknowledged_in_passing() {
+    let object = PtrCookie { ptr: 5, cookie: 6 };
+    let (driver, mut client) = client([
+        Step::writes(call())
+            .pointing_to("hello")
+            .returns(Bytes::default().with(BR_ACQUIRE, &object)),
+        Step::sends(Bytes::default().with(BC_ACQUIRE_DONE, &object)),
+        Step::reads().returns(answered(BR_DEAD_REPLY)),
+    ]);
+    assert!(matches!(hello(&mut client), Err(Error::DeadReply { .. })));
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn a_client_goes_on_after_a_death_and_not_after_nonsense() {
+    let twice = || Step::whatever(answered(BR_DEAD_REPLY).into());
+    let (_, mut fine) = client([twice(), twice()]);
+    assert!(matches!(hello(&mut fine), Err(Error::DeadReply { .. })));
+    assert!(matches!(hello(&mut fine), Err(Error::DeadReply { .. })));
+
+    for nonsense in [
+        Bytes::default().code(1234),
+        Bytes::default().with(BR_ERROR, &-libc::EPERM),
+        Bytes::default().with(BR_TRANSACTION, &TransactionData::default()),
+        reply(1, 1, 0),
+    ] {
+        let (driver, mut client) = client([Step::whatever(nonsense.into()), twice()]);
+        hello(&mut client).unwrap_err();
+        assert!(matches!(hello(&mut client), Err(Error::Abandoned { .. })));
+        assert_eq!(driver.left(), 1, "the driver is not asked again");
+    }
+}
+
+#[test]
+fn a_driver_that_counts_wrongly_is_found_out() {
+    for step in [
+        Step::whatever(Vec::new()).takes(1000),
+        Step::whatever(Vec::new()).claims(1000),
+        Step::whatever(Vec::new()).takes(0),
+        Step::whatever(Vec::new()).takes(usize::MAX).claims(usize::MAX),
+    ] {
+        let error = error_after(step);
+        assert!(
+            matches!(error, Error::Malformed { malformed: Malformed::Transfer { .. }, .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_transfer_names_the_request_and_the_device() {
+    let error = error_after(Step::whatever(Vec::new()).fails(libc::EBADF));
+    assert_eq!(
+        error.to_string(),
+        "BINDER_WRITE_READ on /dev/scripted: Bad file descriptor (os error 9)"
+    );
+}
+
+#[test]
+fn a_round_trip_allocates_nothing() {
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(0, &[7; 1024]);
+    let steps = (0..10).map(|_| Step::whatever(reply(address, 1024, 0).into()));
+    let mut client = Client::new(Arc::new(Scripted::over(mapping, steps)));
+    let mut reply = Vec::with_capacity(1024);
+    let count = allocations(|| {
+        for _ in 0..10 {
+            client.call(TARGET, 1, &[1; 64], &mut reply).unwrap();
+        }
+    });
+    assert_eq!((count, reply.len()), (0, 1024));
+}
+
+proptest! {
+    #[test]
+    fn no_returns_make_a_call_panic(
+        reads in prop::collection::vec(
+            prop_oneof![streams(), prop::collection::vec(any::<u8>(), 0..600)], 0..6
+        )
+    ) {
+        let (_, mut client) = client(reads.into_iter().map(Step::whatever));
+        prop_assert!(hello(&mut client).is_err());
+    }
+
+    #[test]
+    fn a_reply_is_read_from_the_mapping_or_not_at_all(
+        offset in -5000_i64..5000, size in prop_oneof![0..5000_u64, any::<u64>()]
+    ) {
+        let mapping = Mapping::anonymous(4096);
+        let start = mapping.deliver(0, &[3; 4096]);
+        let address = start.wrapping_add_signed(offset);
+        let step = Step::whatever(reply(address, size, 0).into());
+        let mut client = Client::new(Arc::new(Scripted::over(mapping, [step])));
+        match hello(&mut client) {
+            Ok(bytes) => prop_assert_eq!(bytes, vec![3; size as usize]),
+            Err(Error::Malformed { malformed, .. }) => {
+                prop_assert_eq!(malformed, Malformed::OutsideMapping { address, size });
+            }
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+}

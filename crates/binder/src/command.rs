@@ -1,0 +1,173 @@
+//! What is written to the driver.
+
+use std::marker::PhantomData;
+
+use crate::exchange::Delivery;
+use crate::protocol::{
+    BC_ACQUIRE_DONE, BC_DEAD_BINDER_DONE, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
+    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, Handle, Layout,
+    PtrCookie, TF_STATUS_CODE, TransactionData,
+};
+
+/// Room for the commands of one transfer: a payload given back and a call.
+pub(crate) const COMMANDS: usize = 256;
+
+/// A queue of commands, written into memory that is used again and again.
+///
+/// It borrows every payload that it points to, and swallows every delivery
+/// that it gives back, so that at the time of the transfer all payloads are
+/// alive and none that is given back is still being read.
+#[derive(Debug)]
+pub struct Commands<'a> {
+    bytes: &'a mut Vec<u8>,
+    sent: usize,
+    payloads: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Commands<'a> {
+    /// No commands yet, in the memory of `scratch`.
+    pub fn new(scratch: &'a mut Vec<u8>) -> Self {
+        scratch.clear();
+        Self { bytes: scratch, sent: 0, payloads: PhantomData }
+    }
+
+    /// Calls the object `target`.
+    pub fn call(&mut self, target: Handle, code: u32, flags: u32, payload: &'a [u8]) {
+        BC_TRANSACTION.put(self.bytes);
+        let target = TransactionData::target_of(target);
+        transaction(code, flags, target, payload).put(self.bytes);
+    }
+
+    /// Replies to the call that this thread is serving.
+    pub fn reply(&mut self, payload: &'a [u8]) {
+        BC_REPLY.put(self.bytes);
+        transaction(0, 0, 0, payload).put(self.bytes);
+    }
+
+    /// Replies with a bare status.
+    pub fn reply_status(&mut self, status: &'a [u8; 4]) {
+        BC_REPLY.put(self.bytes);
+        transaction(0, TF_STATUS_CODE, 0, status).put(self.bytes);
+    }
+
+    /// Gives a received payload back.
+    pub(crate) fn free(&mut self, delivery: Delivery) {
+        BC_FREE_BUFFER.put(self.bytes);
+        delivery.into_address().put(self.bytes);
+    }
+
+    /// This thread begins to serve calls.
+    pub fn enter_looper(&mut self) {
+        BC_ENTER_LOOPER.put(self.bytes);
+    }
+
+    /// This thread serves calls no longer.
+    pub fn exit_looper(&mut self) {
+        BC_EXIT_LOOPER.put(self.bytes);
+    }
+
+    /// The weak reference that was announced is noted.
+    pub fn increfs_done(&mut self, object: PtrCookie) {
+        BC_INCREFS_DONE.put(self.bytes);
+        object.put(self.bytes);
+    }
+
+    /// The strong reference that was announced is noted.
+    pub fn acquire_done(&mut self, object: PtrCookie) {
+        BC_ACQUIRE_DONE.put(self.bytes);
+        object.put(self.bytes);
+    }
+
+    /// The death that was announced is noted.
+    pub fn dead_binder_done(&mut self, cookie: u64) {
+        BC_DEAD_BINDER_DONE.put(self.bytes);
+        cookie.put(self.bytes);
+    }
+
+    /// The freezing that was announced is noted.
+    pub fn freeze_notification_done(&mut self, cookie: u64) {
+        BC_FREEZE_NOTIFICATION_DONE.put(self.bytes);
+        cookie.put(self.bytes);
+    }
+
+    /// The bytes that the driver has not taken yet.
+    pub fn unsent(&self) -> &[u8] {
+        self.bytes.get(self.sent..).unwrap_or_default()
+    }
+
+    /// Notes that the driver has taken so many bytes more.
+    pub(crate) fn mark_sent(&mut self, bytes: usize) {
+        self.sent = self.sent.saturating_add(bytes);
+    }
+}
+
+fn transaction(code: u32, flags: u32, target: u64, payload: &[u8]) -> TransactionData {
+    TransactionData {
+        target,
+        code,
+        flags,
+        data_size: payload.len() as u64,
+        buffer: payload.as_ptr() as u64,
+        ..TransactionData::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(bytes: &[u8]) -> Vec<u32> {
+        assert_eq!(bytes.len() % 4, 0);
+        bytes.chunks(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect()
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn a_call_is_a_code_and_64_bytes() {
+        let payload = [1, 2, 3];
+        let mut scratch = Vec::new();
+        let mut commands = Commands::new(&mut scratch);
+        commands.call(Handle(7), 42, 1, &payload);
+        let words = words(commands.unsent());
+        let address = payload.as_ptr().addr() as u64;
+        assert_eq!(words[..11], [BC_TRANSACTION, 7, 0, 0, 0, 42, 1, 0, 0, 3, 0]);
+        assert_eq!(words[11..13], [0, 0], "no objects");
+        assert_eq!(words[13..15], [address as u32, (address >> 32) as u32]);
+        assert_eq!(words[15..], [0, 0]);
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn notices_are_answered_with_their_words() {
+        let object = PtrCookie { ptr: 0x1_0000_0002, cookie: 3 };
+        let mut scratch = Vec::new();
+        let mut commands = Commands::new(&mut scratch);
+        commands.enter_looper();
+        commands.increfs_done(object);
+        commands.acquire_done(object);
+        commands.dead_binder_done(4);
+        commands.freeze_notification_done(5);
+        commands.exit_looper();
+        let expected = [
+            &[BC_ENTER_LOOPER][..],
+            &[BC_INCREFS_DONE, 2, 1, 3, 0],
+            &[BC_ACQUIRE_DONE, 2, 1, 3, 0],
+            &[BC_DEAD_BINDER_DONE, 4, 0],
+            &[BC_FREEZE_NOTIFICATION_DONE, 5, 0],
+            &[BC_EXIT_LOOPER],
+        ];
+        assert_eq!(words(commands.unsent()), expected.concat());
+    }
+
+    #[test]
+    fn what_the_driver_took_is_not_sent_again() {
+        let mut scratch = vec![9; 3];
+        let mut commands = Commands::new(&mut scratch);
+        commands.enter_looper();
+        commands.exit_looper();
+        commands.mark_sent(4);
+        assert_eq!(commands.unsent(), BC_EXIT_LOOPER.to_ne_bytes());
+        commands.mark_sent(usize::MAX);
+        assert_eq!(commands.unsent(), []);
+    }
+}

@@ -1,0 +1,80 @@
+//! The driver as a trait, and one transfer with it.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+
+use crate::mapping::Mapping;
+use crate::protocol::{ExtendedError, FlatObject};
+
+/// One transfer: commands go to the driver, returns come from it.
+#[derive(Debug)]
+pub struct Transfer<'a> {
+    /// The commands to write; none of them to only read.
+    pub commands: &'a [u8],
+    /// Room for returns. Without any the driver does not wait for some.
+    pub returns: &'a mut [u8],
+    /// How many bytes of `commands` the driver has taken.
+    pub consumed: usize,
+    /// How many bytes of `returns` the driver has filled.
+    pub returned: usize,
+}
+
+/// What a client or a server asks of the binder driver, for one open device.
+///
+/// # Safety
+/// An implementation fills [`Transfer::returns`] as the protocol says: the
+/// payload of a call or a reply that lies in the [`mapping`](Self::mapping)
+/// is initialised, and nobody writes it until `BC_FREE_BUFFER` names it.
+pub unsafe trait Driver: Debug + Send + Sync {
+    /// The device, as errors name it.
+    fn device(&self) -> &Path;
+
+    /// The memory in which the driver puts payloads for this process.
+    fn mapping(&self) -> &Mapping;
+
+    /// `BINDER_WRITE_READ`. Waits for returns if there is room for them.
+    ///
+    /// # Errors
+    /// `EINTR` when a signal came; `consumed` and `returned` say how far the
+    /// transfer got, here and with any other error.
+    ///
+    /// # Safety
+    /// Payloads that the commands point to are alive and nobody writes them;
+    /// payloads that the commands give back are no longer read.
+    unsafe fn write_read(&self, transfer: &mut Transfer<'_>) -> io::Result<()>;
+
+    /// `BINDER_SET_MAX_THREADS`: how many threads the driver may ask for with
+    /// `BR_SPAWN_LOOPER`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn set_max_threads(&self, threads: u32) -> io::Result<()>;
+
+    /// `BINDER_SET_CONTEXT_MGR_EXT`: makes `object` the one that every process
+    /// knows as handle 0.
+    ///
+    /// # Errors
+    /// `EINVAL` from kernels that do not know the request, `EBUSY` if there is
+    /// one, `EPERM` if it is not for this user.
+    fn set_context_manager_object(&self, object: &FlatObject) -> io::Result<()>;
+
+    /// `BINDER_SET_CONTEXT_MGR`: the same for an object without flags.
+    ///
+    /// # Errors
+    /// `EBUSY` if there is one, `EPERM` if it is not for this user.
+    fn set_context_manager(&self) -> io::Result<()>;
+
+    /// `BINDER_GET_EXTENDED_ERROR`: why this thread's last call failed.
+    ///
+    /// # Errors
+    /// `EINVAL` from kernels that do not know the request.
+    fn extended_error(&self) -> io::Result<ExtendedError>;
+
+    /// Makes threads come back that wait in [`write_read`](Self::write_read)
+    /// on this device, with `BR_NOOP` and whatever else there is.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn wake(&self) -> io::Result<()>;
+}

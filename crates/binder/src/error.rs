@@ -1,0 +1,193 @@
+//! What can go wrong between this crate, the driver and the other process.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::protocol::{Handle, PROTOCOL_VERSION};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A call that was not answered, a request the driver refused, or a device
+/// that is none.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such device: the kernel has no binder driver, or its
+    /// devices are not made.
+    #[error("no binder device {}", device.display())]
+    NoDevice {
+        /// The device.
+        device: PathBuf,
+    },
+    /// There is something else in the device's place.
+    #[error("{} is not a binder device: {what}", device.display())]
+    NotBinder {
+        /// The device.
+        device: PathBuf,
+        /// How it shows.
+        what: String,
+    },
+    /// The driver speaks another protocol.
+    #[error("{} speaks binder protocol {spoken}, not {PROTOCOL_VERSION}", device.display())]
+    Version {
+        /// The device.
+        device: PathBuf,
+        /// The protocol it speaks.
+        spoken: i32,
+    },
+    /// The device's owner, its mode or a security module forbids it.
+    #[error("no permission for {request} on {}", device.display())]
+    Permission {
+        /// The device.
+        device: PathBuf,
+        /// What was asked of it: `open`, `BINDER_SET_CONTEXT_MGR_EXT` …
+        request: &'static str,
+    },
+    /// Another process is the device's context manager.
+    #[error("{request} on {}: EBUSY, it has a context manager already", device.display())]
+    ContextManagerTaken {
+        /// The device.
+        device: PathBuf,
+        /// The request that was refused.
+        request: &'static str,
+    },
+    /// No process is the device's context manager.
+    #[error("BC_TRANSACTION to handle 0 on {}: BR_DEAD_REPLY, it has no context manager",
+        device.display())]
+    NoContextManager {
+        /// The device.
+        device: PathBuf,
+    },
+    /// The process that serves the object is gone.
+    #[error("BC_TRANSACTION to {target} on {}: BR_DEAD_REPLY, its process {}", device.display(),
+        if *delivered { "died before it replied" } else { "is gone" })]
+    DeadReply {
+        /// The device.
+        device: PathBuf,
+        /// The object.
+        target: Handle,
+        /// Whether the call had reached the process before it died.
+        delivered: bool,
+    },
+    /// The driver could not deliver the call or its reply, e.g. because there
+    /// is no room for it in the receiver's mapping (`ENOSPC`).
+    #[error("BC_TRANSACTION to {target} on {}: BR_FAILED_REPLY{}", device.display(),
+        reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default())]
+    FailedReply {
+        /// The device.
+        device: PathBuf,
+        /// The object.
+        target: Handle,
+        /// The driver's reason, if it gives one.
+        reason: Option<io::Error>,
+    },
+    /// The process that serves the object is frozen and takes no calls.
+    #[error("BC_TRANSACTION to {target} on {}: BR_FROZEN_REPLY, its process is frozen",
+        device.display())]
+    FrozenReply {
+        /// The device.
+        device: PathBuf,
+        /// The object.
+        target: Handle,
+    },
+    /// The object refused the call with a status of its own.
+    #[error("BC_TRANSACTION to {target} on {}: refused with status {status}", device.display())]
+    Status {
+        /// The device.
+        device: PathBuf,
+        /// The object.
+        target: Handle,
+        /// The status, on Android a negative `errno` or one of libbinder's.
+        status: i32,
+    },
+    /// The driver sent what nobody waits for at this point.
+    #[error("{command} on {}: {answer}, which does not answer it", device.display())]
+    Unexpected {
+        /// The device.
+        device: PathBuf,
+        /// The command under way.
+        command: &'static str,
+        /// The return code.
+        answer: &'static str,
+    },
+    /// The driver sent something that is not the protocol.
+    #[error("{command} on {}: {malformed}", device.display())]
+    Malformed {
+        /// The device.
+        device: PathBuf,
+        /// The command under way.
+        command: &'static str,
+        /// What is wrong with it.
+        #[source]
+        malformed: Malformed,
+    },
+    /// The kernel refused a request.
+    #[error("{request} on {}: {source}", device.display())]
+    Request {
+        /// The device.
+        device: PathBuf,
+        /// The request: `open`, `mmap`, `BINDER_WRITE_READ` …
+        request: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// An earlier call ended in the middle, so that its reply may still come.
+    #[error("an earlier call on {} ended in the middle: open the device again", device.display())]
+    Abandoned {
+        /// The device.
+        device: PathBuf,
+    },
+}
+
+/// Bytes from the driver that are not the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// No return code has this number.
+    #[error("unknown return code {code:#x}")]
+    Unknown {
+        /// The number.
+        code: u32,
+    },
+    /// The bytes end within a return code.
+    #[error("{left} bytes are no return code")]
+    Code {
+        /// How many bytes there are.
+        left: usize,
+    },
+    /// The bytes end within what belongs to a return code.
+    #[error("{name} ends after {left} bytes")]
+    Truncated {
+        /// The return code.
+        name: &'static str,
+        /// How many bytes there are, with the code.
+        left: usize,
+    },
+    /// A payload does not lie in the memory that the driver shares with us.
+    #[error("{size} bytes at {address:#x} are not in the mapping")]
+    OutsideMapping {
+        /// Where the payload is said to begin.
+        address: u64,
+        /// How long it is said to be.
+        size: u64,
+    },
+    /// A status that is not four bytes long.
+    #[error("a status of {size} bytes")]
+    StatusSize {
+        /// How long it is.
+        size: usize,
+    },
+    /// The driver says that it moved more bytes than there were, or none.
+    #[error("took {consumed} of {written} bytes and sent {returned} for {room}")]
+    Transfer {
+        /// Bytes that it says it took.
+        consumed: usize,
+        /// Bytes that were there to take.
+        written: usize,
+        /// Bytes that it says it sent.
+        returned: usize,
+        /// Bytes that there was room for.
+        room: usize,
+    },
+}

@@ -1,0 +1,63 @@
+//! Calls over the Linux binder driver, without Android's libraries.
+//!
+//! A [`Client`] calls an object of another process and waits for the reply; a
+//! [`Server`] is the device's context manager, the object behind
+//! [`Handle::CONTEXT_MANAGER`], and answers calls. Both speak to the kernel
+//! through a [`Driver`], which is a [`KernelDriver`] outside of tests.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`protocol`] | numbers and structures of the driver's interface |
+//! | [`command`] | what is written to the driver |
+//! | [`reply`] | what is read from it, checked byte by byte |
+//! | [`driver`] | the driver as a trait, and one transfer with it |
+//!
+//! Once a client or a server is set up, a round trip allocates nothing, as
+//! long as the caller's buffers are large enough, and costs each side one
+//! system call.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use unjank_binder::{Client, Handle, KernelDriver};
+//!
+//! # fn main() -> unjank_binder::Result<()> {
+//! let mut client = Client::new(Arc::new(KernelDriver::open("/dev/binder")?));
+//! client.ping()?;
+//! let mut reply = Vec::with_capacity(4096);
+//! client.call(Handle::CONTEXT_MANAGER, 1, b"are you there?", &mut reply)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Binder ties a device to the process that opened it: open it after `fork`,
+//! in the process that uses it. A copy of the file descriptor in another
+//! process keeps a dead server alive, and its callers waiting.
+#![allow(unsafe_code)]
+
+#[cfg(test)]
+mod allocations;
+mod availability;
+mod client;
+pub mod command;
+pub mod driver;
+mod error;
+mod exchange;
+mod kernel;
+mod mapping;
+mod notice;
+pub mod protocol;
+pub mod reply;
+#[cfg(test)]
+mod scripted;
+mod server;
+mod stop;
+
+pub use availability::{Availability, availability};
+pub use client::Client;
+pub use driver::Driver;
+pub use error::{Error, Malformed, Result};
+pub use kernel::{DEFAULT_MAPPING, KernelDriver};
+pub use mapping::Mapping;
+pub use protocol::{Handle, NodeFlags};
+pub use server::{Answer, Request, Served, Server};
+pub use stop::Stopper;

@@ -1,0 +1,308 @@
+//! The server over a scripted driver.
+
+use std::sync::atomic::Ordering;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::allocations::allocations;
+use crate::mapping::Mapping;
+use crate::protocol::{
+    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE, BC_REPLY, BR_DEAD_REPLY,
+    BR_INCREFS, BR_NOOP, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_SEC_CTX,
+    PtrCookie, TF_STATUS_CODE, TransactionData,
+};
+use crate::scripted::{Bytes, Scripted, Step, streams};
+
+fn code(code: u32) -> Vec<u8> {
+    Bytes::default().code(code).into()
+}
+
+fn enters() -> Step {
+    Step::sends(code(BC_ENTER_LOOPER))
+}
+
+/// A call with the code 9 from the process 100 of the user 1000.
+fn call(buffer: u64, data_size: u64) -> TransactionData {
+    TransactionData {
+        code: 9,
+        sender_pid: 100,
+        sender_euid: 1000,
+        buffer,
+        data_size,
+        ..TransactionData::default()
+    }
+}
+
+fn comes(call: TransactionData) -> Bytes {
+    Bytes::default().code(BR_NOOP).with(BR_TRANSACTION, &call)
+}
+
+/// The bytes that give a call back and reply with `size` bytes.
+fn replied(buffer: u64, flags: u32, size: u64) -> Vec<u8> {
+    let data = TransactionData { flags, data_size: size, ..TransactionData::default() };
+    Bytes::default().with(BC_FREE_BUFFER, &buffer).with(BC_REPLY, &data).into()
+}
+
+fn server(driver: &Arc<Scripted>) -> Server {
+    let driver = Arc::clone(driver) as Arc<dyn Driver>;
+    Server::become_context_manager(driver, NodeFlags::NONE).unwrap()
+}
+
+fn refused(manager: [i32; 2]) -> Error {
+    let mut driver = Scripted::new([]);
+    driver.manager = manager;
+    Server::become_context_manager(Arc::new(driver), NodeFlags::INHERIT_RT).unwrap_err()
+}
+
+#[test]
+fn flags_go_to_the_driver_or_are_known_to_be_lost() {
+    let driver = Arc::new(Scripted::new([]));
+    let server = Server::become_context_manager(
+        Arc::clone(&driver) as Arc<dyn Driver>,
+        NodeFlags::INHERIT_RT,
+    );
+    assert_eq!(server.unwrap().flags(), NodeFlags::INHERIT_RT);
+    assert_eq!(driver.object_flags.load(Ordering::Relaxed), 0x800);
+
+    let mut old = Scripted::new([]);
+    old.manager = [libc::EINVAL, 0];
+    let server = Server::become_context_manager(Arc::new(old), NodeFlags::INHERIT_RT);
+    assert_eq!(server.unwrap().flags(), NodeFlags::NONE);
+}
+
+#[test]
+fn why_handle_0_is_not_ours_is_told() {
+    assert_eq!(
+        refused([libc::EBUSY, 0]).to_string(),
+        "BINDER_SET_CONTEXT_MGR_EXT on /dev/scripted: EBUSY, it has a context manager already"
+    );
+    assert_eq!(
+        refused([libc::EINVAL, libc::EBUSY]).to_string(),
+        "BINDER_SET_CONTEXT_MGR on /dev/scripted: EBUSY, it has a context manager already"
+    );
+    assert_eq!(
+        refused([libc::EPERM, 0]).to_string(),
+        "no permission for BINDER_SET_CONTEXT_MGR_EXT on /dev/scripted"
+    );
+    assert_eq!(
+        refused([libc::ENOMEM, 0]).to_string(),
+        "BINDER_SET_CONTEXT_MGR_EXT on /dev/scripted: \
+         Cannot allocate memory (os error 12)"
+    );
+}
+
+#[test]
+fn each_reply_goes_out_with_the_wait_for_the_next_call() {
+    let mapping = Mapping::anonymous(4096);
+    let first = mapping.deliver(0, b"one");
+    let second = mapping.deliver(64, b"three");
+    let with_context =
+        Bytes::default().code(BR_NOOP).with(BR_TRANSACTION_SEC_CTX, &(call(second, 5), 0));
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(call(first, 3))),
+            Step::writes(replied(first, 0, 3)).pointing_to("ONE").returns(with_context),
+            Step::sends(replied(second, 0, 5))
+                .pointing_to("THREE")
+                .followed_by(code(BC_EXIT_LOOPER)),
+        ],
+    ));
+    let served = server(&driver).serve(|request, reply| {
+        assert_eq!((request.code, request.one_way), (9, false));
+        assert_eq!((request.sender_pid, request.sender_euid), (100, 1000));
+        reply.extend(request.payload.to_ascii_uppercase());
+        if reply.len() == 5 { Answer::ReplyAndStop } else { Answer::Reply }
+    });
+    assert_eq!(served.unwrap(), Served { calls: 2, undelivered: 0 });
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn a_refusal_is_a_status_and_a_one_way_call_has_no_reply() {
+    let one_way = TransactionData { flags: TF_ONE_WAY, ..call(0, 0) };
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, &[]);
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(TransactionData { buffer: here, ..one_way })),
+            Step::writes(Bytes::default().with(BC_FREE_BUFFER, &here))
+                .returns(comes(call(here, 0))),
+            Step::writes(replied(here, TF_STATUS_CODE, 4))
+                .pointing_to((-38_i32).to_ne_bytes())
+                .returns(code(BR_TRANSACTION_COMPLETE)),
+        ],
+    ));
+    let mut one_ways = Vec::new();
+    let error = server(&driver).serve(|request, reply| {
+        one_ways.push(request.one_way);
+        reply.push(1);
+        Answer::Refuse(-38)
+    });
+    assert!(matches!(error, Err(Error::Request { .. })), "the script is over: {error:?}");
+    assert_eq!((driver.left(), one_ways), (0, vec![true, false]));
+}
+
+#[test]
+fn a_ping_is_answered_without_the_handler() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, &[]);
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(TransactionData { code: PING, ..call(here, 0) })),
+            Step::writes(replied(here, 0, 0)).pointing_to([]),
+        ],
+    ));
+    let outcome = server(&driver).serve(|_, _| panic!("a ping reached the handler"));
+    assert!(outcome.is_err());
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn a_stopper_ends_the_loop_after_the_reply() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, b"?");
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(call(here, 1))),
+            Step::sends(replied(here, 0, 1)).pointing_to("!").followed_by(code(BC_EXIT_LOOPER)),
+            enters(),
+            Step::sends(code(BC_EXIT_LOOPER)),
+        ],
+    ));
+    let mut server = server(&driver);
+    let stopper = server.stopper();
+    let done = server.serve(|_, reply| {
+        stopper.stop().unwrap();
+        reply.push(b'!');
+        Answer::Reply
+    });
+    assert_eq!(done.unwrap().calls, 1);
+    assert_eq!(driver.wakes.load(Ordering::Relaxed), 1);
+    let again = server.serve(|_, _| panic!("no call came"));
+    assert_eq!((again.unwrap().calls, driver.left()), (0, 0));
+}
+
+#[test]
+fn a_call_that_was_read_is_served_before_the_loop_ends() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, &[]);
+    let two = [Vec::from(comes(call(here, 0))), comes(call(here, 0)).into()].concat();
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(two),
+            Step::sends(replied(here, 0, 0)).pointing_to([]),
+            Step::sends(replied(here, 0, 0)).pointing_to([]).followed_by(code(BC_EXIT_LOOPER)),
+        ],
+    ));
+    let served = server(&driver).serve(|_, _| Answer::ReplyAndStop);
+    assert_eq!((served.unwrap().calls, driver.left()), (2, 0));
+}
+
+#[test]
+fn notices_are_acknowledged_and_lost_replies_counted() {
+    let object = PtrCookie { ptr: 0, cookie: 0 };
+    let driver = Arc::new(Scripted::new([
+        enters(),
+        Step::reads()
+            .returns(Bytes::default().code(BR_NOOP).with(BR_INCREFS, &object).code(BR_NOOP)),
+        Step::sends(Bytes::default().with(BC_INCREFS_DONE, &object)),
+        Step::reads().returns(code(BR_DEAD_REPLY)),
+        Step::reads().returns(comes(call(0, 1))),
+    ]));
+    let error = server(&driver).serve(|_, _| Answer::Reply).unwrap_err();
+    assert_eq!(driver.left(), 0);
+    assert_eq!(
+        error.to_string(),
+        "BC_ENTER_LOOPER on /dev/scripted: 1 bytes at 0x0 are not in the mapping"
+    );
+}
+
+#[test]
+fn every_return_code_ends_the_loop_or_does_not() {
+    let ends = |name| {
+        let ending = [
+            "BR_ERROR",
+            "BR_REPLY",
+            "BR_TRANSACTION",
+            "BR_TRANSACTION_SEC_CTX",
+            "BR_ACQUIRE_RESULT",
+            "BR_ATTEMPT_ACQUIRE",
+            "BR_FINISHED",
+        ];
+        ending.contains(&name)
+    };
+    for &(code, name, payload) in Return::ALL {
+        let bytes = [&code.to_ne_bytes()[..], &vec![0xFF; payload]].concat();
+        let steps = [Step::whatever(Vec::new()), Step::whatever(bytes)];
+        let driver = Arc::new(Scripted::new(steps));
+        let error = server(&driver).serve(|_, _| Answer::Reply).unwrap_err();
+        let went_on = error.to_string().starts_with("BINDER_WRITE_READ on /dev/scripted");
+        assert_eq!(went_on, !ends(name), "{name}: {error}");
+    }
+}
+
+#[test]
+fn serving_allocates_no_more_than_the_first_reply() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, &[7; 1024]);
+    let calls = (0..11).map(|_| Step::whatever(comes(call(here, 1024)).into()));
+    let [enters, exits] = [Vec::new(), Vec::new()].map(Step::whatever);
+    let script = [enters].into_iter().chain(calls).chain([exits]);
+    let mut server = server(&Arc::new(Scripted::over(mapping, script)));
+    let (mut calls, mut by_handler) = (0, 0);
+    let in_all = allocations(|| {
+        let done = server.serve(|request, reply| {
+            by_handler += allocations(|| reply.extend_from_slice(request.payload));
+            calls += 1;
+            if calls == 11 { Answer::ReplyAndStop } else { Answer::Reply }
+        });
+        assert_eq!(done.unwrap().calls, 11);
+    });
+    assert_eq!((in_all, by_handler), (1, 1), "the reply buffer grows once");
+}
+
+proptest! {
+    #[test]
+    fn no_returns_make_the_loop_panic(
+        reads in prop::collection::vec(
+            prop_oneof![streams(), prop::collection::vec(any::<u8>(), 0..600)], 0..6
+        )
+    ) {
+        let steps = [Vec::new()].into_iter().chain(reads).map(Step::whatever);
+        let driver = Arc::new(Scripted::new(steps));
+        prop_assert!(server(&driver).serve(|_, _| Answer::Reply).is_err());
+    }
+
+    #[test]
+    fn a_call_is_read_from_the_mapping_or_not_at_all(
+        offset in -5000_i64..5000, size in prop_oneof![0..5000_u64, any::<u64>()]
+    ) {
+        let mapping = Mapping::anonymous(4096);
+        let start = mapping.deliver(0, &[3; 4096]);
+        let address = start.wrapping_add_signed(offset);
+        let steps = [Vec::new(), comes(call(address, size)).into(), Vec::new()];
+        let driver = Arc::new(Scripted::over(mapping, steps.map(Step::whatever)));
+        let outcome = server(&driver).serve(|request, _| {
+            assert_eq!(request.payload, vec![3; size as usize]);
+            Answer::ReplyAndStop
+        });
+        match outcome {
+            Ok(served) => prop_assert_eq!(served.calls, 1),
+            Err(Error::Malformed { malformed, .. }) => {
+                prop_assert_eq!(malformed, crate::Malformed::OutsideMapping { address, size });
+            }
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+}
