@@ -20,7 +20,9 @@
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-compile_error!("unjank measures Linux and Android kernels: there is nothing for it to do elsewhere");
+compile_error!(
+    "unjank measures Linux and Android kernels: there is nothing for it to do elsewhere"
+);
 
 pub mod clock;
 mod error;

@@ -3,17 +3,23 @@
 mod options;
 mod report;
 mod threads;
+mod tracing;
 mod wakeup;
 mod worst;
 
 pub use options::{Options, Scheduling};
 
-use unjank_host::{Error, Result, Root};
+use unjank_host::tracefs::Trace;
+use unjank_host::{Error, Result, Root, Support};
 use unjank_measure::{Findings, Monitor};
+
+use threads::Measured;
+use tracing::Tracing;
 
 /// Measures each scheduling of the options in turn, on all chosen CPUs at
 /// once. A scheduling that this user may not have is noted as unsupported;
-/// the others are still measured.
+/// the others are still measured. A wake-up later than `break_above` ends the
+/// whole run.
 ///
 /// Series: `jitter/native/<other|fifo>/wakeup`, over all CPUs, and one per CPU
 /// with the label `cpu` where there are several. Their missed periods are
@@ -30,8 +36,16 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
             break;
         }
         let stage = Stage { monitor, index, of: options.schedulings.len() };
-        match threads::measure(options, scheduling, root, &stage) {
-            Ok(measured) => report::note(measured, options, scheduling, &mut findings),
+        let tracing = start_tracing(options, root, &mut findings);
+        match threads::measure(options, scheduling, root, tracing.as_ref(), &stage) {
+            Ok(measured) => {
+                let trace = finish_tracing(tracing, &measured, options, &mut findings);
+                let broke = measured.broke();
+                report::note(measured, trace.as_ref(), options, scheduling, &mut findings);
+                if broke {
+                    break;
+                }
+            }
             Err(Error::Permission { what, needs }) => {
                 findings.not_supported(scheduling.series_name(), format!("{what} needs {needs}"));
             }
@@ -39,6 +53,48 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
         }
     }
     Ok(findings)
+}
+
+/// A trace, if one is wanted and to be had: without it the run is worth no less.
+fn start_tracing(options: &Options, root: &Root, findings: &mut Findings) -> Option<Tracing> {
+    const WHAT: &str = "jitter/native cause";
+    if !options.cause && options.break_above.is_none() {
+        return None;
+    }
+    let known = |findings: &Findings| findings.unsupported.iter().any(|u| u.what == WHAT);
+    match Tracing::start(options, root) {
+        Ok(Support::Yes(tracing)) => Some(tracing),
+        Ok(Support::No(_)) if known(findings) => None,
+        Ok(Support::No(reason)) => {
+            findings.not_supported(WHAT, reason);
+            None
+        }
+        Err(error) => {
+            findings.warn(format!("nothing was traced: {error}"));
+            None
+        }
+    }
+}
+
+fn finish_tracing(
+    tracing: Option<Tracing>,
+    measured: &Measured,
+    options: &Options,
+    findings: &mut Findings,
+) -> Option<Trace> {
+    let keep = options.trace_file.as_deref().filter(|_| measured.broke());
+    match tracing?.finish(keep) {
+        Ok(trace) => {
+            if let Some(path) = keep {
+                findings.warn(format!("the trace is in {}", path.display()));
+            }
+            Some(trace)
+        }
+        Err(error) => {
+            findings.warn(format!("the trace is lost: {error}"));
+            None
+        }
+    }
 }
 
 /// One scheduling's part of the whole run, for the progress display.

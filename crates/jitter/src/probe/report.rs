@@ -1,9 +1,14 @@
 //! From what the threads saw to findings.
 
-use unjank_measure::{Fact, Findings, Outlier, Unit};
+use unjank_host::sched::timer_slack;
+use unjank_host::tracefs::Trace;
+use unjank_host::{Nanos, Support};
+use unjank_measure::{Fact, Findings, Outlier, Series, Unit};
 
 use super::options::{Options, Scheduling};
 use super::threads::Measured;
+use super::worst::WakeUp;
+use crate::explain::{LateWakeUp, cause_of};
 
 /// Outliers that are kept per scheduling, over all CPUs.
 const OUTLIERS: usize = 8;
@@ -11,6 +16,7 @@ const OUTLIERS: usize = 8;
 /// Adds the series, worst wake-ups and warnings of one scheduling.
 pub(crate) fn note(
     measured: Measured,
+    trace: Option<&Trace>,
     options: &Options,
     scheduling: Scheduling,
     findings: &mut Findings,
@@ -32,23 +38,32 @@ pub(crate) fn note(
             wakeup.due.since(start)
         ));
     }
-    let mut outliers: Vec<Outlier> = by_cpu
+    let slack = match scheduling {
+        Scheduling::Other => timer_slack().unwrap_or(Nanos::ZERO),
+        Scheduling::Fifo(_) => Nanos::ZERO,
+    };
+    let mut worst: Vec<(usize, LateWakeUp)> = by_cpu
         .iter()
         .flat_map(|(cpu, seen)| {
-            seen.worst.iter().map(|wakeup| Outlier {
-                series: name.to_owned(),
-                at: wakeup.due.since(start).get(),
-                value: wakeup.latency().get(),
-                cpu: Some(*cpu),
-                cause: None,
+            seen.worst.iter().map(|WakeUp { due, ran }| {
+                (*cpu, LateWakeUp { thread: seen.thread, due, ran, timer_slack: slack })
             })
         })
         .collect();
-    outliers.sort_by_key(|outlier| std::cmp::Reverse(outlier.value));
-    outliers.truncate(OUTLIERS);
-    findings.outliers.extend(outliers);
+    worst.sort_by_key(|(_, late)| std::cmp::Reverse(late.ran.since(late.due)));
+    worst.truncate(OUTLIERS);
+    findings.outliers.extend(worst.into_iter().map(|(cpu, late)| Outlier {
+        series: name.to_owned(),
+        at: late.due.since(start).get(),
+        value: late.ran.since(late.due).get(),
+        cpu: Some(cpu),
+        cause: trace.map(|trace| match cause_of(trace, &late) {
+            Support::Yes(cause) => cause.to_string(),
+            Support::No(reason) => reason,
+        }),
+    }));
 
-    let mut all: Option<unjank_measure::Series> = None;
+    let mut all: Option<Series> = None;
     let mut singles = Vec::new();
     let several = by_cpu.len() > 1;
     for (cpu, seen) in by_cpu {
@@ -65,9 +80,7 @@ pub(crate) fn note(
         findings.series.push(all.finish());
     }
     findings.series.extend(singles);
-    if scheduling == Scheduling::Other
-        && let Ok(slack) = unjank_host::sched::timer_slack()
-    {
+    if scheduling == Scheduling::Other {
         let fact = Fact::new("jitter/native/timer_slack", slack.get() as f64, Unit::Nanoseconds);
         findings.facts.push(fact);
     }

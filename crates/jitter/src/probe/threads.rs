@@ -5,12 +5,13 @@ use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use unjank_host::memory::MemoryLock;
-use unjank_host::sched::{AffinityGuard, Realtime};
+use unjank_host::sched::{AffinityGuard, Realtime, ThreadId};
 use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::Series;
 
 use super::Stage;
 use super::options::{Options, Scheduling};
+use super::tracing::Tracing;
 use super::wakeup::{Schedule, Seen, WARM_UP, observe, warm_up};
 use super::worst::Worst;
 
@@ -24,6 +25,13 @@ pub(crate) struct Measured {
     pub(crate) interrupted: bool,
 }
 
+impl Measured {
+    /// Whether a wake-up later than the threshold has ended the run.
+    pub(crate) fn broke(&self) -> bool {
+        self.by_cpu.iter().any(|(_, seen)| seen.broke.is_some())
+    }
+}
+
 const STACK: usize = 256 << 10;
 
 /// Time for all threads to reach their first sleep.
@@ -34,6 +42,7 @@ struct Shared<'a> {
     options: &'a Options,
     scheduling: Scheduling,
     realtime: Option<&'a Realtime>,
+    tracing: Option<&'a Tracing>,
     /// [`WAIT`], [`ABORT`], or the nanoseconds of the first wake-up that
     /// counts. No other data hangs on it, so it is read and written relaxed.
     gate: AtomicU64,
@@ -50,6 +59,7 @@ pub(crate) fn measure(
     options: &Options,
     scheduling: Scheduling,
     root: &Root,
+    tracing: Option<&Tracing>,
     stage: &Stage<'_>,
 ) -> Result<Measured> {
     let realtime = match scheduling {
@@ -64,6 +74,7 @@ pub(crate) fn measure(
         options,
         scheduling,
         realtime: realtime.as_ref(),
+        tracing,
         gate: AtomicU64::new(WAIT),
         stop: AtomicBool::new(false),
     };
@@ -127,7 +138,8 @@ fn one_thread(
     let series = Series::new(shared.scheduling.series_name())
         .with_label("policy", shared.scheduling.policy().to_string())
         .with_course(start, options.duration);
-    let mut seen = Seen { series, worst: Worst::new(), broke: None };
+    let thread = ThreadId::current();
+    let mut seen = Seen { thread, series, worst: Worst::new(), broke: None };
     // Threads wake evenly spread over the period, not all at once.
     let offset = Nanos(options.period.get() * index as u64 / options.cpus.len() as u64);
     let schedule = Schedule {
@@ -137,7 +149,11 @@ fn one_thread(
         break_above: options.break_above.unwrap_or(Nanos(u64::MAX)),
     };
     warm_up(schedule);
-    observe(schedule, &mut seen, &shared.stop, |_| {});
+    observe(schedule, &mut seen, &shared.stop, |wakeup| {
+        if let Some(tracing) = shared.tracing {
+            tracing.stop_at(wakeup);
+        }
+    });
     Some(seen)
 }
 

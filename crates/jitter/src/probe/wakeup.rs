@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use unjank_host::sched::ThreadId;
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 
@@ -30,6 +31,7 @@ pub(crate) struct Schedule {
 /// What one thread saw.
 #[derive(Debug)]
 pub(crate) struct Seen {
+    pub(crate) thread: ThreadId,
     pub(crate) series: Series,
     pub(crate) worst: Worst,
     /// The wake-up that was later than `break_above`.
@@ -108,7 +110,8 @@ mod tests {
     use super::*;
 
     fn seen() -> Seen {
-        Seen { series: Series::new("test/wakeup"), worst: Worst::new(), broke: None }
+        let thread = ThreadId::current();
+        Seen { thread, series: Series::new("test/wakeup"), worst: Worst::new(), broke: None }
     }
 
     #[test]

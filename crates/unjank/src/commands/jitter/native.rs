@@ -1,5 +1,6 @@
 //! `unjank jitter native`: how late threads wake from absolute-time sleeps.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -15,12 +16,16 @@ use crate::values;
 #[command(after_help = "Examples:
   unjank jitter native
   unjank jitter native --cpus 1 --policy fifo --priority 90 --period 1ms --for 60s
-  sudo unjank jitter native --break-above 500us --policy fifo
+  sudo unjank jitter native --cause --for 30s
+  sudo unjank jitter native --policy fifo --break-above 500us --trace-file late.txt
   unjank jitter native --policy other --json | jq .series[0].summary
 
 The latency of a wake-up is the time from the moment asked for until the
 thread reads the clock. A period that passes while a late thread has not yet
-run is counted as missed, never dropped.")]
+run is counted as missed, never dropped.
+
+--cause and --break-above record scheduler events in a trace instance of their
+own, which is removed afterwards; nobody else's tracing is touched.")]
 pub(crate) struct Args {
     /// CPUs to measure on, one thread each [default: all this process may use]
     #[arg(long, value_name = "LIST")]
@@ -43,6 +48,21 @@ pub(crate) struct Args {
     /// Stop at the first wake-up later than this
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
+    /// Trace the scheduler meanwhile and say who ran instead of the latest threads (needs root)
+    #[arg(long)]
+    cause: bool,
+    /// Where to keep the trace when --break-above stops the run
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "break_above",
+        default_value_if(
+            "break_above",
+            clap::builder::ArgPredicate::IsPresent,
+            "unjank-trace.txt"
+        )
+    )]
+    trace_file: Option<PathBuf>,
     /// Allow priorities above 90, and machines without real-time throttling
     #[arg(long)]
     force: bool,
@@ -78,6 +98,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         period: args.period,
         duration: if args.quick { Nanos::from_millis(2_000) } else { args.duration },
         break_above: args.break_above,
+        cause: args.cause,
+        trace_file: args.trace_file.clone(),
         force: args.force,
     };
     measured::run("jitter native", &args.output, settings(&options), |root, _, monitor| {
@@ -96,5 +118,6 @@ fn settings(options: &Options) -> Settings {
         .with("period", options.period.get())
         .with("for", options.duration.get())
         .with("break_above", options.break_above.map(Nanos::get))
+        .with("cause", options.cause)
         .with("force", options.force)
 }
