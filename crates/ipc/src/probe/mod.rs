@@ -7,7 +7,7 @@ pub use options::{Options, Placement};
 use std::time::Duration;
 
 use unjank_host::sched::{AffinityGuard, CpuSet};
-use unjank_host::{Nanos, Result, Timestamp};
+use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Monitor, Outlier, Series, Unit};
 
@@ -48,7 +48,15 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         monitor.progress(done, &format!("calls over {transport}, {}", placement.name()));
         let (client_cpu, peer_cpu) = cpus.unzip();
         let _pinned = client_cpu.map(AffinityGuard::pin_to).transpose()?;
-        let mut connection = Connection::open(transport, options.payload, peer_cpu, peer)?;
+        let connection = Connection::open(transport, options.payload, peer_cpu, peer)?;
+        let mut connection = match connection {
+            Support::Yes(connection) => connection,
+            Support::No(reason) => {
+                let what = format!("ipc/{transport}, {}", placement.name());
+                findings.not_supported(what, reason);
+                continue;
+            }
+        };
         let cell = Cell { transport, placement, share };
         measure(&cell, options, &mut connection, monitor, &mut findings)?;
     }
@@ -84,6 +92,7 @@ fn measure(
     let end = start + cell.share;
     let mut series = Series::new(name.clone())
         .with_label("placement", cell.placement.name())
+        .with_label("call", connection.call_kind())
         .with_label("payload", options.payload.to_string())
         .with_course(start, cell.share);
     let (mut late, mut worst) = (0_u64, (Nanos::ZERO, start));

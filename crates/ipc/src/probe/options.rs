@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn two_cpus_need_two_cpus() {
         let options = Options::usual(Nanos::from_millis(100));
-        assert_eq!(options.cells(&CpuSet::new([3])).unwrap().len(), 3);
+        assert_eq!(options.cells(&CpuSet::new([3])).unwrap().len(), 4);
         let cells = options.cells(&CpuSet::new([1, 3])).unwrap();
         assert!(cells.contains(&(Transport::Pipe, Placement::TwoCpus, Some((1, 3)))));
     }

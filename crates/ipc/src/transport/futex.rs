@@ -19,7 +19,7 @@ use unjank_host::memory::SharedMemory;
 use unjank_host::process::Helper;
 use unjank_host::{Nanos, Result};
 
-use super::Client;
+use super::{Client, Opened};
 
 const REQUEST: usize = 0;
 const REPLY: usize = 1;
@@ -67,10 +67,10 @@ fn await_number(memory: &SharedMemory, word: usize, number: u32) -> bool {
 }
 
 /// The peer gets the memory as stdin.
-pub(super) fn connect(command: &mut Command, payload: usize) -> Result<(Box<dyn Client>, Helper)> {
+pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Opened> {
     let (memory, fd) = SharedMemory::create("unjank-ipc", WORDS, payload)?;
     let peer = Helper::start(command.stdin(Stdio::from(fd)))?;
-    Ok((Box::new(Shared { memory, number: 0 }), peer))
+    Ok(Opened::echo(Shared { memory, number: 0 }, peer))
 }
 
 /// Ends when the client does: the kernel then kills this process.

@@ -6,6 +6,7 @@
 //! end of the transport on stdin (and stdout), so nothing is listened on and
 //! nothing has a name.
 
+mod binder;
 mod futex;
 mod pipe;
 mod unix;
@@ -18,7 +19,7 @@ use std::process::Command;
 
 use unjank_host::process::{Helper, die_with_parent};
 use unjank_host::sched::AffinityGuard;
-use unjank_host::{Error, Result};
+use unjank_host::{Error, Result, Support};
 
 /// A way from one process to another and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +30,13 @@ pub enum Transport {
     Pipe,
     /// Shared memory with a futex in each direction, without spinning.
     Futex,
+    /// The binder driver, where the kernel has it.
+    Binder,
 }
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Unix, Self::Pipe, Self::Futex];
+    pub const ALL: [Self; 4] = [Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
 
     /// The name in series and on the command line.
     pub fn name(self) -> &'static str {
@@ -41,6 +44,7 @@ impl Transport {
             Self::Unix => "unix",
             Self::Pipe => "pipe",
             Self::Futex => "futex",
+            Self::Binder => "binder",
         }
     }
 }
@@ -91,42 +95,68 @@ pub struct Peer {
     pub cpu: Option<usize>,
 }
 
-/// A connected client and its peer process, which ends with this value.
-pub(crate) struct Connection {
+/// A client and who answers it.
+struct Opened {
     // Dropped first: a peer that sees its end closed ends by itself.
     client: Box<dyn Client>,
-    peer: Helper,
+    /// `None` where a process of somebody else's answers.
+    peer: Option<Helper>,
+    /// What a call is: `echo`, or `ping` without a payload.
+    call: &'static str,
+}
+
+impl Opened {
+    fn echo(client: impl Client + 'static, peer: Helper) -> Self {
+        Self { client: Box::new(client), peer: Some(peer), call: "echo" }
+    }
+}
+
+/// A connected client and its peer process, which ends with this value.
+pub(crate) struct Connection {
+    opened: Opened,
     transport: Transport,
 }
 
 impl Connection {
     /// Starts a peer on `cpu` (or wherever the scheduler puts it) and connects.
+    /// `No` if this machine does not have the transport.
     pub(crate) fn open(
         transport: Transport,
         payload: usize,
         cpu: Option<usize>,
         peer: &PeerCommand,
-    ) -> Result<Self> {
+    ) -> Result<Support<Self>> {
         let parent = std::process::id();
         let mut command = peer.for_peer(&Peer { transport, payload, parent, cpu });
-        let (client, peer) = match transport {
+        let opened = match transport {
             Transport::Unix => unix::connect(&mut command)?,
             Transport::Pipe => pipe::connect(&mut command)?,
             Transport::Futex => futex::connect(&mut command, payload)?,
+            Transport::Binder => match binder::connect(&mut command, payload)? {
+                Support::Yes(opened) => opened,
+                Support::No(reason) => return Ok(Support::No(reason)),
+            },
         };
-        Ok(Self { client, peer, transport })
+        Ok(Support::Yes(Self { opened, transport }))
+    }
+
+    /// What a call is: `echo` or `ping`.
+    pub(crate) fn call_kind(&self) -> &'static str {
+        self.opened.call
     }
 
     /// One round trip.
     #[inline]
     pub(crate) fn call(&mut self, request: &[u8], reply: &mut [u8]) -> Result<()> {
-        self.client.call(request, reply).map_err(|error| self.failure(error))
+        self.opened.client.call(request, reply).map_err(|error| self.failure(&error))
     }
 
     #[cold]
-    fn failure(&mut self, error: io::Error) -> Error {
-        let state = if self.peer.is_alive() { "lives" } else { "has ended" };
-        Error::syscall("call", format!("the peer over {} (which {state})", self.transport), error)
+    fn failure(&mut self, error: &io::Error) -> Error {
+        let alive = self.opened.peer.as_mut().is_none_or(Helper::is_alive);
+        let state = if alive { "lives" } else { "has ended" };
+        let source = io::Error::new(error.kind(), error.to_string());
+        Error::syscall("call", format!("the peer over {} (which {state})", self.transport), source)
     }
 }
 
@@ -144,6 +174,7 @@ pub fn serve(peer: Peer) -> Result<()> {
         Transport::Unix => unix::serve(peer.payload),
         Transport::Pipe => pipe::serve(peer.payload),
         Transport::Futex => futex::serve(peer.payload),
+        Transport::Binder => binder::serve(),
     }
 }
 

@@ -9,7 +9,7 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
 use super::unix::duplicate_stdin;
-use super::{Client, echo};
+use super::{Client, Opened, echo};
 
 struct Pipes {
     requests: PipeWriter,
@@ -24,7 +24,7 @@ impl Client for Pipes {
 }
 
 /// The peer reads requests from stdin and writes replies to stdout.
-pub(super) fn connect(command: &mut Command) -> Result<(Box<dyn Client>, Helper)> {
+pub(super) fn connect(command: &mut Command) -> Result<Opened> {
     let pipe = || io::pipe().map_err(|error| Error::syscall("pipe2", "requests", error));
     let (requests_end, requests) = pipe()?;
     let (replies, replies_end) = pipe()?;
@@ -32,7 +32,7 @@ pub(super) fn connect(command: &mut Command) -> Result<(Box<dyn Client>, Helper)
     // The command keeps copies of the peer's ends until they are replaced; a
     // reader would then never see its writer close.
     command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
-    Ok((Box::new(Pipes { requests, replies }), peer))
+    Ok(Opened::echo(Pipes { requests, replies }, peer))
 }
 
 pub(super) fn serve(payload: usize) -> Result<()> {

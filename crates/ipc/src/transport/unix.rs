@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
-use super::{Client, echo};
+use super::{Client, Opened, echo};
 
 struct Socket(UnixStream);
 
@@ -21,13 +21,13 @@ impl Client for Socket {
 }
 
 /// The peer gets its end as stdin.
-pub(super) fn connect(command: &mut Command) -> Result<(Box<dyn Client>, Helper)> {
+pub(super) fn connect(command: &mut Command) -> Result<Opened> {
     let (ours, theirs) =
         UnixStream::pair().map_err(|error| Error::syscall("socketpair", "AF_UNIX", error))?;
     let peer = Helper::start(command.stdin(Stdio::from(OwnedFd::from(theirs))))?;
     // The command keeps its own copy of the descriptor until it is reused.
     command.stdin(Stdio::null());
-    Ok((Box::new(Socket(ours)), peer))
+    Ok(Opened::echo(Socket(ours), peer))
 }
 
 pub(super) fn serve(payload: usize) -> Result<()> {

@@ -18,10 +18,11 @@ use crate::values;
   unjank ipc probe --deadline 500us --for 30s --html calls.html
 
 A round trip begins before the request is written and ends when the reply has
-been read. The other process is unjank itself and does nothing but echo.")]
+been read. The other process is unjank itself and does nothing but echo. Over
+binder, where servicemanager runs, it is pinged instead.")]
 pub(crate) struct Args {
     /// Transports, measured one after the other
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["unix", "pipe", "futex"])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["unix", "pipe", "futex", "binder"])]
     transport: Vec<TransportName>,
     /// Where the two processes run
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["one-cpu", "two-cpus"])]
@@ -54,6 +55,8 @@ pub(crate) enum TransportName {
     Pipe,
     /// Shared memory with a futex in each direction, without spinning
     Futex,
+    /// The binder driver, where the kernel has it
+    Binder,
 }
 
 impl From<TransportName> for Transport {
@@ -62,6 +65,7 @@ impl From<TransportName> for Transport {
             TransportName::Unix => Self::Unix,
             TransportName::Pipe => Self::Pipe,
             TransportName::Futex => Self::Futex,
+            TransportName::Binder => Self::Binder,
         }
     }
 }
