@@ -3,7 +3,7 @@
 use unjank_host::sched::timer_slack;
 use unjank_host::tracefs::Trace;
 use unjank_host::{Nanos, Support};
-use unjank_measure::{Fact, Findings, Outlier, Series, Unit};
+use unjank_measure::{Change, Fact, Findings, Outlier, Series, Unit};
 
 use super::options::{Options, Scheduling};
 use super::threads::Measured;
@@ -37,6 +37,15 @@ pub(crate) fn note(
             wakeup.latency(),
             wakeup.due.since(start)
         ));
+    }
+    if let Scheduling::Fifo(_) = scheduling {
+        let after = by_cpu.first().and_then(|(_, seen)| seen.policy_after);
+        findings.changes.push(Change {
+            knob: "policy of unjank's measuring threads".to_owned(),
+            before: Scheduling::Other.policy().to_string(),
+            during: scheduling.policy().to_string(),
+            after: after.map(|policy| policy.to_string()),
+        });
     }
     let slack = match scheduling {
         Scheduling::Other => timer_slack().unwrap_or(Nanos::ZERO),

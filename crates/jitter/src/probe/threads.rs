@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use unjank_host::memory::MemoryLock;
-use unjank_host::sched::{AffinityGuard, Realtime, ThreadId};
+use unjank_host::sched::{AffinityGuard, Realtime, policy_of};
 use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::Series;
 
@@ -13,7 +13,6 @@ use super::Stage;
 use super::options::{Options, Scheduling};
 use super::tracing::Tracing;
 use super::wakeup::{Schedule, Seen, WARM_UP, observe, warm_up};
-use super::worst::Worst;
 
 /// What the threads of one scheduling saw.
 pub(crate) struct Measured {
@@ -128,7 +127,7 @@ fn one_thread(
     let options = shared.options;
     let place =
         || Ok((AffinityGuard::pin_to(cpu)?, shared.realtime.map(Realtime::enter).transpose()?));
-    let (placed, _guards) = match place() {
+    let (placed, guards) = match place() {
         Ok(guards) => (Ok(()), Some(guards)),
         Err(error) => (Err(error), None),
     };
@@ -138,8 +137,7 @@ fn one_thread(
     let series = Series::new(shared.scheduling.series_name())
         .with_label("policy", shared.scheduling.policy().to_string())
         .with_course(start, options.duration);
-    let thread = ThreadId::current();
-    let mut seen = Seen { thread, series, worst: Worst::new(), broke: None };
+    let mut seen = Seen::new(series);
     // Threads wake evenly spread over the period, not all at once.
     let offset = Nanos(options.period.get() * index as u64 / options.cpus.len() as u64);
     let schedule = Schedule {
@@ -154,6 +152,8 @@ fn one_thread(
             tracing.stop_at(wakeup);
         }
     });
+    drop(guards);
+    seen.policy_after = policy_of(seen.thread).ok().map(|(policy, _)| policy);
     Some(seen)
 }
 

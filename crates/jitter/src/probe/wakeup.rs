@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use unjank_host::sched::ThreadId;
+use unjank_host::sched::{Policy, ThreadId};
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 
@@ -36,6 +36,16 @@ pub(crate) struct Seen {
     pub(crate) worst: Worst,
     /// The wake-up that was later than `break_above`.
     pub(crate) broke: Option<WakeUp>,
+    /// The thread's policy after its priority was given back.
+    pub(crate) policy_after: Option<Policy>,
+}
+
+impl Seen {
+    /// Nothing yet, on the calling thread.
+    pub(crate) fn new(series: Series) -> Self {
+        let thread = ThreadId::current();
+        Self { thread, series, worst: Worst::new(), broke: None, policy_after: None }
+    }
 }
 
 /// Sleeps and records until the schedule ends, a wake-up is too late, or
@@ -110,8 +120,7 @@ mod tests {
     use super::*;
 
     fn seen() -> Seen {
-        let thread = ThreadId::current();
-        Seen { thread, series: Series::new("test/wakeup"), worst: Worst::new(), broke: None }
+        Seen::new(Series::new("test/wakeup"))
     }
 
     #[test]

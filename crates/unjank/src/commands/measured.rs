@@ -10,9 +10,11 @@ use anyhow::{Context as _, Result};
 use jiff::{Timestamp as Date, Unit as DateUnit};
 use serde_json::Value;
 use unjank_host::{Machine, Root, Timestamp};
+use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{SCHEMA, Tool};
 use unjank_measure::{Findings, Monitor, RunRecord};
 
+use super::environment;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
@@ -65,7 +67,12 @@ pub(crate) fn run(
     let seed = output.seed.unwrap_or_else(|| date.as_nanosecond() as u64);
     let host = Machine::read(&root);
     let start = Timestamp::now();
-    let findings = measure(&root, seed, &progress)?;
+    let mut findings = Findings::default();
+    ClockCost::calibrate().note(&mut findings);
+    for warning in environment::warnings(&host) {
+        findings.warn(warning);
+    }
+    findings.merge(measure(&root, seed, &progress)?);
     let elapsed = Timestamp::now().since(start).get();
     progress.clear();
     let record = RunRecord {

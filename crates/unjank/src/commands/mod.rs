@@ -2,6 +2,7 @@
 //! the crate that does the work.
 
 pub(crate) mod checkup;
+mod environment;
 pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
