@@ -1,0 +1,97 @@
+//! What root sees, and what is left out for everybody else.
+//!
+//! Needs root, to become somebody else. Fails without it when
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
+    let root = id.stdout == b"0\n";
+    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+/// The record that `arguments` print, run by nobody, without any capability.
+fn as_nobody(arguments: &[&str]) -> Value {
+    // The build directory need not be open to others.
+    let dir = tempfile::tempdir_in("/tmp").expect("a temporary directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("own directory");
+    let program: PathBuf = dir.path().join("unjank");
+    fs::copy(env!("CARGO_BIN_EXE_unjank"), &program).expect("a copy of the program");
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .args(["--inh-caps=-all", "--bounding-set=-all"])
+        .arg(&program)
+        .args(arguments)
+        .args(["--json", "--no-store"])
+        .env_remove("HOME")
+        .env_remove("XDG_CACHE_HOME")
+        .output()
+        .expect("setpriv is in util-linux");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    serde_json::from_slice(&output.stdout).expect("a record")
+}
+
+fn reason<'a>(record: &'a Value, what: &str) -> Option<&'a str> {
+    let unsupported = record["unsupported"].as_array().expect("a list");
+    unsupported.iter().find(|missing| missing["what"] == what)?["reason"].as_str()
+}
+
+#[test]
+fn without_privilege_a_checkup_loses_some_and_measures_the_rest() {
+    if !is_root() {
+        return;
+    }
+    let record = as_nobody(&["checkup", "--quick", "--only", "swap,jitter,lock"]);
+    for verdict in record["verdicts"].as_array().expect("a list") {
+        assert!(verdict["measured"]["value"].is_number(), "{verdict}");
+    }
+    let missing = reason(&record, "jitter/native/fifo/wakeup").expect("no SCHED_FIFO for nobody");
+    assert!(missing.contains("CAP_SYS_NICE"), "{missing}");
+}
+
+#[test]
+fn without_privilege_the_cause_is_not_available() {
+    if !is_root() {
+        return;
+    }
+    let record = as_nobody(&["jitter", "native", "--quick", "--policy", "other", "--cause"]);
+    assert!(record["series"][0]["n"].as_u64().is_some_and(|n| n > 0));
+    let missing = reason(&record, "jitter/native cause").expect("no tracing for nobody");
+    assert!(missing.contains("CAP_SYS_ADMIN"), "{missing}");
+}
+
+#[test]
+fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("late.txt");
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["jitter", "native", "--policy", "other", "--for", "2s", "--break-above", "1us"])
+        .args(["--json", "--no-store", "--trace-file"])
+        .arg(&file)
+        .output()
+        .expect("unjank runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let outliers = record["outliers"].as_array().expect("a list");
+    assert!(outliers.iter().any(|outlier| outlier["cause"].is_string()), "{outliers:?}");
+    let trace = fs::read_to_string(&file).expect("the trace was kept");
+    assert!(trace.contains("unjank: woken"), "{trace}");
+    assert!(trace.contains("sched_switch"), "{trace}");
+}

@@ -1,0 +1,85 @@
+//! `unjank swap probe` over a real swap device.
+//!
+//! Needs root, for a swap file of its own. Fails without it when
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+
+use std::fs::{self, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A swap file that is on; off and gone when dropped.
+struct SwapFile {
+    path: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl SwapFile {
+    /// 128 MiB without holes, as `swapon(8)` wants it.
+    fn on() -> Option<Self> {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let path = dir.path().join("swap");
+        let mut file = fs::File::create(&path).expect("a file");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("own file");
+        for _ in 0..128 {
+            file.write_all(&vec![0; 1 << 20]).expect("room for 128 MiB");
+        }
+        file.sync_all().expect("storage");
+        let made = run("mkswap", &path) && run("swapon", &path);
+        assert!(made || std::env::var("UNJANK_TEST_ALL").is_err(), "cannot make a swap file");
+        if !made {
+            println!("skipped: cannot make a swap file");
+            return None;
+        }
+        Some(Self { path, _dir: dir })
+    }
+}
+
+impl Drop for SwapFile {
+    fn drop(&mut self) {
+        assert!(run("swapoff", &self.path), "the swap file is still on");
+    }
+}
+
+/// Whether the program, of `/sbin` perhaps, succeeded.
+fn run(program: &str, path: &Path) -> bool {
+    let search = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+    Command::new(program)
+        .env("PATH", search)
+        .arg(path)
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn anonymous_pages_come_back_from_the_swap_device_that_fills_first() {
+    let Some(_swap) = SwapFile::on() else { return };
+    let devices = fs::read_to_string("/proc/swaps").expect("procfs");
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["swap", "probe", "--pages", "anonymous", "--size", "8MiB", "--for", "2s"])
+        .args(["--json", "--no-store"])
+        .output()
+        .expect("unjank runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let series = record["series"].as_array().expect("a list");
+    let page_in = series.iter().find(|series| series["name"] == "swap/page_in").expect("page-ins");
+    // The file is the only device here, unless the machine has its own swap.
+    if devices.lines().count() == 2 {
+        assert_eq!(page_in["labels"]["backing"], "swap-file", "{devices}");
+    }
+    let reads = page_in["n"].as_u64().expect("a number");
+    assert!(reads > 100, "{reads} page-ins");
+    let fact = |name: &str| {
+        let facts = record["facts"].as_array().expect("a list");
+        facts.iter().find(|fact| fact["name"] == name).and_then(|fact| fact["value"].as_f64())
+    };
+    let counted = fact("swap/vmstat/pswpin").expect("the kernel counts");
+    assert!(counted >= reads as f64 * 0.9, "{reads} page-ins, but the kernel counts {counted}");
+}
