@@ -172,6 +172,25 @@ fn overwritten_events_leave_a_gap_and_are_counted() {
 }
 
 #[test]
+fn reading_while_it_records_takes_each_event_once() {
+    let Some(tracefs) = tracefs() else { return };
+    let options = InstanceOptions { events: Vec::new(), ..InstanceOptions::default() };
+    let instance = tracefs.instance(&options).unwrap();
+    instance.start().unwrap();
+    let is_mark = |kind: &EventKind| matches!(kind, EventKind::Mark(_));
+    let start = Timestamp::now();
+    for round in 1..=3 {
+        for number in 0..100 {
+            instance.mark(&format!("round {round} number {number}")).unwrap();
+        }
+        let trace = instance.read_events().unwrap();
+        assert_eq!(count(&trace, is_mark), 100, "round {round}");
+        assert_eq!(trace.has_gap(start, start + Nanos(1)), round > 1, "round {round}");
+        assert!(trace.has_gap(Timestamp::now(), Timestamp::now() + Nanos(1)));
+    }
+}
+
+#[test]
 fn threads_and_cpus_can_be_chosen() {
     let Some(tracefs) = tracefs() else { return };
     let cpus = CpuSet::allowed().unwrap();
@@ -291,6 +310,9 @@ fn a_killed_owner_is_cleaned_up_after() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(view.read(&format!("instances/{name}/tracing_on")), "0\n", "the kernel stopped it");
+    let left = view.read(&format!("instances/{name}/buffer_total_size_kb"));
+    let left: u64 = left.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(Bytes::from_kib(left) < InstanceOptions::default().buffer, "and freed its buffer");
     let leftovers = remove_leftovers(&root).unwrap();
     assert!(leftovers.removed.contains(&name), "{leftovers:?}");
     assert!(!view.path(&format!("instances/{name}")).exists());

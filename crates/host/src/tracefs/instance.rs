@@ -11,6 +11,7 @@ use super::leftovers::{create_instance_dir, fresh_name, remove_instance_dir};
 use super::mount::Tracefs;
 use super::options::InstanceOptions;
 use super::page::Layout;
+use super::read::read_cpu;
 use super::trace::{Lost, Trace};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -182,24 +183,20 @@ impl Instance {
     /// A page that the kernel's own description does not fit.
     pub fn read_events(&self) -> Result<Trace> {
         let started = Timestamp::from_nanos(self.started.load(Ordering::Relaxed));
+        // While it records, a CPU's later events may come too late to be read
+        // now, and its earlier ones are missing from what is read next time.
+        let until = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
         let mut cpus = Vec::new();
         for cpu in self.cpus()? {
             let path = self.dir.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
             // Twice the buffer, so that a busy CPU cannot keep us for ever.
             let pages = self.pages.saturating_mul(2).saturating_add(8);
-            cpus.push(super::read::read_cpu(
-                self.tracefs.root(),
-                &path,
-                cpu,
-                &self.layout,
-                &self.decoder,
-                pages,
-            )?);
+            let root = self.tracefs.root();
+            let mut trace = read_cpu(root, &path, cpu, &self.layout, &self.decoder, pages)?;
+            trace.finish(started, Timestamp::from_nanos(until));
+            cpus.push(trace);
         }
-        let stopped = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
-        for trace in &mut cpus {
-            trace.finish(started, Timestamp::from_nanos(stopped));
-        }
+        self.started.fetch_max(Timestamp::now().as_nanos(), Ordering::Relaxed);
         Ok(Trace { cpus, lost: self.lost()? })
     }
 
@@ -271,4 +268,28 @@ impl Drop for Instance {
 
 fn parse_error(path: &Path, malformed: &Malformed) -> Error {
     Error::parse(path, malformed.place, &malformed.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Root;
+
+    #[test]
+    fn threads_can_share_an_instance() {
+        fn shareable<T: Send + Sync>() {}
+        shareable::<Instance>();
+    }
+
+    #[test]
+    fn an_instance_that_cannot_be_set_up_is_taken_away_again() {
+        let top = tempfile::tempdir().unwrap();
+        let instances = top.path().join("sys/kernel/tracing/instances");
+        std::fs::create_dir_all(&instances).unwrap();
+        let tracefs = Tracefs::open(&Root::at(top.path())).yes().unwrap();
+        // A plain directory gets no files when it is made.
+        let error = tracefs.instance(&InstanceOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot open /sys/kernel/tracing/instances/unjank-"), "{error}");
+        assert_eq!(std::fs::read_dir(&instances).unwrap().count(), 0);
+    }
 }

@@ -93,7 +93,7 @@ impl CpuTrace {
     ) -> Result<(), Malformed> {
         let page = Page::parse(layout, bytes)?;
         if page.missed.is_some() {
-            let from = self.events.last().map_or(BEGINNING, |event| event.at);
+            let from = self.last_known();
             self.gaps.push(Gap { from, to: page.at.max(from) });
         }
         for record in page.records() {
@@ -103,6 +103,11 @@ impl CpuTrace {
             }
         }
         Ok(())
+    }
+
+    /// Notes that there may be more events behind those that were read.
+    pub(super) fn cut_off(&mut self) {
+        self.gaps.push(Gap { from: self.last_known(), to: END });
     }
 
     /// Brings the trace into the order that its readers rely on, once all
@@ -130,6 +135,10 @@ impl CpuTrace {
         let first = self.events.partition_point(|event| event.at < from);
         let end = self.events.partition_point(|event| event.at <= to);
         self.events.get(first..end).unwrap_or_default()
+    }
+
+    fn last_known(&self) -> Timestamp {
+        self.events.last().map_or(BEGINNING, |event| event.at)
     }
 }
 
