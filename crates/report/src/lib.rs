@@ -1,42 +1,33 @@
-//! placeholder
-use unjank_measure::RunRecord;
-/// style
-#[derive(Debug, Clone, Copy)]
-pub struct TerminalStyle {
-    /// columns
-    pub width: usize,
-    /// colour
-    pub colour: bool,
-}
-/// html
-pub fn html(_records: &[RunRecord]) -> String {
-    String::new()
-}
-/// md
-pub fn markdown(_record: &RunRecord) -> String {
-    String::new()
-}
-/// term
-pub fn terminal(record: &RunRecord, _style: &TerminalStyle) -> String {
-    let mut out = String::new();
-    for v in &record.findings.verdicts {
-        out += &format!("{:10} {:?} {:?} {}\n", v.subject, v.answer, v.measured, v.reason);
-    }
-    for s in &record.findings.series {
-        out +=
-            &format!("{} {:?} n={} missed={} {:?}\n", s.name, s.labels, s.n, s.missed, s.summary);
-    }
-    for s in &record.findings.facts {
-        out += &format!("{} {:?} {} {:?}\n", s.name, s.labels, s.unit.show(s.value), s.interval);
-    }
-    for s in &record.findings.outliers {
-        out += &format!("{s:?}\n");
-    }
-    for s in &record.findings.warnings {
-        out += &format!("warn {s}\n");
-    }
-    for s in &record.findings.unsupported {
-        out += &format!("n/a {s:?}\n");
-    }
-    out
-}
+//! Run records for people: one HTML page, Markdown, terminal tables.
+//!
+//! This crate knows the run record and nothing else: not how its numbers were
+//! taken, nor where the text goes. Whatever a record says is treated as
+//! hostile: thread names and paths are shown and never acted on.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`html`](html()) | one or several records as a self-contained page with SVG charts |
+//! | [`markdown`](markdown()) | one record as tables for an issue tracker |
+//! | [`terminal`](terminal()) | one record as tables for a terminal |
+//! | `headline`, `words`, `machine` | what all three say in the same words |
+//! | `delay`, `group`, `limit`, `names`, `samples` | what belongs together, and how it is called |
+//! | `chart` | scales, labels, curves: SVG without colours of its own |
+//! | `visible` | text from a record, made harmless |
+
+mod chart;
+mod delay;
+mod group;
+mod headline;
+mod html;
+mod limit;
+mod machine;
+mod markdown;
+mod names;
+mod samples;
+mod terminal;
+mod visible;
+mod words;
+
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::{TerminalStyle, terminal};

@@ -1,0 +1,131 @@
+//! Values over something: speed over time since wake, throughput over size.
+
+use maud::{Markup, html};
+use unjank_measure::record::Axis as AxisOf;
+use unjank_measure::{Curve, Point};
+
+use crate::chart::Chart;
+use crate::chart::labels::{labels, room};
+use crate::chart::mark::{LINES, mark};
+use crate::chart::path::{area, line, number};
+use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
+use crate::chart::scale::Domain;
+use crate::visible::visible;
+
+/// Up to so many points are marked one by one.
+const MARKED: usize = 24;
+
+/// Curves over the same axes.
+#[derive(Debug)]
+pub(crate) struct Curves {
+    title: String,
+    across: AxisOf,
+    up: AxisOf,
+    lines: Vec<(String, Vec<Point>)>,
+    x: Domain,
+    y: Domain,
+}
+
+impl Curves {
+    /// A chart of curves that share both axes, each with the name it has
+    /// there; `None` if no point can be drawn.
+    pub(crate) fn of(title: String, curves: &[(&Curve, String)]) -> Option<Self> {
+        let (first, _) = curves.first()?;
+        let drawn: Vec<(String, Vec<Point>)> = curves
+            .iter()
+            .take(LINES)
+            .map(|(curve, name)| {
+                let finite = |point: &&Point| point.x.is_finite() && point.y.is_finite();
+                let mut points: Vec<Point> = curve.points.iter().filter(finite).copied().collect();
+                points.sort_by(|a, b| a.x.total_cmp(&b.x));
+                (name.clone(), points)
+            })
+            .filter(|(_, points)| !points.is_empty())
+            .collect();
+        let points = || drawn.iter().flat_map(|(_, points)| points);
+        let mut across: Vec<f64> = points().map(|point| point.x).collect();
+        across.sort_by(f64::total_cmp);
+        across.dedup();
+        let x = Domain::along(&across);
+        let y =
+            Domain::covering(points().flat_map(|point| {
+                [point.y].into_iter().chain(point.interval.into_iter().flatten())
+            }));
+        (!drawn.is_empty()).then(|| Self {
+            title,
+            across: first.x.clone(),
+            up: first.y.clone(),
+            lines: drawn,
+            x,
+            y,
+        })
+    }
+}
+
+impl Chart for Curves {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn description(&self) -> String {
+        let curves: Vec<String> = self
+            .lines
+            .iter()
+            .filter_map(|(name, points)| {
+                let (first, last) = (points.first()?, points.last()?);
+                let show = |point: &Point| {
+                    format!("{} at {}", self.up.unit.show(point.y), self.across.unit.show(point.x))
+                };
+                Some(format!(
+                    "{name}: {} points, from {} to {}",
+                    points.len(),
+                    show(first),
+                    show(last)
+                ))
+            })
+            .collect();
+        let (up, across) = (visible(&self.up.name), visible(&self.across.name));
+        format!("{up} over {across}. {}.", curves.join(". "))
+    }
+
+    fn draw(&self, paper: Paper) -> Markup {
+        let up = Axis::new(self.y, self.up.unit, 6);
+        let across = Axis::new(self.x, self.across.unit, 6);
+        let several = self.lines.len() > 1;
+        let names = self.lines.iter().map(|(name, _)| if several { name.as_str() } else { "" });
+        let plot = Plot {
+            left: up.text_width(),
+            right: paper.width - room(names.clone(), paper),
+            top: 26.0,
+            bottom: paper.height - 38.0,
+        };
+        let (x, y) = (plot.x(self.x), plot.y(self.y));
+        let at = |point: &Point| [x.at(point.x), y.at(point.y)];
+        let ends: Vec<_> = names
+            .zip(&self.lines)
+            .filter_map(|(name, (_, points))| Some((name, at(points.last()?))))
+            .collect();
+        html! {
+            (axes(&plot, &across, &up))
+            text class="axis" x="2" y="12" { (fitted(&visible(&self.up.name), paper.width - 4.0)) }
+            text class="axis" x=(number(plot.right)) y=(number(paper.height - 4.0)) text-anchor="end" {
+                (fitted(&visible(&self.across.name), plot.right))
+            }
+            @for (index, (_, points)) in self.lines.iter().enumerate() {
+                g class={ "s" (index % LINES + 1) } {
+                    @let edge = |side: usize| -> Vec<_> {
+                        let band = |point: &Point| Some([x.at(point.x), y.at(point.interval?[side])]);
+                        points.iter().filter_map(band).collect()
+                    };
+                    path class="band" d=(area(&edge(1), &edge(0))) {}
+                    @let places: Vec<_> = points.iter().map(at).collect();
+                    path class="line" d=(line(&places)) {}
+                    @if points.len() <= MARKED {
+                        @for place in places { (mark(index, place, 3.0)) }
+                    }
+                }
+            }
+            (labels(&plot, paper, &ends))
+        }
+    }
+}

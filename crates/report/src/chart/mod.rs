@@ -1,0 +1,69 @@
+//! Charts as inline SVG, without colours of their own: the page's style sheet
+//! gives every class its colour, so one drawing serves light, dark and paper.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`scale`], [`ticks`], [`tick_text`] | axes as pure functions |
+//! | [`declutter`] | labels beside each other without overlap |
+//! | [`path`], [`mark`], [`plot`] | lines, shapes, the frame |
+//! | [`distribution`] | the samples behind a percentile curve |
+//! | [`percentiles`] | series as curves over a logarithmic percentile axis |
+//! | [`course`] | a series over the time of its run |
+//! | [`curves`] | values over something, with their intervals |
+//! | [`intervals`] | single numbers beside each other, with their intervals |
+//! | [`strip`] | one measured value against its healthy limit |
+
+pub(crate) mod course;
+pub(crate) mod curves;
+mod declutter;
+mod distribution;
+pub(crate) mod intervals;
+mod labels;
+mod mark;
+mod path;
+pub(crate) mod percentiles;
+mod plot;
+mod scale;
+pub(crate) mod strip;
+mod tick_text;
+mod ticks;
+
+use maud::{Markup, html};
+
+use path::number;
+
+pub(crate) use mark::LINES;
+pub(crate) use plot::Paper;
+pub(crate) use scale::Domain;
+
+/// Something that can be drawn on paper of any size.
+pub(crate) trait Chart {
+    /// What it shows, in a few words.
+    fn title(&self) -> String;
+
+    /// What can be seen on it, for those who cannot see it; may be empty.
+    fn description(&self) -> String;
+
+    /// How high it is on this paper.
+    fn height(&self, paper: Paper) -> f64 {
+        paper.height
+    }
+
+    /// The drawing.
+    fn draw(&self, paper: Paper) -> Markup;
+}
+
+/// The chart as an SVG element; `class` says when the page shows it.
+pub(crate) fn svg(chart: &dyn Chart, paper: Paper, class: &str) -> Markup {
+    let height = chart.height(paper);
+    let paper = Paper { height, ..paper };
+    let view = format!("0 0 {} {}", number(paper.width), number(height));
+    html! {
+        svg class=(class) viewBox=(view) role="img" xmlns="http://www.w3.org/2000/svg" {
+            title { (chart.title()) }
+            @let description = chart.description();
+            @if !description.is_empty() { desc { (description) } }
+            (chart.draw(paper))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The answer of a whole run in one line.
+
+use unjank_measure::record::Quantity;
+use unjank_measure::{Answer, RunRecord, SeriesRecord, Unit, Verdict};
+
+use crate::visible::visible;
+use crate::words::{self, counted};
+
+/// Subjects that are named in one line before the rest is only counted.
+const NAMED: usize = 4;
+
+/// What the verdicts of all records come to; without verdicts, what was
+/// measured.
+pub(crate) fn headline(records: &[RunRecord]) -> String {
+    let verdicts: Vec<&Verdict> =
+        records.iter().flat_map(|record| &record.findings.verdicts).collect();
+    if verdicts.is_empty() {
+        return measured(records);
+    }
+    let with = |answer: Answer| -> Vec<&Verdict> {
+        verdicts.iter().filter(|verdict| verdict.answer == answer).copied().collect()
+    };
+    let (worse, better) = (with(Answer::Worse), with(Answer::Better));
+    let slow = with(Answer::Slow);
+    if !slow.is_empty() {
+        slowest(slow)
+    } else if worse.is_empty() && better.is_empty() {
+        nothing_slow(&with(Answer::Healthy), &with(Answer::CannotTell), &with(Answer::NotAvailable))
+    } else {
+        compared(&worse, &better, verdicts.len())
+    }
+}
+
+/// How many times its healthy limit a verdict's quantity is.
+fn excess(verdict: &Verdict) -> f64 {
+    let multiple = |measured: &Quantity| Some(measured.value / verdict.healthy.as_ref()?.at_most);
+    verdict
+        .measured
+        .as_ref()
+        .and_then(multiple)
+        .filter(|multiple| multiple.is_finite())
+        .unwrap_or(0.0)
+}
+
+fn slowest(mut slow: Vec<&Verdict>) -> String {
+    slow.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
+    let worst = slow[0];
+    let measured = worst.measured.as_ref().map_or_else(String::new, |measured| {
+        format!(", {} {}", visible(&measured.name), words::value(measured.unit, measured.value))
+    });
+    let times = match excess(worst) {
+        times if times >= 10.0 => format!(", {times:.0} times its healthy limit"),
+        times if times > 1.0 => format!(", {times:.1} times its healthy limit"),
+        _ => String::new(),
+    };
+    let others: Vec<&Verdict> =
+        slow.iter().filter(|verdict| verdict.subject != worst.subject).copied().collect();
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!(" Also slow: {}.", subjects(&others))
+    };
+    format!("Slowest: {}{measured}{times}.{others}", visible(&worst.subject))
+}
+
+fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) -> String {
+    let rest: Vec<String> = [("cannot tell", open), ("not measured", absent)]
+        .into_iter()
+        .filter(|(_, verdicts)| !verdicts.is_empty())
+        .map(|(words, verdicts)| format!("{words}: {}", subjects(verdicts)))
+        .collect();
+    match (healthy.len(), rest.is_empty()) {
+        (1, true) => "Nothing hurts: what was asked is within its healthy range.".to_owned(),
+        (n, true) => format!("Nothing hurts: all {n} answers are within their healthy range."),
+        (0, false) => format!("No answer: {}.", rest.join("; ")),
+        (n, false) => {
+            let all = n + open.len() + absent.len();
+            format!("Nothing hurts in what could be told, {n} of {all}; {}.", rest.join("; "))
+        }
+    }
+}
+
+fn compared(worse: &[&Verdict], better: &[&Verdict], all: usize) -> String {
+    let mut parts: Vec<String> = [("worse", worse), ("better", better)]
+        .into_iter()
+        .filter(|(_, verdicts)| !verdicts.is_empty())
+        .map(|(words, verdicts)| format!("{} {words}: {}", verdicts.len(), subjects(verdicts)))
+        .collect();
+    let rest = all - worse.len() - better.len();
+    if rest > 0 {
+        parts.push(format!("{rest} without a difference that could be told"));
+    }
+    let text = parts.join("; ");
+    format!("Of {}, {text}.", counted(all, "comparison", "comparisons"))
+}
+
+fn subjects(verdicts: &[&Verdict]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for verdict in verdicts {
+        let name = visible(&verdict.subject).into_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let text = names.join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
+}
+
+/// A run that set out to measure, not to judge.
+fn measured(records: &[RunRecord]) -> String {
+    let series = || records.iter().flat_map(|record| &record.findings.series);
+    let times =
+        |series: &&SeriesRecord| series.unit == Unit::Nanoseconds && series.summary.is_some();
+    let p99 = |series: &&SeriesRecord| series.summary.map_or(0, |summary| summary.p99);
+    if let Some(slowest) = series().filter(times).max_by_key(p99) {
+        let brief = words::series_in_brief(slowest);
+        let of = if series().count() > 1 { "Slowest at p99: " } else { "" };
+        return format!("{of}{}: {brief}.", words::labelled(&slowest.name, &slowest.labels));
+    }
+    let count = |n: fn(&RunRecord) -> usize| records.iter().map(n).sum::<usize>();
+    let parts: Vec<String> = [
+        (count(|record| record.findings.series.len()), "series", "series"),
+        (count(|record| record.findings.curves.len()), "curve", "curves"),
+        (count(|record| record.findings.facts.len()), "fact", "facts"),
+    ]
+    .into_iter()
+    .filter(|(number, ..)| *number > 0)
+    .map(|(number, one, many)| counted(number, one, many))
+    .collect();
+    if parts.is_empty() {
+        "Nothing was measured.".to_owned()
+    } else {
+        format!("Measured: {}.", parts.join(", "))
+    }
+}

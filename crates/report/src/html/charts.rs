@@ -1,0 +1,191 @@
+//! The charts of a record, delay by delay.
+
+use maud::{Markup, html};
+use unjank_measure::{Curve, Fact, RunRecord, SeriesRecord, Verdict};
+
+use crate::chart::course::Course;
+use crate::chart::curves::Curves;
+use crate::chart::intervals::{Intervals, ROWS, Row};
+use crate::chart::percentiles::Percentiles;
+use crate::chart::{Chart, LINES, Paper, svg};
+use crate::delay;
+use crate::group::{Group, groups, partition};
+use crate::html::Place;
+use crate::limit::limit;
+use crate::names::shorten;
+use crate::samples::{self, Sample};
+use crate::visible::visible;
+use crate::words;
+
+/// Charts of one kind for one delay; the tables have everything.
+const CHARTS: usize = 12;
+
+/// Subjects with a section of their own: the five delays and some others.
+const SUBJECTS: usize = 16;
+
+/// One section per delay that has something to draw.
+pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
+    let findings = &record.findings;
+    let names = findings
+        .series
+        .iter()
+        .map(|series| &series.name)
+        .chain(findings.curves.iter().map(|curve| &curve.name))
+        .chain(findings.facts.iter().map(|fact| &fact.name));
+    let (samples, _) = samples::worst(record);
+    html! {
+        @let subjects = delay::in_order(names.map(String::as_str));
+        @for (index, subject) in subjects.into_iter().take(SUBJECTS).enumerate() {
+            @let figures = figures(record, subject, &samples, place);
+            @if !figures.is_empty() {
+                @let heading = html! {
+                    (visible(subject))
+                    @if let Some(meaning) = delay::meaning(subject) { span class="meaning" { (meaning) } }
+                };
+                (place.section(&format!("delay-{}", index + 1), &heading, &html! {
+                    div class="figures" { @for figure in figures { (figure) } }
+                }))
+            }
+        }
+    }
+}
+
+fn figures(
+    record: &RunRecord,
+    subject: &str,
+    samples: &[Sample<'_>],
+    place: &Place,
+) -> Vec<Markup> {
+    let findings = &record.findings;
+    let groups = groups(&findings.series, subject);
+    let mut figures = Vec::new();
+    for group in groups.iter().take(CHARTS) {
+        figures.extend(percentiles(group, subject, &findings.verdicts, place));
+    }
+    let courses = findings
+        .series
+        .iter()
+        .filter(|series| delay::of(&series.name) == subject && !series.slices.is_empty());
+    figures.extend(courses.take(CHARTS).filter_map(|series| course(series, samples, place)));
+    let own: Vec<&Curve> =
+        findings.curves.iter().filter(|curve| delay::of(&curve.name) == subject).collect();
+    let alike = partition(own, |curve| (&curve.x, &curve.y));
+    let charts = alike.iter().flat_map(|alike| alike.chunks(LINES));
+    figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, place)));
+    let bounded: Vec<&Fact> = findings
+        .facts
+        .iter()
+        .filter(|fact| delay::of(&fact.name) == subject && fact.interval.is_some())
+        .collect();
+    // A single number is better read in the table.
+    let alike = partition(bounded, |fact| fact.unit);
+    let charts = alike.iter().flat_map(|alike| alike.chunks(ROWS)).filter(|rows| rows.len() > 1);
+    figures.extend(charts.take(CHARTS).filter_map(|alike| intervals(alike, place)));
+    figures
+}
+
+/// Percentile curves of a group: over the whole width of the page, or beside
+/// others if they are parts of what another chart shows whole.
+fn percentiles(
+    group: &Group<'_>,
+    subject: &str,
+    verdicts: &[Verdict],
+    place: &Place,
+) -> Option<Markup> {
+    let (common, names) =
+        shorten(group.series.iter().map(|series| (series.name.as_str(), &series.labels)));
+    let series: Vec<(&SeriesRecord, String)> = group.series.iter().copied().zip(names).collect();
+    let limits = verdicts
+        .iter()
+        .filter(|verdict| verdict.subject == subject && !group.parts)
+        .filter_map(|verdict| limit(verdict, group.unit, &group.series))
+        .collect();
+    let title = format!("Percentiles of {common}");
+    let chart = Percentiles::of(title.clone(), group.unit, &series, limits, !group.parts)?;
+    let mut notes = Vec::new();
+    if group.left_out > 0 {
+        notes.push(format!("the slowest {} of {}", series.len(), series.len() + group.left_out));
+    }
+    if let [(only, _)] = series.as_slice() {
+        notes.push(words::series_in_brief(only));
+    } else if group.series.iter().any(|series| series.missed > 0) {
+        let missed = series
+            .iter()
+            .filter(|(series, _)| series.missed > 0)
+            .map(|(series, name)| format!("{name} {}", words::missed(series)));
+        notes.push(missed.collect::<Vec<_>>().join(", "));
+    }
+    if group.parts {
+        return Some(figure(&chart, &title, &notes.join("; "), place));
+    }
+    notes.push("bands are 95 % intervals".to_owned());
+    Some(wide_figure(&chart, &title, &notes.join("; "), place))
+}
+
+/// A series over the time of its run.
+fn course(series: &SeriesRecord, samples: &[Sample<'_>], place: &Place) -> Option<Markup> {
+    let name = words::labelled(&series.name, &series.labels);
+    let worst = samples::for_chart(samples, series);
+    let mut note = "line: median, ticks: worst".to_owned();
+    if !worst.is_empty() {
+        note.push_str(", numbers: see worst samples");
+    }
+    if series.missed > 0 {
+        note = format!("{}; {note}", words::missed(series));
+    }
+    let title = format!("{name} over time");
+    let chart = Course::of(title.clone(), series, worst)?;
+    Some(figure(&chart, &title, &note, place))
+}
+
+/// Curves over the same axes.
+fn curves(alike: &[&Curve], place: &Place) -> Option<Markup> {
+    let (common, names) = shorten(alike.iter().map(|curve| (curve.name.as_str(), &curve.labels)));
+    let curves: Vec<(&Curve, String)> = alike.iter().copied().zip(names).collect();
+    let bounded = alike.iter().any(|curve| curve.points.iter().any(|p| p.interval.is_some()));
+    let chart = Curves::of(common.clone(), &curves)?;
+    Some(figure(&chart, &common, if bounded { "bands are 95 % intervals" } else { "" }, place))
+}
+
+/// Facts with intervals beside each other.
+fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
+    let (common, names) = shorten(alike.iter().map(|fact| (fact.name.as_str(), &fact.labels)));
+    let rows = alike
+        .iter()
+        .zip(names)
+        .map(|(fact, name)| Row { name, value: fact.value, interval: fact.interval })
+        .collect();
+    let chart = Intervals::of(common.clone(), alike.first()?.unit, rows)?;
+    Some(figure(&chart, &common, "whiskers are 95 % intervals", place))
+}
+
+/// A chart over the whole width, drawn once for a desk and once for a phone;
+/// the style sheet shows the one that fits.
+fn wide_figure(chart: &dyn Chart, title: &str, note: &str, place: &Place) -> Markup {
+    html! {
+        figure class="wide" {
+            (caption(title, note, place))
+            (svg(chart, Paper::WIDE, "chart at-desk"))
+            (svg(chart, Paper::NARROW, "chart at-phone"))
+        }
+    }
+}
+
+/// A chart that stands beside others.
+pub(super) fn figure(chart: &dyn Chart, title: &str, note: &str, place: &Place) -> Markup {
+    html! {
+        figure {
+            (caption(title, note, place))
+            (svg(chart, Paper::NARROW, "chart"))
+        }
+    }
+}
+
+fn caption(title: &str, note: &str, place: &Place) -> Markup {
+    html! {
+        figcaption {
+            (place.subheading(title))
+            @if !note.is_empty() { p { (note) } }
+        }
+    }
+}

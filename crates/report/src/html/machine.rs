@@ -1,0 +1,33 @@
+//! The machine of a run.
+
+use maud::{Markup, html};
+use unjank_measure::RunRecord;
+
+use crate::html::Place;
+use crate::machine;
+use crate::visible::visible;
+
+/// What the run's machine is, and what could not be read about it.
+pub(super) fn section(record: &RunRecord, place: &Place) -> Markup {
+    let entries = machine::entries(&record.host);
+    let body = html! {
+        @if entries.is_empty() && record.host.unsupported.is_empty() {
+            p class="muted" { "The record does not describe it." }
+        }
+        dl class="facts" {
+            @for (name, lines) in entries {
+                div {
+                    dt { (name) }
+                    @for line in lines { dd { (line) } }
+                }
+            }
+            @for missing in &record.host.unsupported {
+                div {
+                    dt { (visible(&missing.what)) }
+                    dd class="muted" { "n/a (" (visible(&missing.reason)) ")" }
+                }
+            }
+        }
+    };
+    place.section("machine", &html! { "Machine" }, &body)
+}

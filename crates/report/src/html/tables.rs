@@ -1,0 +1,187 @@
+//! Everything that was measured, as tables.
+
+use maud::{Markup, PreEscaped, html};
+use unjank_measure::{Fact, RunRecord, SeriesRecord};
+
+use crate::html::Place;
+use crate::samples;
+use crate::visible::visible;
+use crate::words::{self, Quantile};
+
+/// Rows of one table; a record with more is read by a program.
+const ROWS: usize = 500;
+
+/// The worst samples, when they happened and what caused them.
+pub(super) fn worst_samples(record: &RunRecord, place: &Place) -> Markup {
+    let (samples, more) = samples::worst(record);
+    if samples.is_empty() {
+        return html! {};
+    }
+    let body = scrolling(
+        "Worst samples",
+        &html! {
+            table {
+                caption { span { "The worst samples of each series, with the time since the series began and what was seen to cause them." } }
+                thead { tr {
+                    th scope="col" { "Series" }
+                    th scope="col" class="n" { "No." }
+                    th scope="col" class="n" { "Value" }
+                    th scope="col" class="n" { "At" }
+                    th scope="col" class="n" { "CPU" }
+                    th scope="col" { "Cause" }
+                } }
+                tbody {
+                    @for sample in &samples {
+                        @let outlier = sample.outlier;
+                        @let unit = sample.series.map_or(unjank_measure::Unit::Nanoseconds, |series| series.unit);
+                        tr class=[(sample.number == 1).then_some("first")] {
+                            th scope="row" {
+                                @if sample.number == 1 { (path(&outlier.series)) } @else { span class="ditto" { (path(&outlier.series)) } }
+                            }
+                            td class="n" { (sample.number) }
+                            td class="n" { strong { (words::value(unit, outlier.value as f64)) } }
+                            td class="n" { (words::duration(outlier.at)) }
+                            td class="n" { @if let Some(cpu) = outlier.cpu { (cpu) } }
+                            td class="text" {
+                                @match &outlier.cause {
+                                    Some(cause) => (visible(cause)),
+                                    None => span class="muted" { "not recorded" },
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if more > 0 { p class="note" { (words::grouped(more as u64)) " more in the record." } }
+        },
+    );
+    place.section("worst", &html! { "Worst samples" }, &body)
+}
+
+/// All series with their quantiles and intervals.
+pub(super) fn series(record: &RunRecord, place: &Place) -> Markup {
+    let series = &record.findings.series;
+    if series.is_empty() {
+        return html! {};
+    }
+    let body = scrolling(
+        "Series",
+        &html! {
+            table class="dense" {
+                caption { span { "Quantiles of every series, below each its 95 % interval; – where it takes more samples." } }
+                thead { tr {
+                    th scope="col" { "Series" }
+                    @for name in ["n", "missed", "min", "p50", "p90", "p99", "p99.9", "p99.99", "max"] {
+                        th scope="col" class="n" { (name) }
+                    }
+                } }
+                tbody { @for series in series.iter().take(ROWS) { (series_row(series)) } }
+            }
+            (rest(series.len(), ROWS, "series"))
+        },
+    );
+    place.section("series", &html! { "Series" }, &body)
+}
+
+fn series_row(series: &SeriesRecord) -> Markup {
+    let show = |sample: u64| words::value(series.unit, sample as f64);
+    html! {
+        tr {
+            th scope="row" {
+                (path(&series.name))
+                @if !series.labels.is_empty() { span class="under" { (words::labels(&series.labels)) } }
+            }
+            td class="n" { (words::grouped(series.n)) }
+            td class="n" { @if series.missed > 0 { strong { (words::grouped(series.missed)) } } @else { "0" } }
+            @match &series.summary {
+                Some(summary) => {
+                    td class="n" { (show(summary.min)) }
+                    @for told in words::quantiles(series) { (quantile(told)) }
+                    td class="n" { (show(summary.max)) }
+                },
+                None => td colspan="7" { span class="muted" { "no samples" } },
+            }
+        }
+    }
+}
+
+/// A cell with a quantile and, below it, its interval.
+pub(super) fn quantile(quantile: Option<Quantile>) -> Markup {
+    html! {
+        td class="n" {
+            @match quantile {
+                Some(quantile) => {
+                    (quantile.value)
+                    @if let Some(interval) = quantile.interval { span class="under" { (interval) } }
+                },
+                None => span class="muted" { "–" },
+            }
+        }
+    }
+}
+
+/// All facts.
+pub(super) fn facts(record: &RunRecord, place: &Place) -> Markup {
+    let facts = &record.findings.facts;
+    if facts.is_empty() {
+        return html! {};
+    }
+    let body = scrolling(
+        "Facts",
+        &html! {
+            table class="dense" {
+                caption { span { "Single numbers, with 95 % intervals where they have one." } }
+                thead { tr {
+                    th scope="col" { "Fact" }
+                    th scope="col" class="n" { "Value" }
+                    th scope="col" class="n" { "95 % interval" }
+                    th scope="col" class="n" { "n" }
+                } }
+                tbody { @for fact in facts.iter().take(ROWS) { (fact_row(fact)) } }
+            }
+            (rest(facts.len(), ROWS, "facts"))
+        },
+    );
+    place.section("facts", &html! { "Facts" }, &body)
+}
+
+fn fact_row(fact: &Fact) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                (path(&fact.name))
+                @if !fact.labels.is_empty() { span class="under" { (words::labels(&fact.labels)) } }
+            }
+            td class="n" { strong { (words::value(fact.unit, fact.value)) } }
+            td class="n" { @if let Some(interval) = fact.interval { (words::interval(fact.unit, interval)) } }
+            td class="n" { @if let Some(n) = fact.n { (words::grouped(n)) } }
+        }
+    }
+}
+
+/// A table that scrolls on its own where the screen is narrower.
+pub(super) fn scrolling(name: &str, table: &Markup) -> Markup {
+    html! { div class="scroll" role="region" aria-label=(name) tabindex="0" { (table) } }
+}
+
+/// Says how much of a long list is not shown.
+pub(super) fn rest(all: usize, shown: usize, what: &str) -> Markup {
+    html! {
+        @if all > shown {
+            p class="note" { (words::grouped((all - shown) as u64)) " more " (what) " in the record." }
+        }
+    }
+}
+
+/// A path that may break after each of its segments.
+pub(super) fn path(path: &str) -> Markup {
+    let path = visible(path);
+    html! {
+        code {
+            @for (index, segment) in path.split('/').enumerate() {
+                @if index > 0 { "/" (PreEscaped("<wbr/>")) }
+                (segment)
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Questions and answers.
+
+use maud::{Markup, html};
+use unjank_measure::{RunRecord, Verdict};
+
+use crate::chart::Domain;
+use crate::chart::strip::{self, Strip};
+use crate::chart::svg;
+use crate::delay;
+use crate::html::Place;
+use crate::visible::visible;
+use crate::words;
+
+/// Verdicts on one page; a comparison of two runs may have one per series.
+const VERDICTS: usize = 200;
+
+/// One row per verdict.
+pub(super) fn section(record: &RunRecord, place: &Place) -> Markup {
+    let verdicts = &record.findings.verdicts;
+    if verdicts.is_empty() {
+        return html! {};
+    }
+    let shared = strip::shared_domain(verdicts.iter());
+    let body = html! {
+        @for verdict in verdicts.iter().take(VERDICTS) { (row(verdict, shared, place)) }
+        (super::tables::rest(verdicts.len(), VERDICTS, "verdicts"))
+    };
+    place.section("answers", &html! { "Answers" }, &body)
+}
+
+fn row(verdict: &Verdict, shared: Domain, place: &Place) -> Markup {
+    html! {
+        div class={ "verdict " (strip::class_of(verdict.answer)) } {
+            div class="said" {
+                p class="kicker" {
+                    span class="word" { (words::symbol(verdict.answer)) " " (verdict.answer.words()) }
+                    span class="subject" { (visible(&verdict.subject)) }
+                    @if let Some(meaning) = delay::meaning(&verdict.subject) {
+                        span class="meaning" { (meaning) }
+                    }
+                }
+                (place.subheading(&visible(&verdict.question)))
+                p class="reason" { (words::sentence(&verdict.reason)) }
+                @if let Some(next) = &verdict.next {
+                    p class="next" { "Next " code { (visible(next)) } }
+                }
+            }
+            div class="seen" {
+                (quantities(verdict))
+                @if let Some(strip) = Strip::of(verdict, shared) { (svg(&strip, strip::PAPER, "strip")) }
+                (bounds(verdict))
+            }
+        }
+    }
+}
+
+/// What was measured, or the difference that was found.
+fn quantities(verdict: &Verdict) -> Markup {
+    html! {
+        @if let Some(measured) = &verdict.measured {
+            p class="value" {
+                strong { (words::value(measured.unit, measured.value)) }
+                @if let Some(interval) = measured.interval {
+                    span class="interval" { (words::interval(measured.unit, interval)) }
+                }
+            }
+            p class="what" { (visible(&measured.name)) ", " span class="whole" { "n " (words::grouped(measured.n)) } }
+        }
+        @if let Some(effect) = &verdict.effect {
+            p class="value" {
+                strong { (words::value(effect.unit, effect.value)) }
+                @if let Some(interval) = effect.interval {
+                    span class="interval" { (words::interval(effect.unit, interval)) }
+                }
+            }
+            p class="what" { (visible(&effect.name)) ", " span class="whole" { "n " (words::grouped(effect.n)) } }
+        }
+        @if verdict.measured.is_none() && verdict.effect.is_none() {
+            p class="value" { strong { "n/a" } }
+        }
+    }
+}
+
+/// The healthy range and where it comes from, or what could have been seen.
+fn bounds(verdict: &Verdict) -> Markup {
+    html! {
+        @if let (Some(healthy), Some(bound)) = (words::healthy(verdict), &verdict.healthy) {
+            p class="bound" { "Healthy " strong { (healthy) } ": " (visible(&bound.source)) }
+        }
+        @if let Some(smallest) = words::minimum_effect(verdict) {
+            p class="bound" { "A difference of " (smallest) " in so many samples" }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! One record as Markdown tables that can be pasted into an issue tracker.
+
+use std::fmt::Write as _;
+
+use unjank_measure::{RunRecord, Verdict};
+
+use crate::headline::headline;
+use crate::machine;
+use crate::samples;
+use crate::visible::visible;
+use crate::words;
+
+/// The report of `record` in GitHub's dialect of Markdown. What the record
+/// says cannot break out of its table cell, link anywhere or hold markup.
+pub fn markdown(record: &RunRecord) -> String {
+    let mut out = head(record);
+    let findings = &record.findings;
+    table(
+        &mut out,
+        "Answers",
+        &["About", "Answer", "Measured", "Healthy", "Why", "Next"],
+        findings.verdicts.iter().map(verdict),
+    );
+    series(&mut out, record);
+    table(
+        &mut out,
+        "Facts",
+        &["Fact", "Value", "95 % interval", "n"],
+        findings.facts.iter().map(|fact| {
+            let interval = fact.interval.map(|interval| words::interval(fact.unit, interval));
+            vec![
+                named(&fact.name, &fact.labels),
+                plain(&words::value(fact.unit, fact.value)),
+                plain(&interval.unwrap_or_default()),
+                fact.n.map(words::grouped).unwrap_or_default(),
+            ]
+        }),
+    );
+    table(
+        &mut out,
+        "Curves",
+        &["Curve", "Points", "First", "Last"],
+        findings.curves.iter().map(|curve| {
+            let [first, last] = words::curve_ends(curve).unwrap_or_default();
+            let points = words::grouped(curve.points.len() as u64);
+            vec![named(&curve.name, &curve.labels), points, plain(&first), plain(&last)]
+        }),
+    );
+    worst_samples(&mut out, record);
+    table(
+        &mut out,
+        "Changed for the run",
+        &["What", "Before", "During", "After"],
+        findings.changes.iter().map(|change| {
+            let after = words::put_back(change).words(change);
+            vec![code(&change.knob), code(&change.before), code(&change.during), plain(&after)]
+        }),
+    );
+    list(&mut out, "Warnings", findings.warnings.iter().map(|warning| plain(warning)));
+    table(
+        &mut out,
+        "Not measured",
+        &["What", "Why"],
+        findings
+            .unsupported
+            .iter()
+            .map(|missing| vec![code(&missing.what), format!("n/a ({})", plain(&missing.reason))]),
+    );
+    surroundings(&mut out, record);
+    out
+}
+
+/// Title, answer, where and when.
+fn head(record: &RunRecord) -> String {
+    let mut out = format!("# unjank {}", plain(&record.command));
+    for label in &record.labels {
+        add(&mut out, &format!(" [{}]", plain(label)).replace('[', "\\[").replace(']', "\\]"));
+    }
+    add(&mut out, &format!("\n\n**{}**\n\n", plain(&headline(std::slice::from_ref(record)))));
+    if let Some(machine) = machine::in_brief(&record.host) {
+        add(&mut out, &format!("{}  \n", plain(&machine)));
+    }
+    add(
+        &mut out,
+        &format!(
+            "{} · took {} · run {}\n",
+            plain(&record.started_at),
+            words::duration(record.elapsed),
+            plain(&record.id)
+        ),
+    );
+    let meanings = record.labels.iter().filter_map(|label| {
+        words::label_meaning(label).map(|meaning| format!("**{label}**: {meaning}"))
+    });
+    for meaning in meanings {
+        add(&mut out, &format!("\n> {meaning}\n"));
+    }
+    out
+}
+
+fn verdict(verdict: &Verdict) -> Vec<String> {
+    let quantity = verdict.measured.as_ref().or(verdict.effect.as_ref());
+    let measured = quantity.map_or_else(
+        || "n/a".to_owned(),
+        |quantity| {
+            let value = words::with_interval(quantity.unit, quantity.value, quantity.interval);
+            let smallest =
+                words::minimum_effect(verdict).map_or_else(String::new, |text| format!("; {text}"));
+            let n = words::grouped(quantity.n);
+            format!("**{value}** {}, n {n}{smallest}", plain(&quantity.name))
+        },
+    );
+    let healthy = match (words::healthy(verdict), &verdict.healthy) {
+        (Some(range), Some(bound)) => format!("{range}: {}", plain(&bound.source)),
+        _ => String::new(),
+    };
+    vec![
+        code(&verdict.subject),
+        format!("{} {}", words::symbol(verdict.answer), verdict.answer.words()),
+        measured,
+        healthy,
+        format!("{} {}", plain(&verdict.question), plain(&words::sentence(&verdict.reason))),
+        verdict.next.as_deref().map(code).unwrap_or_default(),
+    ]
+}
+
+fn series(out: &mut String, record: &RunRecord) {
+    let rows = record.findings.series.iter().map(|series| {
+        let [p50, _, p99, p99_9, _] = words::quantiles(series).map(|quantile| {
+            quantile.map_or_else(
+                || "–".to_owned(),
+                |quantile| match quantile.interval {
+                    Some(interval) => format!("{} ({interval})", quantile.value),
+                    None => quantile.value,
+                },
+            )
+        });
+        let max = series.summary.map(|summary| words::value(series.unit, summary.max as f64));
+        vec![
+            named(&series.name, &series.labels),
+            words::grouped(series.n),
+            words::grouped(series.missed),
+            p50,
+            p99,
+            p99_9,
+            max.unwrap_or_else(|| "–".to_owned()),
+        ]
+    });
+    let head = ["Series", "n", "missed", "p50 (95 %)", "p99 (95 %)", "p99.9 (95 %)", "max"];
+    table(out, "Series", &head, rows);
+}
+
+fn worst_samples(out: &mut String, record: &RunRecord) {
+    let (samples, more) = samples::worst(record);
+    let rows = samples.iter().map(|sample| {
+        let unit = sample.series.map_or(unjank_measure::Unit::Nanoseconds, |series| series.unit);
+        vec![
+            code(&sample.outlier.series),
+            plain(&words::value(unit, sample.outlier.value as f64)),
+            words::duration(sample.outlier.at),
+            sample.outlier.cpu.map(|cpu| cpu.to_string()).unwrap_or_default(),
+            sample.outlier.cause.as_deref().map_or_else(|| "not recorded".to_owned(), code),
+        ]
+    });
+    table(out, "Worst samples", &["Series", "Value", "At", "CPU", "Cause"], rows);
+    if more > 0 {
+        add(out, &format!("\n{} more in the record.\n", words::grouped(more as u64)));
+    }
+}
+
+/// Machine, settings and tool, folded away where that is understood.
+fn surroundings(out: &mut String, record: &RunRecord) {
+    add(out, "\n<details><summary>Machine, settings and tool</summary>\n");
+    let entries = machine::entries(&record.host)
+        .into_iter()
+        .map(|(name, lines)| vec![name.to_owned(), plain(&lines.join("; "))]);
+    table(out, "", &["Machine", ""], entries);
+    let settings =
+        record.settings.iter().map(|(name, value)| vec![code(name), code(&value.to_string())]);
+    table(out, "", &["Setting", ""], settings);
+    let tool = &record.tool;
+    let commit = tool
+        .commit
+        .as_ref()
+        .map_or_else(String::new, |commit| format!(", commit {}", plain(commit)));
+    let version = plain(&tool.version);
+    add(
+        out,
+        &format!(
+            "\nunjank {version}{commit}. Intervals are 95 % intervals; n is the number of samples; \
+             – where it takes more samples.\n\n</details>\n"
+        ),
+    );
+}
+
+/// A heading and a table; nothing without rows.
+fn table(out: &mut String, title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    if title.is_empty() {
+        add(out, "\n");
+    } else {
+        add(out, &format!("\n## {title}\n\n"));
+    }
+    // Numbers stand to the right: every column with a name in lower case, and
+    // those that hold values.
+    let right = |name: &&str| {
+        name.starts_with(char::is_lowercase)
+            || ["Value", "At", "CPU", "Points", "95 % interval"].contains(name)
+    };
+    let rule: Vec<&str> = head.iter().map(|name| if right(name) { "--:" } else { "---" }).collect();
+    add(out, &format!("| {} |\n| {} |\n", head.join(" | "), rule.join(" | ")));
+    for row in rows {
+        add(out, &format!("| {} |\n", row.join(" | ")));
+    }
+}
+
+fn list(out: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let mut items = items.peekable();
+    if items.peek().is_some() {
+        add(out, &format!("\n## {title}\n\n"));
+    }
+    for item in items {
+        add(out, &format!("- {item}\n"));
+    }
+}
+
+fn add(out: &mut String, text: &str) {
+    out.push_str(text);
+}
+
+/// A name as code, its labels behind it.
+fn named(name: &str, labels: &std::collections::BTreeMap<String, String>) -> String {
+    if labels.is_empty() {
+        code(name)
+    } else {
+        format!("{} {}", code(name), plain(&words::labels(labels)))
+    }
+}
+
+/// Text in which nothing is markup.
+fn plain(text: &str) -> String {
+    let text = visible(text);
+    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut before = ' ';
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let after = letters.peek().copied().unwrap_or(' ');
+        match letter {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            // An underscore within a word is no markup: SCHED_FIFO.
+            '_' if before.is_alphanumeric() && after.is_alphanumeric() => escaped.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => {
+                escaped.push('\\');
+                escaped.push(letter);
+            }
+            '#' | '+' | '-' | '=' if escaped.is_empty() => {
+                escaped.push('\\');
+                escaped.push(letter);
+            }
+            _ => escaped.push(letter),
+        }
+        before = letter;
+    }
+    escaped
+}
+
+/// Text as code within a table cell. The fence is longer than any run of
+/// backticks in it; a bar is escaped, as tables ask for even within code.
+fn code(text: &str) -> String {
+    let text = visible(text).replace('|', "\\|");
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    let mut out = String::new();
+    write!(out, "{fence}{space}{text}{space}{fence}").expect("writing to a string cannot fail");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_holds_no_markup() {
+        assert_eq!(plain("SCHED_FIFO at _x_"), "SCHED_FIFO at \\_x\\_");
+        assert_eq!(plain("a|b <img src=x> [y](z)"), "a\\|b &lt;img src=x&gt; \\[y\\](z)");
+        assert_eq!(plain("# not a title\nreally"), "\\# not a title\\\\nreally");
+    }
+
+    #[test]
+    fn code_cannot_be_left() {
+        assert_eq!(code("swap/page_in"), "`swap/page_in`");
+        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!(code("a``b"), "```a``b```");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(code(" "), "");
+    }
+}

@@ -1,0 +1,87 @@
+//! One record as tables for a terminal.
+
+mod layout;
+mod notes;
+mod paint;
+mod tables;
+mod verdicts;
+
+use unjank_measure::RunRecord;
+
+use crate::headline::headline;
+use crate::machine;
+use crate::visible::visible;
+use crate::words;
+use layout::paragraph;
+use paint::{Paint, resolve};
+
+/// What the terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalStyle {
+    /// Columns; at least 40 are used.
+    pub width: usize,
+    /// Whether escapes for colour are understood and wanted. The text is the
+    /// same without them.
+    pub colour: bool,
+}
+
+/// Lines of prose are not longer than this, however wide the terminal.
+const PROSE: usize = 100;
+
+/// The text of `record`: verdicts first, then series, facts, worst samples,
+/// changes, warnings and what could not be measured. Nothing in the record can
+/// reach the terminal as a control character. Commands are not wrapped, so
+/// they can be copied.
+pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
+    let width = style.width.clamp(40, 250);
+    let prose = width.min(PROSE);
+    let blocks = [
+        head(record, prose),
+        verdicts::block(&record.findings.verdicts, width, prose),
+        tables::series(record, width),
+        tables::facts(record, width),
+        tables::curves(record, width),
+        tables::worst_samples(record, width),
+        notes::changes(record, prose),
+        notes::warnings(record, prose),
+        notes::unsupported(record, prose),
+    ];
+    let blocks: Vec<String> =
+        blocks.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
+    resolve(&blocks.join("\n\n"), style.colour)
+}
+
+/// Command, labels, answer, machine.
+fn head(record: &RunRecord, width: usize) -> Vec<String> {
+    let mut title = Paint::Strong.on(&format!("unjank {}", visible(&record.command)));
+    for label in &record.labels {
+        title.push(' ');
+        title.push_str(&Paint::Open.on(&format!("[{}]", visible(label))));
+    }
+    let mut lines = paragraph(0, &title, width);
+    let findings = &record.findings;
+    // Where there is nothing to judge, the tables say what was measured.
+    if !findings.verdicts.is_empty() || (findings.series.is_empty() && findings.facts.is_empty()) {
+        lines.extend(paragraph(0, &headline(std::slice::from_ref(record)), width));
+    }
+    let run = format!(
+        "{} · took {} · run {}",
+        visible(&record.started_at),
+        words::duration(record.elapsed),
+        visible(&record.id)
+    );
+    for about in machine::in_brief(&record.host).into_iter().chain([run]) {
+        lines.extend(paragraph(0, &Paint::Soft.on(&about), width));
+    }
+    for label in &record.labels {
+        if let Some(meaning) = words::label_meaning(label) {
+            lines.extend(paragraph(0, &Paint::Open.on(&format!("{label}: {meaning}")), width));
+        }
+    }
+    lines
+}
+
+/// The heading of a block.
+fn heading(text: &str) -> String {
+    Paint::Strong.on(text)
+}

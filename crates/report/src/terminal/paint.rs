@@ -1,0 +1,112 @@
+//! Colour that does not get in the way of layout.
+//!
+//! Painted words carry marks that have no width, so tables and wrapped lines
+//! come out the same with colour and without. At the very end the marks become
+//! escapes, or nothing. Texts from a record cannot hold these marks:
+//! [`visible`](crate::visible::visible) shows such characters instead.
+
+use unjank_measure::Answer;
+
+/// What a colour means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Paint {
+    /// Headings and what to look at first.
+    Strong,
+    /// What can be skipped.
+    Soft,
+    /// Healthy, better.
+    Good,
+    /// Slow, worse.
+    Bad,
+    /// Undecided, warnings.
+    Open,
+    /// Something to type.
+    Command,
+}
+
+const PAINTS: [(Paint, char, &str); 6] = [
+    (Paint::Strong, '\u{2061}', "\u{1b}[1m"),
+    (Paint::Soft, '\u{2062}', "\u{1b}[2m"),
+    (Paint::Good, '\u{2063}', "\u{1b}[32m"),
+    (Paint::Bad, '\u{2064}', "\u{1b}[1;31m"),
+    (Paint::Open, '\u{206a}', "\u{1b}[33m"),
+    (Paint::Command, '\u{206b}', "\u{1b}[36m"),
+];
+const END: char = '\u{2060}';
+const RESET: &str = "\u{1b}[0m";
+
+impl Paint {
+    /// The colour of an answer.
+    pub(super) fn of(answer: Answer) -> Self {
+        match answer {
+            Answer::Healthy | Answer::Better => Self::Good,
+            Answer::Slow | Answer::Worse => Self::Bad,
+            Answer::CannotTell => Self::Open,
+            Answer::NotAvailable => Self::Soft,
+        }
+    }
+
+    /// `text` in this colour, word by word, so that it may be wrapped.
+    pub(super) fn on(self, text: &str) -> String {
+        let mark =
+            PAINTS.iter().find(|(paint, ..)| *paint == self).map_or(END, |(_, mark, _)| *mark);
+        text.split('\n')
+            .map(|line| {
+                let words = line.split(' ').map(|word| {
+                    if word.is_empty() { String::new() } else { format!("{mark}{word}{END}") }
+                });
+                words.collect::<Vec<_>>().join(" ")
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+/// Turns the marks of finished lines into escapes, or takes them out. A line
+/// always ends without colour.
+pub(super) fn resolve(text: &str, colour: bool) -> String {
+    let mut resolved = String::with_capacity(text.len());
+    for line in text.lines() {
+        let mut painted = false;
+        for character in line.trim_end().chars() {
+            let mark = PAINTS.iter().find(|(_, mark, _)| *mark == character);
+            match mark {
+                Some((.., escape)) if colour => {
+                    resolved.push_str(escape);
+                    painted = true;
+                }
+                None if character == END => {
+                    if painted {
+                        resolved.push_str(RESET);
+                    }
+                    painted = false;
+                }
+                Some(_) => {}
+                None => resolved.push(character),
+            }
+        }
+        if painted {
+            resolved.push_str(RESET);
+        }
+        resolved.push('\n');
+    }
+    resolved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_become_escapes_or_nothing() {
+        let text = format!("a {} c", Paint::Good.on("b b"));
+        assert_eq!(resolve(&text, false), "a b b c\n");
+        assert_eq!(resolve(&text, true), "a \u{1b}[32mb\u{1b}[0m \u{1b}[32mb\u{1b}[0m c\n");
+    }
+
+    #[test]
+    fn a_line_ends_without_colour() {
+        let cut = Paint::Bad.on("word").trim_end_matches(END).to_owned();
+        assert_eq!(resolve(&cut, true), "\u{1b}[1;31mword\u{1b}[0m\n");
+    }
+}

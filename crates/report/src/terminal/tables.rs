@@ -1,0 +1,167 @@
+//! Series, facts and the worst samples.
+
+use std::collections::BTreeMap;
+
+use unjank_measure::{RunRecord, Unit};
+
+use super::heading;
+use super::layout::{Column, GAP, columns, folded, in_line, widest};
+use super::paint::Paint;
+use crate::samples;
+use crate::visible::visible;
+use crate::words;
+
+/// Names get this many columns beside their numbers, or lines of their own.
+const NAME: usize = 20;
+
+/// All series: n, missed periods, and the quantiles that are asked for most.
+pub(super) fn series(record: &RunRecord, width: usize) -> Vec<String> {
+    let all = &record.findings.series;
+    let mut names = Names::default();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for series in all {
+        let missed = words::grouped(series.missed);
+        let [p50, _, p99, p99_9, _] = words::quantiles(series)
+            .map(|quantile| quantile.map_or_else(|| "–".to_owned(), |quantile| quantile.value));
+        let max = series.summary.map(|summary| words::value(series.unit, summary.max as f64));
+        rows.push(vec![
+            names.next(&series.name, &series.labels),
+            words::grouped(series.n),
+            if series.missed > 0 { Paint::Open.on(&missed) } else { missed },
+            p50,
+            p99,
+            p99_9,
+            max.unwrap_or_else(|| "–".to_owned()),
+        ]);
+    }
+    named_table(["Series", "n", "missed", "p50", "p99", "p99.9", "max"], rows, width)
+}
+
+/// All facts.
+pub(super) fn facts(record: &RunRecord, width: usize) -> Vec<String> {
+    let mut names = Names::default();
+    let rows = record
+        .findings
+        .facts
+        .iter()
+        .map(|fact| {
+            let interval = fact.interval.map(|interval| words::interval(fact.unit, interval));
+            vec![
+                names.next(&fact.name, &fact.labels),
+                words::value(fact.unit, fact.value),
+                interval.unwrap_or_default(),
+                fact.n.map(words::grouped).unwrap_or_default(),
+            ]
+        })
+        .collect();
+    named_table(["Facts", "value", "95 % interval", "n"], rows, width)
+}
+
+/// The two ends of all curves; their course needs a picture.
+pub(super) fn curves(record: &RunRecord, width: usize) -> Vec<String> {
+    let mut names = Names::default();
+    let rows = record
+        .findings
+        .curves
+        .iter()
+        .map(|curve| {
+            let [first, last] = words::curve_ends(curve).unwrap_or_default();
+            let points = words::grouped(curve.points.len() as u64);
+            vec![names.next(&curve.name, &curve.labels), points, first, last]
+        })
+        .collect();
+    named_table(["Curves", "points", "first", "last"], rows, width)
+}
+
+/// The worst samples with their causes, series by series.
+pub(super) fn worst_samples(record: &RunRecord, width: usize) -> Vec<String> {
+    let (samples, more) = samples::worst(record);
+    if samples.is_empty() {
+        return Vec::new();
+    }
+    let soft = |text: &str| Paint::Soft.on(text);
+    let mut numbers = vec![vec![soft("value"), soft("at"), soft("CPU")]];
+    numbers.extend(samples.iter().map(|sample| {
+        let unit = sample.series.map_or(Unit::Nanoseconds, |series| series.unit);
+        vec![
+            words::value(unit, sample.outlier.value as f64),
+            words::duration(sample.outlier.at),
+            sample.outlier.cpu.map(|cpu| cpu.to_string()).unwrap_or_default(),
+        ]
+    }));
+    let numbers = in_line(&numbers);
+    let kinds = [Column::Fixed(widest(numbers.iter().map(String::as_str)) + 2), Column::Text];
+    let row = |numbers: &str, cause: String| vec![format!("  {numbers}"), cause];
+
+    let mut lines = vec![heading("Worst samples")];
+    lines.extend(columns(&kinds, &[row(&numbers[0], soft("cause"))], width));
+    for (sample, numbers) in samples.iter().zip(&numbers[1..]) {
+        if sample.number == 1 {
+            lines
+                .extend(folded(&visible(&sample.outlier.series), width).lines().map(str::to_owned));
+        }
+        let cause = sample.outlier.cause.as_deref();
+        let cause = cause.map_or_else(|| soft("not recorded"), |cause| visible(cause).into_owned());
+        lines.extend(columns(&kinds, &[row(numbers, cause)], width));
+    }
+    if more > 0 {
+        lines.push(soft(&format!("{} more in the record", words::grouped(more as u64))));
+    }
+    lines
+}
+
+/// A table whose first column holds names; the others are numbers. Where there
+/// is no room for the names, they stand on lines of their own.
+fn named_table<const N: usize>(
+    head: [&str; N],
+    rows: Vec<Vec<String>>,
+    width: usize,
+) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut first: Vec<String> = head.map(|name| Paint::Soft.on(name)).into();
+    first[0] = heading(head[0]);
+    let rows: Vec<Vec<String>> = std::iter::once(first).chain(rows).collect();
+    let numbers = in_line(&rows.iter().map(|row| row[1..].to_vec()).collect::<Vec<_>>());
+    let longest = widest(numbers.iter().map(String::as_str));
+    let names = widest(rows.iter().flat_map(|row| row[0].lines()));
+    let room = width.saturating_sub(longest + usize::from(GAP));
+    let fold = |name: &str, room: usize| {
+        name.lines().map(|line| folded(line, room)).collect::<Vec<_>>().join("\n")
+    };
+    if names > room && room < NAME {
+        return rows
+            .iter()
+            .zip(numbers)
+            .flat_map(|(row, numbers)| {
+                let name = fold(&row[0], width);
+                let mut lines: Vec<String> = name.lines().map(str::to_owned).collect();
+                lines.push(format!("  {numbers}"));
+                lines
+            })
+            .collect();
+    }
+    let kinds = [Column::Fixed(names.min(room)), Column::Fixed(longest)];
+    let rows: Vec<Vec<String>> =
+        rows.iter().zip(numbers).map(|(row, numbers)| vec![fold(&row[0], room), numbers]).collect();
+    columns(&kinds, &rows, width)
+}
+
+/// Names in a column: one that repeats the row above leaves only its labels.
+#[derive(Default)]
+struct Names {
+    last: String,
+}
+
+impl Names {
+    fn next(&mut self, name: &str, labels: &BTreeMap<String, String>) -> String {
+        let labels = words::labels(labels);
+        if self.last == name && !labels.is_empty() {
+            return format!("  {labels}");
+        }
+        name.clone_into(&mut self.last);
+        let name = visible(name);
+        if labels.is_empty() { name.into_owned() } else { format!("{name}\n  {labels}") }
+    }
+}

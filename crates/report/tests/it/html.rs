@@ -1,0 +1,197 @@
+//! The page is whole, well-formed, self-contained and of bounded size.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use roxmltree::{Document, ParsingOptions};
+use unjank_measure::record::Axis;
+use unjank_measure::{Curve, Fact, Outlier, Point, RunRecord, Unit};
+use unjank_report::html;
+
+use crate::fixture;
+
+/// The body of a page as XML. Only the head holds elements that HTML leaves
+/// open.
+pub(crate) fn body(page: &str) -> Document<'_> {
+    let start = page.find("<body>").expect("a page has a body");
+    let end = page.find("</body>").expect("a body has an end") + "</body>".len();
+    Document::parse_with_options(&page[start..end], ParsingOptions::default())
+        .expect("a body is well-formed")
+}
+
+/// Leaves a page below `target/tmp`, where a person can look at it.
+fn page_of(name: &str, records: &[RunRecord]) -> String {
+    let page = html(records);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
+    std::fs::write(&path, &page).expect("the target directory can be written to");
+    page
+}
+
+static PAGES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut again = fixture::rich();
+    again.id = "20261121T111530-ffffff".to_owned();
+    vec![
+        page_of("rich", &[fixture::rich()]),
+        page_of("small", &[fixture::small()]),
+        page_of("short", &[fixture::short()]),
+        page_of("comparison", &[fixture::comparison()]),
+        page_of("nothing", &[fixture::nothing()]),
+        page_of("several", &[fixture::rich(), again, fixture::short(), fixture::facts_only()]),
+        page_of("none", &[]),
+    ]
+});
+
+#[test]
+fn pages_are_well_formed_and_self_contained() {
+    for page in &*PAGES {
+        let body = body(page);
+        for node in body.descendants().filter(roxmltree::Node::is_element) {
+            let name = node.tag_name().name();
+            assert!(
+                !["script", "link", "img", "iframe", "object", "style"].contains(&name),
+                "{name}"
+            );
+            for attribute in node.attributes() {
+                assert!(!attribute.name().starts_with("on") && attribute.name() != "src");
+                assert!(attribute.name() != "href" || attribute.value().starts_with('#'));
+            }
+        }
+        assert!(!page.contains("@import") && !page.contains("url("), "the style fetches nothing");
+    }
+}
+
+#[test]
+fn links_lead_to_sections_and_ids_are_unique() {
+    for page in &*PAGES {
+        let body = body(page);
+        let ids: Vec<&str> = body.descendants().filter_map(|node| node.attribute("id")).collect();
+        let unique: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(ids.len(), unique.len(), "{ids:?}");
+        for link in body.descendants().filter_map(|node| node.attribute("href")) {
+            assert!(unique.contains(&link[1..]), "{link} leads nowhere");
+        }
+    }
+}
+
+#[test]
+fn charts_and_tables_can_be_read_aloud() {
+    for page in &*PAGES {
+        let body = body(page);
+        for chart in body.descendants().filter(|node| node.has_tag_name_in("svg")) {
+            assert_eq!(chart.attribute("role"), Some("img"));
+            let title = chart.children().find(|node| node.has_tag_name_in("title"));
+            assert!(title.and_then(|title| title.text()).is_some_and(|text| !text.is_empty()));
+        }
+        for table in body.descendants().filter(|node| node.has_tag_name_in("table")) {
+            assert!(table.children().any(|node| node.has_tag_name_in("caption")));
+            let heads = table.descendants().filter(|node| node.has_tag_name_in("th"));
+            assert!(heads.into_iter().all(|head| head.attribute("scope").is_some()));
+        }
+        for level in 2..=4 {
+            let has =
+                |level| body.descendants().any(|node| node.has_tag_name_in(&format!("h{level}")));
+            assert!(!has(level) || has(level - 1), "no heading level is left out");
+        }
+    }
+}
+
+/// Element names without their name space, which only SVG has.
+trait TagName {
+    fn has_tag_name_in(&self, name: &str) -> bool;
+}
+
+impl TagName for roxmltree::Node<'_, '_> {
+    fn has_tag_name_in(&self, name: &str) -> bool {
+        self.is_element() && self.tag_name().name() == name
+    }
+}
+
+#[test]
+fn every_coordinate_lies_on_its_paper() {
+    for page in &*PAGES {
+        let body = body(page);
+        for chart in body.descendants().filter(|node| node.has_tag_name_in("svg")) {
+            let view: Vec<f64> = numbers(chart.attribute("viewBox").unwrap_or_default());
+            for path in chart.descendants().filter_map(|node| node.attribute("d")) {
+                // Marks of five pixels may touch the edge; circles use relative arcs.
+                let absolute = path.split('a').next().unwrap_or_default();
+                for pair in numbers(absolute).chunks_exact(2) {
+                    assert!((-8.0..=view[2] + 8.0).contains(&pair[0]), "{path} on {view:?}");
+                    assert!((-8.0..=view[3] + 8.0).contains(&pair[1]), "{path} on {view:?}");
+                }
+            }
+        }
+    }
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    text.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-'))
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+#[test]
+fn answers_come_first_and_the_method_last() {
+    let page = html(&[fixture::rich()]);
+    let places: Vec<usize> = [
+        "unjank </span>checkup</span>",
+        ">emulated<",
+        "class=\"answer\">Slowest: launch",
+        "Does the clock rise in time",
+        "sudo unjank launch boost --dry-run",
+        "Percentiles of launch/start",
+        "launch/ramp/speed",
+        "<h2>Worst samples",
+        "<h2>Series",
+        "<h2>Facts",
+        "<h2>Machine",
+        "<h2>Changed for the run",
+        "<h2>Warnings",
+        "<h2>Not measured",
+        "<h2>Settings",
+        "<h2>Method",
+    ]
+    .iter()
+    .map(|text| page.find(text).unwrap_or_else(|| panic!("{text} is not on the page")))
+    .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn the_size_of_a_page_is_bounded() {
+    let mut record = fixture::rich();
+    let findings = &mut record.findings;
+    let series = findings.series.clone();
+    for index in 0..3_000 {
+        let mut one = series[index % series.len()].clone();
+        one.labels.insert("copy".to_owned(), index.to_string());
+        findings.series.push(one);
+        findings.facts.push(
+            Fact::new(format!("lock/{index}/throughput"), index as f64, Unit::PerSecond)
+                .with_interval([index as f64 * 0.9, index as f64 * 1.1], 31),
+        );
+        findings.outliers.push(Outlier {
+            series: format!("ipc/{index}/round_trip"),
+            at: index as u64,
+            value: 1,
+            cpu: None,
+            cause: Some("x".repeat(10_000)),
+        });
+        findings.verdicts.push(findings.verdicts[index % 5].clone());
+        findings.warnings.push(format!("{index} {}", "y".repeat(10_000)));
+        findings.not_supported(format!("z{index}"), "z".repeat(10_000));
+    }
+    let noise = |index: u64| (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64;
+    findings.curves.push(Curve {
+        name: "launch/noise".to_owned(),
+        x: Axis::new("time", Unit::Nanoseconds),
+        y: Axis::new("noise", Unit::Count),
+        labels: std::collections::BTreeMap::new(),
+        points: (0..200_000).map(|i| Point { x: i as f64, y: noise(i), interval: None }).collect(),
+    });
+    let page = html(&[record]);
+    assert!(page.len() < 4_000_000, "{} bytes", page.len());
+    assert!(page.contains("more series in the record"));
+    body(&page);
+}

@@ -1,0 +1,7 @@
+//! Whole reports on made-up records.
+
+mod fixture;
+mod hostile;
+mod html;
+mod markdown;
+mod terminal;
