@@ -68,8 +68,10 @@ fn effective(root: &Root) -> Result<Option<u64>> {
     })
 }
 
-/// A bit without a name (a capability newer than this list) goes by number.
+/// A bit without a name (a capability newer than this list) goes by number;
+/// old kernels (3.x) set every bit for root, whether it means something or not.
 fn names(mask: u64) -> Vec<String> {
+    let mask = if mask == u64::MAX { (1 << NAMES.len()) - 1 } else { mask };
     (0..u64::BITS)
         .filter(|bit| mask & (1 << bit) != 0)
         .map(|bit| match NAMES.get(bit as usize) {
@@ -88,6 +90,7 @@ mod tests {
         assert!(names(0).is_empty());
         assert_eq!(names(1 << 23 | 1 << 14), ["CAP_IPC_LOCK", "CAP_SYS_NICE"]);
         assert_eq!(names(1 << 40 | 1 << 63), ["CAP_CHECKPOINT_RESTORE", "CAP_63"]);
-        assert_eq!(names(u64::MAX).len(), 64);
+        assert_eq!(names(u64::MAX).len(), NAMES.len());
+        assert_eq!(names(u64::MAX - 1).len(), 63);
     }
 }

@@ -9,37 +9,42 @@ use super::realtime::Limits;
 use super::{CpuTime, MemInfo, Stall, VmStat, auxv, kernel, private, swap, zram};
 use crate::sched::CpuSet;
 
-/// Gives `bytes` to one of the parsers.
-pub fn parse(parser: u8, bytes: &[u8]) {
+/// Gives one file to every parser, so that any file of a recorded machine is
+/// a seed.
+///
+/// # Panics
+/// Where a parser or its answer is wrong.
+pub fn parse(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let text = text.as_ref();
     let path = Path::new("/file");
-    match parser % 13 {
-        0 => drop(CpuInfo::parse(text)),
-        1 => drop(Limits::parse(text)),
-        2 => drop(Stall::parse(text, "/proc/pressure/io")),
-        3 => drop(CpuTime::parse(text)),
-        4 => drop(MemInfo::parse(text)),
-        5 => drop(VmStat::parse(text)),
-        6 => drop(swap::parse(text)),
-        7 => drop(zram::parse_mm_stat(text, path)),
-        8 => drop(parse_cpu_max(text, path)),
-        9 => drop(kernel::keep_latency_parameters(text)),
-        10 => drop(auxv::parse(bytes)),
-        11 => {
-            let (own, mounts) = text.split_once('\0').unwrap_or((text, ""));
-            if let Ok(hierarchies) = Hierarchies::parse(own, mounts) {
-                drop(["cpu", "memory", "cpuset"].map(|controller| hierarchies.of(controller)));
-            }
+    let _any_answer_will_do = (
+        CpuInfo::parse(&text),
+        Limits::parse(&text),
+        CpuTime::parse(&text),
+        MemInfo::parse(&text),
+        VmStat::parse(&text),
+        swap::parse(&text),
+        zram::parse_mm_stat(&text, path),
+        parse_cpu_max(&text, path),
+        auxv::parse(bytes),
+    );
+    if let Ok(stall) = Stall::parse(&text, "/proc/pressure/io") {
+        assert!(stall.some_avg10.is_finite() && stall.full_avg10.is_finite());
+    }
+    for parameter in kernel::keep_latency_parameters(&text) {
+        assert!(!parameter.contains(char::is_control));
+    }
+    let (own, mounts) = text.split_once('\0').unwrap_or((&text, &text));
+    if let Ok(hierarchies) = Hierarchies::parse(own, mounts) {
+        for location in ["cpu", "memory", "cpuset"].map(|name| hierarchies.of(name)) {
+            assert!(location.is_none_or(|location| !location.levels.is_empty()));
         }
-        _ => {
-            if let Ok(set) = text.parse::<CpuSet>() {
-                assert_eq!(set.to_string().parse::<CpuSet>().ok(), Some(set));
-            }
-            for path in ["/proc/cmdline", "/proc/1/environ", "/proc/self/mountinfo"] {
-                let kept = private::keep(Path::new(path), bytes.to_owned());
-                assert_eq!(private::keep(Path::new(path), kept.clone()), kept);
-            }
-        }
+    }
+    if let Ok(set) = text.parse::<CpuSet>() {
+        assert_eq!(set.to_string().parse::<CpuSet>().ok(), Some(set));
+    }
+    for path in ["/proc/cmdline", "/proc/1/environ", "/proc/self/mountinfo"].map(Path::new) {
+        let kept = private::keep(path, bytes.to_owned());
+        assert_eq!(private::keep(path, kept.clone()), kept, "{path:?} is kept differently twice");
     }
 }

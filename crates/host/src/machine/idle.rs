@@ -37,8 +37,8 @@ pub struct IdleState {
     pub cpus: String,
     /// Time to leave it.
     pub exit_latency: Nanos,
-    /// Shortest stay that saves energy.
-    pub residency: Nanos,
+    /// Shortest stay that saves energy; kernels before 3.15 do not say.
+    pub residency: Option<Nanos>,
     /// Switched off on at least one CPU.
     pub disabled: bool,
 }
@@ -104,15 +104,15 @@ fn add_states_of(root: &Root, cpu: usize, forms: &mut Vec<Form>) -> Result<()> {
     Ok(())
 }
 
-/// Latency and residency are in microseconds; kernels before 3.15 do not show
-/// the residency, those before 3.10 cannot disable a state.
+/// Latency and residency are in microseconds; kernels before 3.10 cannot
+/// disable a state.
 fn one_state(root: &Root, dir: &Path) -> Result<IdleState> {
     let number = |file: &str| root.read_number_if_there::<u64>(dir.join(file));
     Ok(IdleState {
         name: line(root, dir.join("name"))?.unwrap_or_default(),
         cpus: String::new(),
         exit_latency: Nanos::from_micros(number("latency")?.unwrap_or_default()),
-        residency: Nanos::from_micros(number("residency")?.unwrap_or_default()),
+        residency: number("residency")?.map(Nanos::from_micros),
         disabled: number("disable")?.is_some_and(|disabled| disabled != 0),
     })
 }
