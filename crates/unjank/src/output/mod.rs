@@ -1,7 +1,9 @@
 //! What the command prints: data on stdout, talk on stderr.
 
+mod page;
 mod progress;
 
+pub(crate) use page::Page;
 pub(crate) use progress::Progress;
 
 use std::env;
@@ -17,6 +19,12 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
+}
+
+/// Writes a remark and a line end to stderr.
+pub(crate) fn remark(text: &str) {
+    // If stderr is gone, there is nobody left to tell.
+    let _nobody_listens = writeln!(io::stderr(), "{text}");
 }
 
 /// Columns that are used where nobody says how many there are.
