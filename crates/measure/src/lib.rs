@@ -21,7 +21,7 @@ pub use error::{Error, Result};
 pub use findings::Findings;
 pub use monitor::{Monitor, Silent};
 pub use record::{
-    Answer, Bound, Change, Curve, Fact, Outlier, Point, Quantity, RunRecord, SeriesRecord, Summary,
-    Unit, Verdict,
+    Answer, Bound, Change, Curve, Direction, Fact, Outlier, Point, Quantity, RunRecord,
+    SeriesRecord, Summary, Unit, Verdict,
 };
 pub use series::Series;

@@ -68,6 +68,7 @@ pub(crate) fn symbol(answer: Answer) -> &'static str {
         Answer::Healthy | Answer::Better => "●",
         Answer::Slow | Answer::Worse => "▲",
         Answer::CannotTell => "◆",
+        Answer::Same => "=",
         Answer::NotAvailable => "○",
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::direction::Direction;
 use crate::record::unit::Unit;
 
 /// A single number.
@@ -19,6 +20,9 @@ pub struct Fact {
     pub interval: Option<[f64; 2]>,
     /// How many samples stand behind it, where that is a number.
     pub n: Option<u64>,
+    /// Which way it gets better, where the unit does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Direction>,
     /// What else tells this fact from its siblings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -27,7 +31,15 @@ pub struct Fact {
 impl Fact {
     /// A number without an interval.
     pub fn new(name: impl Into<String>, value: f64, unit: Unit) -> Self {
-        Self { name: name.into(), value, unit, interval: None, n: None, labels: BTreeMap::new() }
+        Self {
+            name: name.into(),
+            value,
+            unit,
+            interval: None,
+            n: None,
+            better: None,
+            labels: BTreeMap::new(),
+        }
     }
 
     /// With a 95 % interval from `n` samples.
@@ -35,6 +47,18 @@ impl Fact {
     pub fn with_interval(mut self, interval: [f64; 2], n: u64) -> Self {
         (self.interval, self.n) = (Some(interval), Some(n));
         self
+    }
+
+    /// With the direction in which it gets better.
+    #[must_use]
+    pub fn with_better(mut self, better: Direction) -> Self {
+        self.better = Some(better);
+        self
+    }
+
+    /// Which way it gets better, where that is known.
+    pub fn better(&self) -> Option<Direction> {
+        self.better.or_else(|| self.unit.better())
     }
 
     /// With a label.

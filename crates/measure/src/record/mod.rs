@@ -2,6 +2,7 @@
 //! same for every command. `docs/run.schema.json` describes it.
 
 mod curve;
+mod direction;
 mod fact;
 mod outlier;
 mod run;
@@ -10,6 +11,7 @@ mod unit;
 mod verdict;
 
 pub use curve::{Axis, Curve, Point};
+pub use direction::Direction;
 pub use fact::{Change, Fact};
 pub use outlier::Outlier;
 pub use run::{RunRecord, SCHEMA, Tool};

@@ -40,6 +40,9 @@ pub enum Answer {
     Better,
     /// The second arm or run is worse, beyond its interval.
     Worse,
+    /// The second arm or run differs by less than what matters, and its
+    /// interval leaves room for no more.
+    Same,
     /// The data does not decide it.
     CannotTell,
     /// Nothing could be measured here.
@@ -54,6 +57,7 @@ impl Answer {
             Self::Slow => "slow",
             Self::Better => "better",
             Self::Worse => "worse",
+            Self::Same => "no meaningful difference",
             Self::CannotTell => "cannot tell",
             Self::NotAvailable => "n/a",
         }

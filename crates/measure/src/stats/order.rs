@@ -6,8 +6,7 @@
 
 use hdrhistogram::Histogram;
 
-/// Two-sided 95 % point of the normal distribution.
-const Z: f64 = 1.959_964;
+use super::Z;
 
 /// The binomial distribution is summed exactly, from its first term `q` to the
 /// power of `n`, as long as that term's logarithm is not below this, which

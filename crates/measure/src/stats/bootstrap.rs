@@ -1,0 +1,162 @@
+//! The ordinary bootstrap of raw samples: Efron and Tibshirani, *An
+//! Introduction to the Bootstrap*, chapters 6 and 8.
+//!
+//! Resamples of few samples vary too little: their variance is short of the
+//! true one by (n − 1)/n, and the normal distribution stands where Student's
+//! belongs. What is drawn is therefore moved away from what was seen by the
+//! factor that mends both, 1.29 for eight samples, 1.04 for fifty. This is the
+//! expanded percentile interval of Hesterberg, *What Teachers Should Know
+//! About the Bootstrap* (2015), section 5.3.
+
+use rand::RngExt as _;
+
+use super::Z;
+use super::contrast::Contrast;
+use super::random::Random;
+
+/// The value below which the share `q` of the samples lies; for the median,
+/// the middle of the two middle ones. The samples are reordered. `None`
+/// without samples.
+pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
+    let n = samples.len();
+    let rank = ((q * n as f64).ceil() as usize).clamp(1, n.max(1));
+    if n == 0 {
+        return None;
+    }
+    let (_, &mut low, above) = samples.select_nth_unstable_by(rank - 1, f64::total_cmp);
+    let halves = (q * 2.0 - 1.0).abs() < f64::EPSILON && n.is_multiple_of(2);
+    let high = above.iter().copied().fold(f64::INFINITY, f64::min);
+    Some(if halves { f64::midpoint(low, high) } else { low })
+}
+
+/// The q-quantiles of two independent samples against each other; `None` if
+/// one of them is empty.
+pub fn quantiles(
+    a: &[f64],
+    b: &[f64],
+    q: f64,
+    times: usize,
+    random: &mut Random,
+) -> Option<Contrast> {
+    let mut buffers = [a.to_vec(), b.to_vec()];
+    let values = [quantile(&mut buffers[0], q)?, quantile(&mut buffers[1], q)?];
+    let mut draw = |buffer: &mut Vec<f64>, samples: &[f64]| {
+        for place in buffer.iter_mut() {
+            *place = samples[index(samples.len(), random)];
+        }
+        quantile(buffer, q).expect("the sample is not empty, nor is its resample")
+    };
+    let drawn = (0..times).map(|_| [draw(&mut buffers[0], a), draw(&mut buffers[1], b)]).collect();
+    Some(Contrast::new(values[0], values[1], drawn))
+}
+
+/// A statistic of pairs, drawn from resampled pairs: what happens to both
+/// visits of a pair alike stays in the pair and falls out of the difference.
+/// The statistic sees which pairs were drawn, by index.
+pub fn pairs(
+    n: usize,
+    times: usize,
+    random: &mut Random,
+    mut statistic: impl FnMut(&[usize]) -> [f64; 2],
+) -> Contrast {
+    let mut places: Vec<usize> = (0..n).collect();
+    let seen = statistic(&places);
+    let drawn = (0..times)
+        .map(|_| {
+            for place in &mut places {
+                *place = index(n, random);
+            }
+            statistic(&places)
+        })
+        .collect();
+    expanded(seen, drawn, n)
+}
+
+/// What was seen, with draws moved away from it as befits `n` samples.
+fn expanded(seen: [f64; 2], mut draws: Vec<[f64; 2]>, n: usize) -> Contrast {
+    let n = n.max(2) as f64;
+    let factor = (n / (n - 1.0)).sqrt() * student(n - 1.0) / Z;
+    for draw in &mut draws {
+        for (drawn, seen) in draw.iter_mut().zip(seen) {
+            *drawn = seen + (*drawn - seen) * factor;
+        }
+    }
+    Contrast::new(seen[0], seen[1], draws)
+}
+
+/// Two-sided 95 % point of Student's distribution: Abramowitz and Stegun,
+/// *Handbook of Mathematical Functions*, 26.7.5; to 0.2 % from five degrees of
+/// freedom up.
+fn student(freedom: f64) -> f64 {
+    let power = |n| Z.powi(n);
+    Z + (power(3) + Z) / (4.0 * freedom)
+        + (5.0 * power(5) + 16.0 * power(3) + 3.0 * Z) / (96.0 * freedom.powi(2))
+        + (3.0 * power(7) + 19.0 * power(5) + 17.0 * power(3) - 15.0 * Z)
+            / (384.0 * freedom.powi(3))
+}
+
+/// One of `n` places, each as likely as the others. Drawn as 32 bits where
+/// that is enough, so that machines of all word sizes draw alike.
+fn index(n: usize, random: &mut Random) -> usize {
+    match u32::try_from(n) {
+        Ok(n) => random.random_range(0..n) as usize,
+        Err(_) => random.random_range(0..n as u64) as usize,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Estimate;
+    use crate::stats::random::seeded;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(quantile(&mut [4.0, 1.0, 3.0, 2.0], 0.5), Some(2.5));
+        assert_eq!(quantile(&mut [3.0, 1.0, 2.0], 0.5), Some(2.0));
+        assert_eq!(quantile(&mut [4.0, 1.0, 3.0, 2.0], 0.9), Some(4.0));
+        assert_eq!(quantile(&mut [4.0, 1.0, 3.0, 2.0], 0.0), Some(1.0));
+        assert_eq!(quantile(&mut [], 0.5), None);
+    }
+
+    #[test]
+    fn few_samples_are_given_students_point() {
+        for (freedom, point) in [(5.0, 2.571), (9.0, 2.262), (29.0, 2.045), (1e9, 1.960)] {
+            assert!((student(freedom) - point).abs() < 0.005, "{freedom}: {}", student(freedom));
+        }
+    }
+
+    #[test]
+    fn equal_samples_differ_by_nothing() {
+        let contrast = quantiles(&[5.0; 20], &[5.0; 30], 0.5, 500, &mut seeded(1, "t")).unwrap();
+        let nothing = Estimate { value: 0.0, interval: [0.0, 0.0] };
+        assert_eq!(contrast.weigh(0.0).difference, nothing);
+        assert!(quantiles(&[], &[1.0], 0.5, 500, &mut seeded(1, "t")).is_none());
+    }
+
+    #[test]
+    fn the_interval_of_a_difference_is_about_as_wide_as_theory_says() {
+        // Uniform on 0–1000: the median of n has the standard error 1000/(2√n).
+        let a: Vec<f64> = (0..400).map(|i| f64::from(i) * 2.5).collect();
+        let b: Vec<f64> = a.iter().map(|value| value + 100.0).collect();
+        let contrast = quantiles(&a, &b, 0.5, 4_000, &mut seeded(1, "t")).unwrap();
+        let difference = contrast.weigh(0.0).difference;
+        let [low, high] = difference.interval;
+        let width = 2.0 * 1.96 * (1000.0 / 40.0) * 2.0_f64.sqrt();
+        assert!((difference.value - 100.0).abs() < 1e-9);
+        assert!(((high - low) / width - 1.0).abs() < 0.1, "{low} {high} against {width}");
+    }
+
+    #[test]
+    fn what_both_visits_of_a_pair_share_falls_out() {
+        // A drift a hundred times the effect, the same in both visits.
+        let a: Vec<f64> = (0..40).map(|i| f64::from(i) * 100.0).collect();
+        let b: Vec<f64> = a.iter().map(|value| value + 1.0).collect();
+        let contrast = pairs(40, 500, &mut seeded(1, "t"), |drawn| {
+            let mean = |arm: &[f64]| drawn.iter().map(|&i| arm[i]).sum::<f64>() / 40.0;
+            [mean(&a), mean(&b)]
+        });
+        let [low, high] = contrast.weigh(0.0).difference.interval;
+        assert!((low - 1.0).abs() < 1e-6 && (high - 1.0).abs() < 1e-6, "{low} {high}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Two quantities against each other: difference, ratio, answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::CONFIDENCE;
+use super::power;
+use crate::record::{Answer, Direction};
+
+/// A value and its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// The 95 % interval.
+    pub interval: [f64; 2],
+}
+
+/// What two arms or runs measured, and what a bootstrap of both drew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contrast {
+    /// The first value.
+    pub a: f64,
+    /// The second value.
+    pub b: f64,
+    /// Both values, as often as the bootstrap drew them together.
+    draws: Vec<[f64; 2]>,
+}
+
+/// A contrast, weighed against the smallest difference that matters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weighed {
+    /// The second value less the first.
+    pub difference: Estimate,
+    /// The second value in terms of the first, 1 where they are equal; `None`
+    /// where the first may be zero or negative.
+    pub ratio: Option<Estimate>,
+    /// The probability of data this extreme, in either direction, if the two
+    /// differed by no more than what matters. Never below what the number of
+    /// draws can resolve.
+    pub p_value: f64,
+    /// The standard error of the difference.
+    pub standard_error: f64,
+    /// The largest difference that does not matter, in the unit of the values.
+    pub margin: f64,
+    /// Whether the second value is more likely to be larger by more than the
+    /// margin than to be smaller by more than it.
+    larger: bool,
+    /// Whether the whole interval lies within the margin, on both sides.
+    within: bool,
+}
+
+impl Contrast {
+    /// From the values seen and the values drawn, first arm first.
+    pub fn new(a: f64, b: f64, draws: Vec<[f64; 2]>) -> Self {
+        Self { a, b, draws }
+    }
+
+    /// The interval of the first value by itself.
+    pub fn interval_of_a(&self) -> [f64; 2] {
+        interval(self.draws.iter().map(|draw| draw[0]).collect())
+    }
+
+    /// The interval of the second value by itself.
+    pub fn interval_of_b(&self) -> [f64; 2] {
+        interval(self.draws.iter().map(|draw| draw[1]).collect())
+    }
+
+    /// Weighs the difference against `min_effect`, a share of the smaller of
+    /// the two values.
+    pub fn weigh(&self, min_effect: f64) -> Weighed {
+        let differences: Vec<f64> = self.draws.iter().map(|[a, b]| b - a).collect();
+        let positive = self.a > 0.0 && self.draws.iter().all(|&[a, _]| a > 0.0);
+        let [larger, smaller] = self.counts_beyond(min_effect);
+        let all = self.draws.len() + 1;
+        let against = all - larger.max(smaller);
+        let tail = (1.0 - CONFIDENCE) / 2.0;
+        Weighed {
+            ratio: positive.then(|| Estimate {
+                value: self.b / self.a,
+                interval: interval(self.draws.iter().map(|[a, b]| b / a).collect()),
+            }),
+            p_value: (2.0 * against as f64 / all as f64).min(1.0),
+            standard_error: standard_deviation(&differences),
+            difference: Estimate { value: self.b - self.a, interval: interval(differences) },
+            margin: margin(min_effect, self.a, self.b),
+            larger: larger > smaller,
+            within: all > 1 && larger.max(smaller) as f64 / all as f64 <= tail,
+        }
+    }
+
+    /// How many draws have the second value larger than the first by more
+    /// than `min_effect`, and how many have it smaller.
+    fn counts_beyond(&self, min_effect: f64) -> [usize; 2] {
+        let count = |larger: fn(f64, f64) -> f64| {
+            let beyond = |&&[a, b]: &&[f64; 2]| larger(a, b) > margin(min_effect, a, b);
+            self.draws.iter().filter(beyond).count()
+        };
+        [count(|a, b| b - a), count(|a, b| a - b)]
+    }
+}
+
+impl Weighed {
+    /// The answer, where `p_value` is the contrast's own, or what is left of
+    /// it after correction for other questions asked with this one.
+    ///
+    /// *Better* and *worse* need the whole interval beyond the margin, *the
+    /// same* needs the whole interval within it; what is left is *cannot
+    /// tell*.
+    pub fn answer(&self, better: Direction, p_value: f64) -> Answer {
+        if p_value <= 1.0 - CONFIDENCE {
+            match (better, self.larger) {
+                (Direction::Larger, true) | (Direction::Smaller, false) => Answer::Better,
+                (Direction::Larger, false) | (Direction::Smaller, true) => Answer::Worse,
+            }
+        } else if self.within {
+            Answer::Same
+        } else {
+            Answer::CannotTell
+        }
+    }
+
+    /// The smallest difference that these samples would have shown four times
+    /// out of five, one of `questions` asked at once.
+    pub fn minimum_effect(&self, questions: usize) -> f64 {
+        power::minimum_effect(self.standard_error, questions) + self.margin
+    }
+}
+
+/// The largest difference that does not matter. It is the same from both
+/// sides, so that exchanging the arms exchanges *better* and *worse*.
+fn margin(min_effect: f64, a: f64, b: f64) -> f64 {
+    min_effect * a.abs().min(b.abs())
+}
+
+/// The middle 95 % of what was drawn; unbounded if nothing was.
+pub fn interval(mut drawn: Vec<f64>) -> [f64; 2] {
+    if drawn.is_empty() {
+        return [f64::NEG_INFINITY, f64::INFINITY];
+    }
+    drawn.sort_unstable_by(f64::total_cmp);
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    let low = (drawn.len() as f64 * tail).floor() as usize;
+    [drawn[low], drawn[drawn.len() - 1 - low]]
+}
+
+fn standard_deviation(values: &[f64]) -> f64 {
+    let n = values.len().max(2) as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (n - 1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Draws of `b` spread evenly over `low` to `high`, against a steady 100.
+    fn against_100(low: f64, high: f64) -> Contrast {
+        let step = (high - low) / 999.0;
+        let draws = (0..1_000).map(|i| [100.0, low + step * f64::from(i)]).collect();
+        Contrast::new(100.0, f64::midpoint(low, high), draws)
+    }
+
+    fn answer(contrast: &Contrast, min_effect: f64) -> Answer {
+        let weighed = contrast.weigh(min_effect);
+        weighed.answer(Direction::Smaller, weighed.p_value)
+    }
+
+    #[test]
+    fn the_whole_interval_decides() {
+        assert_eq!(answer(&against_100(105.0, 110.0), 0.02), Answer::Worse);
+        assert_eq!(answer(&against_100(90.0, 95.0), 0.02), Answer::Better);
+        assert_eq!(answer(&against_100(99.5, 101.5), 0.02), Answer::Same);
+        // Different for certain, but perhaps by less than what matters.
+        assert_eq!(answer(&against_100(101.0, 104.0), 0.02), Answer::CannotTell);
+        assert_eq!(answer(&against_100(101.0, 104.0), 0.0), Answer::Worse);
+        assert_eq!(answer(&against_100(90.0, 110.0), 0.02), Answer::CannotTell);
+    }
+
+    #[test]
+    fn more_can_be_better() {
+        let weighed = against_100(105.0, 110.0).weigh(0.02);
+        assert_eq!(weighed.answer(Direction::Larger, weighed.p_value), Answer::Better);
+    }
+
+    #[test]
+    fn a_corrected_p_value_overrules_the_interval() {
+        let weighed = against_100(105.0, 110.0).weigh(0.02);
+        assert_eq!(weighed.answer(Direction::Smaller, 0.3), Answer::CannotTell);
+    }
+
+    #[test]
+    fn nothing_drawn_says_nothing() {
+        let nothing = Contrast::new(1.0, 2.0, Vec::new());
+        assert_eq!(answer(&nothing, 0.02), Answer::CannotTell);
+        let unbounded = [f64::NEG_INFINITY, f64::INFINITY];
+        let difference = nothing.weigh(0.0).difference;
+        assert_eq!(difference, Estimate { value: 1.0, interval: unbounded });
+    }
+
+    #[test]
+    fn a_ratio_needs_something_to_divide_by() {
+        let half = against_100(50.0, 50.0).weigh(0.0);
+        assert_eq!(half.ratio, Some(Estimate { value: 0.5, interval: [0.5, 0.5] }));
+        let from_nothing = Contrast::new(0.0, 5.0, vec![[0.0, 5.0]; 100]);
+        assert_eq!(from_nothing.weigh(0.02).ratio, None);
+        assert_eq!(answer(&from_nothing, 0.02), Answer::Worse);
+    }
+
+    proptest! {
+        #[test]
+        fn exchanging_the_arms_exchanges_the_answer(
+            draws in prop::collection::vec([0.0..100.0_f64, 0.0..100.0_f64], 50..200),
+            shift in 0.0..200.0_f64,
+            min_effect in 0.0..0.5_f64,
+        ) {
+            let draws: Vec<_> = draws.into_iter().map(|[a, b]| [a, b + shift]).collect();
+            let swapped = draws.iter().map(|&[a, b]| [b, a]).collect();
+            let there = Contrast::new(50.0, 50.0 + shift, draws);
+            let back = Contrast::new(50.0 + shift, 50.0, swapped);
+            let p_values = [&there, &back].map(|contrast| contrast.weigh(min_effect).p_value);
+            prop_assert!((p_values[0] - p_values[1]).abs() < f64::EPSILON);
+            let mirrored = match answer(&there, min_effect) {
+                Answer::Better => Answer::Worse,
+                Answer::Worse => Answer::Better,
+                other => other,
+            };
+            prop_assert_eq!(answer(&back, min_effect), mirrored);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! How many independent samples a run is worth.
+//!
+//! Samples that follow each other are alike: a slow stretch makes many slow
+//! samples, and a hundred of them say little more than one. The design effect
+//! (Kish, *Survey Sampling*, section 8.2) is the variance of an estimate over
+//! what it would be with independent samples; n divided by it is the
+//! effective n. It is estimated from the slices of a series, in two ways:
+//!
+//! - **The centre.** Each slice's median is looked up in the distribution of
+//!   the whole run, which gives a number from 0 to 1. Averages of these over
+//!   [`GROUPS`] stretches (batch means: Law and Kelton, *Simulation Modeling
+//!   and Analysis*, section 9.5) would have a known variance if samples were
+//!   independent. The observed variance over that one is the design effect.
+//! - **The tail.** If samples above a threshold came independently, they
+//!   would hit a known number of slices. Fewer are hit where they come in
+//!   clusters. This is the blocks estimator of the extremal index θ
+//!   (Embrechts, Klüppelberg and Mikosch, *Modelling Extremal Events*,
+//!   section 8.1); for clusters of geometric size the variance of their
+//!   number grows by 2/θ − 1.
+//!
+//! Dependence that is longer than the run itself cannot be seen from inside
+//! it: two runs an hour apart differ by more than their intervals say.
+
+use hdrhistogram::Histogram;
+
+use super::empirical::Empirical;
+use super::random::seeded;
+use crate::record::Slice;
+use crate::series::LARGEST;
+
+/// Stretches that a run is cut into for batch means.
+pub const GROUPS: usize = 30;
+
+/// Slices that a course needs before it says anything.
+const FEWEST_SLICES: usize = 20;
+
+/// Simulated medians per slice.
+const MEDIANS: usize = 16;
+
+/// The tail is judged only if this share of the blocks, or fewer, hold a
+/// sample of it; beyond that, clusters and single samples look alike.
+const MOST_BLOCKS_HIT: f64 = 0.9;
+
+/// The serial dependence of the samples of one series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dependence<'a> {
+    samples: &'a Empirical,
+    slices: &'a [Slice],
+    centre: f64,
+}
+
+impl<'a> Dependence<'a> {
+    /// The dependence that the course of a series shows; `None` if no course
+    /// was kept, or too short a one.
+    pub fn new(samples: &'a Empirical, slices: &'a [Slice]) -> Option<Self> {
+        let told = slices.iter().filter(|slice| slice.n > 0).count() >= FEWEST_SLICES;
+        told.then(|| Self { samples, slices, centre: centre(samples, slices) })
+    }
+
+    /// The design effect for the q-quantile, at least 1.
+    pub fn design_effect(&self, q: f64) -> f64 {
+        let threshold = self.samples.quantile(q);
+        let block = self.slices.len().div_ceil(GROUPS);
+        let tail = [1, block].map(|block| tail(self.samples, self.slices, threshold, block));
+        // Where many samples equal the quantile, those above it are too few
+        // to move it.
+        let above = self.samples.above(threshold) as f64 / self.samples.n().max(1) as f64;
+        let tail = if above < (1.0 - q) / 2.0 { [1.0; 2] } else { tail };
+        tail.into_iter().fold(self.centre, f64::max)
+    }
+
+    /// The number of independent samples that would bound the q-quantile as
+    /// well as this run does.
+    pub fn effective_n(&self, q: f64) -> f64 {
+        let n = self.samples.n() as f64;
+        (n / self.design_effect(q)).max(n.min(1.0))
+    }
+}
+
+/// The design effect of the medians of the slices.
+fn centre(samples: &Empirical, slices: &[Slice]) -> f64 {
+    let buckets = Buckets::new();
+    let mut random = seeded(0, "slice medians");
+    let stretches = slices.chunks(slices.len().div_ceil(GROUPS));
+    let (mut means, mut expected) = (Vec::new(), 0.0);
+    for stretch in stretches {
+        let n: f64 = stretch.iter().map(|slice| slice.n as f64).sum();
+        let (mut mean, mut variance) = (0.0, 0.0);
+        for slice in stretch.iter().filter(|slice| slice.n > 0) {
+            let weight = slice.n as f64 / n;
+            mean += weight * buckets.place(samples, slice.p50);
+            let medians: Vec<f64> = samples
+                .medians(slice.n, &mut random)
+                .take(MEDIANS)
+                .map(|median| buckets.place(samples, median))
+                .collect();
+            // In the limit of a smooth distribution it is that of
+            // Beta(n/2, n/2); lumps in the distribution can only add to it
+            // here, so that a median which never moves is not called steady
+            // by chance.
+            let smooth = 0.25 / (slice.n as f64 + 1.0);
+            variance += weight.powi(2) * variance_of(&medians).max(smooth);
+        }
+        if n > 0.0 {
+            means.push(mean);
+            expected += variance;
+        }
+    }
+    let expected = expected / means.len().max(1) as f64;
+    if expected > 0.0 { (variance_of(&means) / expected).max(1.0) } else { 1.0 }
+}
+
+/// The design effect of the samples above `threshold`, over blocks of so many
+/// slices.
+fn tail(samples: &Empirical, slices: &[Slice], threshold: u64, block: usize) -> f64 {
+    let share = samples.above(threshold) as f64 / samples.n().max(1) as f64;
+    let blocks: Vec<(f64, bool)> = slices
+        .chunks(block.max(1))
+        .map(|block| {
+            let n: f64 = block.iter().map(|slice| slice.n as f64).sum();
+            (n, block.iter().any(|slice| slice.n > 0 && slice.max > threshold))
+        })
+        .collect();
+    let hit = blocks.iter().filter(|&&(_, hit)| hit).count() as f64;
+    if hit == 0.0 || share >= 1.0 || hit > MOST_BLOCKS_HIT * blocks.len() as f64 {
+        return 1.0;
+    }
+    let expected = |index: f64| -> f64 {
+        blocks.iter().map(|(n, _)| 1.0 - (index * n * (1.0 - share).ln()).exp()).sum()
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        if expected(middle) < hit {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    2.0 / high - 1.0
+}
+
+fn variance_of(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    if n < 2.0 {
+        return 0.0;
+    }
+    let mean = values.iter().sum::<f64>() / n;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
+}
+
+/// The buckets that the medians of slices come from: two digits.
+struct Buckets(Histogram<u8>);
+
+impl Buckets {
+    fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LARGEST, 2);
+        Self(histogram.expect("1 to 2^42 with two digits are valid bounds"))
+    }
+
+    /// Where the middle of the bucket around `value` lies among the samples,
+    /// from 0 to 1.
+    fn place(&self, samples: &Empirical, value: u64) -> f64 {
+        let value = value.min(LARGEST);
+        let low = self.0.lowest_equivalent(value);
+        let up_to = |value| samples.n() - samples.above(value);
+        let below = low.checked_sub(1).map_or(0, up_to);
+        let within = up_to(self.0.highest_equivalent(value));
+        f64::midpoint(below as f64, within as f64) / samples.n().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt as _;
+    use rand_distr::{Distribution as _, StandardNormal};
+    use unjank_host::{Nanos, Timestamp};
+
+    use super::*;
+    use crate::Series;
+    use crate::stats::random::Random;
+
+    /// `n` samples, one each microsecond, through a real series.
+    fn course(n: u64, mut sample: impl FnMut(&mut Random) -> f64) -> (Empirical, Vec<Slice>) {
+        let start = Timestamp::from_nanos(0);
+        let mut series = Series::new("test").with_course(start, Nanos::from_micros(n));
+        let mut random = seeded(11, "samples");
+        for i in 0..n {
+            let at = start + Nanos::from_micros(i);
+            series.record_at(at, Nanos(sample(&mut random).max(0.0) as u64));
+        }
+        let record = series.finish();
+        let summary = record.summary.unwrap();
+        let samples = Empirical::new(&record.histogram().unwrap(), summary.min, summary.max);
+        (samples, record.slices)
+    }
+
+    fn normal(random: &mut Random) -> f64 {
+        StandardNormal.sample(random)
+    }
+
+    #[test]
+    fn independent_samples_count_in_full() {
+        let (samples, slices) = course(48_000, |random| 50_000.0 + 5_000.0 * normal(random));
+        let dependence = Dependence::new(&samples, &slices).unwrap();
+        for q in [0.5, 0.99, 0.999] {
+            let effect = dependence.design_effect(q);
+            assert!(effect < 1.6, "q = {q}: {effect}");
+        }
+    }
+
+    #[test]
+    fn lumps_in_the_distribution_are_not_dependence() {
+        // Two values, about as often one as the other: medians of slices jump
+        // between them by chance alone.
+        let (samples, slices) =
+            course(48_000, |random| if random.random_bool(0.5) { 24.0 } else { 25.0 });
+        let effect = Dependence::new(&samples, &slices).unwrap().design_effect(0.5);
+        assert!(effect < 1.8, "{effect}");
+    }
+
+    #[test]
+    fn correlated_samples_count_for_less() {
+        // An autoregressive process whose design effect is known:
+        // (1 + ρ) / (1 − ρ) for its mean, 39 at ρ = 0.95, and a little less
+        // for its median.
+        let mut state = 0.0;
+        let (samples, slices) = course(96_000, |random| {
+            state = 0.95 * state + normal(random) * (1.0 - 0.95_f64.powi(2)).sqrt();
+            50_000.0 + 5_000.0 * state
+        });
+        let effect = Dependence::new(&samples, &slices).unwrap().design_effect(0.5);
+        assert!((10.0..60.0).contains(&effect), "{effect}");
+    }
+
+    #[test]
+    fn a_drift_leaves_little() {
+        let mut i = 0.0;
+        let (samples, slices) = course(48_000, |random| {
+            i += 1.0;
+            50_000.0 + i + 5_000.0 * normal(random)
+        });
+        let left = Dependence::new(&samples, &slices).unwrap().effective_n(0.5);
+        assert!(left < 500.0, "{left}");
+    }
+
+    #[test]
+    fn bursts_in_the_tail_are_found_where_the_median_is_steady() {
+        // Every thousandth sample, on average, begins a burst of ten.
+        let mut burst = 0;
+        let (samples, slices) = course(96_000, |random| {
+            if burst == 0 && random.random_bool(0.0001) {
+                burst = 10;
+            }
+            if burst > 0 {
+                burst -= 1;
+                return 900_000.0 + 50_000.0 * normal(random);
+            }
+            50_000.0 + 5_000.0 * normal(random)
+        });
+        let dependence = Dependence::new(&samples, &slices).unwrap();
+        assert!(dependence.design_effect(0.5) < 1.6);
+        let tail = dependence.design_effect(0.999);
+        assert!((6.0..40.0).contains(&tail), "{tail}");
+    }
+
+    #[test]
+    fn one_odd_stretch_does_not_unsettle_a_steady_median() {
+        let mut i = 0;
+        let (samples, slices) = course(48_000, |_| {
+            i += 1;
+            if (20_000..20_200).contains(&i) { 5_000.0 } else { 100.0 }
+        });
+        let effect = Dependence::new(&samples, &slices).unwrap().design_effect(0.5);
+        assert!(effect < 4.0, "{effect}");
+    }
+
+    #[test]
+    fn without_a_course_nothing_is_known() {
+        let (samples, slices) = course(48_000, |_| 100.0);
+        assert!(Dependence::new(&samples, &[]).is_none());
+        assert!(Dependence::new(&samples, &slices[..FEWEST_SLICES - 1]).is_none());
+        let constant = Dependence::new(&samples, &slices).unwrap();
+        assert!((constant.design_effect(0.5) - 1.0).abs() < 1e-12);
+    }
+}
