@@ -7,17 +7,23 @@
 //! | [`findings`] | what a probe hands back |
 //! | [`record`] | the run record: one JSON document per run |
 //! | [`stats`] | intervals that need no assumption about the shape |
+//! | [`effect`] | one quantity, measured on two sides |
+//! | [`experiment`] | two arms in alternating pairs |
 //! | [`monitor`] | progress out of a probe, the wish to stop into it |
 
 pub mod clock;
+pub mod effect;
 mod error;
+pub mod experiment;
 pub mod findings;
 pub mod monitor;
 pub mod record;
 pub mod series;
 pub mod stats;
 
+pub use effect::{Effect, Side};
 pub use error::{Error, Result};
+pub use experiment::Plan;
 pub use findings::Findings;
 pub use monitor::{Monitor, Silent};
 pub use record::{

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use unjank_host::{Nanos, Timestamp};
 
 use crate::record::{QUANTILES, SeriesRecord, Slice, Summary, Unit};
-use crate::stats::order;
+use crate::stats::{Empirical, order};
 
 /// The largest sample that keeps its three digits: about 73 minutes in
 /// nanoseconds. Larger ones are counted in the last bucket, and the exact
@@ -127,6 +127,11 @@ impl Series {
     /// The value below which the share `q` (0–1) of the samples lies.
     pub fn quantile(&self, q: f64) -> u64 {
         self.histogram.value_at_quantile(q)
+    }
+
+    /// The distribution of the samples so far.
+    pub(crate) fn empirical(&self) -> Empirical {
+        Empirical::new(&self.histogram, self.min, self.max)
     }
 
     /// The finished series.

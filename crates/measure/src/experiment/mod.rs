@@ -1,0 +1,254 @@
+//! Alternating paired experiments: two arms, visited in turn, so that what
+//! changes on the machine meanwhile changes both.
+//!
+//! A *visit* is one measurement of one arm, a *pair* one visit of each. Pairs
+//! come in blocks of two, and a block runs A B B A or B A A B: within a block,
+//! a steady drift adds the same to both arms, and so does being the first of
+//! a pair. Which of the two it is, a seeded coin says, so that nothing
+//! periodic on the machine can keep step with it.
+//!
+//! The pair is the unit of what follows: intervals come from resampled pairs,
+//! never from the samples inside a visit, which are not independent.
+
+mod outcome;
+mod pooled;
+
+use std::fmt;
+
+use rand::RngExt as _;
+use serde::{Deserialize, Serialize};
+
+use crate::monitor::Monitor;
+use crate::stats::random::seeded;
+
+pub use outcome::{FEWEST_PAIRS, Outcome, Question};
+
+/// One of the two things that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arm {
+    /// What there was before: the baseline.
+    A,
+    /// What is to be judged: the remedy.
+    B,
+}
+
+/// Which arm of a pair is visited first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A, then B.
+    AB,
+    /// B, then A.
+    BA,
+}
+
+impl Order {
+    /// The visits of the pair, in turn.
+    pub fn arms(self) -> [Arm; 2] {
+        match self {
+            Self::AB => [Arm::A, Arm::B],
+            Self::BA => [Arm::B, Arm::A],
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AB => "AB",
+            Self::BA => "BA",
+        })
+    }
+}
+
+/// How an experiment is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Pairs that count.
+    pub pairs: usize,
+    /// Pairs before them that do not count.
+    pub warm_up: usize,
+    /// Decides the order, and every bootstrap that follows.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The order of the pairs that count: the same for the same seed.
+    pub fn order(&self) -> Vec<Order> {
+        let mut coin = seeded(self.seed, "order of pairs");
+        let blocks = std::iter::repeat_with(|| {
+            if coin.random_bool(0.5) { [Order::AB, Order::BA] } else { [Order::BA, Order::AB] }
+        });
+        blocks.flatten().take(self.pairs).collect()
+    }
+
+    /// Visits the arms in turn. A request to stop ends the experiment after
+    /// the visit under way; the pairs completed until then are the result.
+    ///
+    /// # Errors
+    /// The first error of a visit.
+    pub fn run<T, E>(
+        self,
+        monitor: &dyn Monitor,
+        mut visit: impl FnMut(Arm) -> Result<T, E>,
+    ) -> Result<Visits<T>, E> {
+        let mut pairs = Vec::with_capacity(self.pairs);
+        let all = self.warm_up.saturating_add(self.pairs) as f64;
+        for done in 0..self.warm_up {
+            monitor.progress(done as f64 / all, "warm-up");
+            if visit_pair(Order::AB, monitor, &mut visit)?.is_none() {
+                return Ok(Visits { plan: self, pairs });
+            }
+        }
+        for order in self.order() {
+            let done = self.warm_up.saturating_add(pairs.len());
+            monitor.progress(done as f64 / all, &format!("pair {}", pairs.len() + 1));
+            match visit_pair(order, monitor, &mut visit)? {
+                Some(pair) => pairs.push(pair),
+                None => break,
+            }
+        }
+        Ok(Visits { plan: self, pairs })
+    }
+}
+
+/// One pair, unless a stop is requested before its end.
+fn visit_pair<T, E>(
+    order: Order,
+    monitor: &dyn Monitor,
+    visit: &mut impl FnMut(Arm) -> Result<T, E>,
+) -> Result<Option<Pair<T>>, E> {
+    let [first, second] = order.arms();
+    if monitor.stop_requested() {
+        return Ok(None);
+    }
+    let one = visit(first)?;
+    if monitor.stop_requested() {
+        return Ok(None);
+    }
+    let other = visit(second)?;
+    let [a, b] = if first == Arm::A { [one, other] } else { [other, one] };
+    Ok(Some(Pair { order, a, b }))
+}
+
+/// What one pair of visits measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair<T> {
+    /// Which was first.
+    pub order: Order,
+    /// What the visit of arm A measured.
+    pub a: T,
+    /// What the visit of arm B measured.
+    pub b: T,
+}
+
+/// What an experiment measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Visits<T> {
+    /// How it was to run.
+    pub plan: Plan,
+    /// The pairs that were completed, in the order they ran.
+    pub pairs: Vec<Pair<T>>,
+}
+
+impl<T> Visits<T> {
+    /// Whether the experiment was stopped before its last pair.
+    pub fn stopped(&self) -> bool {
+        self.pairs.len() < self.plan.pairs
+    }
+
+    /// The order that ran: `AB BA BA AB`.
+    pub fn order(&self) -> String {
+        let orders: Vec<String> = self.pairs.iter().map(|pair| pair.order.to_string()).collect();
+        orders.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::monitor::Silent;
+
+    /// Asks to stop at the n-th question.
+    struct StopAt(usize, AtomicUsize);
+
+    impl Monitor for StopAt {
+        fn progress(&self, fraction: f64, _doing: &str) {
+            assert!((0.0..=1.0).contains(&fraction));
+        }
+
+        fn stop_requested(&self) -> bool {
+            self.1.fetch_add(1, Ordering::Relaxed) + 1 >= self.0
+        }
+    }
+
+    const PLAN: Plan = Plan { pairs: 100, warm_up: 2, seed: 5 };
+
+    #[test]
+    fn every_block_of_two_pairs_visits_both_orders() {
+        let order = PLAN.order();
+        assert_eq!(order.len(), 100);
+        assert!(order.chunks(2).all(|block| block[0] != block[1]));
+        let first = order.chunks(2).filter(|block| block[0] == Order::AB).count();
+        assert!((10..=40).contains(&first), "{first} of 50 blocks begin with A");
+    }
+
+    #[test]
+    fn the_order_repeats_with_its_seed() {
+        assert_eq!(PLAN.order(), PLAN.order());
+        assert_ne!(PLAN.order(), Plan { seed: 6, ..PLAN }.order());
+    }
+
+    #[test]
+    fn visits_follow_the_order_and_the_warm_up_does_not_count() {
+        let mut seen = Vec::new();
+        let visits = PLAN
+            .run(&Silent, |arm| {
+                seen.push(arm);
+                Ok::<_, Infallible>(seen.len())
+            })
+            .unwrap();
+        let expected = PLAN.order().into_iter().flat_map(Order::arms);
+        assert_eq!(seen[..4], [Arm::A, Arm::B, Arm::A, Arm::B]);
+        assert!(seen[4..].iter().copied().eq(expected));
+        assert!(visits.pairs.iter().all(|pair| pair.a.min(pair.b) > 4));
+        assert!(visits.pairs.iter().all(|pair| (pair.a < pair.b) == (pair.order == Order::AB)));
+        assert!(!visits.stopped());
+    }
+
+    #[test]
+    fn a_stop_keeps_whole_pairs_only() {
+        // Two warm-up pairs ask four times; then the second visit of the
+        // fourth pair is not made.
+        let mut visited = 0;
+        let visits = PLAN
+            .run(&StopAt(12, AtomicUsize::new(0)), |_| {
+                visited += 1;
+                Ok::<_, Infallible>(())
+            })
+            .unwrap();
+        assert_eq!((visited, visits.pairs.len(), visits.stopped()), (11, 3, true));
+        assert_eq!(visits.order().len(), 3 * 2 + 2);
+    }
+
+    #[test]
+    fn a_stop_during_the_warm_up_leaves_nothing() {
+        let stop = StopAt(2, AtomicUsize::new(0));
+        let visits = PLAN.run(&stop, |_| Ok::<_, Infallible>(())).unwrap();
+        assert!(visits.pairs.is_empty() && visits.stopped());
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        let mut visits = 0;
+        let result = PLAN.run(&Silent, |_| {
+            visits += 1;
+            if visits == 7 { Err("lost the device") } else { Ok(()) }
+        });
+        assert_eq!((result.unwrap_err(), visits), ("lost the device", 7));
+    }
+}

@@ -1,0 +1,183 @@
+//! What an experiment whose visits yield one number each says.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Pair, Visits};
+use crate::effect::{Asked, Effect, Side, decide};
+use crate::findings::Findings;
+use crate::record::{Direction, Fact, Unit};
+use crate::stats::random::{Random, seeded};
+use crate::stats::{Contrast, bootstrap, contrast, family, order};
+
+/// Fewer pairs cannot decide anything: even if all of five favour one arm,
+/// chance does that once in sixteen times.
+pub const FEWEST_PAIRS: usize = 6;
+
+/// The tail quantiles that are looked at where there are samples enough.
+pub(super) const TAILS: [f64; 3] = [0.9, 0.99, 0.999];
+
+/// What an experiment asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// In one sentence: `Does raising the clock shorten the launch?`
+    pub text: String,
+    /// What is measured, as a path: `launch/boost/time`.
+    pub subject: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Direction,
+    /// The smallest effect that matters, as a share; 0 if every one does.
+    pub min_effect: f64,
+}
+
+/// What an experiment says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The question in one sentence.
+    pub question: String,
+    /// Pairs that were to run.
+    pub planned: usize,
+    /// Pairs that ran.
+    pub pairs: usize,
+    /// The order of the pairs: `AB BA BA AB`.
+    pub order: String,
+    /// The seed of the order and of the bootstrap.
+    pub seed: u64,
+    /// The differences: of the median first, then of the tail quantiles that
+    /// this many samples bound.
+    pub effects: Vec<Effect>,
+}
+
+impl Outcome {
+    /// Whether the experiment was stopped before its last pair.
+    pub fn stopped(&self) -> bool {
+        self.pairs < self.planned
+    }
+
+    /// The difference of the medians.
+    pub fn median(&self) -> Option<&Effect> {
+        self.effects.first()
+    }
+
+    /// Adds the verdicts, the order and, for a stopped experiment, a warning.
+    pub fn note(&self, findings: &mut Findings) {
+        for effect in &self.effects {
+            let mut verdict = effect.verdict(&self.question);
+            if self.stopped() {
+                let (pairs, planned) = (self.pairs, self.planned);
+                verdict.reason =
+                    format!("{} (stopped after {pairs} of {planned} pairs)", verdict.reason);
+            }
+            findings.verdicts.push(verdict);
+        }
+        let subject = self.median().map_or("experiment", |effect| &effect.subject);
+        let mut pairs = Fact::new(format!("{subject}/pairs"), self.pairs as f64, Unit::Count);
+        pairs.labels.insert("order".to_owned(), self.order.clone());
+        pairs.labels.insert("seed".to_owned(), self.seed.to_string());
+        findings.facts.push(pairs);
+        if self.stopped() {
+            findings.warn(format!(
+                "{subject}: stopped after {} of {} pairs; the intervals are as wide as that makes them",
+                self.pairs, self.planned
+            ));
+        }
+    }
+
+    pub(super) fn new<T>(visits: &Visits<T>, question: &Question, asked: Vec<Asked>) -> Self {
+        Self {
+            question: question.text.clone(),
+            planned: visits.plan.pairs,
+            pairs: visits.pairs.len(),
+            order: visits.order(),
+            seed: visits.plan.seed,
+            effects: decide(asked, question.min_effect),
+        }
+    }
+}
+
+impl Visits<f64> {
+    /// The answer: the median of the differences within pairs, and the
+    /// difference of the arms' tail quantiles where there are visits enough.
+    pub fn outcome(&self, question: &Question) -> Outcome {
+        let arms = [|pair: &Pair<f64>| pair.a, |pair: &Pair<f64>| pair.b]
+            .map(|arm| self.pairs.iter().map(arm).collect::<Vec<f64>>());
+        let tails = TAILS.map(|q| {
+            order::quantile_interval(arms[0].len() as u64, q)?;
+            let mut random = seeded(self.plan.seed, &format!("{} {q}", question.subject));
+            Some((q, tail(&arms, q, &mut random)))
+        });
+        let mut asked = vec![median_asked(&arms, question, self.plan.seed)];
+        for (q, contrast) in tails.into_iter().flatten() {
+            let quantity = format!("p{}", q * 100.0);
+            asked.push(
+                question
+                    .ask(quantity, [contrast.a, contrast.b], self.pairs.len() as u64)
+                    .weigh(&contrast, question.min_effect),
+            );
+        }
+        Outcome::new(self, question, asked)
+    }
+}
+
+/// The difference of two arms' q-quantiles, over resampled pairs.
+fn tail(arms: &[Vec<f64>; 2], q: f64, random: &mut Random) -> Contrast {
+    let n = arms[0].len();
+    let mut buffer = Vec::with_capacity(n);
+    bootstrap::pairs(n, family::draws_for(TAILS.len()), random, |drawn| {
+        [&arms[0], &arms[1]].map(|arm| pick_quantile(arm, drawn, q, &mut buffer))
+    })
+}
+
+/// The question about the median, weighed.
+///
+/// The effect is the median of the differences within pairs: what drifts from
+/// pair to pair falls out before anything is estimated, which it does not in a
+/// difference of two medians.
+pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64) -> Asked {
+    let n = arms[0].len();
+    let mut values = [0.0; 2];
+    for (value, arm) in values.iter_mut().zip(arms) {
+        *value = bootstrap::quantile(&mut arm.clone(), 0.5).unwrap_or(0.0);
+    }
+    let mut asked = question.ask("p50".to_owned(), values, n as u64);
+    if n < FEWEST_PAIRS {
+        asked.weighed = Err(format!("{n} pairs decide nothing: {FEWEST_PAIRS} are the fewest"));
+        return asked;
+    }
+    let differences: Vec<f64> = arms[0].iter().zip(&arms[1]).map(|(a, b)| b - a).collect();
+    let mut random = seeded(seed, &question.subject);
+    let mut buffer = Vec::with_capacity(n);
+    let mut drawn_b = Vec::new();
+    let contrast = bootstrap::pairs(n, family::draws_for(TAILS.len()), &mut random, |drawn| {
+        let a = pick_quantile(&arms[0], drawn, 0.5, &mut buffer);
+        drawn_b.push(pick_quantile(&arms[1], drawn, 0.5, &mut buffer));
+        [a, a + pick_quantile(&differences, drawn, 0.5, &mut buffer)]
+    });
+    asked.sides[1].interval = Some(contrast::interval(drawn_b));
+    asked.weigh(&contrast, question.min_effect)
+}
+
+/// The q-quantile of the drawn places of an arm.
+fn pick_quantile(arm: &[f64], drawn: &[usize], q: f64, buffer: &mut Vec<f64>) -> f64 {
+    buffer.clear();
+    buffer.extend(drawn.iter().map(|&place| arm[place]));
+    bootstrap::quantile(buffer, q).unwrap_or(0.0)
+}
+
+impl Question {
+    pub(super) fn ask(&self, quantity: String, values: [f64; 2], n: u64) -> Asked {
+        let side = |value| Side { value, interval: None, n: Some(n), effective_n: None };
+        Asked {
+            subject: self.subject.clone(),
+            labels: BTreeMap::new(),
+            quantity,
+            unit: self.unit,
+            better: Some(self.better),
+            sides: values.map(side),
+            weighed: Err(String::new()),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What an experiment whose visits yield a distribution each says.
+
+use super::outcome::{TAILS, median_asked};
+use super::{Arm, Outcome, Question, Visits};
+use crate::record::SeriesRecord;
+use crate::series::Series;
+use crate::stats::random::seeded;
+use crate::stats::{Contrast, Empirical, bootstrap, order};
+
+/// Resamples of pairs for a tail of pooled samples.
+const DRAWS: usize = 4_000;
+
+/// With fewer pairs, resampling them understates how much the tail of pooled
+/// samples varies.
+const FEWEST_FOR_TAILS: usize = 10;
+
+impl Visits<Series> {
+    /// The answer: the median over pairs of the difference between the visits'
+    /// medians, and the difference between tail quantiles of all samples of
+    /// either arm, taken together. Both from resampled pairs.
+    pub fn outcome(&self, question: &Question) -> Outcome {
+        let arms = [Arm::A, Arm::B].map(|arm| self.distributions(arm));
+        let medians = [&arms[0], &arms[1]].map(|visits| {
+            visits.iter().map(|visit| visit.quantile(0.5) as f64).collect::<Vec<f64>>()
+        });
+        let mut asked = vec![median_asked(&medians, question, self.plan.seed)];
+        let empty = arms.iter().flatten().filter(|visit| visit.n() == 0).count();
+        if empty > 0 {
+            asked[0].weighed = Err(format!("{empty} visits have no samples"));
+            return Outcome::new(self, question, asked);
+        }
+        let samples = [&arms[0], &arms[1]].map(|visits| visits.iter().map(Empirical::n).sum());
+        for q in TAILS {
+            let bounded = samples.iter().all(|&n| order::quantile_interval(n, q).is_some());
+            if !bounded || self.pairs.len() < FEWEST_FOR_TAILS {
+                continue;
+            }
+            let mut random = seeded(self.plan.seed, &format!("{} {q}", question.subject));
+            let [a, b] = [&arms[0], &arms[1]].map(|visits| Tail::new(visits, q));
+            let contrast: Contrast =
+                bootstrap::pairs(self.pairs.len(), DRAWS, &mut random, |drawn| {
+                    [a.quantile(drawn), b.quantile(drawn)]
+                });
+            let mut tail = question.ask(format!("p{}", q * 100.0), [contrast.a, contrast.b], 0);
+            for (side, n) in tail.sides.iter_mut().zip(samples) {
+                side.n = Some(n);
+            }
+            asked.push(tail.weigh(&contrast, question.min_effect));
+        }
+        Outcome::new(self, question, asked)
+    }
+
+    /// All samples of either arm as a series of their own, labelled `arm`.
+    pub fn pooled(&self, question: &Question) -> [SeriesRecord; 2] {
+        [Arm::A, Arm::B].map(|arm| {
+            let name = if arm == Arm::A { "a" } else { "b" };
+            let mut sum = Series::of(&question.subject, question.unit).with_label("arm", name);
+            for visit in self.visits(arm) {
+                sum.absorb(visit);
+            }
+            sum.finish()
+        })
+    }
+
+    fn visits(&self, arm: Arm) -> impl Iterator<Item = &Series> {
+        self.pairs.iter().map(move |pair| if arm == Arm::A { &pair.a } else { &pair.b })
+    }
+
+    fn distributions(&self, arm: Arm) -> Vec<Empirical> {
+        self.visits(arm).map(Series::empirical).collect()
+    }
+}
+
+/// One tail quantile of the pooled samples of any choice of visits. Whatever
+/// the choice, it lies between the smallest and the largest of the visits'
+/// own, so only that stretch is kept.
+struct Tail {
+    q: f64,
+    /// The values of the stretch, ascending.
+    values: Vec<u64>,
+    visits: Vec<Stretch>,
+}
+
+/// One visit's samples around the quantile.
+struct Stretch {
+    n: u64,
+    below: u64,
+    /// Places among the values of the [`Tail`], and samples there.
+    counts: Vec<(usize, u64)>,
+}
+
+impl Tail {
+    fn new(visits: &[Empirical], q: f64) -> Self {
+        let own: Vec<u64> = visits.iter().map(|visit| visit.quantile(q)).collect();
+        let low = own.iter().copied().min().unwrap_or(0);
+        let high = own.iter().copied().max().unwrap_or(0);
+        let within = |visit: &Empirical| {
+            visit.counts().filter(|(value, _)| (low..=high).contains(value)).collect::<Vec<_>>()
+        };
+        let mut values: Vec<u64> = visits.iter().flat_map(within).map(|(value, _)| value).collect();
+        values.sort_unstable();
+        values.dedup();
+        let stretch = |visit: &Empirical| Stretch {
+            n: visit.n(),
+            below: visit.counts().take_while(|&(value, _)| value < low).map(|(_, n)| n).sum(),
+            counts: within(visit)
+                .into_iter()
+                .map(|(value, n)| (values.partition_point(|&other| other < value), n))
+                .collect(),
+        };
+        let visits = visits.iter().map(stretch).collect();
+        Self { q, values, visits }
+    }
+
+    /// The quantile of the visits drawn, taken together.
+    fn quantile(&self, drawn: &[usize]) -> f64 {
+        let mut counts = vec![0; self.values.len()];
+        let (mut n, mut up_to) = (0, 0);
+        for visit in drawn.iter().map(|&visit| &self.visits[visit]) {
+            n += visit.n;
+            up_to += visit.below;
+            for &(place, count) in &visit.counts {
+                counts[place] += count;
+            }
+        }
+        let rank = ((self.q * n as f64).ceil() as u64).max(1);
+        for (value, count) in self.values.iter().zip(counts) {
+            up_to += count;
+            if up_to >= rank {
+                return *value as f64;
+            }
+        }
+        self.values.last().copied().unwrap_or(0) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use rand::RngExt as _;
+    use unjank_host::Nanos;
+
+    use super::*;
+    use crate::experiment::{Pair, Plan};
+    use crate::monitor::Silent;
+    use crate::record::{Answer, Direction, Unit};
+
+    fn question() -> Question {
+        Question {
+            text: "Is B faster?".to_owned(),
+            subject: "test/visits".to_owned(),
+            unit: Unit::Nanoseconds,
+            better: Direction::Smaller,
+            min_effect: 0.0,
+        }
+    }
+
+    /// Visits of 300 samples around 10 µs; one in fifty takes `late` longer.
+    fn run(pairs: usize, late: impl Fn(Arm) -> u64) -> Visits<Series> {
+        let mut random = seeded(1, "samples");
+        Plan { pairs, warm_up: 0, seed: 3 }
+            .run(&Silent, |arm| {
+                let mut series = Series::new("test/visit");
+                for _ in 0..300 {
+                    let late = if random.random_bool(0.02) { late(arm) } else { 0 };
+                    series.record(Nanos(10_000 + random.random_range(0..2_000) + late));
+                }
+                Ok::<_, Infallible>(series)
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn a_tail_that_only_one_arm_has_is_found() {
+        let visits = run(20, |arm| if arm == Arm::A { 500_000 } else { 50_000 });
+        let outcome = visits.outcome(&question());
+        let answers: Vec<_> =
+            outcome.effects.iter().map(|e| (e.quantity.as_str(), e.answer)).collect();
+        // 6 000 samples an arm bound p99.9.
+        assert_eq!(
+            answers,
+            [
+                ("p50", Answer::CannotTell),
+                ("p90", Answer::CannotTell),
+                ("p99", Answer::Better),
+                ("p99.9", Answer::Better)
+            ]
+        );
+    }
+
+    #[test]
+    fn pooled_quantiles_are_those_of_all_samples() {
+        let visits = run(20, |_| 100_000);
+        let [a, _] = visits.pooled(&question());
+        let all: Vec<usize> = (0..20).collect();
+        for (q, expected) in [(0.9, a.summary.unwrap().p90), (0.99, a.summary.unwrap().p99)] {
+            let tail = Tail::new(&visits.distributions(Arm::A), q);
+            assert!((tail.quantile(&all) - expected as f64).abs() < 0.5, "q = {q}");
+        }
+        assert_eq!(a.n, 20 * 300);
+        assert_eq!(a.labels["arm"], "a");
+    }
+
+    #[test]
+    fn few_pairs_bound_no_tail_and_no_pairs_bound_nothing() {
+        assert_eq!(run(8, |_| 100_000).outcome(&question()).effects.len(), 1);
+        let nothing = run(0, |_| 0).outcome(&question());
+        assert_eq!(nothing.effects[0].answer, Answer::CannotTell);
+    }
+
+    #[test]
+    fn a_visit_without_samples_is_said() {
+        let mut visits = run(20, |_| 0);
+        let order = visits.pairs[0].order;
+        visits.pairs[0] = Pair { order, a: Series::new("empty"), b: Series::new("empty") };
+        let outcome = visits.outcome(&question());
+        assert_eq!(outcome.effects[0].reason, "2 visits have no samples");
+    }
+}
