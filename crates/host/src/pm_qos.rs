@@ -1,0 +1,59 @@
+//! A request to the kernel's power management: `Documentation/power/pm_qos_interface.rst`.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::units::Nanos;
+
+const DEVICE: &str = "/dev/cpu_dma_latency";
+
+/// Keeps CPUs out of idle states that take longer to leave than asked for, on
+/// the whole machine, until dropped. The kernel forgets the request when the
+/// file is closed, however that happens, so nothing needs to be put back.
+#[derive(Debug)]
+pub struct CpuLatency {
+    _request: File,
+}
+
+impl CpuLatency {
+    /// Asks for an exit latency of at most `latency`, in whole microseconds.
+    ///
+    /// # Errors
+    /// `File` names the device: it belongs to root.
+    pub fn at_most(root: &Root, latency: Nanos) -> Result<Self> {
+        let micros = i32::try_from(latency.get() / 1_000).unwrap_or(i32::MAX);
+        let open = OpenOptions::new().write(true).open(root.resolve(DEVICE));
+        let mut request = open.map_err(|source| Error::file("open", DEVICE, source))?;
+        request
+            .write_all(&micros.to_ne_bytes())
+            .map_err(|source| Error::file("write", DEVICE, source))?;
+        Ok(Self { _request: request })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_request_is_a_number_of_microseconds() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("dev")).unwrap();
+        let device = dir.path().join("dev/cpu_dma_latency");
+        fs::write(&device, "").unwrap();
+        let root = Root::at(dir.path());
+        let _request = CpuLatency::at_most(&root, Nanos::from_micros(17)).unwrap();
+        assert_eq!(fs::read(&device).unwrap(), 17_i32.to_ne_bytes());
+    }
+
+    #[test]
+    fn a_machine_without_the_device_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = CpuLatency::at_most(&Root::at(dir.path()), Nanos::ZERO).unwrap_err();
+        assert!(error.to_string().starts_with("cannot open /dev/cpu_dma_latency"), "{error}");
+    }
+}
