@@ -13,6 +13,7 @@
 //! | [`futex`] | parking and waking threads |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`storage`] | files whose pages can be evicted |
+//! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`process`] | processes that help a measurement |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
@@ -29,6 +30,7 @@ mod error;
 pub mod futex;
 pub mod machine;
 pub mod memory;
+pub mod pm_qos;
 pub mod process;
 pub mod recording;
 pub mod root;

@@ -1,5 +1,6 @@
 //! `unjank jitter`: the thread is woken late.
 
+pub(crate) mod bench;
 pub(crate) mod native;
 
 use std::process::ExitCode;
@@ -12,11 +13,14 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure how late threads wake from absolute-time sleeps
     Native(native::Args),
+    /// Compare jitter native with cyclictest, taking turns
+    Bench(bench::Args),
 }
 
 /// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Native(args) => native::run(args),
+        Verb::Bench(args) => bench::run(args),
     }
 }

@@ -1,0 +1,100 @@
+//! `unjank jitter bench`: this crate's wake-up latency against cyclictest's,
+//! alternating in one run.
+
+mod cyclictest;
+
+use unjank_host::pm_qos::CpuLatency;
+use unjank_host::sched::{CpuSet, Priority};
+use unjank_host::{Error, Nanos, Result, Root};
+use unjank_measure::experiment::{Arm, Plan, Question};
+use unjank_measure::record::Direction;
+use unjank_measure::{Findings, Monitor, Series, Silent, Unit};
+
+use crate::probe::{self, Options, Scheduling};
+use cyclictest::Cyclictest;
+
+/// How to compare.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Where both measure, in turn.
+    pub cpu: usize,
+    /// The real-time priority of both.
+    pub priority: Priority,
+    /// The period of both.
+    pub period: Nanos,
+    /// The length of one visit.
+    pub visit: Nanos,
+    /// Pairs of visits.
+    pub pairs: usize,
+    /// Keep CPUs out of idle states for both, as cyclictest does by itself;
+    /// otherwise it is told not to (`--laptop`).
+    pub dma_latency: bool,
+}
+
+/// The smallest difference of the medians that matters.
+const MIN_EFFECT: f64 = 0.05;
+
+/// Visits cyclictest (arm A) and `jitter native` (arm B) in alternating pairs
+/// and judges the difference of their median latencies.
+///
+/// # Errors
+/// `Unsupported` without cyclictest; `Permission` without the privilege for
+/// `SCHED_FIFO`.
+pub fn against_cyclictest(
+    comparison: &Comparison,
+    root: &Root,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    let condition = if comparison.dma_latency { "no-idle" } else { "idle" };
+    let subject = format!("jitter/bench/{condition}/wakeup");
+    let peer = Cyclictest::new(comparison)?;
+    let plan = Plan { pairs: comparison.pairs, warm_up: 1, seed };
+    let visits = plan.run(monitor, |arm| match arm {
+        Arm::A => peer.run(&subject),
+        Arm::B => own(comparison, &subject, root),
+    })?;
+    let question = Question {
+        text: "Does jitter native wake as early as cyclictest?".to_owned(),
+        subject,
+        unit: Unit::Nanoseconds,
+        better: Direction::Smaller,
+        min_effect: MIN_EFFECT,
+    };
+    let mut findings = Findings::default();
+    visits.outcome(&question).note(&mut findings);
+    for (series, tool) in visits.pooled(&question).into_iter().zip(["cyclictest", "unjank"]) {
+        let mut series = series;
+        series.labels.insert("tool".to_owned(), tool.to_owned());
+        findings.series.push(series);
+    }
+    Ok(findings)
+}
+
+/// One visit of `jitter native`.
+fn own(comparison: &Comparison, subject: &str, root: &Root) -> Result<Series> {
+    let options = Options {
+        schedulings: vec![Scheduling::Fifo(comparison.priority)],
+        period: comparison.period,
+        ..Options::usual(CpuSet::new([comparison.cpu]), comparison.visit)
+    };
+    let _request =
+        comparison.dma_latency.then(|| CpuLatency::at_most(root, Nanos::ZERO)).transpose()?;
+    let findings = probe::run(&options, root, &Silent)?;
+    if let Some(missing) = findings.unsupported.first() {
+        return Err(Error::Unsupported(format!("{}: {}", missing.what, missing.reason)));
+    }
+    let record = findings.series.first().ok_or_else(|| no_samples("jitter native"))?;
+    let histogram = record.histogram().map_err(|error| Error::Unsupported(error.to_string()))?;
+    let mut series = Series::new(subject);
+    for bucket in histogram.iter_recorded() {
+        for _ in 0..bucket.count_at_value() {
+            series.record_value(bucket.value_iterated_to());
+        }
+    }
+    Ok(series)
+}
+
+fn no_samples(tool: &str) -> Error {
+    Error::Unsupported(format!("{tool} gave no samples"))
+}

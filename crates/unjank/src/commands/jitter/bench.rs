@@ -1,0 +1,68 @@
+//! `unjank jitter bench`: this tool against cyclictest, alternating.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_host::sched::{CpuSet, Priority};
+use unjank_jitter::bench::{Comparison, against_cyclictest};
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank jitter bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank jitter bench
+  sudo unjank jitter bench --dma-latency --pairs 20 --visit 10s
+
+cyclictest -m -p90 -i1000 and jitter native take turns on one CPU. The answer
+is about the difference of their median latencies, within pairs; less than 5 %
+is no meaningful difference. cyclictest is in the package rt-tests.")]
+pub(crate) struct Args {
+    /// The CPU of both [default: the last that this process may use]
+    #[arg(long, value_name = "N")]
+    cpu: Option<usize>,
+    /// Real-time priority of both
+    #[arg(long, value_name = "1-99", default_value_t = 90)]
+    priority: u8,
+    /// Time between two wake-ups, of both
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
+    period: Nanos,
+    /// Length of one visit
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration, allow_hyphen_values = true)]
+    visit: Nanos,
+    /// Pairs of visits
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pairs: usize,
+    /// Keep CPUs out of idle states meanwhile, as cyclictest does unless told not to
+    #[arg(long)]
+    dma_latency: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let allowed = CpuSet::allowed()?;
+    let cpu = args.cpu.or(allowed.iter().last()).unwrap_or_default();
+    CpuSet::new([cpu]).within(&allowed)?;
+    let comparison = Comparison {
+        cpu,
+        priority: Priority::new(args.priority)?,
+        period: args.period,
+        visit: args.visit,
+        pairs: args.pairs,
+        dma_latency: args.dma_latency,
+    };
+    let settings = Settings::default()
+        .with("cpu", comparison.cpu)
+        .with("priority", comparison.priority.get())
+        .with("period", comparison.period.get())
+        .with("visit", comparison.visit.get())
+        .with("pairs", comparison.pairs)
+        .with("dma_latency", comparison.dma_latency);
+    measured::run("jitter bench", &args.output, settings, |root, seed, monitor| {
+        Ok(against_cyclictest(&comparison, root, seed, monitor)?)
+    })
+}
