@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unjank_host::{Support, Unsupported};
 
-use crate::record::{Change, Curve, Fact, Outlier, SeriesRecord, Verdict};
+use crate::record::{Change, Curve, Fact, Outlier, Quantity, SeriesRecord, Verdict};
 
 /// Everything that one probe, or several, found out: the part of a run record
 /// that is not about the run itself.
@@ -55,6 +55,42 @@ impl Findings {
     /// The fact with this name.
     pub fn fact_named(&self, name: &str) -> Option<&Fact> {
         self.facts.iter().find(|fact| fact.name == name)
+    }
+
+    /// Leaves out what is not a finite number, with a warning each: JSON has no
+    /// form for it, and one such value would cost the whole record.
+    pub(crate) fn drop_what_is_no_number(&mut self) {
+        let finite = |value: f64, interval: Option<[f64; 2]>| {
+            value.is_finite() && interval.is_none_or(|ends| ends.iter().all(|end| end.is_finite()))
+        };
+        let mut lost = Vec::new();
+        self.facts.retain(|fact| {
+            let keep = finite(fact.value, fact.interval);
+            if !keep {
+                lost.push(format!("fact {}", fact.name));
+            }
+            keep
+        });
+        for curve in &mut self.curves {
+            let points = curve.points.len();
+            curve.points.retain(|point| point.x.is_finite() && finite(point.y, point.interval));
+            if curve.points.len() < points {
+                lost.push(format!("a point of curve {}", curve.name));
+            }
+        }
+        for verdict in &mut self.verdicts {
+            let drop = |quantity: &mut Option<Quantity>| {
+                let broken = quantity.take_if(|q| !finite(q.value, q.interval));
+                broken.map(|quantity| quantity.name)
+            };
+            let measured = drop(&mut verdict.measured);
+            lost.extend(measured.into_iter().chain(drop(&mut verdict.effect)));
+            verdict.healthy.take_if(|bound| !bound.at_most.is_finite());
+            verdict.minimum_effect = verdict.minimum_effect.filter(|effect| effect.is_finite());
+        }
+        for what in lost {
+            self.warn(format!("{what} is not a number and left out"));
+        }
     }
 
     /// Adds what another probe found.

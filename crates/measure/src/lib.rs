@@ -28,6 +28,6 @@ pub use findings::Findings;
 pub use monitor::{Monitor, Silent};
 pub use record::{
     Answer, Bound, Change, Curve, Direction, Fact, Outlier, Point, Quantity, RunRecord,
-    SeriesRecord, Summary, Unit, Verdict,
+    SeriesRecord, Start, Summary, Unit, Verdict,
 };
 pub use series::Series;

@@ -1,12 +1,15 @@
 //! The run record, `"schema": "unjank.run/1"`: one JSON document per run, the
 //! same for every command. `docs/run.schema.json` describes it.
 
+mod check;
 mod curve;
 mod direction;
 mod fact;
 mod outlier;
+mod packed;
 mod run;
 mod series;
+mod start;
 mod unit;
 mod verdict;
 
@@ -16,5 +19,6 @@ pub use fact::{Change, Fact};
 pub use outlier::Outlier;
 pub use run::{RunRecord, SCHEMA, Tool};
 pub use series::{QUANTILES, SeriesRecord, Slice, Summary};
+pub use start::{Run, Start};
 pub use unit::Unit;
 pub use verdict::{Answer, Bound, Quantity, Verdict};

@@ -7,6 +7,7 @@ use unjank_host::Machine;
 
 use crate::error::{Error, Result};
 use crate::findings::Findings;
+use crate::record::check;
 
 /// The name and major version of the record's form. A reader refuses others.
 pub const SCHEMA: &str = "unjank.run/1";
@@ -69,8 +70,48 @@ impl RunRecord {
         serde_json::from_str(text).map_err(|e| wrong(e.to_string()))
     }
 
+    /// Reads a record from outside, strictly: every histogram must decode, and
+    /// every number fit the others.
+    ///
+    /// # Errors
+    /// `Record`, with the first thing that is wrong.
+    pub fn import(text: &str, origin: &str) -> Result<Self> {
+        let record = Self::from_json(text, origin)?;
+        check::check(&record)
+            .map_err(|reason| Error::Record { origin: origin.to_owned(), reason })?;
+        Ok(record)
+    }
+
     /// The record as JSON, on several lines for people.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a record has only string keys")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_refused_by_name() {
+        let error = RunRecord::from_json(r#"{"schema": "unjank.run/2"}"#, "new.json").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "new.json is not a run record: its schema is \"unjank.run/2\"; this unjank reads \
+             \"unjank.run/1\""
+        );
+    }
+
+    #[test]
+    fn what_is_not_a_record_says_where_it_stops_being_one() {
+        for (text, reason) in [
+            ("", "EOF while parsing a value at line 1 column 0"),
+            ("{\"schema\": \"unjank.run/1\"", "EOF while parsing an object at line 1 column 25"),
+            ("[1, 2]", "invalid type: integer `1`, expected a string at line 1 column 2"),
+            ("{\"schema\": \"unjank.run/1\"}", "missing field `id` at line 1 column 26"),
+        ] {
+            let error = RunRecord::from_json(text, "x.json").unwrap_err().to_string();
+            assert_eq!(error, format!("x.json is not a run record: {reason}"));
+        }
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::record::packed;
 use crate::record::unit::Unit;
+use crate::stats::Empirical;
 
 /// The quantiles that a [`Summary`] holds, in its order.
 pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
@@ -82,25 +81,29 @@ impl SeriesRecord {
     /// All samples.
     ///
     /// # Errors
-    /// `Histogram` if the text does not decode.
+    /// `Histogram` if the text does not decode to `n` samples.
     pub fn histogram(&self) -> Result<Histogram<u64>> {
-        let damaged = |reason: String| Error::Histogram { series: self.name.clone(), reason };
-        let bytes = BASE64.decode(&self.histogram).map_err(|e| damaged(e.to_string()))?;
-        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| damaged(e.to_string()))
+        packed::unpack(&self.histogram, self.n)
+            .map_err(|reason| Error::Histogram { series: self.name.clone(), reason })
+    }
+
+    /// All samples, as their distribution.
+    ///
+    /// # Errors
+    /// As [`histogram`](Self::histogram).
+    pub fn empirical(&self) -> Result<Empirical> {
+        let [min, max] = self.summary.map_or([0, u64::MAX], |summary| [summary.min, summary.max]);
+        Ok(Empirical::new(&self.histogram()?, min, max))
     }
 
     /// The text form of a histogram.
     pub(crate) fn encode(histogram: &Histogram<u64>) -> String {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(histogram, &mut bytes)
-            .expect("writing to memory cannot fail and the counts fit 64 bits");
-        BASE64.encode(bytes)
+        packed::pack(histogram)
     }
 
     /// The share of periods that were missed, of all that were due.
     pub fn missed_share(&self) -> f64 {
-        let due = self.n + self.missed;
+        let due = self.n.saturating_add(self.missed);
         if due == 0 { 0.0 } else { self.missed as f64 / due as f64 }
     }
 }

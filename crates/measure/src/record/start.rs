@@ -1,0 +1,125 @@
+//! From the start of a run to its record.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use jiff::{Timestamp as Date, Unit as DateUnit};
+use unjank_host::{Machine, Timestamp};
+
+use crate::findings::Findings;
+use crate::record::run::{RunRecord, SCHEMA, Tool};
+
+/// The moment a run began, and what it will be known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    date: Date,
+    clock: Timestamp,
+    tail: u32,
+}
+
+/// What a run was, once it is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The program that made it.
+    pub tool: Tool,
+    /// The command without its options: `jitter native`.
+    pub command: String,
+    /// The machine it ran on.
+    pub host: Machine,
+    /// Every option with the value it had, defaults and seed included.
+    pub settings: BTreeMap<String, serde_json::Value>,
+    /// What was found.
+    pub findings: Findings,
+    /// How to read the numbers: `interrupted`, `modelled`, `emulated` …
+    pub labels: Vec<String>,
+}
+
+impl Start {
+    /// This moment, and a random tail for the id.
+    pub fn now() -> Self {
+        // The keys of a fresh hasher are the one source of chance in the
+        // standard library; they differ between processes and between calls.
+        let tail = RandomState::new().build_hasher().finish() as u32;
+        Self::at(Date::now(), Timestamp::now(), tail)
+    }
+
+    /// A given moment on both clocks, and the tail of the id.
+    pub fn at(date: Date, clock: Timestamp, tail: u32) -> Self {
+        Self { date, clock, tail: tail & 0xff_ffff }
+    }
+
+    /// The id of the run: start in UTC and the tail, `20261121T101530-5f3a9c`.
+    pub fn id(&self) -> String {
+        format!("{}-{:06x}", self.date.strftime("%Y%m%dT%H%M%S"), self.tail)
+    }
+
+    /// The record of the run that ended at `end`. What is not a number among
+    /// the findings is left out, as JSON has no form for it, and a warning
+    /// says so.
+    pub fn finish(self, end: Timestamp, run: Run) -> RunRecord {
+        let mut findings = run.findings;
+        findings.drop_what_is_no_number();
+        RunRecord {
+            schema: SCHEMA.to_owned(),
+            id: self.id(),
+            tool: run.tool,
+            command: run.command,
+            started_at: self.date.round(DateUnit::Millisecond).unwrap_or(self.date).to_string(),
+            elapsed: end.since(self.clock).get(),
+            host: run.host,
+            settings: run.settings,
+            findings,
+            labels: run.labels,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Fact, Unit};
+
+    fn start(tail: u32) -> Start {
+        let date = "2026-11-21T10:15:30.123456789Z".parse().unwrap();
+        Start::at(date, Timestamp::from_nanos(1_000), tail)
+    }
+
+    fn run(findings: Findings) -> Run {
+        Run {
+            tool: Tool { version: "0.1.0".to_owned(), commit: None },
+            command: "jitter native".to_owned(),
+            host: Machine::default(),
+            settings: BTreeMap::new(),
+            findings,
+            labels: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_record_knows_when_it_began_and_how_long_it_took() {
+        let record =
+            start(0xff5f_3a9c).finish(Timestamp::from_nanos(3_000), run(Findings::default()));
+        assert_eq!(record.id, "20261121T101530-5f3a9c");
+        assert_eq!(record.started_at, "2026-11-21T10:15:30.123Z");
+        assert_eq!(record.elapsed, 2_000);
+        let text = record.to_json();
+        assert_eq!(RunRecord::import(&text, "a test").unwrap(), record);
+    }
+
+    #[test]
+    fn runs_of_the_same_second_have_different_ids() {
+        assert_ne!(Start::now().id(), Start::now().id());
+        assert_ne!(start(1).id(), start(2).id());
+    }
+
+    #[test]
+    fn what_is_no_number_does_not_cost_the_record() {
+        let mut findings = Findings::default();
+        findings.facts.push(Fact::new("test/broken", f64::NAN, Unit::Ratio));
+        findings.facts.push(Fact::new("test/whole", 1.0, Unit::Ratio));
+        let record = start(1).finish(Timestamp::from_nanos(3_000), run(findings));
+        assert_eq!(record.findings.facts.len(), 1);
+        assert_eq!(record.findings.warnings, ["fact test/broken is not a number and left out"]);
+        assert!(RunRecord::import(&record.to_json(), "a test").is_ok());
+    }
+}
