@@ -135,3 +135,86 @@ fn measured(records: &[RunRecord]) -> String {
         format!("Measured: {}.", parts.join(", "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::{Bound, Fact, Findings};
+
+    use super::*;
+
+    fn verdict(subject: &str, answer: Answer, value: f64) -> Verdict {
+        Verdict {
+            question: String::new(),
+            subject: subject.to_owned(),
+            answer,
+            measured: Some(Quantity {
+                name: "p99 of something".to_owned(),
+                value,
+                unit: Unit::Nanoseconds,
+                interval: None,
+                n: 10,
+            }),
+            healthy: Some(Bound { at_most: 1e6, source: String::new() }),
+            effect: None,
+            minimum_effect: None,
+            reason: String::new(),
+            next: None,
+        }
+    }
+
+    fn told(verdicts: &[(&str, Answer, f64)]) -> String {
+        let verdicts =
+            verdicts.iter().map(|(subject, answer, value)| verdict(subject, *answer, *value));
+        line(Findings { verdicts: verdicts.collect(), ..Findings::default() })
+    }
+
+    fn line(findings: Findings) -> String {
+        let json = serde_json::json!({
+            "schema": "unjank.run/1", "id": "", "tool": { "version": "" }, "command": "",
+            "started_at": "", "elapsed": 0, "host": {}, "settings": {},
+        });
+        headline(&[RunRecord { findings, ..serde_json::from_value(json).unwrap() }])
+    }
+
+    #[test]
+    fn the_slowest_is_the_one_farthest_above_its_limit() {
+        let slow = Answer::Slow;
+        assert_eq!(
+            told(&[("launch", slow, 2e6), ("ipc", slow, 42e6), ("swap", Answer::Healthy, 1.0)]),
+            "Slowest: ipc, p99 of something 42.0 ms, 42 times its healthy limit. Also slow: launch."
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_said() {
+        assert_eq!(
+            told(&[("ipc", Answer::Healthy, 1.0), ("swap", Answer::Healthy, 1.0)]),
+            "Nothing hurts: all 2 answers are within their healthy range."
+        );
+        assert_eq!(
+            told(&[
+                ("ipc", Answer::Healthy, 1.0),
+                ("swap", Answer::CannotTell, 1.0),
+                ("lock", Answer::NotAvailable, 0.0)
+            ]),
+            "Nothing hurts in what could be told, 1 of 3; cannot tell: swap; not measured: lock."
+        );
+        assert_eq!(told(&[("lock", Answer::NotAvailable, 0.0)]), "No answer: not measured: lock.");
+    }
+
+    #[test]
+    fn comparisons_are_counted() {
+        let many: Vec<_> = ["a", "b", "c", "d", "e", "f"].map(|s| (s, Answer::Worse, 1.0)).into();
+        assert_eq!(
+            told(&[many.as_slice(), &[("z", Answer::CannotTell, 1.0)]].concat()),
+            "Of 7 comparisons, 6 worse: a, b, c, d and 2 more; 1 without a difference that could be told."
+        );
+    }
+
+    #[test]
+    fn without_questions_the_numbers_speak() {
+        assert_eq!(line(Findings::default()), "Nothing was measured.");
+        let facts = vec![Fact::new("clock/read", 20.0, Unit::Nanoseconds)];
+        assert_eq!(line(Findings { facts, ..Findings::default() }), "Measured: 1 fact.");
+    }
+}

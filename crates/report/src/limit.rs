@@ -17,10 +17,12 @@ pub(crate) fn limit(verdict: &Verdict, unit: Unit, series: &[&SeriesRecord]) -> 
     };
     let fits = measured.unit == unit && series.iter().any(within);
     let quantile = quantile_in(&measured.name).filter(|_| fits && healthy.at_most.is_finite())?;
-    let word = measured.name.split_whitespace().next().unwrap_or_default();
-    let at_most = words::value(unit, healthy.at_most);
-    let words = format!("healthy {}: up to {at_most}", visible(word));
-    Some(Limit { at_most: healthy.at_most, quantile, words })
+    Some(Limit {
+        at_most: healthy.at_most,
+        quantile,
+        words: format!("healthy up to {}", words::value(unit, healthy.at_most)),
+        about: visible(&measured.name).into_owned(),
+    })
 }
 
 /// The quantile that a quantity's name begins with: `p99.9 of …`, `median of …`.
@@ -71,7 +73,7 @@ mod tests {
     fn a_limit_stands_at_its_quantile() {
         let limit = limit_of("p99.9 of wake-up latency", 3e6).unwrap();
         assert!((limit.quantile - 0.999).abs() < 1e-12);
-        assert_eq!(limit.words, "healthy p99.9: up to 2.70 ms");
+        assert_eq!(limit.words, "healthy up to 2.70 ms");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use unjank_measure::{RunRecord, Verdict};
 
 use crate::headline::headline;
 use crate::machine;
-use crate::samples;
+use crate::samples::Worst;
 use crate::visible::visible;
 use crate::words;
 
@@ -74,7 +74,7 @@ pub fn markdown(record: &RunRecord) -> String {
 fn head(record: &RunRecord) -> String {
     let mut out = format!("# unjank {}", plain(&record.command));
     for label in &record.labels {
-        add(&mut out, &format!(" [{}]", plain(label)).replace('[', "\\[").replace(']', "\\]"));
+        add(&mut out, &format!(" {}", plain(&format!("[{label}]"))));
     }
     add(&mut out, &format!("\n\n**{}**\n\n", plain(&headline(std::slice::from_ref(record)))));
     if let Some(machine) = machine::in_brief(&record.host) {
@@ -151,20 +151,26 @@ fn series(out: &mut String, record: &RunRecord) {
 }
 
 fn worst_samples(out: &mut String, record: &RunRecord) {
-    let (samples, more) = samples::worst(record);
-    let rows = samples.iter().map(|sample| {
-        let unit = sample.series.map_or(unjank_measure::Unit::Nanoseconds, |series| series.unit);
+    let worst = Worst::of(record);
+    let rows = worst.samples.iter().map(|sample| {
+        let outlier = sample.outlier;
+        let cause = match &outlier.cause {
+            Some(cause) => code(cause),
+            None if worst.have_causes() => "not recorded".to_owned(),
+            None => String::new(),
+        };
         vec![
-            code(&sample.outlier.series),
-            plain(&words::value(unit, sample.outlier.value as f64)),
-            words::duration(sample.outlier.at),
-            sample.outlier.cpu.map(|cpu| cpu.to_string()).unwrap_or_default(),
-            sample.outlier.cause.as_deref().map_or_else(|| "not recorded".to_owned(), code),
+            code(&sample.name),
+            plain(&words::value(sample.unit, outlier.value as f64)),
+            words::duration(outlier.at),
+            outlier.cpu.map(|cpu| cpu.to_string()).unwrap_or_default(),
+            cause,
         ]
     });
-    table(out, "Worst samples", &["Series", "Value", "At", "CPU", "Cause"], rows);
-    if more > 0 {
-        add(out, &format!("\n{} more in the record.\n", words::grouped(more as u64)));
+    let cause = if worst.have_causes() { "Cause" } else { "Cause (not recorded)" };
+    table(out, "Worst samples", &["Series", "Value", "At", "CPU", cause], rows);
+    if worst.more > 0 {
+        add(out, &format!("\n{} more in the record.\n", words::grouped(worst.more as u64)));
     }
 }
 

@@ -8,8 +8,8 @@ use crate::visible::visible;
 type Named<'a> = (&'a str, &'a BTreeMap<String, String>);
 
 /// What several paths have in common (`jitter/native/…/wakeup`), and what is
-/// left of each (`fifo`, `other`). Labels that differ are added to what is
-/// left; a single path keeps its last segment.
+/// left of each (`fifo`, `other`). Where that does not tell them apart, the
+/// labels in which they differ are added. A single path keeps its last segment.
 pub(crate) fn shorten<'a>(all: impl Iterator<Item = Named<'a>>) -> (String, Vec<String>) {
     let all: Vec<Named<'a>> = all.collect();
     let paths: Vec<Vec<&str>> = all.iter().map(|(path, _)| path.split('/').collect()).collect();
@@ -31,18 +31,44 @@ pub(crate) fn shorten<'a>(all: impl Iterator<Item = Named<'a>>) -> (String, Vec<
             paths.iter().all(|path| path[path.len() - back] == first[first.len() - back])
         })
         .count();
-    let rest = all.iter().zip(&paths).map(|((_, labels), path)| {
-        let middle = visible(&path[head..path.len() - tail].join("/")).into_owned();
-        let parts = [middle, differing(labels, &all)];
-        parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
-    });
+    let middles: Vec<String> = paths
+        .iter()
+        .map(|path| visible(&path[head..path.len() - tail].join("/")).into_owned())
+        .collect();
+    let rest = with_labels_if_needed(&middles, &all);
     let mut common: Vec<&str> = first[..head].to_vec();
     common.push("…");
     common.extend(&first[first.len() - tail..]);
-    (visible(&common.join("/")).into_owned(), rest.collect())
+    (visible(&common.join("/")).into_owned(), rest)
 }
 
-/// Those of `labels` in which one differs from its siblings: `cpu 3`.
+/// Whole paths, with labels only where several have the same.
+pub(crate) fn distinct<'a>(all: impl Iterator<Item = Named<'a>>) -> Vec<String> {
+    let all: Vec<Named<'a>> = all.collect();
+    all.iter()
+        .map(|(path, labels)| {
+            let namesakes: Vec<Named<'a>> =
+                all.iter().filter(|(other, _)| other == path).copied().collect();
+            join(&visible(path), &differing(labels, &namesakes))
+        })
+        .collect()
+}
+
+fn with_labels_if_needed(names: &[String], all: &[Named<'_>]) -> Vec<String> {
+    let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    if names.iter().all(is_alone) {
+        return names.to_vec();
+    }
+    names.iter().zip(all).map(|(name, (_, labels))| join(name, &differing(labels, all))).collect()
+}
+
+fn join(name: &str, labels: &str) -> String {
+    let parts = [name, labels];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// Those of `labels` in which one differs from its siblings. A number needs
+/// its label's name (`cpu 3`), a word says enough by itself (`one-cpu`).
 fn differing(labels: &BTreeMap<String, String>, all: &[Named<'_>]) -> String {
     let differs = |(label, value): &(&String, &String)| {
         all.iter().any(|(_, others)| others.get(*label) != Some(*value))
@@ -50,7 +76,13 @@ fn differing(labels: &BTreeMap<String, String>, all: &[Named<'_>]) -> String {
     let parts: Vec<String> = labels
         .iter()
         .filter(differs)
-        .map(|(label, value)| format!("{} {}", visible(label), visible(value)))
+        .map(|(label, value)| {
+            if value.contains(|c: char| c.is_alphabetic()) {
+                visible(value).into_owned()
+            } else {
+                format!("{} {}", visible(label), visible(value))
+            }
+        })
         .collect();
     parts.join(", ")
 }
@@ -59,21 +91,23 @@ fn differing(labels: &BTreeMap<String, String>, all: &[Named<'_>]) -> String {
 mod tests {
     use super::*;
 
+    fn labels(all: &[(&str, &str)]) -> Vec<BTreeMap<String, String>> {
+        let label = |value: &str| {
+            let name =
+                if value.starts_with(|c: char| c.is_numeric()) { "cpu" } else { "placement" };
+            (!value.is_empty()).then(|| (name.to_owned(), value.to_owned())).into_iter().collect()
+        };
+        all.iter().map(|(_, value)| label(value)).collect()
+    }
+
     fn short(all: &[(&str, &str)]) -> (String, Vec<String>) {
-        let labels: Vec<BTreeMap<String, String>> = all
-            .iter()
-            .map(|(_, cpu)| {
-                let label = (!cpu.is_empty()).then(|| ("cpu".to_owned(), (*cpu).to_owned()));
-                label.into_iter().collect()
-            })
-            .collect();
-        shorten(all.iter().zip(&labels).map(|((path, _), labels)| (*path, labels)))
+        shorten(all.iter().zip(&labels(all)).map(|((path, _), labels)| (*path, labels)))
     }
 
     #[test]
     fn what_is_shared_is_said_once() {
         let (common, rest) =
-            short(&[("jitter/native/fifo/wakeup", ""), ("jitter/native/other/wakeup", "")]);
+            short(&[("jitter/native/fifo/wakeup", "a"), ("jitter/native/other/wakeup", "b")]);
         assert_eq!(common, "jitter/native/…/wakeup");
         assert_eq!(rest, ["fifo", "other"]);
     }
@@ -83,6 +117,9 @@ mod tests {
         let (common, rest) = short(&[("launch/ramp", "0"), ("launch/ramp", "3")]);
         assert_eq!(common, "launch/ramp");
         assert_eq!(rest, ["cpu 0", "cpu 3"]);
+        let (_, rest) =
+            short(&[("ipc/unix", "one-cpu"), ("ipc/unix", "free"), ("ipc/pipe", "free")]);
+        assert_eq!(rest, ["unix, one-cpu", "unix, free", "pipe, free"]);
     }
 
     #[test]
@@ -96,5 +133,12 @@ mod tests {
         assert_eq!((common.as_str(), rest.len()), ("ipc/…", 3));
         assert_eq!(rest, ["a", "a/b", "c/b"]);
         assert_eq!(short(&[("a", ""), ("a/a", "")]).1, ["", "a"]);
+    }
+
+    #[test]
+    fn whole_paths_have_labels_where_they_need_them() {
+        let all = [("ipc/unix", "one-cpu"), ("ipc/unix", "free"), ("swap/page_in", "file")];
+        let names = distinct(all.iter().zip(&labels(&all)).map(|((path, _), l)| (*path, l)));
+        assert_eq!(names, ["ipc/unix, one-cpu", "ipc/unix, free", "swap/page_in"]);
     }
 }

@@ -2,9 +2,11 @@
 
 use std::cmp::Reverse;
 
-use unjank_measure::{Outlier, RunRecord, SeriesRecord};
+use unjank_measure::{Outlier, RunRecord, SeriesRecord, Unit};
 
 use crate::group::partition;
+use crate::names;
+use crate::visible::visible;
 
 /// Samples that are listed per series.
 const PER_SERIES: usize = 12;
@@ -13,65 +15,149 @@ const IN_CHART: usize = 5;
 /// Samples that are listed in all.
 const IN_ALL: usize = 150;
 
+/// The worst samples of a record.
+#[derive(Debug, Default)]
+pub(crate) struct Worst<'a> {
+    /// Series by series, in the order of the record.
+    pub(crate) samples: Vec<Sample<'a>>,
+    /// How many more the record has.
+    pub(crate) more: usize,
+}
+
 /// One of the worst samples.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Sample<'a> {
     /// Its number within its series, the worst being 1.
     pub(crate) number: usize,
+    /// The name of its series, with labels if it needs them.
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
     pub(crate) outlier: &'a Outlier,
-    /// Its series, if the record holds exactly one that it can be from.
-    pub(crate) series: Option<&'a SeriesRecord>,
+    series: Option<&'a SeriesRecord>,
 }
 
-/// The worst samples, series by series in the order of the record, and how
-/// many more the record has.
-pub(crate) fn worst(record: &RunRecord) -> (Vec<Sample<'_>>, usize) {
-    let outliers = &record.findings.outliers;
-    let mut samples = Vec::new();
-    let with_series: Vec<_> =
-        outliers.iter().map(|outlier| (outlier, series_of(record, outlier))).collect();
-    let key = |(outlier, series): (&Outlier, Option<&SeriesRecord>)| {
-        (outlier.series.clone(), series.map(std::ptr::from_ref))
-    };
-    for mut alike in partition(with_series, key) {
-        alike.sort_by_key(|(outlier, _)| Reverse(outlier.value));
-        samples.extend(
-            alike
-                .into_iter()
-                .take(PER_SERIES)
-                .enumerate()
-                .map(|(index, (outlier, series))| Sample { number: index + 1, outlier, series }),
-        );
+impl<'a> Worst<'a> {
+    /// Sorts and numbers a record's outliers.
+    pub(crate) fn of(record: &'a RunRecord) -> Self {
+        let outliers = &record.findings.outliers;
+        let drawn: Vec<&SeriesRecord> =
+            record.findings.series.iter().filter(|series| !series.slices.is_empty()).collect();
+        let names =
+            names::distinct(drawn.iter().map(|series| (series.name.as_str(), &series.labels)));
+        let with_series: Vec<(&Outlier, Option<usize>)> =
+            outliers.iter().map(|outlier| (outlier, series_of(&drawn, outlier))).collect();
+        let mut samples = Vec::new();
+        for mut alike in partition(with_series, |(outlier, series)| (&outlier.series, series)) {
+            alike.sort_by_key(|(outlier, _)| Reverse(outlier.value));
+            for (index, (outlier, series)) in alike.into_iter().take(PER_SERIES).enumerate() {
+                let name = series.map(|series| names[series].clone());
+                let series = series.map(|series| drawn[series]);
+                samples.push(Sample {
+                    number: index + 1,
+                    name: name.unwrap_or_else(|| visible(&outlier.series).into_owned()),
+                    unit: series.map_or(Unit::Nanoseconds, |series| series.unit),
+                    outlier,
+                    series,
+                });
+            }
+        }
+        samples.truncate(IN_ALL);
+        let more = outliers.len() - samples.len();
+        Self { samples, more }
     }
-    samples.truncate(IN_ALL);
-    let more = outliers.len() - samples.len();
-    (samples, more)
-}
 
-/// Number, time and value of the samples that a chart of `series` shows.
-pub(crate) fn for_chart(samples: &[Sample<'_>], series: &SeriesRecord) -> Vec<(usize, u64, u64)> {
-    samples
-        .iter()
-        .filter(|sample| sample.series.is_some_and(|own| std::ptr::eq(own, series)))
-        .take(IN_CHART)
-        .map(|sample| (sample.number, sample.outlier.at, sample.outlier.value))
-        .collect()
+    /// Whether the cause of any of them is known.
+    pub(crate) fn have_causes(&self) -> bool {
+        self.samples.iter().any(|sample| sample.outlier.cause.is_some())
+    }
+
+    /// Number, time and value of the samples that a chart of `series` shows.
+    pub(crate) fn for_chart(&self, series: &SeriesRecord) -> Vec<(usize, u64, u64)> {
+        self.samples
+            .iter()
+            .filter(|sample| sample.series.is_some_and(|own| std::ptr::eq(own, series)))
+            .take(IN_CHART)
+            .map(|sample| (sample.number, sample.outlier.at, sample.outlier.value))
+            .collect()
+    }
 }
 
 /// Several series may share a name and differ in labels, which an outlier does
 /// not carry; its value then has to be the maximum of one of them.
-fn series_of<'a>(record: &'a RunRecord, outlier: &Outlier) -> Option<&'a SeriesRecord> {
-    let named = || {
-        record
-            .findings
-            .series
-            .iter()
-            .filter(|series| series.name == outlier.series && !series.slices.is_empty())
-    };
+fn series_of(drawn: &[&SeriesRecord], outlier: &Outlier) -> Option<usize> {
+    let named = || (0..drawn.len()).filter(|index| drawn[*index].name == outlier.series);
     let is_max =
-        |series: &&SeriesRecord| series.summary.is_some_and(|summary| summary.max == outlier.value);
+        |index: &usize| drawn[*index].summary.is_some_and(|summary| summary.max == outlier.value);
     match named().count() {
         1 => named().next(),
         _ => named().find(is_max),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::{Nanos, Timestamp};
+    use unjank_measure::{Findings, Series};
+
+    use super::*;
+
+    fn record(series: &[(&str, u64)], outliers: &[u64]) -> RunRecord {
+        let series = series.iter().map(|(placement, max)| {
+            let start = Timestamp::from_nanos(0);
+            let mut series = Series::new("ipc/unix")
+                .with_label("placement", *placement)
+                .with_course(start, Nanos(1_000));
+            series.record_at(start, Nanos(*max));
+            series.finish()
+        });
+        let outlier = |value: &u64| Outlier {
+            series: "ipc/unix".to_owned(),
+            at: 0,
+            value: *value,
+            cpu: None,
+            cause: None,
+        };
+        let findings = Findings {
+            series: series.collect(),
+            outliers: outliers.iter().map(outlier).collect(),
+            ..Findings::default()
+        };
+        let json = serde_json::json!({
+            "schema": "unjank.run/1", "id": "", "tool": { "version": "" }, "command": "",
+            "started_at": "", "elapsed": 0, "host": {}, "settings": {},
+        });
+        RunRecord { findings, ..serde_json::from_value(json).unwrap() }
+    }
+
+    fn told(worst: &Worst<'_>) -> Vec<(String, usize, u64)> {
+        let sample =
+            |sample: &Sample<'_>| (sample.name.clone(), sample.number, sample.outlier.value);
+        worst.samples.iter().map(sample).collect()
+    }
+
+    #[test]
+    fn the_worst_come_first() {
+        let record = record(&[("free", 90)], &[5, 90, 40]);
+        let worst = Worst::of(&record);
+        let name = "ipc/unix".to_owned();
+        assert_eq!(told(&worst), [(name.clone(), 1, 90), (name.clone(), 2, 40), (name, 3, 5)]);
+        assert_eq!(worst.for_chart(&record.findings.series[0]).len(), 3);
+    }
+
+    #[test]
+    fn a_maximum_tells_which_of_two_namesakes() {
+        let record = record(&[("free", 90), ("one-cpu", 70)], &[70, 90]);
+        let worst = Worst::of(&record);
+        assert_eq!(
+            told(&worst),
+            [("ipc/unix, one-cpu".to_owned(), 1, 70), ("ipc/unix, free".to_owned(), 1, 90)]
+        );
+    }
+
+    #[test]
+    fn a_flood_is_counted_and_not_listed() {
+        let record = record(&[("free", 90)], &(0..100).collect::<Vec<_>>());
+        let worst = Worst::of(&record);
+        assert_eq!((worst.samples.len(), worst.more), (PER_SERIES, 100 - PER_SERIES));
     }
 }

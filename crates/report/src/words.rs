@@ -16,6 +16,10 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
     }
     let large = value.abs() >= 10_000.0 && value.abs() < 1e15;
     let suffix = match unit {
+        // Three digits, as frequencies have: 133 M/s.
+        Unit::PerSecond if value >= 1e6 => {
+            return Unit::Hertz.show(value).replace("Hz", "/s");
+        }
         Unit::Count if large => "",
         Unit::Pages if large => " pages",
         Unit::PerSecond if large => "/s",
@@ -252,6 +256,7 @@ mod tests {
         assert_eq!(value(Unit::Count, 1_234_567.0), "1,234,567");
         assert_eq!(value(Unit::Pages, 65_536.0), "65,536 pages");
         assert_eq!(value(Unit::PerSecond, -20_000.4), "−20,000/s");
+        assert_eq!(value(Unit::PerSecond, 132_780_724.0), "133 M/s");
         assert_eq!(value(Unit::Count, f64::NAN), "not a number");
     }
 

@@ -8,7 +8,7 @@ use unjank_measure::{SeriesRecord, Unit};
 use crate::chart::Chart;
 use crate::chart::declutter::spread;
 use crate::chart::mark::mark;
-use crate::chart::path::{line, number, strokes};
+use crate::chart::path::{level, line, number, upright};
 use crate::chart::plot::{Axis, Paper, Plot, axes};
 use crate::chart::scale::Domain;
 use crate::words;
@@ -99,19 +99,19 @@ impl Chart for Course {
         let (x, y) = (plot.x(self.times), plot.y(self.values));
         let centre = |slice: &Slice| x.at(slice.at as f64 + self.slice as f64 / 2.0);
         let half = ((x.at(self.slice as f64) - plot.left) / 2.0).clamp(0.8, 6.0);
-        let bars = self.slices.iter().map(|slice| {
-            let at = centre(slice);
-            [[at, y.at(slice.max as f64)], [at, y.at(slice.p50 as f64)]]
-        });
+        let bars = self
+            .slices
+            .iter()
+            .map(|slice| ([centre(slice), y.at(slice.max as f64)], y.at(slice.p50 as f64)));
         let peaks = self.slices.iter().map(|slice| {
-            let (at, top) = (centre(slice), y.at(slice.max as f64));
-            [[at - half, top], [at + half, top]]
+            let at = centre(slice);
+            ([at - half, y.at(slice.max as f64)], at + half)
         });
         html! {
             (axes(&plot, &times, &values))
             g class="s1" {
-                path class="reach" stroke-width=(number(half * 2.0)) d=(strokes(bars)) {}
-                path class="peaks" d=(strokes(peaks)) {}
+                path class="reach" stroke-width=(number(half * 2.0)) d=(upright(bars)) {}
+                path class="peaks" d=(level(peaks)) {}
                 @for stretch in self.stretches() {
                     @let places: Vec<_> = stretch.iter().flat_map(|slice| {
                         let level = y.at(slice.p50 as f64);
@@ -152,5 +152,35 @@ impl Course {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::{Nanos, Timestamp};
+    use unjank_measure::Series;
+
+    use super::*;
+
+    fn course(times: impl Iterator<Item = u64>) -> Option<Course> {
+        let start = Timestamp::from_nanos(0);
+        let mut series = Series::new("test/course").with_course(start, Nanos(240_000));
+        for at in times {
+            series.record_at(Timestamp::from_nanos(at), Nanos(50));
+        }
+        Course::of(String::new(), &series.finish(), Vec::new())
+    }
+
+    #[test]
+    fn a_gap_breaks_the_line() {
+        let whole = course((0..100).map(|slice| slice * 1_000)).unwrap();
+        assert_eq!(whole.stretches().count(), 1);
+        let gap = course((0..100).filter(|slice| *slice != 50).map(|slice| slice * 1_000)).unwrap();
+        assert_eq!(gap.stretches().map(<[Slice]>::len).collect::<Vec<_>>(), [50, 49]);
+    }
+
+    #[test]
+    fn a_series_without_a_course_has_no_chart() {
+        assert!(course(std::iter::empty()).is_none());
     }
 }

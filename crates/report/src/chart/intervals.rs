@@ -88,6 +88,10 @@ impl Chart for Intervals {
             @for (index, row) in self.rows.iter().enumerate() {
                 @let middle = plot.top + (index as f64 + 0.5) * ROW;
                 @let at = x.at(row.value);
+                @if from.is_none() {
+                    line class="base" x1=(number(plot.left)) x2=(number(plot.right))
+                        y1=(number(middle)) y2=(number(middle)) {}
+                }
                 g class="s1" {
                     text x=(number(plot.left - 8.0)) y=(number(middle + 4.0)) text-anchor="end" {
                         (fitted(&row.name, plot.left - 8.0))

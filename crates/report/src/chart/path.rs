@@ -27,11 +27,21 @@ pub(crate) fn area(upper: &[Place], lower: &[Place]) -> String {
     data
 }
 
-/// Several strokes as one path.
-pub(crate) fn strokes(strokes: impl IntoIterator<Item = [Place; 2]>) -> String {
+/// Upright strokes as one path: place, and the height of the other end.
+pub(crate) fn upright(strokes: impl Iterator<Item = (Place, f64)>) -> String {
+    commands(strokes, 'V')
+}
+
+/// Level strokes as one path: place, and how far the other end lies across.
+pub(crate) fn level(strokes: impl Iterator<Item = (Place, f64)>) -> String {
+    commands(strokes, 'H')
+}
+
+fn commands(strokes: impl Iterator<Item = (Place, f64)>, command: char) -> String {
     let mut data = String::new();
-    for stroke in strokes {
-        append(&mut data, &stroke);
+    for ([x, y], to) in strokes {
+        write!(data, "M{},{}{command}{}", number(x), number(y), number(to))
+            .expect("writing to a string cannot fail");
     }
     data
 }
@@ -137,6 +147,13 @@ mod tests {
             .map(|x| [f64::from(x) / 1000.0, f64::from(x.wrapping_mul(2_654_435_761) % 300)])
             .collect();
         assert!(line(&places).split(' ').count() <= 4 * 101);
+    }
+
+    #[test]
+    fn strokes_share_a_path() {
+        let strokes = [([1.0, 2.0], 9.25), ([3.0, 4.0], 8.0)];
+        assert_eq!(upright(strokes.into_iter()), "M1,2V9.3M3,4V8");
+        assert_eq!(level(strokes.into_iter()), "M1,2H9.3M3,4H8");
     }
 
     #[test]

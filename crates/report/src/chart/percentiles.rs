@@ -11,7 +11,7 @@ use crate::chart::distribution::{Distribution, from_summary, place_of, quantile_
 use crate::chart::labels::{labels, room};
 use crate::chart::mark::{LINES, mark};
 use crate::chart::path::{area, line, number};
-use crate::chart::plot::{Axis, Paper, Plot, axes};
+use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
@@ -38,6 +38,8 @@ pub(crate) struct Limit {
     pub(crate) quantile: f64,
     /// What is written at it.
     pub(crate) words: String,
+    /// What is judged by it; written too where there is room.
+    pub(crate) about: String,
 }
 
 #[derive(Debug)]
@@ -135,7 +137,7 @@ impl Chart for Percentiles {
             .curves
             .iter()
             .map(|curve| format!("{}: {}", curve.name, curve.words))
-            .chain(self.limits.iter().map(|limit| limit.words.clone()))
+            .chain(self.limits.iter().map(|limit| format!("{}: {}", limit.about, limit.words)))
             .collect();
         format!("Value over percentile. {}.", curves.join(". "))
     }
@@ -175,7 +177,12 @@ impl Chart for Percentiles {
             }
             @for limit in &self.limits {
                 @let end = at([place_of(limit.quantile), limit.at_most]);
-                (hurdle(&plot, end, &limit.words))
+                @let words = if paper.is_wide() {
+                    fitted(&format!("{} ({})", limit.words, limit.about), (plot.right - plot.left) * 0.7)
+                } else {
+                    limit.words.clone()
+                };
+                (hurdle(&plot, end, &words))
             }
             (labels(&plot, paper, &ends))
         }

@@ -190,3 +190,47 @@ fn shape_of(answer: Answer) -> usize {
         Answer::CannotTell => 3,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::{Bound, Quantity};
+
+    use super::*;
+
+    fn verdict(value: f64, at_most: f64) -> Verdict {
+        Verdict {
+            question: String::new(),
+            subject: String::new(),
+            answer: Answer::Slow,
+            measured: Some(Quantity {
+                name: String::new(),
+                value,
+                unit: Unit::Nanoseconds,
+                interval: Some([value / 2.0, value * 2.0]),
+                n: 10,
+            }),
+            healthy: Some(Bound { at_most, source: String::new() }),
+            effect: None,
+            minimum_effect: None,
+            reason: String::new(),
+            next: None,
+        }
+    }
+
+    #[test]
+    fn strips_of_a_page_share_their_stretch() {
+        let verdicts = [verdict(4e6, 1e6), verdict(1e3, 1e5)];
+        let shared = shared_domain(verdicts.iter());
+        assert!(shared.low < 0.005 && shared.high > 8.0, "{shared:?}");
+        let strips = verdicts.map(|verdict| Strip::of(&verdict, shared).unwrap());
+        assert!(strips.iter().all(|strip| strip.domain == shared));
+        assert_eq!(strips[0].title(), "slow: 4.00 times the healthy limit");
+    }
+
+    #[test]
+    fn without_a_usable_limit_there_is_no_strip() {
+        let shared = shared_domain([].into_iter());
+        assert!(Strip::of(&verdict(1.0, 0.0), shared).is_none());
+        assert!(Strip::of(&verdict(f64::NAN, 1.0), shared).is_none());
+    }
+}

@@ -12,13 +12,15 @@ use crate::delay;
 use crate::group::{Group, groups, partition};
 use crate::html::Place;
 use crate::limit::limit;
-use crate::names::shorten;
-use crate::samples::{self, Sample};
+use crate::names::{distinct, shorten};
+use crate::samples::Worst;
 use crate::visible::visible;
 use crate::words;
 
 /// Charts of one kind for one delay; the tables have everything.
 const CHARTS: usize = 12;
+/// Series whose course is drawn for one delay.
+const COURSES: usize = 6;
 
 /// Subjects with a section of their own: the five delays and some others.
 const SUBJECTS: usize = 16;
@@ -32,11 +34,11 @@ pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
         .map(|series| &series.name)
         .chain(findings.curves.iter().map(|curve| &curve.name))
         .chain(findings.facts.iter().map(|fact| &fact.name));
-    let (samples, _) = samples::worst(record);
+    let worst = Worst::of(record);
     html! {
         @let subjects = delay::in_order(names.map(String::as_str));
         @for (index, subject) in subjects.into_iter().take(SUBJECTS).enumerate() {
-            @let figures = figures(record, subject, &samples, place);
+            @let figures = figures(record, subject, &worst, place);
             @if !figures.is_empty() {
                 @let heading = html! {
                     (visible(subject))
@@ -50,23 +52,21 @@ pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
     }
 }
 
-fn figures(
-    record: &RunRecord,
-    subject: &str,
-    samples: &[Sample<'_>],
-    place: &Place,
-) -> Vec<Markup> {
+fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) -> Vec<Markup> {
     let findings = &record.findings;
     let groups = groups(&findings.series, subject);
     let mut figures = Vec::new();
     for group in groups.iter().take(CHARTS) {
         figures.extend(percentiles(group, subject, &findings.verdicts, place));
     }
-    let courses = findings
+    let courses: Vec<&SeriesRecord> = findings
         .series
         .iter()
-        .filter(|series| delay::of(&series.name) == subject && !series.slices.is_empty());
-    figures.extend(courses.take(CHARTS).filter_map(|series| course(series, samples, place)));
+        .filter(|series| delay::of(&series.name) == subject && !series.slices.is_empty())
+        .collect();
+    let names = distinct(courses.iter().map(|series| (series.name.as_str(), &series.labels)));
+    let courses = courses.into_iter().zip(names).take(COURSES);
+    figures.extend(courses.filter_map(|(series, name)| course(series, &name, worst, place)));
     let own: Vec<&Curve> =
         findings.curves.iter().filter(|curve| delay::of(&curve.name) == subject).collect();
     let alike = partition(own, |curve| (&curve.x, &curve.y));
@@ -123,18 +123,17 @@ fn percentiles(
 }
 
 /// A series over the time of its run.
-fn course(series: &SeriesRecord, samples: &[Sample<'_>], place: &Place) -> Option<Markup> {
-    let name = words::labelled(&series.name, &series.labels);
-    let worst = samples::for_chart(samples, series);
+fn course(series: &SeriesRecord, name: &str, worst: &Worst<'_>, place: &Place) -> Option<Markup> {
+    let numbered = worst.for_chart(series);
     let mut note = "line: median, ticks: worst".to_owned();
-    if !worst.is_empty() {
+    if !numbered.is_empty() {
         note.push_str(", numbers: see worst samples");
     }
     if series.missed > 0 {
         note = format!("{}; {note}", words::missed(series));
     }
     let title = format!("{name} over time");
-    let chart = Course::of(title.clone(), series, worst)?;
+    let chart = Course::of(title.clone(), series, numbered)?;
     Some(figure(&chart, &title, &note, place))
 }
 

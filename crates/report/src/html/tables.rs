@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use unjank_measure::{Fact, RunRecord, SeriesRecord};
 
 use crate::html::Place;
-use crate::samples;
+use crate::samples::{Sample, Worst};
 use crate::visible::visible;
 use crate::words::{self, Quantile};
 
@@ -13,49 +13,51 @@ const ROWS: usize = 500;
 
 /// The worst samples, when they happened and what caused them.
 pub(super) fn worst_samples(record: &RunRecord, place: &Place) -> Markup {
-    let (samples, more) = samples::worst(record);
-    if samples.is_empty() {
+    let worst = Worst::of(record);
+    if worst.samples.is_empty() {
         return html! {};
     }
+    let causes = worst.have_causes();
     let body = scrolling(
         "Worst samples",
         &html! {
-            table {
-                caption { span { "The worst samples of each series, with the time since the series began and what was seen to cause them." } }
+            table class=[(!causes).then_some("narrow")] {
+                caption { span {
+                    "The worst samples of each series, with the time since the series began"
+                    @if causes { " and what was seen to cause them." } @else { ". What caused them was not recorded." }
+                } }
                 thead { tr {
                     th scope="col" { "Series" }
-                    th scope="col" class="n" { "No." }
-                    th scope="col" class="n" { "Value" }
-                    th scope="col" class="n" { "At" }
-                    th scope="col" class="n" { "CPU" }
-                    th scope="col" { "Cause" }
+                    @for name in ["No.", "Value", "At", "CPU"] { th scope="col" class="n" { (name) } }
+                    @if causes { th scope="col" { "Cause" } }
                 } }
-                tbody {
-                    @for sample in &samples {
-                        @let outlier = sample.outlier;
-                        @let unit = sample.series.map_or(unjank_measure::Unit::Nanoseconds, |series| series.unit);
-                        tr class=[(sample.number == 1).then_some("first")] {
-                            th scope="row" {
-                                @if sample.number == 1 { (path(&outlier.series)) } @else { span class="ditto" { (path(&outlier.series)) } }
-                            }
-                            td class="n" { (sample.number) }
-                            td class="n" { strong { (words::value(unit, outlier.value as f64)) } }
-                            td class="n" { (words::duration(outlier.at)) }
-                            td class="n" { @if let Some(cpu) = outlier.cpu { (cpu) } }
-                            td class="text" {
-                                @match &outlier.cause {
-                                    Some(cause) => (visible(cause)),
-                                    None => span class="muted" { "not recorded" },
-                                }
-                            }
-                        }
-                    }
-                }
+                tbody { @for sample in &worst.samples { (sample_row(sample, causes)) } }
             }
-            @if more > 0 { p class="note" { (words::grouped(more as u64)) " more in the record." } }
+            @if worst.more > 0 { p class="note" { (words::grouped(worst.more as u64)) " more in the record." } }
         },
     );
     place.section("worst", &html! { "Worst samples" }, &body)
+}
+
+fn sample_row(sample: &Sample<'_>, causes: bool) -> Markup {
+    let outlier = sample.outlier;
+    html! {
+        tr {
+            th scope="row" { span class=[(sample.number > 1).then_some("ditto")] { (path(&sample.name)) } }
+            td class="n" { (sample.number) }
+            td class="n" { strong { (words::value(sample.unit, outlier.value as f64)) } }
+            td class="n" { (words::duration(outlier.at)) }
+            td class="n" { @if let Some(cpu) = outlier.cpu { (cpu) } }
+            @if causes {
+                td class="text" {
+                    @match &outlier.cause {
+                        Some(cause) => (visible(cause)),
+                        None => span class="muted" { "not recorded" },
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// All series with their quantiles and intervals.

@@ -26,32 +26,20 @@ const LINES: usize = 24;
 /// One subject and the lines that tell about it.
 pub(crate) type Entry = (&'static str, Vec<String>);
 
-/// The machine in a few words: `Linux 6.18.0 x86_64 · 8 CPUs · AMD … · kvm`;
-/// nothing if the record does not describe it.
+/// The machine in one line; nothing if the record does not describe it.
 pub(crate) fn in_brief(machine: &Machine) -> Option<String> {
-    let kernel = &machine.kernel;
-    let mut parts = Vec::new();
-    if !kernel.release.is_empty() {
-        let text = format!("Linux {} {}", visible(&kernel.release), visible(&kernel.architecture));
-        parts.push(text.trim_end().to_owned());
-    }
-    if machine.cpu.online > 0 {
-        let plural = if machine.cpu.online == 1 { "" } else { "s" };
-        parts.push(format!("{} CPU{plural}", machine.cpu.online));
-    }
-    if !machine.cpu.model.is_empty() {
-        parts.push(visible(&machine.cpu.model).into_owned());
-    }
-    let virtualisation = &machine.virtualisation;
-    let under = virtualisation.hypervisor.iter().chain(&virtualisation.container);
-    parts.extend(under.map(|name| visible(name).into_owned()));
-    (!parts.is_empty()).then(|| parts.join(" · "))
+    let device = machine.device.iter().map(|device| visible(device).into_owned());
+    (*machine != Machine::default()).then(|| {
+        let summary = visible(&machine.summary()).into_owned();
+        device.chain([summary]).collect::<Vec<_>>().join(": ")
+    })
 }
 
 /// Everything a record says about its machine; subjects without an answer are
 /// left out.
 pub(crate) fn entries(machine: &Machine) -> Vec<Entry> {
     let mut entries = vec![
+        ("Device", machine.device.iter().map(|device| visible(device).into_owned()).collect()),
         ("Kernel", kernel(&machine.kernel)),
         ("Processor", processor::processor(&machine.cpu)),
         ("Frequency", processor::frequency(&machine.frequency)),
@@ -110,9 +98,8 @@ fn realtime(limits: &RealtimeLimits) -> Vec<String> {
             limits.memlock.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
         lines.push(format!("RLIMIT_RTPRIO {priority}, RLIMIT_MEMLOCK {memory}"));
     }
-    if let Some(nice) = limits.nice {
-        lines.push(format!("nice down to {nice}"));
-    }
+    lines.extend(limits.rttime.map(|limit| format!("RLIMIT_RTTIME {limit}")));
+    lines.extend(limits.nice.map(|nice| format!("nice down to {nice}")));
     lines
 }
 

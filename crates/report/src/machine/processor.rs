@@ -14,7 +14,17 @@ pub(super) fn processor(cpu: &Cpu) -> Vec<String> {
         lines.push(visible(&cpu.model).into_owned());
     }
     if cpu.online > 0 {
-        lines.push(format!("{} online, {} allowed", cpu.online, visible(&cpu.allowed)));
+        let others = [("offline", &cpu.offline), ("isolated", &cpu.isolated)];
+        let others: String = others
+            .iter()
+            .filter_map(|(what, cpus)| Some(format!(", {what}: {}", visible(cpus.as_ref()?))))
+            .collect();
+        lines.push(format!(
+            "{} online in {} cores, allowed: {}{others}",
+            cpu.online,
+            cpu.cores(),
+            visible(&cpu.allowed)
+        ));
     }
     lines.extend(kinds(&cpu.cpus));
     lines
@@ -22,15 +32,17 @@ pub(super) fn processor(cpu: &Cpu) -> Vec<String> {
 
 /// What the CPUs have in common: `CPUs 0-3: capacity 446, package 0, cluster 0`.
 fn kinds(cpus: &[CpuTopology]) -> Vec<String> {
-    let kinds =
-        partition(cpus.iter().collect(), |cpu| (cpu.package, cpu.cluster, cpu.capacity, cpu.node));
+    let kinds = partition(cpus.iter().collect(), |cpu: &CpuTopology| {
+        (cpu.package, cpu.cluster, &cpu.design, cpu.capacity, cpu.node)
+    });
     let lines = kinds.iter().map(|cpus| {
-        let CpuTopology { package, cluster, capacity, node, .. } = cpus[0];
+        let CpuTopology { package, cluster, capacity, node, .. } = cpus[0].clone();
         let numbers: Vec<usize> = cpus.iter().map(|cpu| cpu.cpu).collect();
-        let mut cores: Vec<i64> = cpus.iter().map(|cpu| cpu.core).collect();
-        cores.sort_unstable();
-        cores.dedup();
-        let mut line = format!("CPUs {}: package {package}", ranges(&numbers));
+        let design = cpus[0]
+            .design
+            .as_deref()
+            .map_or_else(String::new, |design| format!("{}, ", visible(design)));
+        let mut line = format!("CPUs {}: {design}package {package}", ranges(&numbers));
         let mut add = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 write!(line, ", {name} {value}").expect("writing to a string cannot fail");
@@ -39,8 +51,6 @@ fn kinds(cpus: &[CpuTopology]) -> Vec<String> {
         add("cluster", cluster.map(|cluster| cluster.to_string()));
         add("node", node.filter(|node| *node > 0).map(|node| node.to_string()));
         add("capacity", capacity.map(|capacity| capacity.to_string()));
-        let threads = (cores.len() < cpus.len()).then(|| cores.len().to_string());
-        add("cores", threads);
         let cache = cpus[0].last_level_cache.as_deref();
         add("last-level cache shared by", cache.map(|cpus| visible(cpus).into_owned()));
         line
@@ -70,13 +80,25 @@ pub(super) fn frequency(policies: &[FrequencyPolicy]) -> Vec<String> {
             } else {
                 format!(", limited to {}–{}", policy.min, policy.max)
             };
+            let mode = policy
+                .driver_mode
+                .as_ref()
+                .map_or_else(String::new, |mode| format!(" ({})", visible(mode)));
+            let boost = match policy.boost {
+                Some(true) => ", boost on",
+                Some(false) => ", boost off",
+                None => "",
+            };
+            let change = policy
+                .transition_latency
+                .map_or_else(String::new, |latency| format!(", changes in {latency}"));
             let preference = policy.epp.as_ref().map_or_else(String::new, |preference| {
                 format!(", preference {}", visible(preference))
             });
             let tunables: Vec<String> =
                 policy.tunables.iter().map(|(name, value)| format!("; {name} {value}")).collect();
             format!(
-                "{} (CPUs {}): {} with {}, {}–{}{limits}{preference}{}",
+                "{} (CPUs {}): {} with {}{mode}, {}–{}{limits}{boost}{change}{preference}{}",
                 visible(&policy.name),
                 visible(&policy.cpus),
                 visible(&policy.governor),
@@ -96,7 +118,12 @@ pub(super) fn idle(idle: &Idle) -> Vec<String> {
         .iter()
         .map(|state| {
             let off = if state.disabled { ", switched off" } else { "" };
-            format!("{} (leaves in {}{off})", visible(&state.name), state.exit_latency)
+            format!(
+                "{} (CPUs {}, leaves in {}{off})",
+                visible(&state.name),
+                visible(&state.cpus),
+                state.exit_latency
+            )
         })
         .collect();
     let by = format!("{} by {}", visible(&idle.driver), visible(&idle.governor));

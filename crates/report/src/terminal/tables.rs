@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use unjank_measure::{RunRecord, Unit};
+use unjank_measure::RunRecord;
 
 use super::heading;
-use super::layout::{Column, GAP, columns, folded, in_line, widest};
+use super::layout::{Column, GAP, columns, folded, in_line, paragraph, widest};
 use super::paint::Paint;
-use crate::samples;
+use crate::samples::Worst;
 use crate::visible::visible;
 use crate::words;
 
 /// Names get this many columns beside their numbers, or lines of their own.
 const NAME: usize = 20;
+
+/// Worst samples of one series.
+const PER_SERIES: usize = 5;
 
 /// All series: n, missed periods, and the quantiles that are asked for most.
 pub(super) fn series(record: &RunRecord, width: usize) -> Vec<String> {
@@ -75,37 +78,44 @@ pub(super) fn curves(record: &RunRecord, width: usize) -> Vec<String> {
 
 /// The worst samples with their causes, series by series.
 pub(super) fn worst_samples(record: &RunRecord, width: usize) -> Vec<String> {
-    let (samples, more) = samples::worst(record);
-    if samples.is_empty() {
+    let mut worst = Worst::of(record);
+    let all = worst.samples.len();
+    worst.samples.retain(|sample| sample.number <= PER_SERIES);
+    worst.more += all - worst.samples.len();
+    if worst.samples.is_empty() {
         return Vec::new();
     }
     let soft = |text: &str| Paint::Soft.on(text);
     let mut numbers = vec![vec![soft("value"), soft("at"), soft("CPU")]];
-    numbers.extend(samples.iter().map(|sample| {
-        let unit = sample.series.map_or(Unit::Nanoseconds, |series| series.unit);
+    numbers.extend(worst.samples.iter().map(|sample| {
         vec![
-            words::value(unit, sample.outlier.value as f64),
+            words::value(sample.unit, sample.outlier.value as f64),
             words::duration(sample.outlier.at),
             sample.outlier.cpu.map(|cpu| cpu.to_string()).unwrap_or_default(),
         ]
     }));
     let numbers = in_line(&numbers);
     let kinds = [Column::Fixed(widest(numbers.iter().map(String::as_str)) + 2), Column::Text];
-    let row = |numbers: &str, cause: String| vec![format!("  {numbers}"), cause];
+    let line = |numbers: &str, cause: String| {
+        columns(&kinds, &[vec![format!("  {numbers}"), cause]], width)
+    };
+    let head = if worst.have_causes() { "cause" } else { "cause not recorded" };
 
     let mut lines = vec![heading("Worst samples")];
-    lines.extend(columns(&kinds, &[row(&numbers[0], soft("cause"))], width));
-    for (sample, numbers) in samples.iter().zip(&numbers[1..]) {
+    lines.extend(line(&numbers[0], soft(head)));
+    for (sample, numbers) in worst.samples.iter().zip(&numbers[1..]) {
         if sample.number == 1 {
-            lines
-                .extend(folded(&visible(&sample.outlier.series), width).lines().map(str::to_owned));
+            lines.extend(folded(&sample.name, width).lines().map(str::to_owned));
         }
-        let cause = sample.outlier.cause.as_deref();
-        let cause = cause.map_or_else(|| soft("not recorded"), |cause| visible(cause).into_owned());
-        lines.extend(columns(&kinds, &[row(numbers, cause)], width));
+        let cause = match &sample.outlier.cause {
+            Some(cause) => visible(cause).into_owned(),
+            None if worst.have_causes() => soft("not recorded"),
+            None => String::new(),
+        };
+        lines.extend(line(numbers, cause));
     }
-    if more > 0 {
-        lines.push(soft(&format!("{} more in the record", words::grouped(more as u64))));
+    if worst.more > 0 {
+        lines.push(soft(&format!("{} more in the record", words::grouped(worst.more as u64))));
     }
     lines
 }
@@ -128,7 +138,11 @@ fn named_table<const N: usize>(
     let names = widest(rows.iter().flat_map(|row| row[0].lines()));
     let room = width.saturating_sub(longest + usize::from(GAP));
     let fold = |name: &str, room: usize| {
-        name.lines().map(|line| folded(line, room)).collect::<Vec<_>>().join("\n")
+        let lines = name.lines().flat_map(|line| match line.strip_prefix("  ") {
+            Some(labels) => paragraph(2, labels, room),
+            None => vec![folded(line, room)],
+        });
+        lines.collect::<Vec<_>>().join("\n")
     };
     if names > room && room < NAME {
         return rows
@@ -148,20 +162,31 @@ fn named_table<const N: usize>(
     columns(&kinds, &rows, width)
 }
 
-/// Names in a column: one that repeats the row above leaves only its labels.
+/// Names in a column: one that repeats the row above leaves only the labels in
+/// which the two differ.
 #[derive(Default)]
-struct Names {
-    last: String,
+struct Names<'a> {
+    above: Option<(&'a str, &'a BTreeMap<String, String>)>,
 }
 
-impl Names {
-    fn next(&mut self, name: &str, labels: &BTreeMap<String, String>) -> String {
-        let labels = words::labels(labels);
-        if self.last == name && !labels.is_empty() {
-            return format!("  {labels}");
+impl<'a> Names<'a> {
+    fn next(&mut self, name: &'a str, labels: &'a BTreeMap<String, String>) -> String {
+        let above = self.above.replace((name, labels));
+        let differing: BTreeMap<String, String> = match above {
+            Some((above, others)) if above == name => {
+                let differs = |(name, value): &(&String, &String)| others.get(*name) != Some(value);
+                labels.iter().filter(differs).map(|(n, v)| (n.clone(), v.clone())).collect()
+            }
+            _ => BTreeMap::new(),
+        };
+        if !differing.is_empty() {
+            return format!("  {}", words::labels(&differing));
         }
-        name.clone_into(&mut self.last);
         let name = visible(name);
-        if labels.is_empty() { name.into_owned() } else { format!("{name}\n  {labels}") }
+        if labels.is_empty() {
+            name.into_owned()
+        } else {
+            format!("{name}\n  {}", words::labels(labels))
+        }
     }
 }

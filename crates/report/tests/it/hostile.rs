@@ -79,9 +79,11 @@ fn vocabulary(page: &str) -> BTreeSet<String> {
         .collect()
 }
 
+static RICH: LazyLock<RunRecord> = LazyLock::new(fixture::rich);
+
 /// What pages about records in good faith are made of.
 static BENIGN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let mut words = vocabulary(&html(&[fixture::rich()]));
+    let mut words = vocabulary(&html(std::slice::from_ref(&*RICH)));
     words.extend(vocabulary(&html(&[fixture::small(), fixture::small()])));
     words
 });
@@ -97,14 +99,74 @@ fn acts(character: char) -> bool {
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// `record` with its numbers replaced by any others, in no order and of any
+/// size.
+fn absurd(mut record: RunRecord, whole: &[u64], real: &[f64]) -> RunRecord {
+    let (mut whole, mut real) = (whole.iter().copied().cycle(), real.iter().copied().cycle());
+    let mut next = || whole.next().unwrap_or(0);
+    let mut value = || real.next().unwrap_or(0.0);
+    let findings = &mut record.findings;
+    record.elapsed = next();
+    for series in &mut findings.series {
+        (series.n, series.missed) = (next(), next());
+        if let Some(summary) = &mut series.summary {
+            (summary.min, summary.max) = (next(), next());
+            (summary.p50, summary.p99, summary.p99_9) = (next(), next(), next());
+            summary.intervals = std::array::from_fn(|_| Some([next(), next()]));
+        }
+        for slice in &mut series.slices {
+            (slice.at, slice.n, slice.min) = (next(), next(), next());
+            (slice.p50, slice.max) = (next(), next());
+        }
+    }
+    for outlier in &mut findings.outliers {
+        (outlier.at, outlier.value, outlier.cpu) = (next(), next(), Some(next() as usize));
+    }
+    for fact in &mut findings.facts {
+        (fact.value, fact.interval) = (value(), Some([value(), value()]));
+    }
+    for point in findings.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        (point.x, point.y, point.interval) = (value(), value(), Some([value(), value()]));
+    }
+    for verdict in &mut findings.verdicts {
+        for quantity in [&mut verdict.measured, &mut verdict.effect].into_iter().flatten() {
+            (quantity.value, quantity.interval) = (value(), Some([value(), value()]));
+        }
+        if let Some(bound) = &mut verdict.healthy {
+            bound.at_most = value();
+        }
+        verdict.minimum_effect = Some(value());
+    }
+    record
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn numbers_of_any_size_do_no_harm(
+        whole in prop::collection::vec(prop_oneof![any::<u64>(), Just(0), Just(u64::MAX), 0..100_u64], 1..40),
+        real in prop::collection::vec(prop_oneof![any::<f64>(), Just(f64::NAN), Just(f64::INFINITY), Just(0.0), -9.0..9.0_f64], 1..40),
+    ) {
+        for record in [&*RICH, &fixture::comparison()] {
+            let record = absurd(record.clone(), &whole, &real);
+            let page = html(std::slice::from_ref(&record));
+            let parsed = body(&page);
+            for attribute in parsed.descendants().flat_map(|node| node.attributes()) {
+                let is_drawn = ["d", "x", "y", "x1", "x2", "y1", "y2", "width", "height"]
+                    .contains(&attribute.name());
+                prop_assert!(!is_drawn || !attribute.value().contains(['N', 'i']), "{attribute:?}");
+            }
+            markdown(&record);
+            terminal(&record, &TerminalStyle { width: 80, colour: true });
+        }
+    }
 
     #[test]
     fn a_page_is_not_broken_out_of(texts in texts()) {
         let benign = &*BENIGN;
         let record = poisoned(&fixture::small(), &texts);
-        let page = html(&[record.clone()]);
+        let page = html(std::slice::from_ref(&record));
         let words = vocabulary(&page);
         prop_assert!(words.is_subset(benign), "{:?}", words.difference(benign).collect::<Vec<_>>());
         prop_assert!(!page.contains(acts));
