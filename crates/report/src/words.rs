@@ -30,13 +30,17 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
 }
 
 /// An interval in one unit if both ends share it: `46.1–48.9 µs`,
-/// `950 ns – 1.02 µs`, `−3.1 to 2.0 ms`.
+/// `950 ns – 1.02 µs`, `−3.1 to 2.0 ms`; one number if no digit tells its ends
+/// apart.
 pub(crate) fn interval(unit: Unit, [low, high]: [f64; 2]) -> String {
     let (from, to) = (value(unit, low), value(unit, high));
     let suffix = |text: &str| {
         text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '−' | '-'))
             .to_owned()
     };
+    if from == to {
+        return to;
+    }
     let dash = if low < 0.0 { " to " } else { "–" };
     if suffix(&from) == suffix(&to) {
         format!("{}{dash}{to}", from.strip_suffix(&suffix(&from)).unwrap_or(&from))
@@ -243,6 +247,7 @@ mod tests {
         assert_eq!(times(46_100.0, 48_900.0), "46.1–48.9 µs");
         assert_eq!(times(950.0, 1_020.0), "950 ns – 1.02 µs");
         assert_eq!(times(-3_100.0, 2_000.0), "−3.10 to 2.00 µs");
+        assert_eq!(times(100.2, 100.4), "100 ns");
         assert_eq!(interval(Unit::PerSecond, [120_000.0, 130_000.0]), "120,000–130,000/s");
         assert_eq!(interval(Unit::Ratio, [0.1, 0.2]), "10–20 %");
     }

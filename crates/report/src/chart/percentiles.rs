@@ -145,19 +145,20 @@ impl Chart for Percentiles {
     fn draw(&self, paper: Paper) -> Markup {
         let values = Axis::new(self.values, self.unit, if paper.is_wide() { 8 } else { 6 });
         let percentiles = self.percentile_axis(paper);
-        let names = || self.curves.iter().map(|curve| curve.name.as_str());
+        // A single curve is named by the title.
+        let several = self.curves.len() > 1;
+        let names = self.curves.iter().map(|curve| if several { curve.name.as_str() } else { "" });
         let plot = Plot {
             left: values.text_width(),
-            right: paper.width - room(names(), paper),
+            right: paper.width - room(names.clone(), paper),
             top: 14.0,
             bottom: paper.height - 38.0,
         };
         let (x, y) = (plot.x(percentiles.domain), plot.y(self.values));
         let at = |[place, value]: [f64; 2]| [x.at(place), y.at(value)];
-        let ends: Vec<_> = self
-            .curves
-            .iter()
-            .filter_map(|curve| Some((curve.name.as_str(), at(*curve.line.last()?))))
+        let ends: Vec<_> = names
+            .zip(&self.curves)
+            .filter_map(|(name, curve)| Some((name, at(*curve.line.last()?))))
             .collect();
         html! {
             (axes(&plot, &percentiles, &values))

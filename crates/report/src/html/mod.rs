@@ -1,7 +1,7 @@
 //! The page: one file, no script, nothing fetched from anywhere.
 //!
 //! Every text goes through maud, which escapes it; texts from a record go
-//! through [`visible`](crate::visible::visible) as well. The page forbids
+//! through [`visible`] as well. The page forbids
 //! itself scripts and outside resources by a content security policy.
 
 mod charts;
