@@ -20,14 +20,14 @@ pub(crate) fn headline(records: &[RunRecord]) -> String {
     let with = |answer: Answer| -> Vec<&Verdict> {
         verdicts.iter().filter(|verdict| verdict.answer == answer).copied().collect()
     };
-    let (worse, better) = (with(Answer::Worse), with(Answer::Better));
+    let (worse, better, same) = (with(Answer::Worse), with(Answer::Better), with(Answer::Same));
     let slow = with(Answer::Slow);
     if !slow.is_empty() {
         slowest(slow)
-    } else if worse.is_empty() && better.is_empty() {
+    } else if worse.is_empty() && better.is_empty() && same.is_empty() {
         nothing_slow(&with(Answer::Healthy), &with(Answer::CannotTell), &with(Answer::NotAvailable))
     } else {
-        compared(&worse, &better, verdicts.len())
+        compared(&worse, &better, same.len(), verdicts.len())
     }
 }
 
@@ -80,15 +80,18 @@ fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) ->
     }
 }
 
-fn compared(worse: &[&Verdict], better: &[&Verdict], all: usize) -> String {
+fn compared(worse: &[&Verdict], better: &[&Verdict], same: usize, all: usize) -> String {
     let mut parts: Vec<String> = [("worse", worse), ("better", better)]
         .into_iter()
         .filter(|(_, verdicts)| !verdicts.is_empty())
         .map(|(words, verdicts)| format!("{} {words}: {}", verdicts.len(), subjects(verdicts)))
         .collect();
-    let rest = all - worse.len() - better.len();
+    if same > 0 {
+        parts.push(format!("{same} without a meaningful difference"));
+    }
+    let rest = all - worse.len() - better.len() - same;
     if rest > 0 {
-        parts.push(format!("{rest} without a difference that could be told"));
+        parts.push(format!("{rest} that cannot be told"));
     }
     let text = parts.join("; ");
     format!("Of {}, {text}.", counted(all, "comparison", "comparisons"))
@@ -206,8 +209,12 @@ mod tests {
     fn comparisons_are_counted() {
         let many: Vec<_> = ["a", "b", "c", "d", "e", "f"].map(|s| (s, Answer::Worse, 1.0)).into();
         assert_eq!(
-            told(&[many.as_slice(), &[("z", Answer::CannotTell, 1.0)]].concat()),
-            "Of 7 comparisons, 6 worse: a, b, c, d and 2 more; 1 without a difference that could be told."
+            told(
+                &[many.as_slice(), &[("y", Answer::Same, 1.0), ("z", Answer::CannotTell, 1.0)]]
+                    .concat()
+            ),
+            "Of 8 comparisons, 6 worse: a, b, c, d and 2 more; 1 without a meaningful difference; \
+             1 that cannot be told."
         );
     }
 

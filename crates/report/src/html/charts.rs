@@ -1,6 +1,7 @@
 //! The charts of a record, delay by delay.
 
 use maud::{Markup, html};
+use unjank_measure::record::Direction;
 use unjank_measure::{Curve, Fact, RunRecord, SeriesRecord, Verdict};
 
 use crate::chart::course::Course;
@@ -154,8 +155,16 @@ fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
         .zip(names)
         .map(|(fact, name)| Row { name, value: fact.value, interval: fact.interval })
         .collect();
-    let chart = Intervals::of(common.clone(), alike.first()?.unit, rows)?;
-    Some(figure(&chart, &common, "whiskers are 95 % intervals", place))
+    let first = alike.first()?;
+    let chart = Intervals::of(common.clone(), first.unit, rows)?;
+    let shared = first.better().filter(|way| alike.iter().all(|fact| fact.better() == Some(*way)));
+    let better = match shared {
+        Some(Direction::Smaller) => "; smaller is better",
+        Some(Direction::Larger) => "; larger is better",
+        None => "",
+    };
+    let note = format!("whiskers are 95 % intervals{better}");
+    Some(figure(&chart, &common, &note, place))
 }
 
 /// A chart over the whole width, drawn once for a desk and once for a phone;

@@ -102,8 +102,8 @@ pub(super) fn method(record: &RunRecord, place: &Place) -> Markup {
     let tool = &record.tool;
     let body = html! {
         p {
-            "Intervals are 95 % intervals. Those of quantiles come from order statistics and assume nothing about "
-            "the shape of a distribution; a quantile that so many samples cannot bound has none. "
+            "Intervals are 95 % intervals. Those of quantiles come from order statistics: they assume nothing "
+            "about the shape of a distribution, but that samples do not depend on each other; a quantile that so many samples cannot bound has none. "
             "Quantiles are exact to three digits, " i { "min" } " and " i { "max" } " exact; n is the number of samples. "
             "A missed period is one in which no sample could be taken, because the one before was late. "
             "An answer is healthy or slow if the whole interval lies on that side of the limit, else cannot tell. "
