@@ -30,4 +30,4 @@ mod words;
 
 pub use html::html;
 pub use markdown::markdown;
-pub use terminal::{TerminalStyle, terminal};
+pub use terminal::{Detail, TerminalStyle, terminal};

@@ -10,7 +10,7 @@ fn unjank() -> Command {
 fn fails(arguments: &[&str], code: i32) -> String {
     let output = unjank().args(arguments).assert().code(code).get_output().clone();
     assert!(output.stdout.is_empty(), "data on stdout: {:?}", output.stdout);
-    String::from_utf8(output.stderr).unwrap()
+    String::from_utf8(output.stderr).expect("unjank writes UTF-8")
 }
 
 #[test]

@@ -38,11 +38,21 @@ pub fn verdict(findings: &Findings) -> Verdict {
         None => "SCHED_FIFO could not be measured".to_owned(),
     };
     verdict.reason = format!("one wake-up in a thousand is later than that; {realtime}");
+    if let Some(cause) = worst_cause(findings) {
+        verdict.reason = format!("{}; the latest: {cause}", verdict.reason);
+    }
     if verdict.answer != Answer::Healthy {
-        verdict.next = Some("sudo unjank jitter native --for 60s --break-above 2.7ms".to_owned());
+        verdict.next =
+            Some("sudo unjank jitter native --cause --for 60s --html jitter.html".to_owned());
     }
     verdict.measured = Some(ordinary);
     verdict
+}
+
+/// Why the latest ordinary wake-up was late, if that was traced.
+fn worst_cause(findings: &Findings) -> Option<&str> {
+    let ordinary = findings.outliers.iter().filter(|outlier| outlier.series == OTHER);
+    ordinary.max_by_key(|outlier| outlier.value)?.cause.as_deref()
 }
 
 /// The 99.9th percentile with missed periods counted in.

@@ -23,6 +23,17 @@ pub struct TerminalStyle {
     /// Whether escapes for colour are understood and wanted. The text is the
     /// same without them.
     pub colour: bool,
+    /// How much is told.
+    pub detail: Detail,
+}
+
+/// How much of a record is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The answers, and what a reader must know to believe them.
+    Answers,
+    /// All tables as well.
+    Everything,
 }
 
 /// Lines of prose are not longer than this, however wide the terminal.
@@ -35,17 +46,18 @@ const PROSE: usize = 100;
 pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
     let width = style.width.clamp(40, 250);
     let prose = width.min(PROSE);
-    let blocks = [
-        head(record, prose),
-        verdicts::block(&record.findings.verdicts, width, prose),
-        tables::series(record, width),
-        tables::facts(record, width),
-        tables::curves(record, width),
-        tables::worst_samples(record, width),
-        notes::changes(record, prose),
-        notes::warnings(record, prose),
-        notes::unsupported(record, prose),
-    ];
+    let mut blocks =
+        vec![head(record, prose), verdicts::block(&record.findings.verdicts, width, prose)];
+    if style.detail == Detail::Everything {
+        blocks.extend([
+            tables::series(record, width),
+            tables::facts(record, width),
+            tables::curves(record, width),
+            tables::worst_samples(record, width),
+            notes::changes(record, prose),
+        ]);
+    }
+    blocks.extend([notes::warnings(record, prose), notes::unsupported(record, prose)]);
     let blocks: Vec<String> =
         blocks.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
     resolve(&blocks.join("\n\n"), style.colour)

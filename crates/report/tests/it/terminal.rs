@@ -1,10 +1,10 @@
 //! Terminal text as a user sees it.
 
-use unjank_report::{TerminalStyle, terminal};
+use unjank_report::{Detail, TerminalStyle, terminal};
 
 use crate::fixture;
 
-const PLAIN: TerminalStyle = TerminalStyle { width: 80, colour: false };
+const PLAIN: TerminalStyle = TerminalStyle { width: 80, colour: false, detail: Detail::Everything };
 
 #[test]
 fn a_checkup_puts_its_answers_first() {
@@ -34,4 +34,13 @@ fn a_comparison_shows_differences() {
 #[test]
 fn a_narrow_terminal_wraps() {
     insta::assert_snapshot!(terminal(&fixture::small(), &TerminalStyle { width: 52, ..PLAIN }));
+}
+
+#[test]
+fn answers_alone_leave_the_tables_out() {
+    let style = TerminalStyle { detail: Detail::Answers, ..PLAIN };
+    let (answers, everything) =
+        (terminal(&fixture::rich(), &style), terminal(&fixture::rich(), &PLAIN));
+    assert!(answers.contains("Answers") && answers.contains("Warnings"));
+    assert!(!answers.contains("Series") && everything.contains("Series"));
 }

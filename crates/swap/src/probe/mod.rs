@@ -47,12 +47,12 @@ pub fn run(options: &Options, root: &Root, seed: u64, monitor: &dyn Monitor) -> 
         }
     };
     let before = Counters::read(root)?;
-    let seen = rounds(memory.as_mut(), &plan, options.duration, &mut random, monitor)?;
+    let touched = rounds(memory.as_mut(), &plan, options.duration, &mut random, monitor)?;
     let counted = Counters::read(root)?.since(&before);
     if monitor.stop_requested() {
         findings.warn("interrupted before the end");
     }
-    report::note(seen, &counted, &plan, &mut findings);
+    report::note(touched, &counted, &plan, &mut findings);
     Ok(findings)
 }
 

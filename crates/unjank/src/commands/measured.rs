@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use jiff::{Timestamp as Date, Unit as DateUnit};
 use serde_json::Value;
 use unjank_host::{Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
-use unjank_measure::record::{SCHEMA, Tool};
+use unjank_measure::record::{Run, Start, Tool};
 use unjank_measure::{Findings, Monitor, RunRecord};
+use unjank_report::Detail;
 
 use super::environment;
 use crate::exit;
@@ -52,58 +52,77 @@ impl Settings {
     }
 }
 
-/// Runs `measure` with a progress bar and Ctrl-C, then stores and prints what
-/// it found.
-pub(crate) fn run(
-    command: &str,
-    output: &OutputArgs,
-    settings: Settings,
-    measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
-) -> Result<ExitCode> {
-    let root = Root::system();
-    let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
-    let progress = Progress::new(command, interrupt.clone());
-    let date = Date::now();
-    let seed = output.seed.unwrap_or_else(|| date.as_nanosecond() as u64);
-    let host = Machine::read(&root);
-    let start = Timestamp::now();
-    let mut findings = Findings::default();
-    ClockCost::calibrate().note(&mut findings);
-    for warning in environment::warnings(&host) {
-        findings.warn(warning);
-    }
-    findings.merge(measure(&root, seed, &progress)?);
-    let elapsed = Timestamp::now().since(start).get();
-    progress.clear();
-    let record = RunRecord {
-        schema: SCHEMA.to_owned(),
-        id: format!("{}-{:06x}", date.strftime("%Y%m%dT%H%M%S"), seed & 0xff_ffff),
-        tool: Tool { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None },
-        command: command.to_owned(),
-        started_at: date.round(DateUnit::Second).unwrap_or(date).to_string(),
-        elapsed,
-        host,
-        settings: settings.with("seed", seed).0,
-        findings,
-        labels: if interrupt.requested() { vec!["interrupted".to_owned()] } else { Vec::new() },
-    };
-    deliver(&record, output)?;
-    Ok(ExitCode::from(if interrupt.requested() { exit::INTERRUPTED } else { exit::FINE }))
+/// A measuring command as it was typed.
+pub(crate) struct Command<'a> {
+    /// Its name, without options: `jitter native`.
+    pub(crate) name: &'a str,
+    /// Where its result goes.
+    pub(crate) output: &'a OutputArgs,
+    /// Its own options.
+    pub(crate) settings: Settings,
+    /// How much of the result is printed.
+    pub(crate) detail: Detail,
 }
 
-fn deliver(record: &RunRecord, output: &OutputArgs) -> Result<()> {
+impl Command<'_> {
+    /// Runs `measure` with a progress bar and Ctrl-C, then stores and prints
+    /// what it found.
+    pub(crate) fn run(
+        self,
+        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
+    ) -> Result<ExitCode> {
+        let root = Root::system();
+        let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
+        let progress = Progress::new(self.name, interrupt.clone());
+        let start = Start::now();
+        let seed = self.output.seed.unwrap_or_else(|| Timestamp::now().as_nanos());
+        let host = Machine::read(&root);
+        let mut findings = Findings::default();
+        ClockCost::calibrate().note(&mut findings);
+        for warning in environment::warnings(&host) {
+            findings.warn(warning);
+        }
+        let found = measure(&root, seed, &progress);
+        progress.clear();
+        findings.merge(found?);
+        let interrupted = interrupt.requested();
+        let record = start.finish(
+            Timestamp::now(),
+            Run {
+                tool: tool(),
+                command: self.name.to_owned(),
+                host,
+                settings: self.settings.with("seed", seed).0,
+                findings,
+                labels: interrupted.then(|| "interrupted".to_owned()).into_iter().collect(),
+            },
+        );
+        deliver(&record, self.output, self.detail)?;
+        Ok(ExitCode::from(if interrupted { exit::INTERRUPTED } else { exit::FINE }))
+    }
+}
+
+fn tool() -> Tool {
+    Tool {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("UNJANK_COMMIT").map(str::to_owned),
+    }
+}
+
+fn deliver(record: &RunRecord, output: &OutputArgs, detail: Detail) -> Result<()> {
     if output.json {
         output::print(&record.to_json())?;
     } else {
-        output::print(&unjank_report::terminal(record, &output::terminal_style()))?;
+        output::print(&unjank_report::terminal(record, &output::terminal_style(detail)))?;
     }
+    let write = |path: &PathBuf, text: String| {
+        fs::write(path, text).with_context(|| format!("while writing {}", path.display()))
+    };
     if let Some(path) = &output.html {
-        let page = unjank_report::html(std::slice::from_ref(record));
-        fs::write(path, page).with_context(|| format!("while writing {}", path.display()))?;
+        write(path, unjank_report::html(std::slice::from_ref(record)))?;
     }
     if let Some(path) = &output.markdown {
-        let text = unjank_report::markdown(record);
-        fs::write(path, text).with_context(|| format!("while writing {}", path.display()))?;
+        write(path, unjank_report::markdown(record))?;
     }
     Ok(())
 }

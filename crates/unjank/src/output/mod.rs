@@ -9,7 +9,7 @@ pub(crate) use progress::Progress;
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
-use unjank_report::TerminalStyle;
+use unjank_report::{Detail, TerminalStyle};
 
 /// Writes `text` and a line end to stdout.
 pub(crate) fn print(text: &str) -> io::Result<()> {
@@ -30,14 +30,17 @@ pub(crate) fn remark(text: &str) {
 /// Columns that are used where nobody says how many there are.
 const USUAL_WIDTH: usize = 100;
 
-/// The width of the terminal on stdout, and colour if it wants any
+/// Columns of the terminal on stdout.
+pub(crate) fn width() -> usize {
+    let columns = || env::var("COLUMNS").ok()?.parse().ok();
+    unjank_host::terminal::width(io::stdout()).or_else(columns).unwrap_or(USUAL_WIDTH)
+}
+
+/// How the terminal on stdout is written to: in colour if it wants any
 /// (<https://no-color.org>).
-pub(crate) fn terminal_style() -> TerminalStyle {
-    let stdout = io::stdout();
-    let colour = stdout.is_terminal()
+pub(crate) fn terminal_style(detail: Detail) -> TerminalStyle {
+    let colour = io::stdout().is_terminal()
         && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && env::var_os("TERM").is_none_or(|term| term != "dumb");
-    let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = unjank_host::terminal::width(&stdout).or(columns).unwrap_or(USUAL_WIDTH);
-    TerminalStyle { width, colour }
+    TerminalStyle { width: width(), colour, detail }
 }

@@ -9,6 +9,7 @@ use anyhow::Result;
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Root};
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
+use unjank_report::Detail;
 
 use super::ipc::peer;
 use super::measured::{self, OutputArgs, Settings};
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// About five minutes, with narrower intervals [default: at most one minute]
     #[arg(long)]
     full: bool,
+    /// Print all tables, not the answers alone
+    #[arg(long)]
+    tables: bool,
     /// Only these delays
     #[arg(long, value_enum, value_delimiter = ',', value_name = "DELAY,…")]
     only: Vec<Delay>,
@@ -84,7 +88,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = Settings::default()
         .with("budget", budget.name())
         .with("only", delays.iter().map(|delay| delay.name()).collect::<Vec<_>>());
-    measured::run("checkup", &args.output, settings, |root, seed, monitor| {
+    let command = measured::Command {
+        name: "checkup",
+        output: &args.output,
+        settings,
+        detail: if args.tables { Detail::Everything } else { Detail::Answers },
+    };
+    command.run(|root, seed, monitor| {
         let mut findings = Findings::default();
         let mut before = 0.0;
         let all: f64 = delays.iter().map(|&delay| budget.of(delay).as_secs_f64()).sum();
@@ -131,7 +141,8 @@ fn probe(
             unjank_swap::explain::verdict(&findings)
         }
         Delay::Jitter => {
-            let options = unjank_jitter::Options::usual(allowed, budget.per_scheduling());
+            let usual = unjank_jitter::Options::usual(allowed, budget.per_scheduling());
+            let options = unjank_jitter::Options { cause: true, ..usual };
             findings = unjank_jitter::run(&options, root, monitor)?;
             unjank_jitter::explain::verdict(&findings)
         }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         output::print(&serde_json::to_string_pretty(&machine)?)?;
     } else if args.record.is_none() {
-        output::print(&describe::page(&machine, output::terminal_style().width))?;
+        output::print(&describe::page(&machine, output::width()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_ipc::{Options, Placement, Transport, explain};
+use unjank_report::Detail;
 
 use super::peer;
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -101,7 +102,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         deadline: args.deadline,
         pause: args.pause,
     };
-    measured::run("ipc probe", &args.output, settings(&options), |_, _, monitor| {
+    let command = measured::Command {
+        name: "ipc probe",
+        output: &args.output,
+        settings: settings(&options),
+        detail: Detail::Everything,
+    };
+    command.run(|_, _, monitor| {
         let mut findings = unjank_ipc::run(&options, &peer::command(), monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)

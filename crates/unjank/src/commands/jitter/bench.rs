@@ -6,6 +6,7 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_jitter::bench::{Comparison, against_cyclictest};
+use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -62,7 +63,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("visit", comparison.visit.get())
         .with("pairs", comparison.pairs)
         .with("dma_latency", comparison.dma_latency);
-    measured::run("jitter bench", &args.output, settings, |root, seed, monitor| {
-        Ok(against_cyclictest(&comparison, root, seed, monitor)?)
-    })
+    let command = measured::Command {
+        name: "jitter bench",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    command.run(|root, seed, monitor| Ok(against_cyclictest(&comparison, root, seed, monitor)?))
 }

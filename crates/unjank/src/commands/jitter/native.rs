@@ -7,6 +7,7 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_jitter::{Options, Scheduling, explain};
+use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -102,7 +103,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         trace_file: args.trace_file.clone(),
         force: args.force,
     };
-    measured::run("jitter native", &args.output, settings(&options), |root, _, monitor| {
+    let command = measured::Command {
+        name: "jitter native",
+        output: &args.output,
+        settings: settings(&options),
+        detail: Detail::Everything,
+    };
+    command.run(|root, _, monitor| {
         let mut findings = unjank_jitter::run(&options, root, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)

@@ -6,6 +6,7 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
 use unjank_launch::{Options, explain};
+use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -57,7 +58,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         slice: args.slice,
         ..Options::usual(cpus, launches)
     };
-    measured::run("launch ramp", &args.output, settings(&options), |root, _, monitor| {
+    let command = measured::Command {
+        name: "launch ramp",
+        output: &args.output,
+        settings: settings(&options),
+        detail: Detail::Everything,
+    };
+    command.run(|root, _, monitor| {
         let mut findings = unjank_launch::run(&options, root, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)

@@ -6,6 +6,7 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
 use unjank_lock::{Options, explain};
+use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -41,7 +42,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let settings = Settings::default()
         .with("cpus", options.cpus.as_ref().map(ToString::to_string))
         .with("for", options.duration.get());
-    measured::run("lock probe", &args.output, settings, |_, _, monitor| {
+    let command = measured::Command {
+        name: "lock probe",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    command.run(|_, _, monitor| {
         let mut findings = unjank_lock::run(&options, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)

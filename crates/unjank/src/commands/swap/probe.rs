@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::{Bytes, Nanos};
+use unjank_report::Detail;
 use unjank_swap::{Options, Pages, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     /// Two seconds
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
-    /// Where a scratch file may lie [default: $XDG_CACHE_HOME, ~/.cache or /var/tmp]
+    /// Where a scratch file may lie [default: the user's cache, else /var/tmp]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
@@ -68,7 +69,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("size", options.size.get())
         .with("for", options.duration.get())
         .with("directory", options.directory.display().to_string());
-    measured::run("swap probe", &args.output, settings, |root, seed, monitor| {
+    let command = measured::Command {
+        name: "swap probe",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    command.run(|root, seed, monitor| {
         let mut findings = unjank_swap::run(&options, root, seed, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)

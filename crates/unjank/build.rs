@@ -1,0 +1,22 @@
+//! Tells the program which commit it is built from, where git knows.
+
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    if let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) {
+        println!("cargo::rustc-env=UNJANK_COMMIT={commit}");
+    }
+    // A new commit changes the log of HEAD; a build outside git watches nothing.
+    if let Some(log) =
+        git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists())
+    {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+}
