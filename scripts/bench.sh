@@ -1,0 +1,59 @@
+#!/bin/sh
+# Speed and size of unjank itself, after the criterion benches: start-up, size,
+# memory, and wake-up latency against cyclictest. Prints a table; judges nothing.
+set -eu
+
+unjank=target/release/unjank
+
+# The nanoseconds that a program takes from start to end, the median of 41.
+median_run() {
+    i=0
+    while [ $i -lt 41 ]; do
+        before=$(date +%s%N)
+        "$@" >/dev/null 2>&1
+        after=$(date +%s%N)
+        echo $((after - before))
+        i=$((i + 1))
+    done | sort -n | sed -n 21p
+}
+
+# The largest resident memory of a program, in KiB: it is its own child's parent
+# here, and the kernel keeps the highest mark in VmHWM until the end.
+peak_memory() {
+    "$@" >/dev/null 2>&1 &
+    peak=0
+    while mark=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$!/status" 2>/dev/null); do
+        [ "${mark:-0}" -gt "$peak" ] && peak=$mark
+        sleep 0.05
+    done
+    wait $! || true
+    echo "$peak"
+}
+
+nothing=$(median_run true)
+help=$(median_run $unjank --help)
+host=$(median_run $unjank host)
+size=$(wc -c <$unjank)
+memory=$(peak_memory $unjank checkup --quick --no-store --only launch,jitter,lock,ipc)
+swap=$(peak_memory $unjank checkup --quick --no-store)
+
+echo
+echo "what                                         measured      goal"
+awk -v nothing="$nothing" -v help="$help" -v host="$host" -v size="$size" -v memory="$memory" -v swap="$swap" 'BEGIN {
+    printf "start to end of true (fork, exec)            %6.2f ms\n", nothing / 1e6
+    printf "start to end of unjank --help                %6.2f ms     10 ms\n", help / 1e6
+    printf "start to end of unjank host                  %6.2f ms     10 ms\n", host / 1e6
+    printf "size of the program                          %6.2f MB     12 MB\n", size / 1e6
+    printf "peak memory of a checkup without swap probe  %6.1f MiB    64 MiB\n", memory / 1024
+    printf "peak memory of a checkup, 32 MiB of pages    %6.1f MiB    96 MiB\n", swap / 1024
+}'
+echo
+
+if [ "$(id -u)" -eq 0 ]; then
+    for condition in "" --dma-latency; do
+        # shellcheck disable=SC2086  # no option, or one
+        $unjank jitter bench --no-store --pairs 30 --visit 1s $condition
+    done
+else
+    echo "unjank jitter bench needs root: run 'sudo $unjank jitter bench' for cyclictest's side"
+fi
