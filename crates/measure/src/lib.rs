@@ -9,6 +9,7 @@
 //! | [`stats`] | intervals that need no assumption about the shape |
 //! | [`effect`] | one quantity, measured on two sides |
 //! | [`experiment`] | two arms in alternating pairs |
+//! | [`store`] | every run, in one file |
 //! | [`monitor`] | progress out of a probe, the wish to stop into it |
 
 pub mod clock;
@@ -20,6 +21,7 @@ pub mod monitor;
 pub mod record;
 pub mod series;
 pub mod stats;
+pub mod store;
 
 pub use effect::{Effect, Side};
 pub use error::{Error, Result};
@@ -31,3 +33,4 @@ pub use record::{
     SeriesRecord, Start, Summary, Unit, Verdict,
 };
 pub use series::Series;
+pub use store::Store;

@@ -1,0 +1,177 @@
+//! The file of the store: how it is made, opened and recognised.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, MAIN_DB, OpenFlags, TransactionBehavior};
+
+use super::{PATIENCE, failure};
+use crate::error::{Error, Result};
+
+/// The version of the table below, in `PRAGMA user_version`.
+pub const VERSION: i64 = 1;
+
+/// `unjk`, in `PRAGMA application_id`: how `file(1)` and this program tell the
+/// store from other databases.
+const APPLICATION: i64 = 0x756e_6a6b;
+
+/// The table. `started` is in microseconds since 1970, for the order; the rest
+/// beside `record` repeats what is in there, for lists.
+const TABLE: &str = "
+CREATE TABLE run (
+    id TEXT NOT NULL PRIMARY KEY,
+    started INTEGER NOT NULL,
+    started_at TEXT NOT NULL,
+    elapsed INTEGER NOT NULL,
+    command TEXT NOT NULL,
+    host TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    record TEXT NOT NULL
+);
+CREATE INDEX run_by_start ON run (started, id);
+";
+
+/// Opens an existing store; `None` if there is no file, or an empty one.
+pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io_error("open", path, &error)),
+        Ok(file) if file.is_dir() => {
+            return Err(Error::NotAStore {
+                path: path.to_owned(),
+                reason: "it is a directory".to_owned(),
+            });
+        }
+        Ok(file) if file.len() == 0 => return Ok(None),
+        Ok(_) => {}
+    }
+    let connection = connect(path)?;
+    match kind(&connection).map_err(|e| failure::error("read", path, &e))? {
+        Kind::Store(_) => Ok(Some(connection)),
+        Kind::Empty => Ok(None),
+        Kind::Foreign => Err(Error::NotAStore {
+            path: path.to_owned(),
+            reason: "it is the database of another program".to_owned(),
+        }),
+    }
+}
+
+/// Makes the directory, the file and the table, each unless it is there.
+pub(super) fn create(path: &Path) -> Result<Connection> {
+    if let Some(directory) = path.parent() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(directory)
+            .map_err(|e| io_error("make the directory of", path, &e))?;
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(io_error("create", path, &error));
+        }
+        _ => {}
+    }
+    let mut connection = connect(path)?;
+    make_table(&mut connection).map_err(|e| failure::error("create", path, &e))?;
+    Ok(connection)
+}
+
+/// Makes sure that writing to this store is right and possible.
+pub(super) fn prepare_for_writing(connection: &Connection, path: &Path) -> Result<()> {
+    let failed = |e: rusqlite::Error| failure::error("write", path, &e);
+    match kind(connection).map_err(failed)? {
+        Kind::Store(version) if version > VERSION => {
+            return Err(Error::LaterStore { path: path.to_owned(), version, known: VERSION });
+        }
+        Kind::Store(_) => {}
+        Kind::Empty | Kind::Foreign => {
+            return Err(Error::NotAStore {
+                path: path.to_owned(),
+                reason: "another program has changed it meanwhile".to_owned(),
+            });
+        }
+    }
+    if connection.is_readonly(MAIN_DB).map_err(failed)? {
+        return Err(Error::ReadOnly {
+            path: path.to_owned(),
+            reason: "the file, or its file system, is read-only for this user".to_owned(),
+        });
+    }
+    // Durable once committed: see the module's documentation.
+    connection.execute_batch("PRAGMA synchronous = EXTRA").map_err(failed)
+}
+
+/// Gives unused pages back to the file system.
+pub(super) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+    // Each step frees one page.
+    let mut pragma = connection.prepare("PRAGMA incremental_vacuum")?;
+    let mut steps = pragma.query([])?;
+    while steps.next()?.is_some() {}
+    Ok(())
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    // Falls back to reading if the file, or its file system, is read-only.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        // The file may come from anywhere: nothing in its schema is run, and
+        // its pages are looked at twice (sqlite.org/security.html).
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.execute_batch("PRAGMA cell_size_check = ON")?;
+        Ok(connection)
+    };
+    open().map_err(|e| failure::error("open", path, &e))
+}
+
+/// What a database is.
+enum Kind {
+    /// A store of this version.
+    Store(i64),
+    /// Nothing yet.
+    Empty,
+    /// Something else.
+    Foreign,
+}
+
+fn kind(connection: &Connection) -> rusqlite::Result<Kind> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    let objects = number("SELECT count(*) FROM sqlite_schema")?;
+    Ok(match (application, version, objects) {
+        (APPLICATION, 1.., _) => Kind::Store(version),
+        (0, 0, 0) => Kind::Empty,
+        _ => Kind::Foreign,
+    })
+}
+
+/// Makes the table, unless another process was faster.
+fn make_table(connection: &mut Connection) -> rusqlite::Result<()> {
+    // Has an effect only before the first table is made.
+    connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if matches!(kind(&transaction)?, Kind::Empty) {
+        transaction.execute_batch(TABLE)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}
+
+fn io_error(action: &'static str, path: &Path, error: &io::Error) -> Error {
+    let path = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full(path),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Error::ReadOnly { path, reason: error.to_string() }
+        }
+        _ => Error::Store { action, path, reason: error.to_string() },
+    }
+}
