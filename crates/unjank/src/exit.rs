@@ -27,8 +27,23 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::from(FINE);
     }
     // If stderr is gone too, there is nobody left to tell.
-    let _nobody_listens = writeln!(io::stderr(), "error: {error:#}");
+    let _nobody_listens = writeln!(io::stderr(), "error: {}", sentence(error));
     ExitCode::from(code(error))
+}
+
+/// The error and its causes, without those that an error has told already.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut sentence = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if sentence.ends_with(&cause) {
+            continue;
+        }
+        if !sentence.is_empty() {
+            sentence.push_str(": ");
+        }
+        sentence.push_str(&cause);
+    }
+    sentence
 }
 
 fn code(error: &anyhow::Error) -> u8 {
@@ -42,7 +57,10 @@ fn code(error: &anyhow::Error) -> u8 {
 
 /// The class of an error, if it is of a type that has one.
 fn class(error: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
-    error.downcast_ref::<unjank_host::Error>().map(unjank_host::Error::class)
+    let host = error.downcast_ref::<unjank_host::Error>().map(unjank_host::Error::class);
+    let measure =
+        || error.downcast_ref::<unjank_measure::Error>().map(unjank_measure::Error::class);
+    host.or_else(measure)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -51,4 +69,35 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<io::Error>()
             .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    fn missing_file() -> anyhow::Error {
+        let source = io::Error::from_raw_os_error(2);
+        unjank_host::Error::file("read", "/proc/nothing", source).into()
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = Err::<(), _>(missing_file()).context("while looking").unwrap_err();
+        assert_eq!(
+            sentence(&error),
+            "while looking: cannot read /proc/nothing: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn the_class_of_a_cause_decides_the_code() {
+        assert_eq!(code(&missing_file()), FAILURE);
+        let invalid = unjank_host::Error::Invalid("no CPU".to_owned());
+        let error = Err::<(), _>(invalid).context("while looking").unwrap_err();
+        assert_eq!(code(&error), USAGE);
+        let denied = io::Error::from_raw_os_error(13);
+        assert_eq!(code(&unjank_host::Error::file("write", "/sys/x", denied).into()), PERMISSION);
+    }
 }

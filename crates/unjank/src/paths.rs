@@ -10,6 +10,12 @@ pub(crate) fn scratch() -> PathBuf {
     cache.filter(|dir| dir.is_dir()).unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
+/// The run store, if there is a place for it: the user's data directory.
+pub(crate) fn store() -> Option<PathBuf> {
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+    Some(data?.join("unjank/runs.sqlite"))
+}
+
 /// The directory that an environment variable names. The specification has
 /// relative ones ignored.
 fn absolute(variable: &str) -> Option<PathBuf> {

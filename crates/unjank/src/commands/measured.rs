@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -11,13 +11,14 @@ use serde_json::Value;
 use unjank_host::{Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};
-use unjank_measure::{Findings, Monitor, RunRecord};
+use unjank_measure::{Findings, Monitor, RunRecord, Store};
 use unjank_report::Detail;
 
 use super::environment;
 use crate::exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
+use crate::paths;
 
 /// Options of every measuring command.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,9 @@ pub(crate) struct OutputArgs {
     /// Do not keep the run in the store
     #[arg(long)]
     pub(crate) no_store: bool,
+    /// Keep the run in this store [default: unjank/runs.sqlite in the user's data directory]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
+    pub(crate) store: Option<PathBuf>,
     /// Seed of everything that is drawn by chance (orders, contents, bootstrap)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -109,20 +113,33 @@ fn tool() -> Tool {
     }
 }
 
+/// Prints, writes and stores the record. What fails keeps nothing else from
+/// being done; the first failure is told.
 fn deliver(record: &RunRecord, output: &OutputArgs, detail: Detail) -> Result<()> {
-    if output.json {
-        output::print(&record.to_json())?;
+    let text = if output.json {
+        record.to_json()
     } else {
-        output::print(&unjank_report::terminal(record, &output::terminal_style(detail)))?;
-    }
-    let write = |path: &PathBuf, text: String| {
-        fs::write(path, text).with_context(|| format!("while writing {}", path.display()))
+        unjank_report::terminal(record, &output::terminal_style(detail))
     };
-    if let Some(path) = &output.html {
-        write(path, unjank_report::html(std::slice::from_ref(record)))?;
-    }
-    if let Some(path) = &output.markdown {
-        write(path, unjank_report::markdown(record))?;
-    }
+    let printed = output::print(&text).context("while printing");
+    let write = |path: &Option<PathBuf>, render: &dyn Fn() -> String| match path {
+        Some(path) => {
+            fs::write(path, render()).with_context(|| format!("while writing {}", path.display()))
+        }
+        None => Ok(()),
+    };
+    let page = write(&output.html, &|| unjank_report::html(std::slice::from_ref(record)));
+    let markdown = write(&output.markdown, &|| unjank_report::markdown(record));
+    let stored = if output.no_store { Ok(()) } else { keep(record, output.store.as_deref()) };
+    printed.and(page).and(markdown).and(stored)
+}
+
+fn keep(record: &RunRecord, store: Option<&Path>) -> Result<()> {
+    let path = store.map(Path::to_owned).or_else(paths::store).context(
+        "the run was not stored: neither HOME nor XDG_DATA_HOME says where (--store FILE does)",
+    )?;
+    Store::open(&path)
+        .and_then(|mut store| store.put(record))
+        .context("the run was measured, but not kept (--no-store measures without keeping)")?;
     Ok(())
 }
