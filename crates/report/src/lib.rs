@@ -31,3 +31,4 @@ mod words;
 pub use html::html;
 pub use markdown::markdown;
 pub use terminal::{Detail, TerminalStyle, terminal};
+pub use visible::visible;

@@ -13,7 +13,7 @@ const LONGEST: usize = 800;
 
 /// `text` with every character that controls rather than shows written as an
 /// escape (`\n`, `\u{1b}`), cut off after [`LONGEST`] characters.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST && !text.chars().any(acts) {
         return Cow::Borrowed(text);
     }

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{checkup, host, ipc, jitter, launch, lock, swap};
+use crate::commands::{checkup, host, ipc, jitter, launch, lock, runs, swap};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -34,4 +34,7 @@ pub(crate) enum Command {
     /// The answer comes from another process: round trips
     #[command(subcommand)]
     Ipc(ipc::Verb),
+    /// The runs that were kept: list, show, export, import, prune
+    #[command(subcommand)]
+    Runs(runs::Verb),
 }

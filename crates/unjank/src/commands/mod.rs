@@ -9,6 +9,7 @@ pub(crate) mod jitter;
 pub(crate) mod launch;
 pub(crate) mod lock;
 mod measured;
+pub(crate) mod runs;
 pub(crate) mod swap;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Launch(verb) => launch::run(&verb),
         Command::Lock(verb) => lock::run(&verb),
         Command::Swap(verb) => swap::run(&verb),
+        Command::Runs(verb) => runs::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
     }
 }

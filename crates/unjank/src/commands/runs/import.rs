@@ -1,0 +1,80 @@
+//! `unjank runs import`: records from elsewhere.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_measure::store::Stored;
+
+use super::source::{StoreArgs, read};
+use crate::output;
+
+/// Arguments of `unjank runs import`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank runs import phone.json
+  adb shell unjank checkup --json --no-store | unjank runs import -
+  unjank runs import runs.jsonl")]
+pub(crate) struct Args {
+    /// Files with one record, or one a line; - is stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// No file with records is larger.
+const LARGEST: u64 = 1 << 30;
+
+/// Checks each record strictly and keeps it. The first that is none ends the
+/// import; those before it stay.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mut store = args.store.open()?;
+    for file in &args.files {
+        let (text, origin) = if file == Path::new("-") {
+            let mut text = String::new();
+            io::stdin().take(LARGEST).read_to_string(&mut text).context("while reading stdin")?;
+            (text, "stdin".to_owned())
+        } else {
+            (read(file)?, file.display().to_string())
+        };
+        for (record, origin) in records(&text, &origin) {
+            let (record, stored) = store.import(record, &origin)?;
+            let what = match stored {
+                Stored::New => "imported",
+                Stored::Already => "there already",
+            };
+            output::print(&format!("{} {}, {what}", record.id, record.command))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The records of a file: its lines if each is a whole JSON object, else all
+/// of it.
+fn records<'a>(text: &'a str, origin: &str) -> Vec<(&'a str, String)> {
+    let whole = |line: &&str| line.starts_with('{') && line.trim_end().ends_with('}');
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    if lines.len() > 1 && lines.iter().all(whole) {
+        lines
+            .into_iter()
+            .enumerate()
+            .map(|(index, line)| (line, format!("{origin}, record {}", index + 1)))
+            .collect()
+    } else {
+        vec![(text, origin.to_owned())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_record_may_have_many_lines_and_many_one_each() {
+        assert_eq!(records("{\n \"a\": 1\n}\n", "f").len(), 1);
+        let two = records("{\"a\": 1}\n\n{\"a\": 2}\n", "f");
+        assert_eq!(two[1], ("{\"a\": 2}", "f, record 2".to_owned()));
+    }
+}

@@ -1,0 +1,63 @@
+//! `unjank runs list`: the runs that were kept.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use comfy_table::{CellAlignment, Table, presets};
+use unjank_measure::store::{Entry, Filter};
+use unjank_report::visible;
+
+use super::source::StoreArgs;
+use crate::output;
+
+/// Arguments of `unjank runs list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank runs list
+  unjank runs list --command jitter --limit 5
+  unjank runs list --json | jq -r '.[].id'")]
+pub(crate) struct Args {
+    /// Only runs of this command: checkup, jitter, 'jitter native' …
+    #[arg(long, value_name = "COMMAND")]
+    command: Option<String>,
+    /// Only the newest so many
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Lists.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let store = args.store.open()?;
+    let filter = Filter { command: args.command.clone(), limit: args.limit };
+    let entries = store.list(&filter)?;
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&entries)?)?;
+    } else if entries.is_empty() {
+        output::print(&format!("no run in {}", store.path().display()))?;
+    } else {
+        output::print(&table(&entries))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line for each run.
+pub(super) fn table(entries: &[Entry]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["run", "command", "took", "machine"]);
+    for entry in entries {
+        let labels = entry.labels.iter().map(|label| format!(" [{label}]"));
+        let command = entry.command.clone() + &labels.collect::<String>();
+        let row = [&entry.id, &command, &entry.elapsed.to_string(), &entry.host];
+        table.add_row(row.map(|cell| visible(cell).into_owned()));
+    }
+    if let Some(took) = table.column_mut(2) {
+        took.set_cell_alignment(CellAlignment::Right);
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
+    lines.join("\n")
+}

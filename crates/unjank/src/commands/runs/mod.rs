@@ -1,0 +1,39 @@
+//! `unjank runs`: the runs that were kept.
+
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod prune;
+pub(crate) mod show;
+mod source;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Verbs of `unjank runs`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List the runs that were kept, newest first
+    List(list::Args),
+    /// Show one run as it was printed, or as JSON, Markdown or HTML
+    Show(show::Args),
+    /// Print whole runs as JSON lines, or their series as CSV
+    Export(export::Args),
+    /// Take in records from elsewhere: from a phone, from a colleague
+    Import(import::Args),
+    /// Remove old runs from the store
+    Prune(prune::Args),
+}
+
+/// Runs the verb that was typed.
+pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::List(args) => list::run(args),
+        Verb::Show(args) => show::run(args),
+        Verb::Export(args) => export::run(args),
+        Verb::Import(args) => import::run(args),
+        Verb::Prune(args) => prune::run(args),
+    }
+}

@@ -1,0 +1,56 @@
+//! `unjank runs show`: one run again.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_report::Detail;
+
+use super::source::StoreArgs;
+use crate::output;
+
+/// Arguments of `unjank runs show`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank runs show last
+  unjank runs show 20261121T1015 --html run.html
+  unjank runs show last~1 last --html both.html
+  unjank runs show phone.json --markdown")]
+pub(crate) struct Args {
+    /// Runs: ids or beginnings of ids, last, last~1 …, or files with a record
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Print the records as JSON
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print Markdown
+    #[arg(long)]
+    markdown: bool,
+    /// Write one HTML page with all of them instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown"])]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Shows.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let records = args.runs.iter().map(|name| args.store.find(name)).collect::<Result<Vec<_>>>()?;
+    if let Some(path) = &args.html {
+        fs::write(path, unjank_report::html(&records))
+            .with_context(|| format!("while writing {}", path.display()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for record in &records {
+        let text = if args.json {
+            record.to_json()
+        } else if args.markdown {
+            unjank_report::markdown(record)
+        } else {
+            unjank_report::terminal(record, &output::terminal_style(Detail::Everything))
+        };
+        output::print(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,140 @@
+//! `unjank runs` over a store of its own.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// A store in a directory that goes with the test.
+struct Kept {
+    dir: tempfile::TempDir,
+}
+
+impl Kept {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    /// With so many quick runs.
+    fn with_runs(runs: usize) -> Self {
+        let kept = Self::new();
+        for _ in 0..runs {
+            kept.unjank(&["lock", "probe", "--for", "100ms"]).assert().success();
+        }
+        kept
+    }
+
+    fn unjank(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        command.args(arguments).arg("--store").arg(self.path());
+        command
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.dir.path().join("runs.sqlite")
+    }
+
+    /// What a command that must succeed prints.
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.unjank(arguments).assert().success().get_output().clone();
+        String::from_utf8(output.stdout).expect("unjank writes UTF-8")
+    }
+
+    /// What a command that must fail with `code` says.
+    fn fails(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.unjank(arguments).assert().code(code).get_output().clone();
+        String::from_utf8(output.stderr).expect("unjank writes UTF-8")
+    }
+
+    fn ids(&self) -> Vec<String> {
+        let list: Value =
+            serde_json::from_str(&self.prints(&["runs", "list", "--json"])).expect("JSON");
+        let entries = list.as_array().expect("a list").iter();
+        entries.map(|entry| entry["id"].as_str().expect("an id").to_owned()).collect()
+    }
+}
+
+#[test]
+fn runs_are_kept_listed_shown_and_pruned() {
+    let kept = Kept::with_runs(3);
+    let ids = kept.ids();
+    assert_eq!(ids.len(), 3);
+    assert_eq!(kept.prints(&["runs", "list", "--limit", "1"]).lines().count(), 2);
+    assert!(kept.prints(&["runs", "list", "--command", "jitter"]).starts_with("no run in "));
+
+    assert!(kept.prints(&["runs", "show", "last"]).contains(&ids[0]));
+    let shown: Value =
+        serde_json::from_str(&kept.prints(&["runs", "show", "last~2", "--json"])).expect("JSON");
+    assert_eq!(shown["id"], ids[2].as_str());
+    assert!(kept.prints(&["runs", "show", &ids[1], "--markdown"]).starts_with("# "));
+    let page = kept.dir.path().join("page.html");
+    kept.prints(&["runs", "show", "last", "last~1", "--html", page.to_str().expect("UTF-8")]);
+    let page = fs::read_to_string(page).expect("the page");
+    assert!(page.contains(&ids[0]) && page.contains(&ids[1]));
+
+    kept.prints(&["runs", "prune", "--keep", "1", "--dry-run"]);
+    assert_eq!(kept.ids().len(), 3);
+    kept.prints(&["runs", "prune", "--keep", "1"]);
+    assert_eq!(kept.ids(), ids[..1]);
+    assert_eq!(kept.prints(&["runs", "prune", "--older-than", "1d"]), "no run removed\n");
+}
+
+#[test]
+fn runs_travel_as_json_lines() {
+    let kept = Kept::with_runs(2);
+    let lines = kept.prints(&["runs", "export"]);
+    assert_eq!(lines.lines().count(), 2);
+    let elsewhere = Kept::new();
+    let import = || elsewhere.unjank(&["runs", "import", "-"]).write_stdin(lines.clone()).assert();
+    import().success();
+    assert_eq!(elsewhere.ids(), kept.ids());
+    let again = import().success().get_output().stdout.clone();
+    assert!(String::from_utf8_lossy(&again).contains("there already"));
+    let csv = kept.prints(&["runs", "export", "last", "--format", "csv"]);
+    assert!(csv.starts_with("run,started_at,command,series,labels,unit,n,missed,min,p50"));
+    assert!(csv.contains("lock/park_wake") || csv.contains("lock/park/round_trip"), "{csv}");
+}
+
+#[test]
+fn a_run_that_is_not_there_is_named() {
+    let kept = Kept::with_runs(1);
+    let stderr = kept.fails(&["runs", "show", "1999"], 2);
+    assert!(stderr.starts_with("error: no run 1999 in "), "{stderr}");
+    let stderr = kept.fails(&["runs", "show", "last~5"], 2);
+    assert!(stderr.starts_with("error: no run last~5 in "), "{stderr}");
+    kept.fails(&["runs", "prune"], 2);
+}
+
+#[test]
+fn what_is_no_record_is_not_imported() {
+    let kept = Kept::new();
+    let file = kept.dir.path().join("x.json");
+    let import = |text: &str| {
+        fs::write(&file, text).expect("own directory");
+        kept.fails(&["runs", "import", file.to_str().expect("UTF-8")], 2)
+    };
+    assert!(import("").contains("is not a run record"));
+    assert!(import("{\"schema\": \"unjank.run/2\"}").contains("unjank.run/2"));
+    assert!(import("[1, 2").contains("is not a run record"));
+    assert!(kept.ids().is_empty());
+}
+
+#[test]
+fn a_file_that_is_no_store_is_left_alone() {
+    let kept = Kept::new();
+    fs::write(kept.path(), "a letter to a friend").expect("own directory");
+    let stderr = kept.fails(&["runs", "list"], 2);
+    assert!(stderr.contains("is not a run store"), "{stderr}");
+    let stderr = kept.fails(&["lock", "probe", "--for", "100ms"], 2);
+    assert!(stderr.contains("is not a run store"), "{stderr}");
+    assert_eq!(fs::read_to_string(kept.path()).expect("still there"), "a letter to a friend");
+}
+
+#[test]
+fn the_store_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let kept = Kept::with_runs(1);
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(&kept.path()), 0o600);
+}
