@@ -9,10 +9,12 @@
 //! | [`stats`] | intervals that need no assumption about the shape |
 //! | [`effect`] | one quantity, measured on two sides |
 //! | [`experiment`] | two arms in alternating pairs |
+//! | [`compare`] | two runs against each other |
 //! | [`store`] | every run, in one file |
 //! | [`monitor`] | progress out of a probe, the wish to stop into it |
 
 pub mod clock;
+pub mod compare;
 pub mod effect;
 mod error;
 pub mod experiment;
@@ -23,6 +25,7 @@ pub mod series;
 pub mod stats;
 pub mod store;
 
+pub use compare::{Comparison, compare};
 pub use effect::{Effect, Side};
 pub use error::{Error, Result};
 pub use experiment::Plan;

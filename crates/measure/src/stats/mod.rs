@@ -30,7 +30,7 @@ pub use empirical::Empirical;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Two-sided 95 % point of the normal distribution.
-const Z: f64 = 1.959_964;
+pub(crate) const Z: f64 = 1.959_964;
 
 /// How often a bootstrap draws, unless more is asked of it.
 pub const DRAWS: usize = 10_000;

@@ -1,0 +1,203 @@
+//! What differs between two runs besides their numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use unjank_host::Machine;
+
+use crate::record::RunRecord;
+
+/// Something that is not the same in both runs, and may explain what else is
+/// not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// What: `kernel`, `governor`, `--period` …
+    pub what: String,
+    /// In the first run.
+    pub a: String,
+    /// In the second run.
+    pub b: String,
+}
+
+/// More than this share of its CPU time stolen, in percent, and a virtual
+/// machine measures its neighbours.
+const STEAL_THAT_MATTERS: f64 = 1.0;
+
+/// What differs, machine first.
+pub(super) fn between(a: &RunRecord, b: &RunRecord) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    let mut note = |what: &str, a: String, b: String| {
+        if a != b {
+            let [a, b] = [a, b].map(|side| match side.trim() {
+                "" => "none".to_owned(),
+                text => text.to_owned(),
+            });
+            differences.push(Difference { what: what.to_owned(), a, b });
+        }
+    };
+    note("command", a.command.clone(), b.command.clone());
+    note("labels", a.labels.join(", "), b.labels.join(", "));
+    note("unjank", tool(a), tool(b));
+    for ((what, a), (_, b)) in machine(&a.host).into_iter().zip(machine(&b.host)) {
+        note(what, a, b);
+    }
+    let options: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
+    // Another seed is another sample of the same thing.
+    for option in options.into_iter().filter(|option| *option != "seed") {
+        let value = |settings: &BTreeMap<String, Value>| {
+            settings.get(option).map_or_else(|| "none".to_owned(), Value::to_string)
+        };
+        note(&format!("setting {option}"), value(&a.settings), value(&b.settings));
+    }
+    differences
+}
+
+/// What must be known to read the answers right.
+pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if a.id == b.id {
+        warnings.push(format!("both sides are the same run, {}", a.id));
+    } else {
+        warnings.push(
+            "each side is one run: the intervals know the spread inside a run, not the one from \
+             run to run"
+                .to_owned(),
+        );
+    }
+    for run in [a, b] {
+        for label in &run.labels {
+            warnings.push(format!("run {} is {label}", run.id));
+        }
+        if let Some(steal) = run.host.virtualisation.steal_percent
+            && steal >= STEAL_THAT_MATTERS
+        {
+            warnings.push(format!("run {}: {steal:.1} % of CPU time was stolen", run.id));
+        }
+    }
+    warnings
+}
+
+fn tool(record: &RunRecord) -> String {
+    match &record.tool.commit {
+        Some(commit) => format!("{} ({commit})", record.tool.version),
+        None => record.tool.version.clone(),
+    }
+}
+
+/// What of a machine changes how long things take, always in the same order.
+fn machine(host: &Machine) -> Vec<(&'static str, String)> {
+    let each = |of: fn(&unjank_host::machine::FrequencyPolicy) -> String| {
+        let values: BTreeSet<String> = host.frequency.iter().map(of).collect();
+        values.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    let cgroup = host.cgroup.as_ref();
+    vec![
+        ("device", text(&host.device)),
+        ("kernel", format!("{} {}", host.kernel.release, host.kernel.version)),
+        ("architecture", host.kernel.architecture.clone()),
+        ("preemption", text(&host.kernel.preemption)),
+        ("boot parameters", host.kernel.latency_parameters.join(" ")),
+        ("CPU", host.cpu.model.clone()),
+        ("CPUs online", host.cpu.online.to_string()),
+        ("CPUs allowed", host.cpu.allowed.clone()),
+        ("frequency driver", each(|policy| policy.driver.clone())),
+        ("governor", each(|policy| policy.governor.clone())),
+        ("lowest frequency", each(|policy| policy.min.to_string())),
+        ("highest frequency", each(|policy| policy.max.to_string())),
+        ("energy preference", each(|policy| policy.epp.clone().unwrap_or_default())),
+        ("idle driver", host.idle.as_ref().map_or_else(String::new, |idle| idle.driver.clone())),
+        ("idle governor", host.idle.as_ref().map_or_else(String::new, |i| i.governor.clone())),
+        ("real-time throttling", host.realtime.throttled.to_string()),
+        (
+            "CPU quota",
+            cgroup
+                .and_then(|cgroup| cgroup.cpu_quota)
+                .map_or_else(|| "none".to_owned(), |quota| format!("{quota} CPUs")),
+        ),
+        (
+            "memory limit",
+            cgroup
+                .and_then(|cgroup| cgroup.memory_limit)
+                .map_or_else(|| "none".to_owned(), |limit| limit.to_string()),
+        ),
+        ("memory", host.memory.total.to_string()),
+        ("swap", {
+            let kinds: Vec<String> =
+                host.memory.swap.iter().map(|device| format!("{:?}", device.kind)).collect();
+            if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ").to_lowercase() }
+        }),
+        ("hypervisor", text(&host.virtualisation.hypervisor)),
+        ("container", text(&host.virtualisation.container)),
+        ("clock source", host.clock.current.clone()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::machine::FrequencyPolicy;
+    use unjank_host::{Hertz, Timestamp};
+
+    use super::*;
+    use crate::Findings;
+    use crate::record::{Run, Start, Tool};
+
+    fn run() -> RunRecord {
+        let run = Run {
+            tool: Tool { version: "0.1.0".to_owned(), commit: None },
+            command: "jitter native".to_owned(),
+            host: Machine::default(),
+            settings: [("period".to_owned(), 1_000_000.into()), ("seed".to_owned(), 1.into())]
+                .into(),
+            findings: Findings::default(),
+            labels: Vec::new(),
+        };
+        Start::now().finish(Timestamp::now(), run)
+    }
+
+    fn told(a: &RunRecord, b: &RunRecord) -> Vec<String> {
+        let tell = |d: Difference| format!("{}: {} → {}", d.what, d.a, d.b);
+        between(a, b).into_iter().map(tell).collect()
+    }
+
+    #[test]
+    fn two_runs_of_the_same_thing_differ_in_nothing() {
+        let (a, mut b) = (run(), run());
+        b.settings.insert("seed".to_owned(), 2.into());
+        assert!(told(&a, &b).is_empty());
+        assert_eq!(warnings(&a, &b).len(), 1);
+        assert!(warnings(&a, &a)[0].starts_with("both sides are the same run"));
+    }
+
+    #[test]
+    fn what_changes_times_is_told() {
+        let (a, mut b) = (run(), run());
+        b.host.kernel.release = "6.12.1".to_owned();
+        b.host.frequency.push(FrequencyPolicy {
+            governor: "schedutil".to_owned(),
+            max: Hertz::from_khz(1_200_000),
+            ..FrequencyPolicy::default()
+        });
+        b.settings.insert("period".to_owned(), 500_000.into());
+        b.settings.insert("cause".to_owned(), true.into());
+        b.tool.commit = Some("abc1234".to_owned());
+        b.host.virtualisation.steal_percent = Some(4.25);
+        b.labels.push("emulated".to_owned());
+        let told = told(&a, &b);
+        for line in [
+            "labels: none → emulated",
+            "unjank: 0.1.0 → 0.1.0 (abc1234)",
+            "kernel: none → 6.12.1",
+            "governor: none → schedutil",
+            "highest frequency: none → 1.20 GHz",
+            "setting cause: none → true",
+            "setting period: 1000000 → 500000",
+        ] {
+            assert!(told.iter().any(|told| told == line), "{line}: {told:#?}");
+        }
+        let warnings = warnings(&a, &b);
+        assert!(warnings.contains(&format!("run {} is emulated", b.id)));
+        assert!(warnings.contains(&format!("run {}: 4.2 % of CPU time was stolen", b.id)));
+    }
+}

@@ -1,0 +1,29 @@
+//! What is asked about a fact that two runs have.
+
+use super::question::{Question, Source};
+use crate::effect::Side;
+use crate::record::Fact;
+
+/// The question about a fact with an interval in both runs.
+pub(super) fn question(pair: &[&Fact; 2]) -> Question {
+    let [a, b] = *pair;
+    let side = |fact: &Fact| Side {
+        value: fact.value,
+        interval: fact.interval,
+        n: fact.n,
+        effective_n: None,
+    };
+    let source = |fact: &Fact| {
+        let [low, high] = fact.interval.unwrap_or([fact.value; 2]);
+        Source::Interval { value: fact.value, low, high }
+    };
+    Question {
+        subject: a.name.clone(),
+        labels: a.labels.clone(),
+        quantity: "value".to_owned(),
+        unit: a.unit,
+        better: a.better().or_else(|| b.better()),
+        sides: [side(a), side(b)],
+        sources: Ok([source(a), source(b)]),
+    }
+}

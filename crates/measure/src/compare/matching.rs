@@ -1,0 +1,123 @@
+//! Which series and facts of two runs belong together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Fact, RunRecord, SeriesRecord, Unit};
+
+/// Something that stands in one run or both and was not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCompared {
+    /// The name of the series or fact, with its labels.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What belongs together, what the second run lacks, and the rest.
+#[derive(Debug)]
+pub(super) struct Matched<'a, T> {
+    pub(super) both: Vec<[&'a T; 2]>,
+    pub(super) missing: Vec<NotCompared>,
+    pub(super) not_compared: Vec<NotCompared>,
+}
+
+/// Name, labels and unit: what a thing is.
+type Key<'a> = (&'a str, &'a BTreeMap<String, String>, &'static str);
+
+/// The series with samples in both runs.
+pub(super) fn series<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, SeriesRecord> {
+    let mut matched = matched(&a.findings.series, &b.findings.series, |series| {
+        (series.name.as_str(), &series.labels, series.unit.name())
+    });
+    let Matched { both, missing, not_compared } = &mut matched;
+    both.retain(|[a, b]| {
+        let (list, reason) = match (a.n, b.n) {
+            (0, 0) => (&mut *not_compared, "no samples in either run"),
+            (_, 0) => (&mut *missing, "no samples in the second run"),
+            (0, _) => (&mut *not_compared, "no samples in the first run"),
+            _ => return true,
+        };
+        list.push(NotCompared { what: shown(&a.name, &a.labels), reason: reason.to_owned() });
+        false
+    });
+    matched
+}
+
+/// The facts with an interval in both runs.
+pub(super) fn facts<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, Fact> {
+    let mut matched = matched(&a.findings.facts, &b.findings.facts, |fact| {
+        (fact.name.as_str(), &fact.labels, fact.unit.name())
+    });
+    let Matched { both, not_compared, missing } = &mut matched;
+    // A fact without an interval decides nothing, so it is no loss either.
+    not_compared.append(missing);
+    both.retain(|[a, b]| {
+        let judged = a.interval.is_some() && b.interval.is_some();
+        if !judged {
+            not_compared.push(NotCompared {
+                what: shown(&a.name, &a.labels),
+                reason: "it has no interval".to_owned(),
+            });
+        }
+        judged
+    });
+    matched
+}
+
+fn matched<'a, T>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> Key<'a>) -> Matched<'a, T> {
+    let mut others: BTreeMap<Key<'a>, Vec<&T>> = BTreeMap::new();
+    for other in b {
+        others.entry(key(other)).or_default().push(other);
+    }
+    let mut matched = Matched { both: Vec::new(), missing: Vec::new(), not_compared: Vec::new() };
+    let mut seen: BTreeMap<Key<'a>, usize> = BTreeMap::new();
+    for one in a {
+        *seen.entry(key(one)).or_default() += 1;
+    }
+    for one in a {
+        let key = key(one);
+        let not_compared =
+            |reason: &str| NotCompared { what: shown(key.0, key.1), reason: reason.to_owned() };
+        match others.remove(&key).as_deref() {
+            Some([other]) if seen[&key] == 1 => matched.both.push([one, other]),
+            Some(_) => matched.not_compared.push(not_compared("it stands in one run twice")),
+            None if seen[&key] > 1 => {}
+            None => matched.missing.push(not_compared("only in the first run")),
+        }
+    }
+    let rest = others.into_keys().map(|key| NotCompared {
+        what: shown(key.0, key.1),
+        reason: "only in the second run".to_owned(),
+    });
+    matched.not_compared.extend(rest);
+    matched
+}
+
+/// `lock/handoff (policy=spin, cpus=2)`.
+pub(super) fn shown(name: &str, labels: &BTreeMap<String, String>) -> String {
+    if labels.is_empty() {
+        return name.to_owned();
+    }
+    let labels: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("{name} ({})", labels.join(", "))
+}
+
+impl Unit {
+    /// The unit as a record writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Count => "count",
+            Self::Bytes => "bytes",
+            Self::Pages => "pages",
+            Self::Ratio => "ratio",
+            Self::PerSecond => "per_second",
+            Self::BytesPerSecond => "bytes_per_second",
+            Self::Hertz => "hertz",
+            Self::Joules => "joules",
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Two runs against each other.
+//!
+//! Series and facts are matched by name, labels and unit; each pair that can
+//! be judged becomes one or several questions, and all questions of a
+//! comparison are answered as one family. See [`effect`](crate::effect) for
+//! what the answers mean.
+//!
+//! Two runs are two runs: the intervals know the spread inside each of them,
+//! not how much a third would differ. What could explain a difference besides
+//! what was to be compared is listed as [`Difference`]s and warnings.
+
+mod differences;
+mod facts;
+mod matching;
+mod missed;
+mod question;
+mod series;
+
+use serde::{Deserialize, Serialize};
+
+use crate::effect::{Effect, decide};
+use crate::error::{Error, Result};
+use crate::record::{Answer, RunRecord};
+use crate::stats::family;
+
+pub use differences::Difference;
+pub use matching::NotCompared;
+
+/// The name and major version of a comparison's form as JSON.
+pub const SCHEMA: &str = "unjank.comparison/1";
+
+/// How two runs are compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Options {
+    /// The smallest difference that matters, as a share; 0 if every one does.
+    pub min_effect: f64,
+    /// The seed of the bootstrap.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { min_effect: 0.02, seed: 1 }
+    }
+}
+
+/// What the comparison of two runs says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The first run: what there was before.
+    pub a: RunName,
+    /// The second run, which is judged.
+    pub b: RunName,
+    /// The smallest difference that matters, as a share.
+    pub min_effect: f64,
+    /// The seed of the bootstrap.
+    pub seed: u64,
+    /// How many questions were answered as one family.
+    pub questions: usize,
+    /// What was compared, in the order of the first run.
+    pub effects: Vec<Effect>,
+    /// Series of the first run that the second one does not have, or has no
+    /// samples of.
+    pub missing: Vec<NotCompared>,
+    /// What else was not compared, and why.
+    pub not_compared: Vec<NotCompared>,
+    /// What differs between the machines, the tools and the settings.
+    pub differences: Vec<Difference>,
+    /// What a reader must know to read the answers right.
+    pub warnings: Vec<String>,
+}
+
+/// Which run it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunName {
+    /// Its id.
+    pub id: String,
+    /// Its command.
+    pub command: String,
+    /// Its start, RFC 3339 in UTC.
+    pub started_at: String,
+}
+
+impl RunName {
+    fn of(record: &RunRecord) -> Self {
+        Self {
+            id: record.id.clone(),
+            command: record.command.clone(),
+            started_at: record.started_at.clone(),
+        }
+    }
+}
+
+impl Comparison {
+    /// How many effects have this answer.
+    pub fn count(&self, answer: Answer) -> usize {
+        self.effects.iter().filter(|effect| effect.answer == answer).count()
+    }
+}
+
+/// Compares run `b` with run `a`.
+///
+/// # Errors
+/// `Histogram` if one of them is damaged, `NothingInCommon` if not one series
+/// or fact stands in both.
+pub fn compare(a: &RunRecord, b: &RunRecord, options: &Options) -> Result<Comparison> {
+    let series = matching::series(a, b);
+    let facts = matching::facts(a, b);
+    if series.both.is_empty() && facts.both.is_empty() {
+        return Err(Error::NothingInCommon { a: a.id.clone(), b: b.id.clone() });
+    }
+    let mut warnings = differences::warnings(a, b);
+    let mut questions = Vec::new();
+    let mut independent = 0;
+    for pair in &series.both {
+        let asked = series::questions(pair)?;
+        independent += usize::from(asked.independent);
+        questions.extend(asked.questions);
+    }
+    questions.extend(facts.both.iter().map(facts::question));
+    if independent > 0 {
+        warnings.push(format!(
+            "{independent} series kept no course over time: their samples are taken as \
+             independent, so their intervals may be too narrow"
+        ));
+    }
+    let judged = questions.iter().filter(|question| question.is_judged()).count();
+    let draws = family::draws_for(judged);
+    let asked = questions.into_iter().map(|q| q.ask(options, draws)).collect();
+
+    let mut not_compared = series.not_compared;
+    not_compared.extend(facts.not_compared);
+    Ok(Comparison {
+        schema: SCHEMA.to_owned(),
+        a: RunName::of(a),
+        b: RunName::of(b),
+        min_effect: options.min_effect,
+        seed: options.seed,
+        questions: judged,
+        effects: decide(asked, options.min_effect),
+        missing: series.missing,
+        not_compared,
+        differences: differences::between(a, b),
+        warnings,
+    })
+}

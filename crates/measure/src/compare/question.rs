@@ -1,0 +1,92 @@
+//! One question of a comparison, and what its two sides are drawn from.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rand_distr::{Beta, Distribution as _, StandardNormal};
+
+use super::Options;
+use super::matching::shown;
+use crate::effect::{Asked, Side};
+use crate::record::{Direction, Unit};
+use crate::stats::random::{Random, seeded};
+use crate::stats::{Contrast, Empirical, Z};
+
+/// A quantity of both runs, before anything is drawn.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) subject: String,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) quantity: String,
+    pub(super) unit: Unit,
+    pub(super) better: Option<Direction>,
+    pub(super) sides: [Side; 2],
+    /// What to draw either side from; or why nothing can be drawn.
+    pub(super) sources: Result<[Source; 2], String>,
+}
+
+/// What a bootstrap draws one side from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// A quantile of samples, as if there were only so many of them.
+    Quantile { samples: Rc<Empirical>, q: f64, effective_n: f64 },
+    /// A share of events, as if there were only so many of them.
+    Share { hits: f64, misses: f64 },
+    /// A value with a 95 % interval of unknown origin.
+    Interval { value: f64, low: f64, high: f64 },
+}
+
+impl Question {
+    /// Whether the answer can be *better* or *worse*, which makes the question
+    /// one of the family.
+    pub(super) fn is_judged(&self) -> bool {
+        self.sources.is_ok() && self.better.is_some()
+    }
+
+    /// Draws both sides and weighs them.
+    pub(super) fn ask(self, options: &Options, times: usize) -> Asked {
+        let stream = format!("{} {}", shown(&self.subject, &self.labels), self.quantity);
+        let values = self.sides.map(|side| side.value);
+        let asked = Asked {
+            subject: self.subject,
+            labels: self.labels,
+            quantity: self.quantity,
+            unit: self.unit,
+            better: self.better,
+            sides: self.sides,
+            weighed: Err(String::new()),
+        };
+        match self.sources {
+            Ok([a, b]) => {
+                let drawn_a = a.draw(times, &mut seeded(options.seed, &format!("{stream} a")));
+                let drawn_b = b.draw(times, &mut seeded(options.seed, &format!("{stream} b")));
+                let drawn = drawn_a.into_iter().zip(drawn_b).map(|(a, b)| [a, b]).collect();
+                asked.weigh(&Contrast::new(values[0], values[1], drawn), options.min_effect)
+            }
+            Err(reason) => Asked { weighed: Err(reason), ..asked },
+        }
+    }
+}
+
+impl Source {
+    fn draw(&self, times: usize, random: &mut Random) -> Vec<f64> {
+        match self {
+            Self::Quantile { samples, q, effective_n } => samples
+                .resampled(*q, *effective_n, random)
+                .map(|drawn| drawn.take(times).collect())
+                .unwrap_or_default(),
+            Self::Share { hits, misses } => {
+                let beta = Beta::new(hits + 0.5, misses + 0.5)
+                    .expect("neither is negative, so both parameters are positive");
+                (0..times).map(|_| beta.sample(random)).collect()
+            }
+            Self::Interval { value, low, high } => (0..times)
+                .map(|_| {
+                    let z: f64 = StandardNormal.sample(random);
+                    let side = if z < 0.0 { value - low } else { high - value };
+                    value + z * side.max(0.0) / Z
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What is asked about a series that two runs have.
+
+use std::rc::Rc;
+
+use super::missed;
+use super::question::{Question, Source};
+use crate::effect::Side;
+use crate::error::Result;
+use crate::record::SeriesRecord;
+use crate::stats::{Dependence, Empirical, order};
+
+/// The quantiles that are compared, where both runs bound them.
+const COMPARED: [(f64, &str); 4] =
+    [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
+
+/// The questions about one series.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) questions: Vec<Question>,
+    /// Whether a run kept no course over time, so that its samples had to be
+    /// taken as independent.
+    pub(super) independent: bool,
+}
+
+/// One run's part of the series.
+struct Run {
+    samples: Rc<Empirical>,
+    /// For each quantile of [`COMPARED`].
+    effective_n: [f64; COMPARED.len()],
+    independent: bool,
+}
+
+impl Run {
+    fn of(record: &SeriesRecord) -> Result<Self> {
+        let samples = record.empirical()?;
+        let dependence = Dependence::new(&samples, &record.slices);
+        let independent = dependence.is_none();
+        let effective_n = COMPARED.map(|(q, _)| {
+            dependence.as_ref().map_or(samples.n() as f64, |dependence| dependence.effective_n(q))
+        });
+        Ok(Self { samples: Rc::new(samples), effective_n, independent })
+    }
+}
+
+pub(super) fn questions(pair: &[&SeriesRecord; 2]) -> Result<About> {
+    let [a, b] = *pair;
+    let runs = [Run::of(a)?, Run::of(b)?];
+    let quantiles = (0..COMPARED.len()).filter_map(|place| quantile(a, &runs, place));
+    Ok(About {
+        independent: runs.iter().any(|run| run.independent),
+        questions: quantiles.chain(missed::question(a, b)).collect(),
+    })
+}
+
+/// The question about one quantile. The median is always asked about, if only
+/// to say that there are too few samples; a tail only where it is bounded.
+fn quantile(record: &SeriesRecord, runs: &[Run; 2], place: usize) -> Option<Question> {
+    let (q, name) = COMPARED[place];
+    let side = |run: &Run| Side {
+        value: run.samples.quantile(q) as f64,
+        interval: None,
+        n: Some(run.samples.n()),
+        effective_n: Some(run.effective_n[place]),
+    };
+    let source = |run: &Run| Source::Quantile {
+        samples: Rc::clone(&run.samples),
+        q,
+        effective_n: run.effective_n[place],
+    };
+    let [a, b] = runs;
+    let worth = a.effective_n[place].min(b.effective_n[place]);
+    let sources = if order::quantile_interval(worth as u64, q).is_some() {
+        Ok([source(a), source(b)])
+    } else if place == 0 {
+        Err(format!("worth {worth:.0} independent samples, too few to bound the median"))
+    } else {
+        return None;
+    };
+    Some(Question {
+        subject: record.name.clone(),
+        labels: record.labels.clone(),
+        quantity: name.to_owned(),
+        unit: record.unit,
+        better: record.unit.better(),
+        sides: [side(a), side(b)],
+        sources,
+    })
+}
