@@ -12,7 +12,7 @@ use unjank_measure::Series;
 use super::Stage;
 use super::options::{Options, Scheduling};
 use super::tracing::Tracing;
-use super::wakeup::{Schedule, Seen, WARM_UP, observe, warm_up};
+use super::wakeup::{Schedule, Seen, observe, warm_up, warm_up_time};
 
 /// What the threads of one scheduling saw.
 pub(crate) struct Measured {
@@ -79,7 +79,7 @@ pub(crate) fn measure(
     };
     thread::scope(|scope| {
         let started = start_threads(scope, &shared);
-        let start = Timestamp::now() + LEAD + options.period.times(WARM_UP + 1);
+        let start = Timestamp::now() + LEAD + warm_up_time(options.period);
         let gate = if started.is_ok() { start.as_nanos() } else { ABORT };
         shared.gate.store(gate, Ordering::Relaxed);
         let handles = started?;
@@ -139,7 +139,7 @@ fn one_thread(
         .with_course(start, options.duration);
     let mut seen = Seen::new(series);
     // Threads wake evenly spread over the period, not all at once.
-    let offset = Nanos(options.period.get() * index as u64 / options.cpus.len() as u64);
+    let offset = Nanos(options.period.get() / options.cpus.len() as u64).times(index as u64);
     let schedule = Schedule {
         first: start + offset,
         period: options.period,
