@@ -16,9 +16,9 @@
 //! | `event`, `name` | what was traced |
 //! | `trace`, `sched`, `occupant` | a trace that was read, and who had a CPU when |
 //!
-//! The binary form is read because it is some ten times cheaper than the text
-//! of `trace`, and because a thread whose name holds a line feed or `==>`
-//! cannot forge an event in it.
+//! The binary form is read because 100 000 events cost some 8 ms of CPU time
+//! that way, and 180 ms as text before that is parsed; and because a thread
+//! whose name holds a line feed or `==>` cannot forge an event in it.
 
 mod decode;
 mod event;
