@@ -15,6 +15,7 @@
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`process`] | processes that help a measurement |
+//! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`tracefs`] | private traces of what the scheduler did |
@@ -28,6 +29,7 @@ compile_error!(
 pub mod clock;
 mod error;
 pub mod futex;
+pub mod journal;
 pub mod machine;
 pub mod memory;
 pub mod pm_qos;

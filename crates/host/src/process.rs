@@ -2,7 +2,9 @@
 
 use std::process::{Child, Command};
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, geteuid, getppid, kill_process, set_parent_process_death_signal,
+};
 
 use crate::error::{Error, Result};
 
@@ -51,6 +53,24 @@ pub fn die_with_parent(parent: u32) -> Result<bool> {
     Ok(getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent))
 }
 
+/// Sends `signal`, by its number, to a process: `kill(2)`.
+///
+/// # Errors
+/// `Invalid` for what is no signal; `Syscall` if there is no such process.
+pub fn send_signal(process: u32, signal: i32) -> Result<()> {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    match (pid, Signal::from_named_raw(signal)) {
+        (Some(pid), Some(signal)) => kill_process(pid, signal)
+            .map_err(|error| Error::syscall("kill", format!("process {process}"), error)),
+        _ => Err(Error::Invalid(format!("no signal {signal} can go to process {process}"))),
+    }
+}
+
+/// Whether this process acts as root.
+pub fn is_root() -> bool {
+    geteuid().is_root()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +82,16 @@ mod tests {
         let pid = helper.id();
         drop(helper);
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    }
+
+    #[test]
+    fn a_signal_reaches_the_process() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        assert!(send_signal(child.id(), 0).is_err());
+        assert!(send_signal(0, libc::SIGTERM).is_err(), "not the whole process group");
+        send_signal(child.id(), libc::SIGTERM).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
     }
 
     #[test]

@@ -85,12 +85,12 @@ impl Tracefs {
     }
 
     /// The file tree that the paths of this type lie in.
-    pub(super) fn root(&self) -> &Root {
+    pub(crate) fn root(&self) -> &Root {
         &self.root
     }
 
     /// The path of a file of tracefs, for the methods of [`Root`].
-    pub(super) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.base.join(name)
     }
 }

@@ -1,0 +1,169 @@
+//! A directory that is made in a file system of the kernel and removed again:
+//! a private tracefs instance, a cgroup.
+
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::fuse;
+use super::rule::Seen;
+use super::site::{KernelFs, Site, kernel_fs, no_knob};
+use crate::error::{Error, Result};
+use crate::support::Support;
+use crate::tracefs::Tracefs;
+
+/// Where tracefs belongs. It is found even if nobody has mounted it there.
+const TRACEFS: &str = "/sys/kernel/tracing";
+
+/// A place for one directory: its parent is open, it need not be there.
+#[derive(Debug)]
+pub(super) struct DirectoryPlace {
+    path: String,
+    name: String,
+    parent: OwnedFd,
+    /// Keeps a tracefs that is mounted for nobody but us.
+    _tracefs: Option<Tracefs>,
+}
+
+impl DirectoryPlace {
+    /// Opens the parent of `path`.
+    ///
+    /// # Errors
+    /// `File` if the parent is not there; `Invalid` if directories cannot be
+    /// made there, or not by a name like that.
+    pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let (Some(name), Some(above)) = (name, path.parent()) else { return Err(no_knob(path)) };
+        if let Some(below) = site.is_system().then(|| above.strip_prefix(TRACEFS).ok()).flatten() {
+            return Self::in_tracefs(site, path, below, name);
+        }
+        let (named, real) = site.locate_parent(path, name)?;
+        let parent = open_directory(&real, path)?;
+        let takes_directories = matches!(
+            kernel_fs(&parent),
+            Some(KernelFs::Cgroup | KernelFs::Configfs | KernelFs::Resctrl | KernelFs::Tracefs)
+        );
+        if site.is_system() && !takes_directories {
+            return Err(no_knob(path));
+        }
+        Ok(Self { path: named, name: name.to_owned(), parent, _tracefs: None })
+    }
+
+    /// As [`open`](Self::open) for the running machine's tracefs, wherever it
+    /// is mounted.
+    fn in_tracefs(site: &Site, path: &Path, below: &Path, name: &str) -> Result<Self> {
+        if below.components().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(no_knob(path));
+        }
+        let tracefs = match Tracefs::open(site.root()) {
+            Support::Yes(tracefs) => tracefs,
+            Support::No(reason) => return Err(Error::Unsupported(reason)),
+        };
+        let parent = open_directory(&tracefs.root().resolve(tracefs.path(below)), path)?;
+        let path = path.display().to_string();
+        Ok(Self { path, name: name.to_owned(), parent, _tracefs: Some(tracefs) })
+    }
+
+    /// Its name on the machine.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is there now.
+    pub(super) fn look(&self) -> Result<Seen> {
+        match statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+                Ok(Seen::Directory)
+            }
+            Ok(_) => Ok(Seen::Reads("something that is not a directory".to_owned())),
+            Err(Errno::NOENT) => Ok(Seen::Nothing),
+            Err(error) => Err(self.error("look at", error)),
+        }
+    }
+
+    /// Makes the directory.
+    pub(super) fn make(&self) -> Result<()> {
+        let made = fuse::burn().map(|()| mkdirat(&self.parent, &self.name, Mode::RWXU));
+        match made {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Errno::EXIST)) => Err(Error::Busy(format!("{} is there already", self.path))),
+            Ok(Err(error)) => Err(self.error("make", error)),
+            Err(error) => Err(Error::file("make", &self.path, error)),
+        }
+    }
+
+    /// Removes the directory, with what the kernel put into it.
+    pub(super) fn remove(&self) -> Result<()> {
+        fuse::burn().map_err(|error| Error::file("remove", &self.path, error))?;
+        unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)
+            .map_err(|error| self.error("remove", error))
+    }
+
+    /// Opens the directory, to reach the files in it.
+    pub(super) fn enter(&self) -> Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(&self.parent, &self.name, flags, Mode::empty())
+            .map_err(|error| self.error("open", error))
+    }
+
+    fn error(&self, action: &'static str, error: Errno) -> Error {
+        Error::file(action, &self.path, error.into())
+    }
+}
+
+fn open_directory(directory: &Path, shown: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    open(directory, flags, Mode::empty())
+        .map_err(|error| Error::file("open the directory above", shown, error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::root::Root;
+
+    fn machine() -> (tempfile::TempDir, Site) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("sys/kernel/tracing/instances")).unwrap();
+        let site = Site::of(&Root::at(dir.path())).unwrap();
+        (dir, site)
+    }
+
+    #[test]
+    fn a_directory_is_made_once_and_removed() {
+        let (dir, site) = machine();
+        let path = Path::new("/sys/kernel/tracing/instances/unjank-1");
+        let place = DirectoryPlace::open(&site, path).unwrap();
+        assert_eq!(place.look().unwrap(), Seen::Nothing);
+        place.make().unwrap();
+        assert_eq!(place.look().unwrap(), Seen::Directory);
+        assert!(dir.path().join("sys/kernel/tracing/instances/unjank-1").is_dir());
+        assert!(matches!(place.make(), Err(Error::Busy(_))));
+        place.enter().unwrap();
+        place.remove().unwrap();
+        assert_eq!(place.look().unwrap(), Seen::Nothing);
+    }
+
+    #[test]
+    fn what_is_no_directory_is_told_apart() {
+        let (dir, site) = machine();
+        fs::write(dir.path().join("sys/kernel/file"), "").unwrap();
+        let look = |path: &str| DirectoryPlace::open(&site, Path::new(path)).unwrap().look();
+        assert!(matches!(look("/sys/kernel/file"), Ok(Seen::Reads(_))));
+        assert_eq!(look("/sys/kernel/tracing").unwrap(), Seen::Directory);
+        let nowhere = DirectoryPlace::open(&site, Path::new("/sys/nothing/here"));
+        assert!(nowhere.unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn a_directory_outside_the_kernels_file_systems_is_refused() {
+        let system = Site::of(&Root::system()).unwrap();
+        for path in ["/tmp/unjank-1", "/", "/dev/unjank-1", "/sys/kernel/tracing/../../x"] {
+            assert!(DirectoryPlace::open(&system, Path::new(path)).is_err(), "{path}");
+        }
+    }
+}

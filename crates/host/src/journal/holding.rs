@@ -1,0 +1,368 @@
+//! What a session holds, and each step of taking it and giving it back. The
+//! order of the steps is what makes a kill at any moment harmless:
+//! announce → write → read back → note, and in the end write → note.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::directory::DirectoryPlace;
+use super::entry::{Change, Entry};
+use super::file::JournalFile;
+use super::guard::{Made, Taken};
+use super::keeper::Keeper;
+use super::knob_file::{KnobFile, explained, refusal};
+use super::ledger::{Held, Ledger};
+use super::report::ChangeReport;
+use super::rule::Seen;
+use super::site::Site;
+use super::stale::clear_the_way;
+use super::state_dir::StateDir;
+use super::step::Step;
+use super::undo::{Mode, look, put_back_all};
+use crate::error::{Error, Result};
+
+/// The state of one session, until it has ended.
+#[derive(Debug)]
+pub(super) struct Holding {
+    site: Site,
+    state: StateDir,
+    /// `None` once the session has ended.
+    live: Option<Live>,
+    ledger: Ledger,
+    knobs: BTreeMap<u64, HeldKnob>,
+    last_layer: u64,
+    reports: Vec<ChangeReport>,
+}
+
+/// What a session has while it lives. Its end is in this order: the journal
+/// is let go, the keeper notices and ends.
+#[derive(Debug)]
+struct Live {
+    journal: JournalFile,
+    keeper: Keeper,
+}
+
+/// A knob and the guards that hold it, newest last.
+#[derive(Debug)]
+struct HeldKnob {
+    file: KnobFile,
+    layers: Vec<Layer>,
+}
+
+#[derive(Debug)]
+struct Layer {
+    id: u64,
+    value: String,
+}
+
+impl Holding {
+    pub(super) fn new(site: Site, state: StateDir, journal: JournalFile, keeper: Keeper) -> Self {
+        Self {
+            site,
+            state,
+            live: Some(Live { journal, keeper }),
+            ledger: Ledger::default(),
+            knobs: BTreeMap::new(),
+            last_layer: 0,
+            reports: Vec::new(),
+        }
+    }
+
+    /// Changes all of `wanted`, or nothing.
+    pub(super) fn take_knobs(&mut self, wanted: &[(&Path, &str)]) -> Result<Vec<Taken>> {
+        let mut files: Vec<(KnobFile, &str)> = Vec::new();
+        for &(path, value) in wanted {
+            let file = KnobFile::open(&self.site, path).map_err(explained)?;
+            file.check_both_ways()?;
+            file.check_value(value)?;
+            // Two names can lead to one file: CPUs that share a clock.
+            match files.iter().find(|(other, _)| other.path() == file.path()) {
+                None => files.push((file, value)),
+                Some((_, same)) if *same == value => {}
+                Some(_) => {
+                    let path = file.path();
+                    return Err(Error::Invalid(format!("{path} is to get two values at once")));
+                }
+            }
+        }
+        let paths: Vec<String> = files.iter().map(|(file, _)| file.path().to_owned()).collect();
+        let steps = self.announce(&paths, |holding| holding.plan(files))?;
+        let mut readings = Vec::new();
+        for (index, step) in steps.iter().enumerate() {
+            match step.attempt() {
+                Ok(reading) => {
+                    let value = Some(reading);
+                    readings.push(Entry::Settled { seq: step.seq, value });
+                }
+                Err(error) => {
+                    self.roll_back(&steps, index + 1);
+                    return Err(error);
+                }
+            }
+        }
+        if let Err(error) = self.note(&readings) {
+            self.roll_back(&steps, steps.len());
+            return Err(error);
+        }
+        Ok(steps.into_iter().map(|step| self.hold(step)).collect())
+    }
+
+    /// Makes a directory.
+    pub(super) fn take_directory(&mut self, path: &Path) -> Result<Made> {
+        let place = DirectoryPlace::open(&self.site, path).map_err(explained)?;
+        let paths = [place.path().to_owned()];
+        let (seq, place) = self.announce(&paths, |holding| {
+            if place.look()? != Seen::Nothing {
+                return Err(Error::Busy(format!("{} is there already", place.path())));
+            }
+            let seq = holding.ledger.next_seq();
+            let path = place.path().to_owned();
+            Ok(((seq, place), vec![Entry::Intent { seq, path, change: Change::Directory }]))
+        })?;
+        if let Err(error) = place.make() {
+            self.forget(&[seq]);
+            return Err(error);
+        }
+        if let Err(error) = self.note(&[Entry::Settled { seq, value: None }]) {
+            self.put_back(&[seq]);
+            return Err(error);
+        }
+        Ok(Made { seq, place })
+    }
+
+    /// The value that a guard gave its knob last.
+    pub(super) fn value(&self, seq: u64, layer: u64) -> String {
+        let layers = self.knobs.get(&seq).into_iter().flat_map(|knob| &knob.layers);
+        layers.filter(|each| each.id == layer).map(|each| each.value.clone()).collect()
+    }
+
+    /// Gives a held knob another value.
+    pub(super) fn set(&mut self, seq: u64, layer: u64, value: &str) -> Result<()> {
+        self.running()?;
+        let Some(knob) = self.knobs.get_mut(&seq) else { return Err(ended()) };
+        knob.file.check_value(value)?;
+        knob.file.stay_open();
+        let in_force = knob.layers.last().is_some_and(|top| top.id == layer);
+        let reading = if in_force { self.write(seq, value)? } else { value.to_owned() };
+        let layers = self.knobs.get_mut(&seq).into_iter().flat_map(|knob| &mut knob.layers);
+        layers.filter(|each| each.id == layer).for_each(|each| each.value.clone_from(&reading));
+        Ok(())
+    }
+
+    /// A guard of a knob is dropped.
+    pub(super) fn release(&mut self, seq: u64, layer: u64) {
+        if self.live.is_none() {
+            return;
+        }
+        let Some(knob) = self.knobs.get_mut(&seq) else { return };
+        let was_in_force = knob.layers.last().is_some_and(|top| top.id == layer);
+        knob.layers.retain(|each| each.id != layer);
+        let below = knob.layers.last().map(|top| top.value.clone());
+        match below {
+            None => {
+                self.knobs.remove(&seq);
+                self.put_back(&[seq]);
+            }
+            Some(value) if was_in_force && self.is_as_we_left_it(seq) => {
+                // If the kernel refuses it now, the next guard to be dropped
+                // still finds one of our values and puts the first one back.
+                let _the_last_guard_sees_to_it = self.write(seq, &value);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The guard of a directory is dropped.
+    pub(super) fn remove(&mut self, seq: u64) {
+        if self.live.is_some() {
+            self.put_back(&[seq]);
+        }
+    }
+
+    /// Puts everything back, clears the journal, and tells how all changes
+    /// ended. The second time, there is nothing to do or to tell.
+    pub(super) fn end(&mut self) -> Vec<ChangeReport> {
+        if self.live.is_some() {
+            let held: Vec<u64> = self.ledger.held().iter().map(|held| held.seq).collect();
+            self.knobs.clear();
+            let failed = self.put_back(&held);
+            if let Some(live) = self.live.take()
+                && failed.is_empty()
+            {
+                // A journal without open changes does no harm: the next
+                // session clears it.
+                let _cleared = self.state.remove_journal(live.journal.name());
+            }
+            self.reports.extend(failed);
+        }
+        std::mem::take(&mut self.reports)
+    }
+
+    /// With nobody else looking: makes sure that `paths` are free, lets
+    /// `plan` decide what to announce, and announces it.
+    fn announce<T>(
+        &mut self,
+        paths: &[String],
+        plan: impl FnOnce(&mut Self) -> Result<(T, Vec<Entry>)>,
+    ) -> Result<T> {
+        let live = self.running()?;
+        live.keeper.ensure()?;
+        let own = live.journal.name().to_owned();
+        let _nobody_else = self.state.lock()?;
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        clear_the_way(&self.site, &self.state, &own, &paths)?;
+        let (planned, entries) = plan(self)?;
+        self.running()?.journal.announce(&entries)?;
+        self.apply(&entries);
+        Ok(planned)
+    }
+
+    fn plan<'a>(&mut self, files: Vec<(KnobFile, &'a str)>) -> Result<(Vec<Step<'a>>, Vec<Entry>)> {
+        let mut steps = Vec::new();
+        let mut entries = Vec::new();
+        let mut next = self.ledger.next_seq();
+        for (file, value) in files {
+            let wanted = value.to_owned();
+            let (seq, before, nested) = match self.ledger.at(file.path()) {
+                Some(held) => (held.seq, held.during.clone(), true),
+                None => (next, file.read().map_err(explained)?, false),
+            };
+            if nested {
+                entries.push(Entry::Set { seq, value: wanted });
+            } else {
+                next = next.saturating_add(1);
+                let change = Change::File { before: before.clone(), wanted };
+                entries.push(Entry::Intent { seq, path: file.path().to_owned(), change });
+            }
+            steps.push(Step { seq, file, value, before, nested });
+        }
+        Ok((steps, entries))
+    }
+
+    fn hold(&mut self, step: Step<'_>) -> Taken {
+        self.last_layer += 1;
+        let Step { seq, file, before, value: asked, .. } = step;
+        let id = self.last_layer;
+        let path = file.path().to_owned();
+        let value = self.ledger.get(seq).map_or_else(String::new, |held| held.during.clone());
+        let knob = self.knobs.entry(seq).or_insert(HeldKnob { file, layers: Vec::new() });
+        knob.layers.push(Layer { id, value });
+        Taken { seq, layer: id, path, asked: asked.to_owned(), before }
+    }
+
+    /// Takes a batch back of which the first `attempted` were tried.
+    fn roll_back(&mut self, steps: &[Step<'_>], attempted: usize) {
+        for (index, step) in steps.iter().enumerate().rev().filter(|(_, step)| step.nested) {
+            let _the_last_guard_sees_to_it = if index < attempted {
+                self.write(step.seq, &step.before).map(drop)
+            } else {
+                self.note(&[Entry::Settled { seq: step.seq, value: Some(step.before.clone()) }])
+            };
+        }
+        let fresh = |steps: &[Step<'_>]| -> Vec<u64> {
+            steps.iter().filter(|step| !step.nested).map(|step| step.seq).collect()
+        };
+        self.forget(&fresh(&steps[attempted..]));
+        self.put_back(&fresh(&steps[..attempted]));
+    }
+
+    /// Writes to a held knob and reads it back; announces the value if it is
+    /// new. Returns the reading.
+    fn write(&mut self, seq: u64, value: &str) -> Result<String> {
+        let Some(held) = self.ledger.get(seq) else { return Err(ended()) };
+        let former = held.during.clone();
+        if !held.settled || !held.ours.contains(value) {
+            let entry = Entry::Set { seq, value: value.to_owned() };
+            self.running()?.journal.announce_again(&entry)?;
+            self.apply(&[entry]);
+        }
+        let Some(knob) = self.knobs.get(&seq) else { return Err(ended()) };
+        let written = knob.file.write(value);
+        let reading = knob.file.read().map_err(explained);
+        if let Err(source) = written {
+            let error = refusal(knob.file.path(), value, source);
+            self.settle_refused(seq, reading.ok().as_deref());
+            return Err(error);
+        }
+        let reading = reading?;
+        let known =
+            self.ledger.get(seq).is_some_and(|held| held.settled && held.ours.contains(&reading));
+        if known {
+            self.ledger.note_value(seq, &reading);
+        } else if let Err(error) =
+            self.note(&[Entry::Settled { seq, value: Some(reading.clone()) }])
+        {
+            // A reading that is not written down would be taken for somebody
+            // else's, and never be put back.
+            let _unsettled_anyway = self.knobs.get(&seq).map(|knob| knob.file.write(&former));
+            return Err(error);
+        }
+        Ok(reading)
+    }
+
+    /// A value was announced and the kernel refused it. If the knob reads as
+    /// it did, nothing is in doubt; otherwise it stays unsettled.
+    fn settle_refused(&mut self, seq: u64, reading: Option<&str>) {
+        let (Some(held), Some(reading)) = (self.ledger.get(seq), reading) else { return };
+        if !held.settled && (held.ours.contains(reading) || held.before == reading) {
+            let value = held.ours.contains(reading).then(|| reading.to_owned());
+            let _stays_unsettled = self.note(&[Entry::Settled { seq, value }]);
+            self.ledger.note_value(seq, reading);
+        }
+    }
+
+    fn is_as_we_left_it(&self, seq: u64) -> bool {
+        self.ledger.get(seq).is_some_and(
+            |held| matches!(look(&self.site, held), Seen::Reads(now) if held.ours.contains(&now)),
+        )
+    }
+
+    /// Puts back what is held under these numbers. Reports what ended;
+    /// returns what failed and is still held.
+    fn put_back(&mut self, seqs: &[u64]) -> Vec<ChangeReport> {
+        let held = self.ledger.held().iter().filter(|held| seqs.contains(&held.seq));
+        let held: Vec<Held> = held.cloned().collect();
+        let live = &mut self.live;
+        let ledger = &mut self.ledger;
+        let reports = put_back_all(&self.site, &held, Mode::Act, |held| {
+            let entry = [Entry::Restored { seq: held.seq }];
+            // If this cannot be written, the next one finds it back already.
+            let _best_effort = live.as_mut().map(|live| live.journal.note(&entry));
+            ledger.apply(&entry[0]).expect("it is held");
+        });
+        let (failed, ended): (Vec<_>, Vec<_>) =
+            reports.into_iter().partition(|report| report.outcome.is_failure());
+        self.reports.extend(ended);
+        failed
+    }
+
+    /// Gives up what was announced and never changed.
+    fn forget(&mut self, seqs: &[u64]) {
+        let entries: Vec<Entry> = seqs.iter().map(|&seq| Entry::Restored { seq }).collect();
+        let _best_effort = self.note(&entries);
+        self.apply(&entries);
+    }
+
+    /// Writes entries down and takes them into account.
+    fn note(&mut self, entries: &[Entry]) -> Result<()> {
+        self.running()?.journal.note(entries)?;
+        self.apply(entries);
+        Ok(())
+    }
+
+    fn apply(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            // An entry about something that is not held any more is one that
+            // was applied before.
+            let _applied_before = self.ledger.apply(entry);
+        }
+    }
+
+    fn running(&mut self) -> Result<&mut Live> {
+        self.live.as_mut().ok_or_else(ended)
+    }
+}
+
+fn ended() -> Error {
+    Error::Invalid("the session has ended".to_owned())
+}

@@ -1,0 +1,290 @@
+//! One file of the kernel that is changed.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+
+use super::fuse;
+use super::site::{KernelFs, Site, no_knob};
+use super::value::in_force;
+use crate::error::{Error, Result};
+
+/// No knob's value is longer.
+const LARGEST_VALUE: usize = 64 << 10;
+
+/// A knob that was found and passed the checks of [`Site`].
+#[derive(Debug)]
+pub(super) struct KnobFile {
+    path: String,
+    /// An `O_PATH` handle: it names the file that was checked, and opens
+    /// nothing, so that a driver does not notice it and tracefs lets go.
+    checked: OwnedFd,
+    /// The kernel's file system that it lies in; `None` in a tree that stands
+    /// for a machine.
+    kernel: Option<KernelFs>,
+    permissions: u32,
+    /// Open for reading and writing, once it is written often.
+    stays_open: Option<File>,
+}
+
+impl KnobFile {
+    /// Finds `path` on the machine.
+    ///
+    /// # Errors
+    /// `File` if it is not there, `Invalid` if it is no knob.
+    pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
+        let (named, real) = site.locate(path)?;
+        let error = |source: rustix::io::Errno| Error::file("open", path, source.into());
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let checked = open(&real, flags, Mode::empty()).map_err(error)?;
+        let stat = fstat(&checked).map_err(error)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(no_knob(path));
+        }
+        let kernel = site.check_kernel_fs(&checked, path)?;
+        let permissions = stat.st_mode & 0o777;
+        Ok(Self { path: named, checked, kernel, permissions, stays_open: None })
+    }
+
+    /// Its name on the machine, without symbolic links.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether the kernel offers it for reading and for writing at all.
+    ///
+    /// # Errors
+    /// `Unsupported` says which of the two is missing.
+    pub(super) fn check_both_ways(&self) -> Result<()> {
+        let missing = match (self.permissions & 0o444, self.permissions & 0o222) {
+            (_, 0) => "is read-only",
+            (0, _) => "cannot be read, so its value could not be put back",
+            _ => return Ok(()),
+        };
+        Err(Error::Unsupported(format!("{} {missing}", self.path)))
+    }
+
+    /// Whether `value` can be written at all.
+    ///
+    /// # Errors
+    /// `Invalid` for what no knob takes.
+    pub(super) fn check_value(&self, value: &str) -> Result<()> {
+        let wrong = if value.len() > LARGEST_VALUE {
+            format!("is longer than {LARGEST_VALUE} bytes")
+        } else if value.contains('\0') {
+            "holds a null byte".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Error::Invalid(format!("the value for {} {wrong}", self.path)))
+    }
+
+    /// Keeps it open from now on, where that makes no difference but time: an
+    /// access is one system call then. In tracefs and debugfs, opening and
+    /// closing can mean something.
+    pub(super) fn stay_open(&mut self) {
+        if self.stays_open.is_none()
+            && let Some(KernelFs::Cgroup | KernelFs::Procfs | KernelFs::Sysfs) = self.kernel
+        {
+            self.stays_open = self.reopen(OFlags::RDWR).ok();
+        }
+    }
+
+    /// The value in force, without white space at its end.
+    ///
+    /// # Errors
+    /// `File`; `Unsupported` for bytes that are not text or too many.
+    pub(super) fn read(&self) -> Result<String> {
+        let bytes = match &self.stays_open {
+            Some(file) => read_from_start(file),
+            None => self.reopen(OFlags::RDONLY).and_then(|file| read_from_start(&file)),
+        };
+        let bytes = bytes.map_err(|source| Error::file("read", &self.path, source))?;
+        let unusable = |what| Error::Unsupported(format!("{} holds {what}", self.path));
+        if bytes.len() > LARGEST_VALUE {
+            return Err(unusable(format!("more than {LARGEST_VALUE} bytes")));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| unusable("no text".to_owned()))?;
+        Ok(in_force(text.trim_end()).to_owned())
+    }
+
+    /// Writes `value` as a shell would (`printf %s value > knob`); an empty
+    /// value is written as a line end, because nothing would not be a write.
+    pub(super) fn write(&self, value: &str) -> io::Result<()> {
+        fuse::burn()?;
+        let value = if value.is_empty() { "\n" } else { value };
+        if let Some(file) = &self.stays_open {
+            return file.write_all_at(value.as_bytes(), 0);
+        }
+        if self.kernel.is_some() {
+            return self.reopen(OFlags::WRONLY | OFlags::TRUNC)?.write_all(value.as_bytes());
+        }
+        // A tree that stands for a machine should show either the old value
+        // or the new one, as the kernel does, even if the writer is killed
+        // between two calls: the new one is written over the old one with
+        // line ends for padding, and the file is cut after that.
+        let file = self.reopen(OFlags::WRONLY)?;
+        let length = value.trim_end_matches('\n').len() + 1;
+        let padding = usize::try_from(file.metadata()?.len()).unwrap_or(0).min(LARGEST_VALUE);
+        let padded = format!("{value:\n<width$}", width = length.max(padding));
+        file.write_all_at(padded.as_bytes(), 0)?;
+        fuse::burn()?;
+        file.set_len(length as u64)
+    }
+
+    /// Opens the very file that was checked, by the link that procfs keeps
+    /// for every descriptor: `proc_pid_fd(5)`.
+    fn reopen(&self, flags: OFlags) -> io::Result<File> {
+        let link = format!("/proc/self/fd/{}", self.checked.as_raw_fd());
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        Ok(File::from(open(link, flags, Mode::empty())?))
+    }
+}
+
+/// The content, up to one byte more than a value may have.
+fn read_from_start(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut part = [0; 4_096];
+    while bytes.len() <= LARGEST_VALUE {
+        match file.read_at(&mut part, bytes.len() as u64) {
+            Ok(0) => break,
+            Ok(n) => bytes.extend_from_slice(&part[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Why a knob could not be changed, in the user's terms: what the caller may
+/// do about it decides the class of the error.
+pub(super) fn refusal(path: &str, value: &str, source: io::Error) -> Error {
+    use io::ErrorKind as Kind;
+    match source.kind() {
+        Kind::NotFound => Error::Unsupported(format!("this machine has no {path}")),
+        Kind::PermissionDenied => Error::Permission {
+            what: format!("changing {path}"),
+            needs: "root, or the right to write this file".to_owned(),
+        },
+        Kind::ReadOnlyFilesystem => {
+            Error::Unsupported(format!("{path} cannot be changed: it is mounted read-only here"))
+        }
+        _ => match source.raw_os_error() {
+            Some(libc::ENODEV | libc::ENXIO) => {
+                Error::Unsupported(format!("this machine has no {path} any more"))
+            }
+            Some(libc::EINVAL | libc::ERANGE | libc::E2BIG | libc::EOVERFLOW | libc::EDOM) => {
+                Error::Invalid(format!("the kernel refuses {value:?} for {path}: {source}"))
+            }
+            _ => Error::file("write", path, source),
+        },
+    }
+}
+
+/// [`refusal`] for errors that are already told.
+pub(super) fn explained(error: Error) -> Error {
+    match error {
+        Error::File { path, source, .. }
+            if source.kind() == io::ErrorKind::NotFound
+                || matches!(source.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) =>
+        {
+            Error::Unsupported(format!("this machine has no {}", path.display()))
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::error::ErrorClass;
+    use crate::root::Root;
+
+    fn machine() -> (tempfile::TempDir, Site) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("sys/devices")).unwrap();
+        let site = Site::of(&Root::at(dir.path())).unwrap();
+        (dir, site)
+    }
+
+    fn knob(site: &Site) -> Result<KnobFile> {
+        KnobFile::open(site, Path::new("/sys/knob"))
+    }
+
+    #[test]
+    fn writing_leaves_just_the_value() {
+        let (dir, site) = machine();
+        let file = dir.path().join("sys/knob");
+        fs::write(&file, "performance\n").unwrap();
+        let knob = knob(&site).unwrap();
+        for value in ["powersave", "x", "schedutil-and-longer", "two\nlines", "", "y"] {
+            knob.write(value).unwrap();
+            assert_eq!(knob.read().unwrap(), value);
+            assert_eq!(fs::read_to_string(&file).unwrap(), format!("{value}\n"));
+        }
+    }
+
+    #[test]
+    fn between_its_two_steps_a_write_already_reads_as_the_new_value() {
+        let (dir, site) = machine();
+        fs::write(dir.path().join("sys/knob"), "performance\n").unwrap();
+        let knob = knob(&site).unwrap();
+        fuse::kill_after(1);
+        knob.write("x").unwrap_err();
+        assert!(fuse::disarm());
+        assert_eq!(knob.read().unwrap(), "x");
+    }
+
+    #[test]
+    fn only_a_regular_file_is_a_knob() {
+        let (dir, site) = machine();
+        fs::write(dir.path().join("sys/knob"), "1").unwrap();
+        assert!(knob(&site).is_ok());
+        assert!(KnobFile::open(&site, Path::new("/sys/devices")).is_err());
+        let pipe = dir.path().join("sys/pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert!(KnobFile::open(&site, Path::new("/sys/pipe")).is_err());
+    }
+
+    #[test]
+    fn a_knob_must_be_readable_and_writable() {
+        let (dir, site) = machine();
+        let file = dir.path().join("sys/knob");
+        fs::write(&file, "1").unwrap();
+        let why = |mode| {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            knob(&site).unwrap().check_both_ways().map_err(|error| error.to_string())
+        };
+        assert_eq!(why(0o644), Ok(()));
+        assert_eq!(why(0o444), Err("/sys/knob is read-only".to_owned()));
+        assert!(why(0o200).unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn what_is_no_text_or_too_much_is_refused() {
+        let (dir, site) = machine();
+        let file = dir.path().join("sys/knob");
+        fs::write(&file, b"\xff\xfe").unwrap();
+        assert_eq!(knob(&site).unwrap().read().unwrap_err().to_string(), "/sys/knob holds no text");
+        fs::write(&file, "x".repeat(LARGEST_VALUE + 1)).unwrap();
+        assert!(knob(&site).unwrap().read().is_err());
+    }
+
+    #[test]
+    fn refusals_are_classed_by_what_one_can_do_about_them() {
+        let class = |code| refusal("/sys/knob", "x", io::Error::from_raw_os_error(code)).class();
+        assert_eq!(class(libc::EINVAL), ErrorClass::Usage);
+        assert_eq!(class(libc::ENOENT), ErrorClass::Unsupported);
+        assert_eq!(class(libc::ENODEV), ErrorClass::Unsupported);
+        assert_eq!(class(libc::EROFS), ErrorClass::Unsupported);
+        assert_eq!(class(libc::EPERM), ErrorClass::Permission);
+        assert_eq!(class(libc::EBUSY), ErrorClass::Other);
+    }
+}

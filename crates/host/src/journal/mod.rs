@@ -1,0 +1,68 @@
+//! The machine is borrowed: what is changed is written down before, and put
+//! back whatever happens.
+//!
+//! A [`Session`] keeps a journal, a file in a state directory, and holds an
+//! exclusive `flock(2)` on it for as long as it lives. A change is
+//! *announced* in the journal, on the disk, before it is made, and *settled*
+//! with what the knob reads afterwards. It is put back
+//!
+//! - when its guard ([`Knob`], [`Directory`]) is dropped, or the session ends;
+//! - when the process is killed: a keeper process ([`keep`]) waits for the
+//!   lock, and gets it from the kernel;
+//! - when the keeper is killed too: by the next session, or [`restore`]. A
+//!   journal whose lock is free is stale, and whoever gets the lock clears it.
+//!
+//! A knob that somebody else has changed meanwhile is left to them
+//! ([`decide`] is the rule). Everything a journal can hold lies in `/proc`,
+//! `/sys` or `/dev` and is gone after a boot; such a journal is only cleared.
+//!
+//! ```text
+//! unjank.journal/1, JSON lines
+//! {"schema":"unjank.journal/1","pid":77,"boot_id":"b6…","root":"/","started_at":"2026-…"}
+//! {"intent":{"seq":1,"path":"/proc/sys/vm/swappiness","kind":"file","before":"60","wanted":"10"}}
+//! {"settled":{"seq":1,"value":"10"}}
+//! {"set":{"seq":1,"value":"20"}}          another value by the same guard
+//! {"settled":{"seq":1,"value":"20"}}
+//! {"restored":{"seq":1}}
+//! ```
+//!
+//! | file | subject |
+//! |---|---|
+//! | `session`, `guard`, `holding`, `step` | taking knobs and giving them back |
+//! | `keeper`, `stale` | seeing to it when a session could not |
+//! | `entry`, `ledger`, `rule`, `value` | what is written and what follows from it: pure |
+//! | `undo` | doing what the rule says |
+//! | `site`, `knob_file`, `directory` | what may be changed, and how |
+//! | `state_dir`, `file` | where journals lie, and their locks |
+
+mod directory;
+mod entry;
+mod file;
+mod fuse;
+mod guard;
+mod holding;
+mod keeper;
+mod knob_file;
+mod ledger;
+mod report;
+mod rule;
+mod session;
+mod site;
+mod stale;
+mod state_dir;
+mod step;
+mod undo;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use entry::{Change, Entry, Header, Journal, LARGEST_JOURNAL, SCHEMA};
+pub use guard::{Directory, Knob};
+pub use keeper::{KeeperCommand, Kept, keep};
+pub use ledger::{Held, Kind, Ledger};
+pub use report::{ChangeReport, Obstacle, Outcome};
+pub use rule::{Action, Seen, decide};
+pub use session::Session;
+pub use stale::{FoundJournal, Standing, restore};
+pub use undo::Mode;

@@ -1,0 +1,119 @@
+//! The rule of restoration: what to do about one change that is still in a
+//! journal. Pure, and the same at the normal end, for the keeper and for
+//! `unjank restore`.
+
+use super::ledger::{Held, Kind};
+use super::report::Outcome;
+
+/// What stands at the place of a change now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing.
+    Nothing,
+    /// A file that reads so.
+    Reads(String),
+    /// Something that cannot be looked at: the failure that this is, unless
+    /// the rule says to write all the same.
+    Unreadable(Outcome),
+    /// A directory.
+    Directory,
+}
+
+/// What to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Write the old value, or remove the directory.
+    Undo,
+    /// Leave it as it is; the outcome says why.
+    Leave(Outcome),
+}
+
+/// Decides from what the journal says and what is there now:
+///
+/// | now | last write settled | last write not settled |
+/// |---|---|---|
+/// | reads its old value | already back | already back |
+/// | reads a value of ours | undo | undo |
+/// | reads anything else | left to whoever wrote it | undo |
+/// | cannot be read | failed | undo |
+/// | is not there | gone | gone |
+///
+/// A directory that is there is removed; one that is not is gone already.
+///
+/// An unsettled write may have been made, and the kernel may have spelled its
+/// value differently, so what the file reads then proves nothing about others.
+pub fn decide(held: &Held, seen: &Seen) -> Action {
+    match (held.kind, seen) {
+        (Kind::Directory, Seen::Directory) => Action::Undo,
+        (Kind::Directory, Seen::Nothing) => Action::Leave(Outcome::AlreadyBack),
+        (Kind::File, Seen::Nothing) => Action::Leave(Outcome::Gone),
+        (Kind::File, Seen::Reads(value)) if *value == held.before => {
+            Action::Leave(Outcome::AlreadyBack)
+        }
+        (Kind::File, Seen::Reads(value)) if !held.settled || held.ours.contains(value) => {
+            Action::Undo
+        }
+        (Kind::File, Seen::Unreadable(_)) if !held.settled => Action::Undo,
+        (_, Seen::Unreadable(outcome)) => Action::Leave(outcome.clone()),
+        (Kind::File, Seen::Reads(_) | Seen::Directory) | (Kind::Directory, Seen::Reads(_)) => {
+            Action::Leave(Outcome::LeftToOthers)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(kind: Kind, settled: bool) -> Held {
+        Held {
+            seq: 1,
+            path: "/sys/knob".to_owned(),
+            kind,
+            before: "60".to_owned(),
+            during: "10".to_owned(),
+            ours: ["010", "10"].map(str::to_owned).into(),
+            settled,
+        }
+    }
+
+    fn reads(value: &str) -> Seen {
+        Seen::Reads(value.to_owned())
+    }
+
+    #[test]
+    fn a_settled_file_is_put_back_only_if_it_is_as_we_left_it() {
+        let held = held(Kind::File, true);
+        assert_eq!(decide(&held, &reads("10")), Action::Undo);
+        assert_eq!(decide(&held, &reads("010")), Action::Undo);
+        assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
+        assert_eq!(decide(&held, &reads("30")), Action::Leave(Outcome::LeftToOthers));
+        assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::Gone));
+        assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
+        let unreadable = Seen::Unreadable(Outcome::failed("no"));
+        assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+    }
+
+    #[test]
+    fn an_unsettled_file_is_put_back_whatever_it_reads() {
+        let held = held(Kind::File, false);
+        for seen in [reads("10"), reads("30"), Seen::Unreadable(Outcome::failed("no"))] {
+            assert_eq!(decide(&held, &seen), Action::Undo, "{seen:?}");
+        }
+        assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
+        assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::Gone));
+        assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
+    }
+
+    #[test]
+    fn a_directory_is_removed_if_it_is_there() {
+        for settled in [false, true] {
+            let held = held(Kind::Directory, settled);
+            assert_eq!(decide(&held, &Seen::Directory), Action::Undo);
+            assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::AlreadyBack));
+            assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::LeftToOthers));
+            let unreadable = Seen::Unreadable(Outcome::failed("no"));
+            assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+        }
+    }
+}

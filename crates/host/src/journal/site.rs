@@ -1,0 +1,230 @@
+//! The machine whose knobs are changed, and which of its places are knobs.
+//!
+//! `unjank restore` runs as root and does what a journal says, so a journal
+//! must not be able to make it write just anywhere. A place is accepted only
+//!
+//! 1. below `/proc`, `/sys` or `/dev`, after symbolic links are followed,
+//!    and outside `/proc/<pid>`, whose files belong to a process that the
+//!    next one with its number has nothing to do with,
+//! 2. as a regular file (or a directory), never a device, pipe or socket,
+//! 3. on the running machine: in a file system of the kernel, so that
+//!    `/proc/1/root/etc/shadow`, a disk mounted below `/sys`, or a file in
+//!    `/dev/shm` are not taken for knobs.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::fstatfs;
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A machine, or a tree that stands for one, as the journal knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Site {
+    root: Root,
+    boot_id: Option<String>,
+}
+
+/// Names the file systems that the kernel makes up, by the numbers that
+/// `statfs(2)` gives them (`include/uapi/linux/magic.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KernelFs {
+    Cgroup,
+    Configfs,
+    Debugfs,
+    Procfs,
+    Resctrl,
+    Sysfs,
+    Tracefs,
+}
+
+impl Site {
+    /// The machine below `root`.
+    ///
+    /// # Errors
+    /// `File` if `root` is not there; `Invalid` if its name is not UTF-8,
+    /// which a journal could not hold.
+    pub(super) fn of(root: &Root) -> Result<Self> {
+        let dir = fs::canonicalize(root.dir()).map_err(|e| Error::file("find", root.dir(), e))?;
+        if dir.to_str().is_none() {
+            return Err(Error::Invalid(format!("{} is not UTF-8", dir.display())));
+        }
+        let root = Root::at(dir);
+        let boot_id = root.read_if_there(BOOT_ID)?.filter(|id| !id.is_empty());
+        Ok(Self { root, boot_id })
+    }
+
+    /// The tree.
+    pub(super) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The directory, as a journal names it.
+    pub(super) fn root_name(&self) -> &str {
+        self.root.dir().to_str().expect("checked when the site was made")
+    }
+
+    /// Which boot of the machine this is, where that is known.
+    pub(super) fn boot_id(&self) -> Option<&str> {
+        self.boot_id.as_deref()
+    }
+
+    /// Whether this is the running machine.
+    pub(super) fn is_system(&self) -> bool {
+        self.root.is_system()
+    }
+
+    /// Follows `path` to where it really lies: its name on the machine
+    /// without symbolic links, and the file to open.
+    ///
+    /// # Errors
+    /// `File` if it is not there, `Invalid` if it is no place for a knob.
+    pub(super) fn locate(&self, path: &Path) -> Result<(String, PathBuf)> {
+        let (named, real) = self.follow(path)?;
+        if may_be_changed(&named) { Ok((named, real)) } else { Err(no_knob(path)) }
+    }
+
+    /// As [`locate`](Self::locate) for something that need not be there: what
+    /// it would be called, and the directory that holds it.
+    pub(super) fn locate_parent(&self, path: &Path, name: &str) -> Result<(String, PathBuf)> {
+        let (above, real) = self.follow(path.parent().unwrap_or(path))?;
+        let named = format!("{}/{name}", above.trim_end_matches('/'));
+        if may_be_changed(&named) { Ok((named, real)) } else { Err(no_knob(path)) }
+    }
+
+    fn follow(&self, path: &Path) -> Result<(String, PathBuf)> {
+        if !path.is_absolute() {
+            return Err(Error::Invalid(format!("{} is not an absolute path", path.display())));
+        }
+        let real = fs::canonicalize(self.root.resolve(path))
+            .map_err(|source| Error::file("find", path, source))?;
+        let below = real.strip_prefix(self.root.dir()).ok();
+        match below.and_then(Path::to_str).map(|below| format!("/{below}")) {
+            Some(named) => Ok((named, real)),
+            None => Err(no_knob(path)),
+        }
+    }
+
+    /// The kernel's file system that what was opened lies in; there must be
+    /// one. A tree that stands for a machine has none.
+    pub(super) fn check_kernel_fs(
+        &self,
+        opened: impl AsFd,
+        path: &Path,
+    ) -> Result<Option<KernelFs>> {
+        match kernel_fs(opened) {
+            _ if !self.is_system() => Ok(None),
+            None => Err(no_knob(path)),
+            found => Ok(found),
+        }
+    }
+}
+
+/// The kernel's file system that `opened` lies in, if it is one with knobs.
+pub(super) fn kernel_fs(opened: impl AsFd) -> Option<KernelFs> {
+    // The type of `f_type` varies; the numbers have 32 bits everywhere.
+    match fstatfs(opened).ok()?.f_type as u32 {
+        0x0027_e0eb | 0x6367_7270 => Some(KernelFs::Cgroup),
+        0x6265_6570 => Some(KernelFs::Configfs),
+        0x6462_6720 => Some(KernelFs::Debugfs),
+        0x0000_9fa0 => Some(KernelFs::Procfs),
+        0x0765_5821 => Some(KernelFs::Resctrl),
+        0x6265_6572 => Some(KernelFs::Sysfs),
+        0x7472_6163 => Some(KernelFs::Tracefs),
+        _ => None,
+    }
+}
+
+pub(super) fn no_knob(path: &Path) -> Error {
+    Error::Invalid(format!(
+        "{} is no knob: only files that the kernel offers below /proc (outside the directories \
+         of processes), /sys and /dev are changed",
+        path.display()
+    ))
+}
+
+/// The part of the rule that the name alone decides.
+fn may_be_changed(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    if parts.next() != Some(Component::RootDir) {
+        return false;
+    }
+    let mut names = parts.map(|part| match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    });
+    let top = names.next().flatten();
+    let Some(second) = names.next().flatten() else { return false };
+    let a_process = second.bytes().all(|byte| byte.is_ascii_digit())
+        || matches!(second, "self" | "thread-self");
+    match top {
+        Some("proc") => !a_process,
+        Some("sys" | "dev") => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_places_for_knobs_may_be_changed() {
+        for path in ["/proc/sys/vm/swappiness", "/sys/x", "/dev/cpuset/top-app/cpus", "/proc/ppm"] {
+            assert!(may_be_changed(path), "{path}");
+        }
+        for path in [
+            "/etc/shadow",
+            "/",
+            "/proc",
+            "/sys",
+            "/system/build.prop",
+            "/proc/1/oom_score_adj",
+            "/proc/self/oom_score_adj",
+            "/sys/../etc",
+            "proc/sys",
+            "",
+        ] {
+            // `..` at the second place is no name, so it ends the path there.
+            assert!(!may_be_changed(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn links_are_followed_but_not_out_of_the_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("sys/policy0")).unwrap();
+        fs::create_dir_all(dir.path().join("etc")).unwrap();
+        fs::write(dir.path().join("sys/policy0/governor"), "x").unwrap();
+        fs::write(dir.path().join("etc/shadow"), "x").unwrap();
+        symlink("policy0", dir.path().join("sys/cpu0")).unwrap();
+        symlink("../etc", dir.path().join("sys/etc")).unwrap();
+        symlink("/", dir.path().join("sys/out")).unwrap();
+        let site = Site::of(&Root::at(dir.path())).unwrap();
+        let located = |path: &str| site.locate(Path::new(path));
+        assert_eq!(located("/sys/cpu0/governor").unwrap().0, "/sys/policy0/governor");
+        assert_eq!(located("/sys/../cpu0/governor").unwrap().0, "/sys/policy0/governor");
+        assert!(located("/sys/cpu0/nothing").unwrap_err().is_not_found());
+        for path in ["/sys/etc/shadow", "/sys/out/etc/hostname", "/etc/shadow", "sys/cpu0"] {
+            assert!(matches!(located(path), Err(Error::Invalid(_))), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_way_through_a_process_to_a_disk_is_closed() {
+        let site = Site::of(&Root::system()).unwrap();
+        for path in ["/proc/self/root/etc/hostname", "/proc/self/cwd", "/proc/self/exe"] {
+            assert!(site.locate(Path::new(path)).is_err(), "{path}");
+        }
+        let dir = fs::File::open("/").unwrap();
+        assert!(site.check_kernel_fs(&dir, Path::new("/")).is_err());
+        let dir = fs::File::open("/proc/sys").unwrap();
+        assert_eq!(kernel_fs(&dir), Some(KernelFs::Procfs));
+    }
+}
