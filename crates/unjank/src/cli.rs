@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{checkup, host, ipc, jitter, launch, lock, runs, swap};
+use crate::commands::{
+    checkup, host, ipc, jitter, keeper, launch, lock, restore, runs, swap, with,
+};
 
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
@@ -37,4 +39,11 @@ pub(crate) enum Command {
     /// The runs that were kept: list, show, export, import, prune
     #[command(subcommand)]
     Runs(runs::Verb),
+    /// Change knobs of the kernel for the time of a command, and put them back
+    With(with::Args),
+    /// Put back what an unjank that was cut off has left changed
+    Restore(restore::Args),
+    /// Started by every command that changes something, to put it back if that is killed
+    #[command(hide = true)]
+    Keeper(keeper::Args),
 }

@@ -1,7 +1,10 @@
 //! Where unjank keeps its files: the XDG base directories.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use unjank_host::process::is_root;
+use unjank_host::{Error, Result};
 
 /// A directory for scratch files that lie on storage, not in memory: the
 /// user's cache, else `/var/tmp`.
@@ -14,6 +17,27 @@ pub(crate) fn scratch() -> PathBuf {
 pub(crate) fn store() -> Option<PathBuf> {
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
     Some(data?.join("unjank/runs.sqlite"))
+}
+
+/// The directory of the journals of changed knobs: one for the machine where
+/// root changes them, which is the rule, else one for the user.
+pub(crate) fn journal() -> Result<PathBuf> {
+    let base = if !is_root() {
+        let home = || Some(absolute("HOME")?.join(".local/state"));
+        absolute("XDG_STATE_HOME").or_else(home).ok_or_else(|| {
+            Error::Invalid(
+                "neither HOME nor XDG_STATE_HOME is set; --state-dir says where journals belong"
+                    .to_owned(),
+            )
+        })?
+    } else if Path::new("/var/lib").is_dir() {
+        PathBuf::from("/var/lib")
+    } else {
+        // Android has no /var, and nothing else that root may write to and
+        // that is there after a boot.
+        PathBuf::from("/data/local")
+    };
+    Ok(base.join("unjank/journal"))
 }
 
 /// The directory that an environment variable names. The specification has

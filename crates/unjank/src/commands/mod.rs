@@ -6,11 +6,14 @@ mod environment;
 pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
+pub(crate) mod keeper;
 pub(crate) mod launch;
 pub(crate) mod lock;
 mod measured;
+pub(crate) mod restore;
 pub(crate) mod runs;
 pub(crate) mod swap;
+pub(crate) mod with;
 
 use std::process::ExitCode;
 
@@ -29,5 +32,8 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Swap(verb) => swap::run(&verb),
         Command::Runs(verb) => runs::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
+        Command::With(args) => with::run(&args),
+        Command::Restore(args) => restore::run(&args),
+        Command::Keeper(args) => keeper::run(&args),
     }
 }

@@ -1,0 +1,59 @@
+//! `unjank keeper`: puts everything back if the unjank that started it is
+//! killed.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::journal::{ChangeReport, KeeperCommand, Kept, Outcome, keep};
+
+use crate::exit;
+use crate::output;
+
+/// Arguments of `unjank keeper`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where the journal lies, for lists of processes and messages: the order
+    /// itself comes on stdin
+    state_dir: PathBuf,
+}
+
+/// The command that starts this one.
+pub(crate) fn command(state_dir: &Path) -> KeeperCommand {
+    KeeperCommand::this_program(["keeper".as_ref(), state_dir.as_os_str()])
+}
+
+/// Waits for the end of the owner, and says what was left to do, if anything.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let owner = io::stdin().as_fd().try_clone_to_owned().context("while looking for the owner")?;
+    let kept = keep(owner)
+        .with_context(|| format!("while watching a journal in {}", args.state_dir.display()))?;
+    if kept.changes.is_empty() && kept.left.is_none() {
+        return Ok(ExitCode::from(exit::FINE));
+    }
+    output::remark(&sentence(&kept));
+    Ok(ExitCode::from(if kept.left.is_some() { exit::FAILURE } else { exit::FINE }))
+}
+
+fn sentence(kept: &Kept) -> String {
+    let count = |wanted: fn(&Outcome) -> bool| {
+        kept.changes.iter().filter(|ChangeReport { outcome, .. }| wanted(outcome)).count()
+    };
+    let counts = [
+        (count(|end| matches!(end, Outcome::PutBack | Outcome::AlreadyBack)), "put back"),
+        (count(|end| matches!(end, Outcome::LeftToOthers)), "left to somebody else"),
+        (count(|end| matches!(end, Outcome::Gone | Outcome::ResetByBoot)), "gone"),
+        (count(Outcome::is_failure), "still changed (unjank restore says why)"),
+    ];
+    let counts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, end)| format!("{count} {end}"))
+        .collect();
+    let pid = kept.pid.map_or("unjank".to_owned(), |pid| format!("unjank (process {pid})"));
+    let ends =
+        if counts.is_empty() { "its journal cannot be read".to_owned() } else { counts.join(", ") };
+    format!("{pid} was cut off; of its changes: {ends}")
+}

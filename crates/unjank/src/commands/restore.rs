@@ -1,0 +1,134 @@
+//! `unjank restore`: puts back what an unjank that was cut off left changed.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+use unjank_host::Root;
+use unjank_host::journal::{FoundJournal, Mode, Obstacle, Outcome, Standing, restore};
+
+use crate::{exit, output, paths};
+
+/// Arguments of `unjank restore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank restore
+  sudo unjank restore --dry-run
+  sudo unjank restore --json | jq '.journals[].changes[]'
+
+Needed only if unjank and its keeper were both killed, for instance with the
+container or service that they ran in; the next unjank that changes something
+does the same first. A knob that somebody else has changed since is left to
+them. Exit code 0 means that nothing is left to put back.")]
+pub(crate) struct Args {
+    /// Only say what would be put back
+    #[arg(long)]
+    dry_run: bool,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Where the knobs and the journals are.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Places")]
+pub(crate) struct PlaceArgs {
+    /// The tree that stands for a machine, instead of this machine
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Where the journals are [default: /var/lib/unjank/journal for root,
+    /// ~/.local/state/unjank/journal for others]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// The machine.
+    pub(crate) fn root(&self) -> Root {
+        self.root.as_ref().map_or_else(Root::system, Root::at)
+    }
+
+    /// The directory of the journals.
+    pub(crate) fn state_dir(&self) -> Result<PathBuf> {
+        Ok(self.state_dir.clone().map_or_else(paths::journal, Ok)?)
+    }
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    dry_run: bool,
+    journals: &'a [FoundJournal],
+}
+
+/// Puts back and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mode = if args.dry_run { Mode::DryRun } else { Mode::Act };
+    let state_dir = args.place.state_dir()?;
+    let found = restore(&args.place.root(), &state_dir, mode)
+        .context("while looking for what was left changed")?;
+    if args.json {
+        let document =
+            Document { schema: "unjank.restore/1", dry_run: args.dry_run, journals: &found };
+        output::print(&serde_json::to_string_pretty(&document)?)?;
+    } else {
+        output::print(&text(&found))?;
+    }
+    Ok(ExitCode::from(code(&found)))
+}
+
+fn code(found: &[FoundJournal]) -> u8 {
+    let not_allowed = found.iter().flat_map(|journal| &journal.changes).any(|change| {
+        matches!(change.outcome, Outcome::Failed { obstacle: Obstacle::Permission, .. })
+    });
+    match found.iter().any(FoundJournal::is_unresolved) {
+        false => exit::FINE,
+        true if not_allowed => exit::PERMISSION,
+        true => exit::FAILURE,
+    }
+}
+
+fn text(found: &[FoundJournal]) -> String {
+    if found.is_empty() {
+        return "nothing was left changed".to_owned();
+    }
+    let mut text = String::new();
+    for journal in found {
+        let session = session(journal);
+        let file = journal.file.display();
+        let _to_a_string = match &journal.standing {
+            Standing::Live => {
+                writeln!(text, "{session} is running, and puts its changes back itself")
+            }
+            Standing::Stale if journal.changes.is_empty() => {
+                writeln!(text, "{session} had nothing changed")
+            }
+            Standing::Stale => writeln!(text, "{session} was cut off:"),
+            Standing::Elsewhere { root } => {
+                writeln!(text, "{session} is about the tree {root}: --root {root}")
+            }
+            Standing::Unreadable { reason } => {
+                writeln!(
+                    text,
+                    "{session} is not usable: {reason}\n  (removing {file} gives up what it holds)"
+                )
+            }
+        };
+        for change in &journal.changes {
+            let _to_a_string = writeln!(text, "  {change}");
+        }
+    }
+    text
+}
+
+fn session(journal: &FoundJournal) -> String {
+    match (journal.pid, &journal.started_at) {
+        (Some(pid), Some(time)) => format!("unjank (process {pid}, since {time})"),
+        _ => format!("the journal {}", journal.file.display()),
+    }
+}

@@ -1,0 +1,148 @@
+//! Knobs as they are typed: `vm.swappiness=10`, `/sys/…/policy*/…=VALUE`.
+
+use std::path::PathBuf;
+
+use unjank_host::{Error, Result, Root};
+
+/// No pattern stands for more files.
+const MOST_MATCHES: usize = 4_096;
+
+/// The files and values that `typed` stands for, in the order typed.
+pub(super) fn parse(typed: &[String], root: &Root) -> Result<Vec<(PathBuf, String)>> {
+    let mut wanted = Vec::new();
+    for typed in typed {
+        let Some((knob, value)) = typed.split_once('=').filter(|(knob, _)| !knob.is_empty()) else {
+            return Err(Error::Invalid(format!(
+                "{typed:?} is not KNOB=VALUE, such as vm.swappiness=10"
+            )));
+        };
+        let path = path(knob);
+        for path in expand(&path, root)? {
+            wanted.push((PathBuf::from(path), value.to_owned()));
+        }
+    }
+    Ok(wanted)
+}
+
+/// The path of a knob: a sysctl name has dots, or slashes where a part of
+/// the name itself has a dot (`net/ipv4/conf/eth0.1/forwarding`).
+fn path(knob: &str) -> String {
+    match knob {
+        knob if knob.starts_with('/') => knob.to_owned(),
+        knob if knob.contains('/') => format!("/proc/sys/{knob}"),
+        knob => format!("/proc/sys/{}", knob.replace('.', "/")),
+    }
+}
+
+/// The paths that a pattern stands for. Without a `*`, that is itself.
+fn expand(pattern: &str, root: &Root) -> Result<Vec<String>> {
+    let mut paths = vec![String::new()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let mut longer = Vec::new();
+        for path in &paths {
+            if part.contains('*') {
+                let names = root.list(path)?;
+                let matching = names.iter().filter(|name| matches(part, name));
+                longer.extend(matching.map(|name| format!("{path}/{name}")));
+            } else {
+                longer.push(format!("{path}/{part}"));
+            }
+        }
+        if longer.len() > MOST_MATCHES {
+            return Err(Error::Invalid(format!("{pattern} stands for too many files")));
+        }
+        paths = longer;
+    }
+    if pattern.contains('*') {
+        paths.retain(|path| root.exists(path));
+    }
+    if paths.is_empty() {
+        return Err(Error::Unsupported(format!("this machine has no {pattern}")));
+    }
+    Ok(paths)
+}
+
+/// Whether `name` is as `pattern` says, where `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(head) else { return false };
+    let Some((middle, tail)) = rest.rsplit_once('*') else {
+        return name.ends_with(rest);
+    };
+    // Between the first and the last star, the leftmost places will do.
+    let mut left = name;
+    for word in middle.split('*') {
+        let Some(at) = left.find(word) else { return false };
+        left = &left[at + word.len()..];
+    }
+    left.ends_with(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn parsed(typed: &[&str], root: &Root) -> Result<Vec<(String, String)>> {
+        let typed: Vec<String> = typed.iter().map(|&typed| typed.to_owned()).collect();
+        let pairs = parse(&typed, root)?;
+        Ok(pairs.into_iter().map(|(path, value)| (path.display().to_string(), value)).collect())
+    }
+
+    #[test]
+    fn a_name_without_a_slash_in_front_is_a_sysctl() {
+        assert_eq!(path("vm.page-cluster"), "/proc/sys/vm/page-cluster");
+        assert_eq!(
+            path("net/ipv4/conf/eth0.1/forwarding"),
+            "/proc/sys/net/ipv4/conf/eth0.1/forwarding"
+        );
+        assert_eq!(path("/sys/a.b/c"), "/sys/a.b/c");
+    }
+
+    #[test]
+    fn the_value_is_all_after_the_first_sign() {
+        let root = Root::at("/nonexistent");
+        let pairs = parsed(&["vm.x=a=b", "vm.y="], &root).unwrap();
+        assert_eq!(
+            pairs,
+            [("/proc/sys/vm/x", "a=b"), ("/proc/sys/vm/y", "")]
+                .map(|(path, value)| (path.to_owned(), value.to_owned()))
+        );
+        assert!(parsed(&["vm.swappiness"], &root).is_err());
+        assert!(parsed(&["=10"], &root).is_err());
+    }
+
+    #[test]
+    fn a_star_stands_for_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        for policy in ["policy0", "policy4", "boost"] {
+            fs::create_dir_all(dir.path().join("sys/cpufreq").join(policy)).unwrap();
+        }
+        for policy in ["policy0", "policy4"] {
+            fs::write(dir.path().join("sys/cpufreq").join(policy).join("governor"), "").unwrap();
+        }
+        let root = Root::at(dir.path());
+        for pattern in ["/sys/cpufreq/policy*/governor", "/sys/*/*/governor"] {
+            let pairs = parsed(&[&format!("{pattern}=x")], &root).unwrap();
+            let paths: Vec<_> = pairs.iter().map(|(path, _)| path.as_str()).collect();
+            assert_eq!(paths, ["/sys/cpufreq/policy0/governor", "/sys/cpufreq/policy4/governor"]);
+        }
+        let none = parsed(&["/sys/cpufreq/cpu*/governor=x"], &root).unwrap_err();
+        assert_eq!(none.to_string(), "this machine has no /sys/cpufreq/cpu*/governor");
+    }
+
+    #[test]
+    fn stars_match_any_part_of_a_name() {
+        for (pattern, name) in
+            [("*", ""), ("a*", "a"), ("*a", "ba"), ("a*c", "abc"), ("a*b*c", "axbyc"), ("**", "x")]
+        {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("a*", "b"), ("a*a", "a"), ("a*b*c", "acb"), ("a", "ab"), ("*b*b", "b")]
+        {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `unjank with`: knobs changed for the time of a command.
+
+mod child;
+mod knobs;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::journal::{Knob, Outcome, Session};
+
+use super::keeper;
+use super::restore::PlaceArgs;
+use crate::{exit, output};
+use child::{End, Signals};
+
+/// Arguments of `unjank with`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank with vm.swappiness=10 -- make bench
+  sudo unjank with '/sys/devices/system/cpu/cpufreq/policy*/scaling_governor=performance' -- ./game
+  sudo unjank with vm.page-cluster=0 /sys/kernel/mm/transparent_hugepage/enabled=never -- sh
+
+KNOB is an absolute path, in which * stands for any part of a name, or a sysctl
+name. All knobs are changed, in this order, or none. They are put back when the
+command ends, when this unjank is killed (a keeper process sees to it), and by
+`unjank restore` otherwise; but a knob that somebody else has changed meanwhile
+is left to them.
+
+Signals go on to the command. The exit code is the command's, 128 + N if signal
+N ended it. unjank's own: 1 a knob is not put back, 2 usage, 3 no such knob or
+not restorable, 4 permission.")]
+pub(crate) struct Args {
+    /// What to change: a path or a sysctl name, and the value to write
+    #[arg(required = true, value_name = "KNOB=VALUE")]
+    knobs: Vec<String>,
+    /// The command, and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// Do not say what is changed and put back
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Changes, runs, puts back.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let root = args.place.root();
+    let wanted = knobs::parse(&args.knobs, &root)?;
+    let state_dir = args.place.state_dir()?;
+    let mut signals = Signals::listen().context("while listening for signals")?;
+    let opened = Session::open(&root, &state_dir, keeper::command(&state_dir))
+        .context("while making sure that everything can be put back");
+    let session = match (opened, signals.stop_requested()) {
+        // Ctrl-C may also have ended the keeper before it was out of reach.
+        (_, Some(signal)) => return Ok(ExitCode::from(End::Signal(signal).code())),
+        (opened, None) => opened?,
+    };
+    let tell = |text: &dyn std::fmt::Display| {
+        if !args.quiet {
+            output::remark(&text.to_string());
+        }
+    };
+    for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
+        tell(&format!("left by an earlier unjank: {change}"));
+    }
+    let (held, ended) = match session.change_all(&wanted) {
+        Ok(held) => {
+            for knob in &held {
+                tell(&changed(knob));
+            }
+            (true, child::run(&args.command, &mut signals))
+        }
+        Err(error) => (false, Err(error.into())),
+    };
+    let mut still_changed = false;
+    for report in session.finish() {
+        still_changed |= report.outcome.is_failure();
+        match report.outcome {
+            Outcome::PutBack | Outcome::AlreadyBack if !held => {}
+            Outcome::Failed { .. } => output::remark(&report.to_string()),
+            _ => tell(&report),
+        }
+    }
+    match ended {
+        Ok(end) if end.code() == exit::FINE && still_changed => Ok(exit::FAILURE.into()),
+        Ok(end) => Ok(end.code().into()),
+        Err(error) if held || still_changed => Err(error),
+        Err(error) => Err(error.context("nothing is changed")),
+    }
+}
+
+/// `/proc/sys/vm/swappiness: 60 → 10`, and what was wanted if that is not it.
+fn changed(knob: &Knob) -> String {
+    let (reads, asked) = (knob.value(), knob.asked());
+    let line = format!("{}: {} → {reads}", knob.path(), knob.before());
+    if reads == asked { line } else { format!("{line} (after {asked} was written)") }
+}

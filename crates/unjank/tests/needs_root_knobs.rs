@@ -1,0 +1,117 @@
+//! Knobs of the running machine. Only knobs that do no harm for a moment:
+//! how often idle inode times are written back, which nobody else turns.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod machine;
+
+use std::fs;
+use std::process::{Command, Output};
+
+use machine::{stderr, stdout};
+
+const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
+
+fn is_root() -> bool {
+    let root = unjank_host::process::is_root();
+    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+/// `unjank with` on this machine, its journal in `state_dir`.
+fn with(state_dir: &tempfile::TempDir, arguments: &[&str]) -> Output {
+    let state_dir = state_dir.path().join("state");
+    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    unjank.arg("with").arg("--state-dir").arg(state_dir).args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_real_knob_is_changed_and_put_back() {
+    if !is_root() {
+        return;
+    }
+    let state_dir = tempfile::tempdir().unwrap();
+    let before = fs::read_to_string(KNOB).unwrap();
+    let wanted = if before.trim() == "40000" { "40001" } else { "40000" };
+    let setting = format!("vm.dirtytime_expire_seconds={wanted}");
+    let output = with(&state_dir, &[&setting, "--", "cat", KNOB]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output).trim(), wanted);
+    assert_eq!(fs::read_to_string(KNOB).unwrap(), before);
+
+    // The same with a kill; the last of stderr is the end of the keeper.
+    let setting = format!("{KNOB}={wanted}");
+    let output = with(&state_dir, &[&setting, "--", "sh", "-c", "kill -9 $PPID"]);
+    assert_eq!(output.status.code(), None);
+    assert!(stderr(&output).contains("of its changes: 1 put back"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(KNOB).unwrap(), before);
+}
+
+#[test]
+fn a_real_refusal_leaves_everything_as_it_was() {
+    if !is_root() {
+        return;
+    }
+    let state_dir = tempfile::tempdir().unwrap();
+    let before = fs::read_to_string(KNOB).unwrap();
+    let first = format!("{KNOB}=40002");
+    let refused = |second: &str| {
+        let output = with(&state_dir, &[&first, second, "--", "true"]);
+        assert_eq!(fs::read_to_string(KNOB).unwrap(), before);
+        (output.status.code(), stderr(&output).to_owned())
+    };
+    let (code, said) = refused("vm.page-cluster=many");
+    assert_eq!(code, Some(2));
+    assert!(
+        said.starts_with(
+            "error: nothing is changed: the kernel refuses \"many\" for /proc/sys/vm/page-cluster: "
+        ),
+        "{said}"
+    );
+    let (code, said) = refused("/proc/1/oom_score_adj=1");
+    assert_eq!((code, said.contains("/proc/1/oom_score_adj is no knob")), (Some(2), true));
+    let (code, said) = refused("/proc/self/root/etc/hostname=x");
+    assert_eq!((code, said.contains("is no knob")), (Some(2), true));
+    // 0 means that vm.dirty_ratio counts, and cannot be written.
+    if fs::read_to_string("/proc/sys/vm/dirty_bytes").unwrap().trim() == "0" {
+        let (code, said) = refused("vm.dirty_bytes=100000000");
+        assert_eq!(code, Some(3));
+        assert!(said.contains("/proc/sys/vm/dirty_bytes could not be put back afterwards"));
+    }
+}
+
+#[test]
+fn a_full_disk_and_a_read_only_one_change_nothing() {
+    if !is_root() {
+        return;
+    }
+    let names: Vec<String> = (0..60).map(|n| format!("knob{n}")).collect();
+    let knobs: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "60")).collect();
+    for (mount, said) in [
+        // One page, so that the announcement of 60 changes does not fit.
+        ("size=4k,mode=700", "No space left on device"),
+        ("ro,mode=700", "Read-only file system"),
+    ] {
+        let machine = machine::Machine::new(&knobs);
+        fs::create_dir(machine.state_dir()).unwrap();
+        let mut unjank = machine.command("with");
+        unjank.args(names.iter().map(|name| format!("/sys/{name}=10"))).args(["--", "true"]);
+        let script = "mount -t tmpfs -o \"$1\" none \"$2\" && shift 2 && exec \"$@\"";
+        let output = Command::new("unshare")
+            .args(["--mount", "sh", "-c", script, "sh", mount])
+            .arg(machine.state_dir())
+            .arg(unjank.get_program())
+            .args(unjank.get_args())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        assert!(names.iter().all(|name| machine.read(name) == "60"));
+    }
+}
