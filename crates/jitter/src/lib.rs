@@ -4,7 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | wakes threads at absolute moments and records how late they run |
-//! | [`bench`] | the probe against cyclictest |
+//! | [`mod@bench`] | the probe against cyclictest |
 //! | [`explain`] | verdicts, and the cause of one late wake-up |
 
 pub mod bench;

@@ -138,3 +138,50 @@ fn the_store_is_private() {
     let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(&kept.path()), 0o600);
 }
+
+#[test]
+fn a_run_is_no_worse_than_itself_and_the_gate_lets_it_pass() {
+    let kept = Kept::with_runs(1);
+    let told = kept.prints(&["runs", "compare", "last", "last", "--fail-if", "worse", "--json"]);
+    let comparison: Value = serde_json::from_str(&told).expect("JSON");
+    let effects = comparison["effects"].as_array().expect("a list");
+    assert!(!effects.is_empty());
+    for effect in effects {
+        assert!(effect["answer"] != "worse" && effect["answer"] != "better", "{effect}");
+    }
+}
+
+#[test]
+fn a_slower_run_is_worse_and_fails_the_gate() {
+    let kept = Kept::with_runs(1);
+    // The same run with pauses that cost ten times as much.
+    let mut record: Value =
+        serde_json::from_str(&kept.prints(&["runs", "show", "last", "--json"])).expect("JSON");
+    record["id"] = "20990101T000000-abcdef".into();
+    let facts = record["facts"].as_array_mut().expect("a list");
+    let pause = facts.iter_mut().find(|fact| fact["name"] == "lock/pause").expect("a pause");
+    for number in ["/value", "/interval/0", "/interval/1"] {
+        let number = pause.pointer_mut(number).expect("a number");
+        *number = (number.as_f64().expect("a number") * 10.0).into();
+    }
+    let file = kept.dir.path().join("slow.json");
+    fs::write(&file, record.to_string()).expect("own directory");
+    let file = file.to_str().expect("UTF-8");
+    let output = kept
+        .unjank(&["runs", "compare", "last", file, "--fail-if", "worse"])
+        .assert()
+        .code(5)
+        .get_output()
+        .clone();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("answer          1 worse"), "{told}");
+    kept.prints(&["runs", "compare", "last", file]);
+}
+
+#[test]
+fn runs_of_different_commands_have_nothing_in_common() {
+    let kept = Kept::with_runs(1);
+    kept.unjank(&["ipc", "probe", "--for", "200ms"]).assert().success();
+    let stderr = kept.fails(&["runs", "compare", "last~1", "last"], 2);
+    assert!(stderr.contains("have no series and no fact in common"), "{stderr}");
+}

@@ -1,5 +1,6 @@
 //! `unjank runs`: the runs that were kept.
 
+pub(crate) mod compare;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;
@@ -19,6 +20,8 @@ pub(crate) enum Verb {
     List(list::Args),
     /// Show one run as it was printed, or as JSON, Markdown or HTML
     Show(show::Args),
+    /// Say series by series whether a run is better or worse than another
+    Compare(compare::Args),
     /// Print whole runs as JSON lines, or their series as CSV
     Export(export::Args),
     /// Take in records from elsewhere: from a phone, from a colleague
@@ -32,6 +35,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::List(args) => list::run(args),
         Verb::Show(args) => show::run(args),
+        Verb::Compare(args) => compare::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Import(args) => import::run(args),
         Verb::Prune(args) => prune::run(args),

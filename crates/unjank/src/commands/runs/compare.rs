@@ -1,0 +1,173 @@
+//! `unjank runs compare`: two runs against each other.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_measure::compare::{Comparison, NotCompared, Options, compare};
+use unjank_measure::effect::{Effect, Side};
+use unjank_measure::{Answer, Unit};
+use unjank_report::visible;
+
+use super::source::StoreArgs;
+use crate::exit;
+use crate::output::{self, Page};
+
+/// Arguments of `unjank runs compare`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank runs compare last~1 last
+  unjank runs compare baseline.json last --fail-if worse
+  unjank runs compare last~1 last --min-effect 5% --json
+
+Series and facts are matched by name and labels, and all answers of one
+comparison are corrected for their number. Two runs are two runs: what a third
+would show, only an experiment with alternating runs can tell.
+
+Exit code 5 with --fail-if worse when something is worse, or when the second run
+lacks a series that the first one has.")]
+pub(crate) struct Args {
+    /// What there was before: an id or its beginning, last, last~1 …, or a file
+    #[arg(value_name = "BEFORE")]
+    before: String,
+    /// What is judged
+    #[arg(value_name = "AFTER")]
+    after: String,
+    /// Fail (exit code 5) on this answer: a gate for CI
+    #[arg(long, value_enum, value_name = "ANSWER")]
+    fail_if: Option<Gate>,
+    /// The smallest difference that matters
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
+    min_effect: f64,
+    /// Seed of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Gate {
+    /// If anything is worse, or missing
+    Worse,
+}
+
+/// Reads `5%` or `5` as a share of 0.05.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
+    match percent {
+        Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("a share looks like 5%, from 0 to 1000 %".to_owned()),
+    }
+}
+
+/// Compares and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let before = args.store.find(&args.before)?;
+    let after = args.store.find(&args.after)?;
+    let options = Options { min_effect: args.min_effect, seed: args.seed };
+    let comparison = compare(&before, &after, &options)?;
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&comparison)?)?;
+    } else {
+        output::print(&page(&comparison, output::width()))?;
+    }
+    let failed = args.fail_if == Some(Gate::Worse)
+        && (comparison.count(Answer::Worse) > 0 || !comparison.missing.is_empty());
+    Ok(ExitCode::from(if failed { exit::GATE } else { exit::FINE }))
+}
+
+/// The order in which answers matter.
+const ORDER: [Answer; 4] = [Answer::Worse, Answer::Better, Answer::Same, Answer::CannotTell];
+
+fn page(comparison: &Comparison, width: usize) -> String {
+    let mut page = Page::new(width);
+    let run = |run: &unjank_measure::compare::RunName| {
+        visible(&format!("{} {} {}", run.id, run.command, run.started_at)).into_owned()
+    };
+    page.fact("before", run(&comparison.a));
+    page.fact("after", run(&comparison.b));
+    page.fact("answer", headline(comparison));
+    for answer in ORDER {
+        let effects: Vec<&Effect> =
+            comparison.effects.iter().filter(|effect| effect.answer == answer).collect();
+        if effects.is_empty() {
+            continue;
+        }
+        page.section(answer.words());
+        let rows: Vec<Vec<String>> = effects.into_iter().map(row).collect();
+        page.table(&["series", "of it", "before", "after", "difference"], &rows);
+    }
+    let list = |page: &mut Page, heading: &str, items: &[NotCompared]| {
+        if !items.is_empty() {
+            page.section(heading);
+            for item in items {
+                page.line(&visible(&format!("{}: {}", item.what, item.reason)));
+            }
+        }
+    };
+    list(&mut page, "missing in the second run", &comparison.missing);
+    list(&mut page, "not compared", &comparison.not_compared);
+    if !comparison.differences.is_empty() {
+        page.section("what else differs");
+        for difference in &comparison.differences {
+            let text = format!("{}: {} → {}", difference.what, difference.a, difference.b);
+            page.line(&visible(&text));
+        }
+    }
+    if !comparison.warnings.is_empty() {
+        page.section("warnings");
+        for warning in &comparison.warnings {
+            page.line(&visible(warning));
+        }
+    }
+    page.finish()
+}
+
+/// `2 worse, 1 better, 5 no meaningful difference, 9 cannot tell; 17 questions`.
+fn headline(comparison: &Comparison) -> String {
+    let counts: Vec<String> = ORDER
+        .iter()
+        .map(|&answer| (comparison.count(answer), answer.words()))
+        .filter(|&(count, _)| count > 0)
+        .map(|(count, words)| format!("{count} {words}"))
+        .collect();
+    let questions = comparison.questions;
+    format!("{}; {questions} questions answered as one family", counts.join(", "))
+}
+
+fn row(effect: &Effect) -> Vec<String> {
+    let labels: Vec<String> =
+        effect.labels.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let mut name = effect.subject.clone();
+    if !labels.is_empty() {
+        name = format!("{name} ({})", labels.join(", "));
+    }
+    vec![
+        visible(&name).into_owned(),
+        visible(&effect.quantity).into_owned(),
+        side(&effect.a, effect.unit),
+        side(&effect.b, effect.unit),
+        visible(&effect.reason).into_owned(),
+    ]
+}
+
+fn side(side: &Side, unit: Unit) -> String {
+    unit.show(side.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percent() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0"), Ok(0.0));
+        for wrong in ["", "%", "-1%", "x", "NaN", "inf"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}
