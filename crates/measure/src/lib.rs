@@ -9,7 +9,7 @@
 //! | [`stats`] | intervals that need no assumption about the shape |
 //! | [`effect`] | one quantity, measured on two sides |
 //! | [`experiment`] | two arms in alternating pairs |
-//! | [`compare`] | two runs against each other |
+//! | [`mod@compare`] | two runs against each other |
 //! | [`store`] | every run, in one file |
 //! | [`monitor`] | progress out of a probe, the wish to stop into it |
 

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const LONGEST: usize = 800;
 
 /// `text` with every character that controls rather than shows written as an
-/// escape (`\n`, `\u{1b}`), cut off after [`LONGEST`] characters.
+/// escape (`\n`, `\u{1b}`), cut off after 800 characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST && !text.chars().any(acts) {
         return Cow::Borrowed(text);
