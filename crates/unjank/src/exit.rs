@@ -20,12 +20,8 @@ pub(crate) const GATE: u8 = 5;
 /// Ended by Ctrl-C after printing what was known: 128 + SIGINT, as shells do.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Tells an error in one sentence on stderr, and gives its exit code. A reader
-/// that closed the pipe (`unjank … | head`) is not an error.
+/// Tells an error in one sentence on stderr, and gives its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    if is_broken_pipe(error) {
-        return ExitCode::from(FINE);
-    }
     // If stderr is gone too, there is nobody left to tell.
     let _nobody_listens = writeln!(io::stderr(), "error: {}", sentence(error));
     ExitCode::from(code(error))
@@ -61,14 +57,6 @@ fn class(error: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     let measure =
         || error.downcast_ref::<unjank_measure::Error>().map(unjank_measure::Error::class);
     host.or_else(measure)
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
 }
 
 #[cfg(test)]

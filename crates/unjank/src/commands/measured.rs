@@ -121,7 +121,7 @@ fn deliver(record: &RunRecord, output: &OutputArgs, detail: Detail) -> Result<()
     } else {
         unjank_report::terminal(record, &output::terminal_style(detail))
     };
-    let printed = output::print(&text).context("while printing");
+    let printed = output::print(&text);
     let write = |path: &Option<PathBuf>, render: &dyn Fn() -> String| match path {
         Some(path) => {
             fs::write(path, render()).with_context(|| format!("while writing {}", path.display()))

@@ -9,16 +9,21 @@ pub(crate) use progress::Progress;
 use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
+use anyhow::Context as _;
 use unjank_report::{Detail, TerminalStyle};
 
-/// Writes `text` and a line end to stdout.
-pub(crate) fn print(text: &str) -> io::Result<()> {
+/// Writes `text` and a line end to stdout. A reader that has seen enough and
+/// closed the pipe (`unjank … | head`) is not an error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        stdout.write_all(b"\n")?;
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(end));
+    match written.and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("while writing to stdout")
+        }
+        _ => Ok(()),
     }
-    stdout.flush()
 }
 
 /// Writes a remark and a line end to stderr.
