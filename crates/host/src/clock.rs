@@ -47,6 +47,21 @@ impl Timestamp {
         // Only EINTR can happen for a valid clock and time.
         let _interrupted = clock_nanosleep_absolute(SleepClock::Monotonic, &moment);
     }
+
+    /// Sleeps until this moment, or until `stop` says so: it is asked before
+    /// the sleep, after each signal, and every second. Says whether the moment
+    /// has come.
+    pub fn sleep_until_or(self, stop: impl Fn() -> bool) -> bool {
+        const LOOK: Nanos = Nanos::from_millis(1_000);
+        while !stop() {
+            let now = Self::now();
+            if now >= self {
+                return true;
+            }
+            self.min(now + LOOK).sleep_until();
+        }
+        false
+    }
 }
 
 impl From<Timespec> for Timestamp {
@@ -93,6 +108,14 @@ mod tests {
         let moment = Timestamp::now() + Nanos::from_millis(2);
         moment.sleep_until();
         assert!(Timestamp::now() >= moment);
+    }
+
+    #[test]
+    fn a_sleep_can_be_stopped() {
+        let moment = Timestamp::now() + Nanos::from_millis(2);
+        assert!(moment.sleep_until_or(|| false));
+        assert!(Timestamp::now() >= moment);
+        assert!(!Timestamp::from_nanos(u64::MAX).sleep_until_or(|| true));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Processes that help a measurement and must not outlive it.
 
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
 use rustix::process::{
@@ -8,7 +9,9 @@ use rustix::process::{
 
 use crate::error::{Error, Result};
 
-/// A child process that is killed and reaped when dropped.
+/// A child process that is killed and reaped when dropped. It is in a process
+/// group of its own: Ctrl-C at the terminal reaches its owner only, who then
+/// decides when it ends.
 #[derive(Debug)]
 pub struct Helper(Child);
 
@@ -19,7 +22,11 @@ impl Helper {
     /// The program could not be started.
     pub fn start(command: &mut Command) -> Result<Self> {
         let program = command.get_program().to_owned();
-        command.spawn().map(Self).map_err(|error| Error::file("start", program, error))
+        command
+            .process_group(0)
+            .spawn()
+            .map(Self)
+            .map_err(|error| Error::file("start", program, error))
     }
 
     /// Whether it has not ended yet.
@@ -80,6 +87,9 @@ mod tests {
         let mut helper = Helper::start(Command::new("sleep").arg("600")).unwrap();
         assert!(helper.is_alive());
         let pid = helper.id();
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let group = stat.rsplit(") ").next().unwrap().split(' ').nth(2);
+        assert_eq!(group, Some(pid.to_string().as_str()), "Ctrl-C would end it too");
         drop(helper);
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     }

@@ -1,10 +1,9 @@
 //! `unjank ipc probe`: request/reply round trips between two processes.
 
 mod options;
+mod watch;
 
 pub use options::{Options, Placement};
-
-use std::time::Duration;
 
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
@@ -12,6 +11,7 @@ use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Monitor, Outlier, Series, Unit};
 
 use crate::transport::{Connection, PeerCommand, Transport};
+use watch::Watch;
 
 /// Calls before the first one that counts.
 const WARM_UP: u32 = 100;
@@ -58,7 +58,17 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
             }
         };
         let cell = Cell { transport, placement, share };
-        measure(&cell, options, &mut connection, monitor, &mut findings)?;
+        let peer = connection.peer_id();
+        let watch = Watch::new(peer);
+        let measured = watch.during(monitor, || {
+            measure(&cell, options, &mut connection, monitor, &watch, &mut findings)
+        })?;
+        match measured {
+            // The reply that did not come may be the one that the watch ended.
+            Err(_) if monitor.stop_requested() => {}
+            Err(_) if watch.gave_up() => return Err(watch::no_reply(transport)),
+            measured => measured?,
+        }
     }
     findings.facts.push(Fact::new(
         "ipc/deadline",
@@ -75,61 +85,110 @@ struct Cell {
     share: Nanos,
 }
 
+/// Calls until the time is over, at least one batch, and notes what was seen
+/// even if a call fails.
 fn measure(
     cell: &Cell,
     options: &Options,
     connection: &mut Connection,
     monitor: &dyn Monitor,
+    watch: &Watch,
     findings: &mut Findings,
 ) -> Result<()> {
-    let name = format!("ipc/{}/round_trip", cell.transport);
-    let request = vec![0x5a; options.payload];
-    let mut reply = vec![0; options.payload];
+    let mut calls = Calls::new(options);
     for _ in 0..WARM_UP {
-        connection.call(&request, &mut reply)?;
+        connection.call(&calls.request, &mut calls.reply)?;
     }
     let start = Timestamp::now();
     let end = start + cell.share;
-    let mut series = Series::new(name.clone())
-        .with_label("placement", cell.placement.name())
-        .with_label("call", connection.call_kind())
-        .with_label("payload", options.payload.to_string())
-        .with_course(start, cell.share);
-    let (mut late, mut worst) = (0_u64, (Nanos::ZERO, start));
-    while Timestamp::now() < end && !monitor.stop_requested() {
+    let mut seen = Seen {
+        series: Series::new(format!("ipc/{}/round_trip", cell.transport))
+            .with_label("placement", cell.placement.name())
+            .with_label("call", connection.call_kind())
+            .with_label("payload", options.payload.to_string())
+            .with_course(start, cell.share),
+        late: 0,
+        worst: (Nanos::ZERO, start),
+    };
+    let ended = loop {
+        if let Err(error) = calls.batch(connection, options.deadline, &mut seen) {
+            break Err(error);
+        }
+        // Lets both processes fall asleep, as they are before a rare call.
+        let next = Timestamp::now() + options.pause.unwrap_or(Nanos::ZERO);
+        let stop = || {
+            watch.answered();
+            monitor.stop_requested()
+        };
+        if next >= end || !next.sleep_until_or(stop) {
+            break Ok(());
+        }
+    };
+    if seen.series.n() > 0 {
+        seen.note(cell, start, findings);
+    }
+    ended
+}
+
+/// What is called with, and where the reply goes.
+struct Calls {
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl Calls {
+    fn new(options: &Options) -> Self {
+        Self { request: vec![0x5a; options.payload], reply: vec![0; options.payload] }
+    }
+
+    fn batch(
+        &mut self,
+        connection: &mut Connection,
+        deadline: Nanos,
+        seen: &mut Seen,
+    ) -> Result<()> {
         for _ in 0..BATCH {
             let before = Timestamp::now();
-            connection.call(&request, &mut reply)?;
+            connection.call(&self.request, &mut self.reply)?;
             let after = Timestamp::now();
             let taken = after.since(before);
-            series.record_at(after, taken);
-            late += u64::from(taken > options.deadline);
-            if taken > worst.0 {
-                worst = (taken, before);
+            seen.series.record_at(after, taken);
+            seen.late += u64::from(taken > deadline);
+            if taken > seen.worst.0 {
+                seen.worst = (taken, before);
             }
         }
-        if let Some(pause) = options.pause {
-            // Lets both processes fall asleep, as they are before a rare call.
-            std::thread::sleep(Duration::from(pause));
-        }
+        Ok(())
     }
-    let n = series.n();
-    findings.outliers.push(Outlier {
-        series: name.clone(),
-        at: worst.1.since(start).get(),
-        value: worst.0.get(),
-        cpu: None,
-        cause: None,
-    });
-    findings.facts.push(
-        Fact::new(
-            format!("ipc/{}/deadline_missed", cell.transport),
-            late as f64 / n.max(1) as f64,
-            Unit::Ratio,
-        )
-        .with_label("placement", cell.placement.name())
-        .with_interval(proportion::interval(late, n), n),
-    );
-    findings.series.push(series.finish());
-    Ok(())
+}
+
+/// What was seen in one cell.
+struct Seen {
+    series: Series,
+    late: u64,
+    /// The slowest call, and when.
+    worst: (Nanos, Timestamp),
+}
+
+impl Seen {
+    fn note(self, cell: &Cell, start: Timestamp, findings: &mut Findings) {
+        let n = self.series.n();
+        findings.outliers.push(Outlier {
+            series: format!("ipc/{}/round_trip", cell.transport),
+            at: self.worst.1.since(start).get(),
+            value: self.worst.0.get(),
+            cpu: None,
+            cause: None,
+        });
+        findings.facts.push(
+            Fact::new(
+                format!("ipc/{}/deadline_missed", cell.transport),
+                self.late as f64 / n as f64,
+                Unit::Ratio,
+            )
+            .with_label("placement", cell.placement.name())
+            .with_interval(proportion::interval(self.late, n), n),
+        );
+        findings.series.push(self.series.finish());
+    }
 }

@@ -145,6 +145,11 @@ impl Connection {
         self.opened.call
     }
 
+    /// The process number of the peer, if it was started for this connection.
+    pub(crate) fn peer_id(&self) -> Option<u32> {
+        self.opened.peer.as_ref().map(Helper::id)
+    }
+
     /// One round trip.
     #[inline]
     pub(crate) fn call(&mut self, request: &[u8], reply: &mut [u8]) -> Result<()> {
@@ -153,7 +158,8 @@ impl Connection {
 
     #[cold]
     fn failure(&mut self, error: &io::Error) -> Error {
-        let alive = self.opened.peer.as_mut().is_none_or(Helper::is_alive);
+        // A peer that hangs up has ended, even if it cannot be reaped yet.
+        let alive = !is_hang_up(error) && self.opened.peer.as_mut().is_none_or(Helper::is_alive);
         let state = if alive { "lives" } else { "has ended" };
         let source = io::Error::new(error.kind(), error.to_string());
         Error::syscall("call", format!("the peer over {} (which {state})", self.transport), source)

@@ -1,0 +1,78 @@
+//! `unjank ipc probe`, its other process, and signals to both.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// A probe over `transport`, and its peer once there is one.
+fn probe(transport: &str) -> (Child, String) {
+    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["ipc", "probe", "--placement", "free", "--for", "60s", "--no-store"])
+        .args(["--transport", transport])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    for _ in 0..600 {
+        let peer = fs::read_to_string(&children).unwrap();
+        if let Some(peer) = peer.split_whitespace().next() {
+            // Some calls, past the warm-up.
+            thread::sleep(Duration::from_millis(800));
+            return (child, peer.to_owned());
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no peer was started");
+}
+
+fn kill(signal: &str, target: &str) {
+    assert!(Command::new("kill").args([signal, "--", target]).status().unwrap().success());
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn end(child: Child) -> Output {
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn ctrl_c_reaches_the_probe_only_and_prints_what_is_known() {
+    let (child, _) = probe("unix");
+    kill("-INT", &format!("-{}", child.id()));
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("ipc/unix/round_trip"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn ctrl_c_ends_a_call_that_is_not_answered() {
+    let (child, peer) = probe("pipe");
+    kill("-STOP", &peer);
+    kill("-INT", &child.id().to_string());
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("ipc/pipe/round_trip"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_peer_that_dies_or_stops_is_an_error() {
+    let (child, peer) = probe("unix");
+    kill("-KILL", &peer);
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("the peer over unix (which has ended)"), "{stderr}");
+
+    let (child, peer) = probe("pipe");
+    kill("-STOP", &peer);
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr, "error: call failed for the peer over pipe: no reply within 5 s\n");
+}
