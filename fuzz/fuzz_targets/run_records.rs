@@ -1,0 +1,21 @@
+//! Run records from elsewhere: read, checked, and shown in every way.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unjank_measure::RunRecord;
+use unjank_report::{Detail, TerminalStyle, html, markdown, terminal};
+
+fuzz_target!(|file: &[u8]| {
+    let text = String::from_utf8_lossy(file);
+    let Ok(record) = RunRecord::from_json(&text, "a fuzzed record") else { return };
+    for series in &record.findings.series {
+        let _histogram_or_why_not = series.histogram();
+    }
+    let style = TerminalStyle { width: 80, colour: false, detail: Detail::Everything };
+    let shown = terminal(&record, &style);
+    assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
+    let page = html(std::slice::from_ref(&record));
+    assert!(!page.contains("<script"));
+    assert!(!markdown(&record).is_empty());
+});
