@@ -128,7 +128,7 @@ impl Table {
     }
 }
 
-/// Ends the game when the first thread leaves, however it leaves.
+/// Ends the game when a thread leaves, however it leaves.
 struct EndsGame<'a>(&'a Table);
 
 impl Drop for EndsGame<'_> {
@@ -175,33 +175,36 @@ fn first_thread(
 ) -> Result<(Series, Nanos)> {
     let _pinned = AffinityGuard::pin_to(handoff.cpus.0)?;
     let mut turn = 0_u32;
+    // None when the other thread has left.
     let mut round_trip = || {
         let before = Timestamp::now();
         table.sent.0.store(before.as_nanos(), Ordering::Relaxed);
         table.hand_over(turn.wrapping_add(1), handoff.wait);
         turn = turn.wrapping_add(2);
-        let came_back = table.await_turn(turn, handoff.wait);
-        (came_back, before, Timestamp::now())
+        table.await_turn(turn, handoff.wait).then(|| (before, Timestamp::now()))
     };
     for _ in 0..WARM_UP {
-        round_trip();
+        let _not_counted = round_trip();
     }
     let start = Timestamp::now();
     let cpu_before = thread_cpu_time();
     let name = format!("lock/{}/round_trip", handoff.wait.name());
     let mut series = Series::new(name).with_course(start, duration);
-    while Timestamp::now() < start + duration && !monitor.stop_requested() {
+    // At least one batch, so that there is something to report.
+    'game: loop {
         for _ in 0..BATCH {
-            let (came_back, before, after) = round_trip();
-            if came_back {
-                series.record_at(after, after.since(before));
-            }
+            let Some((before, after)) = round_trip() else { break 'game };
+            series.record_at(after, after.since(before));
+        }
+        if Timestamp::now() >= start + duration || monitor.stop_requested() {
+            break;
         }
     }
     Ok((series, thread_cpu_time() - cpu_before))
 }
 
 fn second_thread(table: &Table, handoff: Handoff) -> Result<(Series, Nanos)> {
+    let _ends = EndsGame(table);
     let _pinned = AffinityGuard::pin_to(handoff.cpus.1)?;
     let mut wake_ups = Series::new("lock/park_wake");
     let mut turn = 1_u32;
@@ -243,8 +246,19 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_ends_both_threads() {
         let cpu = CpuSet::allowed().unwrap().iter().next().unwrap();
-        let cpus = (1023, cpu);
-        let handoff = Handoff { wait: Wait::Spin, placement: Placement::TwoCpus, cpus };
-        assert!(measure(handoff, Nanos::from_millis(20), &Silent).is_err());
+        for cpus in [(1023, cpu), (cpu, 1023)] {
+            for wait in [Wait::Spin, Wait::Park] {
+                let handoff = Handoff { wait, placement: Placement::TwoCpus, cpus };
+                assert!(measure(handoff, Nanos::from_millis(20), &Silent).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn the_shortest_run_has_samples() {
+        let cpu = CpuSet::allowed().unwrap().iter().next().unwrap();
+        let placement = Placement::OneCpu;
+        let handoff = Handoff { wait: Wait::Park, placement, cpus: (cpu, cpu) };
+        assert!(measure(handoff, Nanos(1), &Silent).unwrap().round_trips.n() > 0);
     }
 }
