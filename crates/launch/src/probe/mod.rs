@@ -45,11 +45,14 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
                 break;
             }
             monitor.progress(done(launch), &format!("launches on CPU {cpu}"));
-            (Timestamp::now() + options.gap).sleep_until();
+            // A launch after half a gap would be another launch.
+            if !(Timestamp::now() + options.gap).sleep_until_or(|| monitor.stop_requested()) {
+                break;
+            }
             chunks.record(work, options.run);
             launches.push(Launch::from_chunks(chunks.durations(), options.slice, options.run));
         }
-        ramps.extend(report::CpuRamp::new(cpu, work, &launches, options.slice, root));
+        ramps.extend(report::CpuRamp::new(cpu, work, &launches, options, root));
     }
     report::note(ramps, options, &mut findings);
     Ok(findings)

@@ -15,7 +15,8 @@ pub(crate) struct CpuRamp {
     times: Vec<Nanos>,
     losses: Vec<Nanos>,
     never_full: u64,
-    lost_to_others: Nanos,
+    /// Per launch.
+    lost_to_others: f64,
     /// Steps of work per second.
     full_speed: f64,
     curve: Curve,
@@ -27,16 +28,20 @@ impl CpuRamp {
         cpu: usize,
         work: Work,
         launches: &[Launch],
-        slice: Nanos,
+        options: &Options,
         root: &Root,
     ) -> Option<Self> {
+        let slice = options.slice;
         let full = full_speed(launches)?;
         let reached: Vec<Option<Nanos>> =
             launches.iter().map(|launch| launch.time_to_full(full, slice)).collect();
+        // Left out, the launches that took longest would make the rest look
+        // fast: they count as long as they were watched.
+        let times: Vec<Nanos> = reached.iter().map(|time| time.unwrap_or(options.run)).collect();
         let losses = launches
             .iter()
-            .zip(&reached)
-            .filter_map(|(launch, time)| Some(launch.work_lost(full, slice, (*time)?)))
+            .zip(&times)
+            .map(|(launch, &time)| launch.work_lost(full, slice, time))
             .collect();
         let lost = launches.iter().fold(Nanos::ZERO, |sum, launch| sum + launch.lost_to_others);
         let governor = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
@@ -45,9 +50,9 @@ impl CpuRamp {
             // A governor that cannot be read is told as unknown, not as an error.
             governor: root.read_if_there(governor).ok().flatten(),
             never_full: reached.iter().filter(|time| time.is_none()).count() as u64,
-            times: reached.into_iter().flatten().collect(),
+            times,
             losses,
-            lost_to_others: lost,
+            lost_to_others: lost.get() as f64 / launches.len().max(1) as f64,
             full_speed: full * f64::from(work.steps()) * 1e9,
             curve: speed_curve(cpu, launches, full, slice),
         })
@@ -91,6 +96,10 @@ fn speed_curve(cpu: usize, launches: &[Launch], full: f64, slice: Nanos) -> Curv
 
 /// Adds series, curves and facts of all CPUs.
 pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findings) {
+    if ramps.is_empty() {
+        // Interrupted before the first launch.
+        return;
+    }
     let names = ["launch/ramp/time_to_full", "launch/ramp/work_lost"];
     let mut all = names.map(Series::new);
     let mut singles = Vec::new();
@@ -112,16 +121,13 @@ pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findin
                 .with_label("cpu", ramp.cpu.to_string()),
         );
         findings.facts.push(
-            Fact::new(
-                "launch/ramp/lost_to_others",
-                ramp.lost_to_others.get() as f64 / f64::from(options.launches.max(1)),
-                Unit::Nanoseconds,
-            )
-            .with_label("cpu", ramp.cpu.to_string()),
+            Fact::new("launch/ramp/lost_to_others", ramp.lost_to_others, Unit::Nanoseconds)
+                .with_label("cpu", ramp.cpu.to_string()),
         );
         if ramp.never_full > 0 {
             findings.warn(format!(
-                "CPU {}: {} launches did not reach 95 % of full speed within {}",
+                "CPU {}: {} launches did not reach 95 % of full speed within {}, and count as \
+                 if they just had",
                 ramp.cpu, ramp.never_full, options.run
             ));
         }
@@ -138,4 +144,40 @@ pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findin
         findings.series.extend(singles);
     }
     findings.curves.extend(ramps.into_iter().map(|ramp| ramp.curve));
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::CpuSet;
+
+    use super::*;
+
+    #[test]
+    fn a_launch_that_is_never_full_counts_as_long_as_it_was_watched() {
+        let options =
+            Options { run: Nanos::from_millis(10), ..Options::usual(CpuSet::new([0]), 3) };
+        let launch = |fast_from: usize| Launch {
+            speeds: (0..100).map(|slice| Some(if slice < fast_from { 0.5 } else { 1.0 })).collect(),
+            lost_to_others: Nanos(300),
+        };
+        let launches = [launch(0), launch(50), launch(100)];
+        let work = Work::calibrate(options.chunk);
+        let root = Root::at("/nowhere");
+        let ramp = CpuRamp::new(0, work, &launches, &options, &root).unwrap();
+        assert_eq!((ramp.never_full, ramp.times.len()), (1, 3));
+        assert_eq!(ramp.times[2], options.run);
+        assert!(ramp.losses[2] > ramp.losses[1]);
+        assert!((ramp.lost_to_others - 300.0).abs() < 1e-9);
+        let mut findings = Findings::default();
+        note(vec![ramp], &options, &mut findings);
+        assert_eq!(findings.series_named("launch/ramp/time_to_full").unwrap().n, 3);
+        assert_eq!(findings.warnings.len(), 1);
+    }
+
+    #[test]
+    fn no_launch_finds_nothing() {
+        let mut findings = Findings::default();
+        note(Vec::new(), &Options::usual(CpuSet::new([0]), 3), &mut findings);
+        assert_eq!(findings, Findings::default());
+    }
 }
