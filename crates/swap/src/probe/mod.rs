@@ -39,7 +39,7 @@ pub fn run(options: &Options, root: &Root, seed: u64, monitor: &dyn Monitor) -> 
     findings.warnings.extend(plan.warnings.iter().cloned());
     let mut random = Random::seeded(seed);
     monitor.progress(0.0, &format!("filling {} to evict", plan.bytes()));
-    let mut memory = match open(&plan, options, &mut random)? {
+    let mut memory = match open(&plan, options, &mut random, monitor)? {
         Support::Yes(memory) => memory,
         Support::No(reason) => {
             findings.not_supported("swap/page_in", reason);
@@ -60,14 +60,16 @@ fn open(
     plan: &Plan,
     options: &Options,
     random: &mut Random,
+    monitor: &dyn Monitor,
 ) -> Result<Support<Box<dyn Evictable>>> {
     match plan.source {
-        Source::Anonymous { .. } => source::anonymous(plan.pages, random).map(Support::Yes),
-        Source::File => source::file(&options.directory, plan.pages, random),
+        Source::Anonymous { .. } => source::anonymous(plan.pages, random, monitor),
+        Source::File => source::file(&options.directory, plan.pages, random, monitor),
     }
 }
 
-/// Evicts and touches, round after round, until the time is over.
+/// Evicts and touches, round after round, until the time is over: at least
+/// one round.
 fn rounds(
     memory: &mut dyn Evictable,
     plan: &Plan,
@@ -79,14 +81,14 @@ fn rounds(
     let end = start + duration;
     let mut seen = Seen::new(start, duration);
     let mut order: Vec<u32> = (0..plan.pages as u32).collect();
-    while Timestamp::now() < end && !monitor.stop_requested() {
+    loop {
         let done = Timestamp::now().since(start).as_secs_f64() / duration.as_secs_f64();
         monitor.progress(done, &format!("page-ins from {}", plan.backing()));
         let mapping = memory.evict()?;
         random.shuffle(&mut order);
         let evicted = touch::all(mapping, &order, end, &mut seen, monitor)?;
-        if evicted == 0 {
-            // A kernel that pages nothing out would keep this loop busy for nothing.
+        // A kernel that pages nothing out would keep this loop busy for nothing.
+        if evicted == 0 || Timestamp::now() >= end || monitor.stop_requested() {
             break;
         }
     }

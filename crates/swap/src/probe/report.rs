@@ -14,7 +14,15 @@ pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findi
     if reads == 0 {
         findings.not_supported(
             "swap/page_in",
-            format!("no touch waited for a read from {backing}: the kernel evicted nothing"),
+            match evicted {
+                0 => {
+                    format!("no touch waited for a read from {backing}: the kernel evicted nothing")
+                }
+                _ => format!(
+                    "none of {evicted} evicted pages had to be waited for: they came back without \
+                     a read from {backing}"
+                ),
+            },
         );
         return;
     }

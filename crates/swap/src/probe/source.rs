@@ -7,6 +7,7 @@ use std::time::Duration;
 use unjank_host::memory::{Access, Mapping, page_size};
 use unjank_host::storage::ScratchFile;
 use unjank_host::{Result, Support};
+use unjank_measure::Monitor;
 
 use super::content::Random;
 
@@ -15,6 +16,10 @@ pub(crate) trait Evictable {
     /// Has as many of its pages evicted as the kernel is willing to.
     fn evict(&mut self) -> Result<&Mapping>;
 }
+
+/// Pages that are filled between two looks at the stop request.
+const LOOK: usize = 1 << 10;
+const INTERRUPTED: &str = "interrupted before there was memory to evict";
 
 struct Anonymous(Mapping);
 
@@ -25,12 +30,19 @@ struct File {
 }
 
 /// Anonymous pages with content.
-pub(crate) fn anonymous(pages: usize, random: &mut Random) -> Result<Box<dyn Evictable>> {
+pub(crate) fn anonymous(
+    pages: usize,
+    random: &mut Random,
+    monitor: &dyn Monitor,
+) -> Result<Support<Box<dyn Evictable>>> {
     let mut mapping = Mapping::anonymous(pages)?;
     for index in 0..pages {
+        if index.is_multiple_of(LOOK) && monitor.stop_requested() {
+            return Ok(Support::no(INTERRUPTED));
+        }
         mapping.fill(index, random.words());
     }
-    Ok(Box::new(Anonymous(mapping)))
+    Ok(Support::Yes(Box::new(Anonymous(mapping))))
 }
 
 /// A scratch file in `directory` with content.
@@ -38,6 +50,7 @@ pub(crate) fn file(
     directory: &Path,
     pages: usize,
     random: &mut Random,
+    monitor: &dyn Monitor,
 ) -> Result<Support<Box<dyn Evictable>>> {
     let mut scratch = match ScratchFile::create(directory)? {
         Support::Yes(scratch) => scratch,
@@ -45,7 +58,10 @@ pub(crate) fn file(
     };
     let words = page_size().get() as usize / size_of::<u64>();
     let mut page = Vec::with_capacity(words * size_of::<u64>());
-    for _ in 0..pages {
+    for index in 0..pages {
+        if index.is_multiple_of(LOOK) && monitor.stop_requested() {
+            return Ok(Support::no(INTERRUPTED));
+        }
         page.clear();
         let mut word = random.words();
         page.extend((0..words).flat_map(|_| word().to_ne_bytes()));

@@ -35,7 +35,8 @@ impl Seen {
 }
 
 /// Touches the pages in `order` and records those that were not in memory.
-/// Gives how many of them there were.
+/// Gives how many of them there were. Stops at `end`, but not before the first
+/// batch: an eviction may have taken all the time.
 ///
 /// The counters of page faults are read outside the two stamps.
 pub(crate) fn all(
@@ -48,9 +49,6 @@ pub(crate) fn all(
     let resident = mapping.resident()?;
     let mut evicted = 0;
     for batch in order.chunks(BATCH) {
-        if Timestamp::now() >= end || monitor.stop_requested() {
-            break;
-        }
         for &page in batch {
             let page = page as usize;
             if resident[page] {
@@ -71,6 +69,9 @@ pub(crate) fn all(
             } else {
                 seen.readahead_hit.record(taken);
             }
+        }
+        if Timestamp::now() >= end || monitor.stop_requested() {
+            break;
         }
     }
     seen.evicted += evicted;
