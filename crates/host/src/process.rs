@@ -73,6 +73,18 @@ pub fn send_signal(process: u32, signal: i32) -> Result<()> {
     }
 }
 
+/// Whether this process ignores `signal`, by its number, at this moment:
+/// `sigaction(2)`. A program that is started ignores what its starter ignored.
+pub fn ignores_signal(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: sigaction(2) without a new action only fills the old one, which
+    // is plain data and valid when zeroed.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Whether this process acts as root.
 pub fn is_root() -> bool {
     geteuid().is_root()
@@ -102,6 +114,14 @@ mod tests {
         send_signal(child.id(), libc::SIGTERM).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+    }
+
+    #[test]
+    fn an_ignored_signal_is_known() {
+        // The standard library has programs ignore SIGPIPE, and nothing else.
+        assert!(ignores_signal(libc::SIGPIPE));
+        assert!(!ignores_signal(libc::SIGUSR1));
+        assert!(!ignores_signal(0));
     }
 
     #[test]

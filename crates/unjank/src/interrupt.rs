@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use unjank_host::process::ignores_signal;
 
 use crate::exit;
 
@@ -15,10 +16,14 @@ use crate::exit;
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Listens to SIGINT, SIGTERM and SIGHUP from now on.
+    /// Listens to SIGINT, SIGTERM and SIGHUP from now on; under `nohup`, not to
+    /// SIGHUP.
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if signal == SIGHUP && ignores_signal(signal) {
+                continue;
+            }
             // Registered first, so it sees the flag of an earlier signal only.
             let code = i32::from(exit::INTERRUPTED);
             flag::register_conditional_shutdown(signal, code, Arc::clone(&interrupt.0))?;
