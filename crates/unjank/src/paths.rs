@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use unjank_host::process::is_root;
 use unjank_host::{Error, Result};
 
+use unjank_host::storage::ScratchFile;
+
 /// A directory for scratch files that lie on storage, not in memory: the
-/// user's cache, else `/var/tmp`.
+/// user's cache if it does and can be written to, else `/var/tmp`.
 pub(crate) fn scratch() -> PathBuf {
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    cache.filter(|dir| dir.is_dir()).unwrap_or_else(|| PathBuf::from("/var/tmp"))
+    let holds_files =
+        |dir: &PathBuf| ScratchFile::create(dir).is_ok_and(|file| file.yes().is_some());
+    cache.filter(holds_files).unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
 /// The run store, if there is a place for it: the user's data directory.
