@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use unjank_host::Root;
 use unjank_host::journal::{FoundJournal, Mode, Obstacle, Outcome, Standing, restore};
+use unjank_host::tracefs::remove_leftovers;
 
 use crate::{exit, output, paths};
 
@@ -64,20 +65,32 @@ struct Document<'a> {
     schema: &'static str,
     dry_run: bool,
     journals: &'a [FoundJournal],
+    /// Trace instances of dead processes that were removed.
+    trace_instances: &'a [String],
 }
 
 /// Puts back and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mode = if args.dry_run { Mode::DryRun } else { Mode::Act };
-    let state_dir = args.place.state_dir()?;
-    let found = restore(&args.place.root(), &state_dir, mode)
-        .context("while looking for what was left changed")?;
+    let (root, state_dir) = (args.place.root(), args.place.state_dir()?);
+    let found =
+        restore(&root, &state_dir, mode).context("while looking for what was left changed")?;
+    // A killed jitter run leaves an instance that records no more and holds no
+    // memory; only its directory is still there.
+    let traces = match mode {
+        Mode::Act => remove_leftovers(&root).context("while looking for trace instances")?.removed,
+        Mode::DryRun => Vec::new(),
+    };
     if args.json {
-        let document =
-            Document { schema: "unjank.restore/1", dry_run: args.dry_run, journals: &found };
+        let document = Document {
+            schema: "unjank.restore/1",
+            dry_run: args.dry_run,
+            journals: &found,
+            trace_instances: &traces,
+        };
         output::print(&serde_json::to_string_pretty(&document)?)?;
     } else {
-        output::print(&text(&found))?;
+        output::print(&text(&found, &traces))?;
     }
     Ok(ExitCode::from(code(&found)))
 }
@@ -93,11 +106,14 @@ fn code(found: &[FoundJournal]) -> u8 {
     }
 }
 
-fn text(found: &[FoundJournal]) -> String {
-    if found.is_empty() {
+fn text(found: &[FoundJournal], traces: &[String]) -> String {
+    if found.is_empty() && traces.is_empty() {
         return "nothing was left changed".to_owned();
     }
     let mut text = String::new();
+    for trace in traces {
+        let _to_a_string = writeln!(text, "the trace instance {trace} is removed");
+    }
     for journal in found {
         let session = session(journal);
         let file = journal.file.display();
