@@ -23,8 +23,9 @@ fn is_root() -> bool {
     root
 }
 
-/// The record that `arguments` print, run by nobody, without any capability.
-fn as_nobody(arguments: &[&str]) -> Value {
+/// The record that `arguments` print, run by nobody, without any capability,
+/// and the exit code.
+fn as_nobody(arguments: &[&str]) -> (Value, Option<i32>) {
     // The build directory need not be open to others.
     let dir = tempfile::tempdir_in("/tmp").expect("a temporary directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("own directory");
@@ -41,8 +42,8 @@ fn as_nobody(arguments: &[&str]) -> Value {
         .output()
         .expect("setpriv is in util-linux");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{stderr}");
-    serde_json::from_slice(&output.stdout).expect("a record")
+    let record = serde_json::from_slice(&output.stdout);
+    (record.unwrap_or_else(|error| panic!("{error}: {stderr}")), output.status.code())
 }
 
 fn reason<'a>(record: &'a Value, what: &str) -> Option<&'a str> {
@@ -55,7 +56,8 @@ fn without_privilege_a_checkup_loses_some_and_measures_the_rest() {
     if !is_root() {
         return;
     }
-    let record = as_nobody(&["checkup", "--quick", "--only", "swap,jitter,lock"]);
+    let (record, code) = as_nobody(&["checkup", "--quick", "--only", "swap,jitter,lock"]);
+    assert_eq!(code, Some(0));
     for verdict in record["verdicts"].as_array().expect("a list") {
         assert!(verdict["measured"]["value"].is_number(), "{verdict}");
     }
@@ -68,10 +70,22 @@ fn without_privilege_the_cause_is_not_available() {
     if !is_root() {
         return;
     }
-    let record = as_nobody(&["jitter", "native", "--quick", "--policy", "other", "--cause"]);
+    let (record, code) =
+        as_nobody(&["jitter", "native", "--quick", "--policy", "other", "--cause"]);
+    assert_eq!(code, Some(0));
     assert!(record["series"][0]["n"].as_u64().is_some_and(|n| n > 0));
     let missing = reason(&record, "jitter/native cause").expect("no tracing for nobody");
     assert!(missing.contains("CAP_SYS_ADMIN"), "{missing}");
+}
+
+#[test]
+fn a_run_that_can_measure_nothing_says_why_and_fails() {
+    if !is_root() {
+        return;
+    }
+    let (record, code) = as_nobody(&["jitter", "native", "--quick", "--policy", "fifo"]);
+    assert_eq!(code, Some(3));
+    assert!(reason(&record, "jitter/native/fifo/wakeup").is_some(), "{record}");
 }
 
 #[test]

@@ -102,8 +102,18 @@ impl Command<'_> {
             },
         );
         deliver(&record, self.output, self.detail)?;
-        Ok(ExitCode::from(if interrupted { exit::INTERRUPTED } else { exit::FINE }))
+        Ok(ExitCode::from(match interrupted {
+            true => exit::INTERRUPTED,
+            false if has_nothing(&record.findings) => exit::UNSUPPORTED,
+            false => exit::FINE,
+        }))
     }
+}
+
+/// Whether nothing that was asked for could be measured on this machine, or
+/// by this user; the record says why.
+fn has_nothing(findings: &Findings) -> bool {
+    !findings.unsupported.is_empty() && findings.series.iter().all(|series| series.n == 0)
 }
 
 fn tool() -> Tool {
