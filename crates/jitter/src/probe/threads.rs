@@ -146,7 +146,7 @@ fn one_thread(
         end: start + offset + options.duration,
         break_above: options.break_above.unwrap_or(Nanos(u64::MAX)),
     };
-    warm_up(schedule);
+    warm_up(start, options.period);
     observe(schedule, &mut seen, &shared.stop, |wakeup| {
         if let Some(tracing) = shared.tracing {
             tracing.stop_at(wakeup);

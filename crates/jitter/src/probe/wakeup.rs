@@ -88,12 +88,12 @@ pub(crate) fn warm_up_time(period: Nanos) -> Nanos {
     period.min(LONGEST_WARM_UP_PERIOD).times(WARM_UP + 1)
 }
 
-/// Wakes a few times without recording.
-pub(crate) fn warm_up(schedule: Schedule) {
-    let period = schedule.period.min(LONGEST_WARM_UP_PERIOD);
+/// Wakes a few times before `start` without recording.
+pub(crate) fn warm_up(start: Timestamp, period: Nanos) {
+    let period = period.min(LONGEST_WARM_UP_PERIOD);
     let before = |periods| {
         let lead = period.times(periods);
-        Timestamp::from_nanos(schedule.first.as_nanos().saturating_sub(lead.get()))
+        Timestamp::from_nanos(start.as_nanos().saturating_sub(lead.get()))
     };
     for periods in (1..=WARM_UP).rev() {
         before(periods).sleep_until();
@@ -146,7 +146,7 @@ mod tests {
             break_above: Nanos(u64::MAX),
         };
         let mut seen = seen();
-        warm_up(schedule);
+        warm_up(first, schedule.period);
         observe(schedule, &mut seen, &AtomicBool::new(false), |_| {});
         let record = seen.series.finish();
         assert_eq!(record.n + record.missed, 100);
