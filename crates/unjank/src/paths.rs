@@ -4,9 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use unjank_host::process::is_root;
-use unjank_host::{Error, Result};
-
 use unjank_host::storage::ScratchFile;
+use unjank_host::{Error, Result};
 
 /// A directory for scratch files that lie on storage, not in memory: the
 /// user's cache if it does and can be written to, else `/var/tmp`.

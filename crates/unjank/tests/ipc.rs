@@ -8,17 +8,17 @@ use std::time::Duration;
 
 /// A probe over `transport`, and its peer once there is one.
 fn probe(transport: &str) -> (Child, String) {
-    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["ipc", "probe", "--placement", "free", "--for", "60s", "--no-store"])
         .args(["--transport", transport])
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .expect("unjank runs");
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     for _ in 0..600 {
-        let peer = fs::read_to_string(&children).unwrap();
+        let peer = fs::read_to_string(&children).expect("the probe lives");
         if let Some(peer) = peer.split_whitespace().next() {
             // Some calls, past the warm-up.
             thread::sleep(Duration::from_millis(800));
@@ -26,19 +26,22 @@ fn probe(transport: &str) -> (Child, String) {
         }
         thread::sleep(Duration::from_millis(50));
     }
+    child.kill().expect("the probe lives");
+    child.wait().expect("it was started here");
     panic!("no peer was started");
 }
 
 fn kill(signal: &str, target: &str) {
-    assert!(Command::new("kill").args([signal, "--", target]).status().unwrap().success());
+    let status = Command::new("kill").args([signal, "--", target]).status();
+    assert!(status.is_ok_and(|status| status.success()));
 }
 
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn end(child: Child) -> Output {
-    child.wait_with_output().unwrap()
+    child.wait_with_output().expect("it was started here")
 }
 
 #[test]

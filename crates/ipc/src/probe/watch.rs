@@ -108,7 +108,7 @@ mod tests {
         for answers in 1..100 {
             assert!(!silence.is_too_long(answers, false));
         }
-        let looks = (1..).find(|_| silence.is_too_long(99, false)).unwrap();
+        let looks = (1..=2 * PATIENCE).find(|_| silence.is_too_long(99, false)).unwrap();
         assert_eq!(looks, PATIENCE);
         let mut silence = Silence::default();
         assert!(!silence.is_too_long(0, true));
