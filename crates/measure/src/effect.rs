@@ -148,7 +148,7 @@ impl Family {
             Answer::Better | Answer::Worse => format!("{change}, all of it on one side of zero"),
             Answer::Same => format!("{change}, all of it within {threshold}"),
             _ if low <= 0.0 && high >= 0.0 => {
-                let smallest = unit.show(weighed.minimum_effect(self.questions));
+                let smallest = self.smallest(weighed, unit);
                 format!("{change} holds zero; a difference of {smallest} would have shown")
             }
             _ if low.max(-high) <= weighed.margin => {
@@ -157,9 +157,20 @@ impl Family {
             _ => format!("{change}: not certain enough as one of {} questions", self.questions),
         }
     }
+
+    /// The smallest difference that would have shown, as a share where the
+    /// values can be divided.
+    fn smallest(&self, weighed: &Weighed, unit: Unit) -> String {
+        let smallest = weighed.minimum_effect(self.questions);
+        match weighed.ratio {
+            Some(_) => Unit::Ratio.show(smallest / weighed.a),
+            None => unit.show(smallest),
+        }
+    }
 }
 
-/// `+12.3 % (+8.10 % to +16.9 %)`, or the same in the unit of the values.
+/// `+12.3 % (+8.10 % to +16.9 %)`, or the same in the unit of the values
+/// where those cannot be divided.
 fn change(weighed: &Weighed, unit: Unit) -> String {
     let (estimate, unit) = match weighed.ratio {
         Some(Estimate { value, interval }) => {
@@ -247,7 +258,7 @@ mod tests {
             "worse: +10.0 % (+5.25 % to +14.7 %), all of it beyond 2 %",
             "better: −11.0 % (−15.7 % to −6.25 %), all of it beyond 2 %",
             "no meaningful difference: 0 % (−0.95 % to +0.95 %), all of it within 2 %",
-            "cannot tell: 0 % (−9.50 % to +9.50 %) holds zero; a difference of 18.2 ns would have shown",
+            "cannot tell: 0 % (−9.50 % to +9.50 %) holds zero; a difference of 18.2 % would have shown",
             "cannot tell: +2.50 % (+1.08 % to +3.92 %): different, but perhaps by less than 2 %",
         ];
         assert_eq!(told, expected);

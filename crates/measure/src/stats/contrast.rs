@@ -29,6 +29,8 @@ pub struct Contrast {
 /// A contrast, weighed against the smallest difference that matters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weighed {
+    /// The first value.
+    pub a: f64,
     /// The second value less the first.
     pub difference: Estimate,
     /// The second value in terms of the first, 1 where they are equal; `None`
@@ -75,6 +77,7 @@ impl Contrast {
         let against = all - larger.max(smaller);
         let tail = (1.0 - CONFIDENCE) / 2.0;
         Weighed {
+            a: self.a,
             ratio: positive.then(|| Estimate {
                 value: self.b / self.a,
                 interval: interval(self.draws.iter().map(|[a, b]| b / a).collect()),
