@@ -22,7 +22,7 @@ pub enum Error {
     /// A record is not valid JSON, or not a run record.
     #[error("{origin} is not a run record: {reason}")]
     Record {
-        /// The file, or the run's number in the store.
+        /// The file.
         origin: String,
         /// What is wrong with it.
         reason: String,
@@ -111,6 +111,16 @@ pub enum Error {
         /// What SQLite said.
         reason: String,
     },
+    /// A record in the store that cannot be read; the others can.
+    #[error("run {id} in {} is damaged: {reason}", path.display())]
+    DamagedRun {
+        /// The id of the run.
+        id: String,
+        /// The store.
+        path: PathBuf,
+        /// What is wrong with the record.
+        reason: String,
+    },
     /// Any other failure of the store.
     #[error("cannot {action} {}: {reason}", path.display())]
     Store {
@@ -140,6 +150,7 @@ impl Error {
             | Self::Full(_)
             | Self::Busy(_)
             | Self::Damaged { .. }
+            | Self::DamagedRun { .. }
             | Self::Store { .. } => ErrorClass::Other,
         }
     }

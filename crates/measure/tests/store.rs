@@ -198,7 +198,7 @@ fn a_damaged_record_costs_no_other() {
     assert_eq!(ids(&store).len(), 3);
     assert_eq!(get(&store, "last").unwrap().id, "19700101T000003-000003");
     let error = get(&store, "last~1").unwrap_err().to_string();
-    let origin = format!("run 19700101T000002-000002 in {} is not", bench.path().display());
+    let origin = format!("run 19700101T000002-000002 in {} is damaged: ", bench.path().display());
     assert!(error.starts_with(&origin) && error.contains("EOF while parsing"), "{error}");
     assert!(get(&store, "last~2").unwrap_err().to_string().ends_with("it is not text"));
 }

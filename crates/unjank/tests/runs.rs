@@ -97,6 +97,112 @@ fn runs_travel_as_json_lines() {
 }
 
 #[test]
+fn a_run_may_come_from_a_file_or_a_pipe_and_is_checked() {
+    let kept = Kept::with_runs(1);
+    let json = kept.prints(&["runs", "show", "last", "--json"]);
+    let run = |arguments: &[&str], stdin: &str| {
+        kept.unjank(arguments).write_stdin(stdin.to_owned()).assert().get_output().clone()
+    };
+    let piped = run(&["runs", "compare", "last", "-", "--json"], &json);
+    assert_eq!(piped.status.code(), Some(0), "{}", String::from_utf8_lossy(&piped.stderr));
+    let marked = json.replacen('{', "{\"of_a_later_version\": 1,", 1);
+    let exported = run(&["runs", "export", "-"], &marked).stdout;
+    assert!(String::from_utf8_lossy(&exported).contains("of_a_later_version"));
+    assert_eq!(String::from_utf8_lossy(&exported).lines().count(), 1);
+
+    let mut broken: Value = serde_json::from_str(&json).expect("JSON");
+    broken["series"][0]["n"] = 1.into();
+    let refused = run(&["runs", "show", "-"], &broken.to_string());
+    assert_eq!(refused.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(stderr.starts_with("error: - is not a run record: series lock/"), "{stderr}");
+
+    let stderr = kept.fails(&["runs", "show", "no/such/run.json"], 1);
+    assert!(stderr.starts_with("error: cannot read no/such/run.json: "), "{stderr}");
+}
+
+#[test]
+fn a_damaged_record_keeps_no_other_from_being_exported() {
+    let kept = Kept::with_runs(3);
+    let raw = rusqlite::Connection::open(kept.path()).expect("a database");
+    let damage = "UPDATE run SET record = substr(record, 1, 99) WHERE id = ?1";
+    assert_eq!(raw.execute(damage, [&kept.ids()[1]]).expect("a table"), 1);
+    let csv = kept.unjank(&["runs", "export", "--format", "csv"]).assert().code(1);
+    let csv = csv.get_output();
+    let stderr = String::from_utf8_lossy(&csv.stderr).into_owned();
+    assert!(stderr.contains(&kept.ids()[1]) && stderr.contains("EOF while parsing"), "{stderr}");
+    let rows = String::from_utf8_lossy(&csv.stdout).into_owned();
+    assert!(rows.contains(&kept.ids()[0]) && rows.contains(&kept.ids()[2]), "{rows}");
+    assert_eq!(kept.ids().len(), 3);
+}
+
+#[test]
+fn one_series_is_exported_as_a_distribution() {
+    let kept = Kept::with_runs(1);
+    let series = "lock/uncontended_none";
+    let stderr = kept.fails(&["runs", "export", "last", "--format", "hgrm", "--series", series], 2);
+    assert!(stderr.contains("--series chooses it from\n  lock/"), "{stderr}");
+    let name = stderr.lines().nth(1).expect("a series").trim();
+    let text = kept.prints(&["runs", "export", "last", "--format", "hgrm", "--series", name]);
+    assert!(text.starts_with("       Value     Percentile TotalCount 1/(1-Percentile)\n\n"));
+    assert!(text.contains("#[Max     ="), "{text}");
+    kept.fails(&["runs", "export", "last", "last", "--format", "hgrm"], 2);
+    kept.fails(&["runs", "export", "last", "--series", name], 2);
+}
+
+#[test]
+fn a_later_store_is_listed_and_not_written() {
+    let kept = Kept::with_runs(1);
+    let raw = rusqlite::Connection::open(kept.path()).expect("a database");
+    raw.execute_batch("PRAGMA user_version = 9").expect("own file");
+    drop(raw);
+    assert_eq!(kept.ids().len(), 1);
+    let output = kept.unjank(&["lock", "probe", "--for", "100ms"]).assert().code(3);
+    let output = output.get_output();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("lock/pause"));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("store version 9, this one knows 1"), "{stderr}");
+    kept.fails(&["runs", "prune", "--keep", "0"], 3);
+    assert_eq!(kept.ids().len(), 1);
+}
+
+/// No root needed: a limit on the size of files stands for the full disk.
+#[test]
+fn a_store_that_cannot_grow_loses_nothing() {
+    let kept = Kept::with_runs(1);
+    let limit = fs::metadata(kept.path()).expect("there").len() / 512 + 1;
+    let script = format!(
+        "trap '' XFSZ; ulimit -f {limit}; exec \"$0\" lock probe --for 100ms --store \"$1\""
+    );
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_unjank")])
+        .arg(kept.path())
+        .assert()
+        .code(1);
+    let output = output.get_output();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("lock/pause"));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("was not stored: "), "{stderr}");
+    assert_eq!(kept.ids().len(), 1);
+    kept.prints(&["runs", "show", "last"]);
+}
+
+#[test]
+fn without_a_home_the_store_has_to_be_named() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    let output = command.args(["runs", "list"]).env_remove("HOME").env_remove("XDG_DATA_HOME");
+    let output = output.assert().code(2).get_output().clone();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("--store FILE does"), "{stderr}");
+
+    let home = Kept::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.args(["lock", "probe", "--for", "100ms"]).env("XDG_DATA_HOME", home.dir.path());
+    command.assert().success();
+    assert!(home.dir.path().join("unjank/runs.sqlite").is_file());
+}
+
+#[test]
 fn a_run_that_is_not_there_is_named() {
     let kept = Kept::with_runs(1);
     let stderr = kept.fails(&["runs", "show", "1999"], 2);

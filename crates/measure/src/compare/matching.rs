@@ -95,8 +95,8 @@ fn matched<'a, T>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> Key<'a>) -> Mat
     matched
 }
 
-/// `lock/handoff (policy=spin, cpus=2)`.
-pub(super) fn shown(name: &str, labels: &BTreeMap<String, String>) -> String {
+/// A name with its labels: `lock/handoff (policy=spin, cpus=2)`.
+pub fn shown(name: &str, labels: &BTreeMap<String, String>) -> String {
     if labels.is_empty() {
         return name.to_owned();
     }

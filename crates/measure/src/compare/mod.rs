@@ -24,7 +24,7 @@ use crate::record::{Answer, RunRecord};
 use crate::stats::family;
 
 pub use differences::Difference;
-pub use matching::NotCompared;
+pub use matching::{NotCompared, shown};
 
 /// The name and major version of a comparison's form as JSON.
 pub const SCHEMA: &str = "unjank.comparison/1";

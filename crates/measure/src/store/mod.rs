@@ -105,11 +105,14 @@ impl Store {
     /// The record of one run.
     ///
     /// # Errors
-    /// `NoRun` or `Ambiguous` for the selector, `Record` if what is stored is
-    /// damaged.
+    /// `NoRun` or `Ambiguous` for the selector, `DamagedRun` for a record that
+    /// cannot be read.
     pub fn get(&self, selector: &Selector) -> Result<RunRecord> {
         let (id, text) = self.text(selector)?;
-        RunRecord::from_json(&text, &format!("run {id} in {}", self.path.display()))
+        RunRecord::from_json(&text, &id).map_err(|error| match error {
+            Error::Record { reason, .. } => self.damaged(id, reason),
+            other => other,
+        })
     }
 
     /// The id of one run and its record, as it is stored.
@@ -139,10 +142,7 @@ impl Store {
             }
         };
         let id = id.map_err(|e| self.failed("read", &e))?.ok_or_else(unknown)?;
-        let damaged = |reason: &str| Error::Record {
-            origin: format!("run {id} in {}", self.path.display()),
-            reason: reason.to_owned(),
-        };
+        let damaged = |reason: &str| self.damaged(id.clone(), reason.to_owned());
         let size = "SELECT octet_length(record) FROM run WHERE id = ?1";
         let size = connection.query_row(size, [&id], |row| row.get::<_, Option<i64>>(0));
         let size = size.map_err(|e| self.failed("read", &e))?;
@@ -259,6 +259,10 @@ impl Store {
         let connection = self.connection.as_mut().expect("opened just above, if not before");
         file::prepare_for_writing(connection, &self.path)?;
         Ok(connection)
+    }
+
+    fn damaged(&self, id: String, reason: String) -> Error {
+        Error::DamagedRun { id, path: self.path.clone(), reason }
     }
 
     fn failed(&self, action: &'static str, error: &rusqlite::Error) -> Error {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_measure::compare::{Comparison, NotCompared, Options, compare};
+use unjank_measure::compare::{Comparison, NotCompared, Options, compare, shown};
 use unjank_measure::effect::{Effect, Side};
 use unjank_measure::{Answer, Unit};
 use unjank_report::visible;
@@ -17,6 +17,7 @@ use crate::output::{self, Page};
 #[command(after_help = "Examples:
   unjank runs compare last~1 last
   unjank runs compare baseline.json last --fail-if worse
+  unjank lock probe --json --no-store | unjank runs compare baseline.json -
   unjank runs compare last~1 last --min-effect 5% --json
 
 Series and facts are matched by name and labels, and all answers of one
@@ -26,7 +27,7 @@ would show, only an experiment with alternating runs can tell.
 Exit code 5 with --fail-if worse when something is worse, or when the second run
 lacks a series that the first one has.")]
 pub(crate) struct Args {
-    /// What there was before: an id or its beginning, last, last~1 …, or a file
+    /// What there was before: an id or its beginning, last, last~1 …, a file, or - for stdin
     #[arg(value_name = "BEFORE")]
     before: String,
     /// What is judged
@@ -139,14 +140,8 @@ fn headline(comparison: &Comparison) -> String {
 }
 
 fn row(effect: &Effect) -> Vec<String> {
-    let labels: Vec<String> =
-        effect.labels.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    let mut name = effect.subject.clone();
-    if !labels.is_empty() {
-        name = format!("{name} ({})", labels.join(", "));
-    }
     vec![
-        visible(&name).into_owned(),
+        visible(&shown(&effect.subject, &effect.labels)).into_owned(),
         visible(&effect.quantity).into_owned(),
         side(&effect.a, effect.unit),
         side(&effect.b, effect.unit),

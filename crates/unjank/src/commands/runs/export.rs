@@ -1,10 +1,13 @@
 //! `unjank runs export`: runs for other programs.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use unjank_measure::RunRecord;
+use anyhow::{Result, bail};
+use unjank_host::Error;
+use unjank_measure::compare::shown;
 use unjank_measure::store::Filter;
+use unjank_measure::{RunRecord, SeriesRecord};
 
 use super::source::StoreArgs;
 use crate::output;
@@ -14,10 +17,14 @@ use crate::output;
 #[command(after_help = "Examples:
   unjank runs export > runs.jsonl
   unjank runs export last --format csv
+  unjank runs export last --format hgrm --series lock/park_wake
   unjank runs export 20261121 | jq '.verdicts'
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
-series: its run, name, labels, unit, n, missed and quantiles.")]
+series: its run, name, labels, unit, n, missed and quantiles. hgrm is the
+percentile distribution of one series, which HdrHistogram's plotter reads.
+
+A run that is damaged keeps no other from being exported.")]
 pub(crate) struct Args {
     /// Runs: ids or beginnings of ids, last, last~1 …, or files [default: the whole store]
     #[arg(value_name = "RUN")]
@@ -25,6 +32,9 @@ pub(crate) struct Args {
     /// The form
     #[arg(long, value_enum, default_value = "json")]
     format: Format,
+    /// Only this series, or all below this name (csv, hgrm)
+    #[arg(long, value_name = "NAME")]
+    series: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -35,6 +45,8 @@ enum Format {
     Json,
     /// One series a line
     Csv,
+    /// One series, from its smallest sample to its largest
+    Hgrm,
 }
 
 /// Prints one run after the other, so that a large store needs little memory.
@@ -45,21 +57,40 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     } else {
         args.runs.clone()
     };
-    if args.format == Format::Csv {
-        output::print(&line(&COLUMNS.map(str::to_owned)))?;
+    let series = args.series.as_deref();
+    match args.format {
+        Format::Json if series.is_some() => {
+            bail!(Error::Invalid("--series goes with csv and hgrm: JSON is of whole runs".into()))
+        }
+        Format::Hgrm if names.len() != 1 => {
+            bail!(Error::Invalid(format!("hgrm is of one run, not of {}", names.len())))
+        }
+        Format::Json | Format::Hgrm => {}
+        Format::Csv => output::print(&line(&COLUMNS)?)?,
     }
+    let mut failure = None;
     for name in &names {
-        let record = args.store.find(name)?;
-        match args.format {
-            Format::Json => output::print(&serde_json::to_string(&record)?)?,
-            Format::Csv => {
-                for row in rows(&record) {
-                    output::print(&line(&row))?;
+        match form(name, args) {
+            Ok(text) => output::print(&text)?,
+            Err(error) => {
+                if let Some(earlier) = failure.replace(error) {
+                    output::remark(&format!("error: {earlier:#}"));
                 }
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
+    failure.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// One run in the form that was asked for.
+fn form(name: &str, args: &Args) -> Result<String> {
+    let series = args.series.as_deref();
+    Ok(match args.format {
+        // In JSON, ends of lines stand between tokens only.
+        Format::Json => args.store.find_text(name)?.trim().replace(['\n', '\r'], " "),
+        Format::Csv => rows(&args.store.find(name)?, series)?,
+        Format::Hgrm => distribution(only(&args.store.find(name)?, series)?)?,
+    })
 }
 
 const COLUMNS: [&str; 15] = [
@@ -81,54 +112,119 @@ const COLUMNS: [&str; 15] = [
 ];
 
 /// One row for each series; quantiles of an empty one are empty.
-fn rows(record: &RunRecord) -> Vec<[String; 15]> {
-    let row = |series: &unjank_measure::SeriesRecord| {
+fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
+    let mut rows = String::new();
+    for series in record.findings.series.iter().filter(|series| is_wanted(series, wanted)) {
         let labels: Vec<String> =
             series.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let quantile = |pick: fn(&unjank_measure::Summary) -> u64| {
-            series.summary.as_ref().map(|summary| pick(summary).to_string()).unwrap_or_default()
+        let quantiles = match &series.summary {
+            Some(summary) => {
+                let [p50, p90, p99, p99_9, p99_99] = summary.quantiles();
+                [summary.min, p50, p90, p99, p99_9, p99_99, summary.max].map(|q| q.to_string())
+            }
+            None => Default::default(),
         };
-        let unit = serde_json::to_value(series.unit).ok();
-        [
+        let mut row = vec![
             record.id.clone(),
             record.started_at.clone(),
             record.command.clone(),
             series.name.clone(),
             labels.join(" "),
-            unit.and_then(|unit| Some(unit.as_str()?.to_owned())).unwrap_or_default(),
+            series.unit.name().to_owned(),
             series.n.to_string(),
             series.missed.to_string(),
-            quantile(|s| s.min),
-            quantile(|s| s.p50),
-            quantile(|s| s.p90),
-            quantile(|s| s.p99),
-            quantile(|s| s.p99_9),
-            quantile(|s| s.p99_99),
-            quantile(|s| s.max),
-        ]
-    };
-    record.findings.series.iter().map(row).collect()
+        ];
+        row.extend(quantiles);
+        rows.push_str(&line(&row)?);
+    }
+    Ok(rows)
 }
 
-/// A line of RFC 4180, without its end.
-fn line(fields: &[String]) -> String {
-    let quoted = |field: &String| {
-        if field.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", field.replace('"', "\"\""))
-        } else {
-            field.clone()
+/// A line of CSV, with its end.
+fn line(fields: &[impl AsRef<[u8]>]) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(fields)?;
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// By name, with or without its labels, or by the beginning of the path.
+fn is_wanted(series: &SeriesRecord, wanted: Option<&str>) -> bool {
+    wanted.is_none_or(|wanted| {
+        let below = series.name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'));
+        below || series.name == wanted || shown(&series.name, &series.labels) == wanted
+    })
+}
+
+/// The one series that is wanted.
+fn only<'a>(record: &'a RunRecord, wanted: Option<&str>) -> Result<&'a SeriesRecord> {
+    let all = &record.findings.series;
+    let mut series: Vec<&SeriesRecord> = all.iter().filter(|s| is_wanted(s, wanted)).collect();
+    if let [series] = series.as_slice() {
+        return Ok(series);
+    }
+    if series.is_empty() {
+        series = all.iter().collect();
+    }
+    let names: Vec<String> = series.iter().map(|s| shown(&s.name, &s.labels)).collect();
+    bail!(Error::Invalid(format!(
+        "hgrm is of one series; --series chooses it from\n  {}",
+        names.join("\n  ")
+    )))
+}
+
+/// The percentile distribution, in the form of HdrHistogram's own tools.
+fn distribution(series: &SeriesRecord) -> Result<String> {
+    let histogram = series.histogram()?;
+    let mut text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n".to_owned();
+    let mut so_far = 0;
+    for step in histogram.iter_quantiles(5) {
+        so_far += step.count_since_last_iteration();
+        let (value, quantile) = (step.value_iterated_to(), step.quantile_iterated_to());
+        write!(text, "{value:12} {quantile:14.12} {so_far:10}")?;
+        if quantile < 1.0 {
+            write!(text, " {:14.2}", 1.0 / (1.0 - quantile))?;
         }
-    };
-    fields.iter().map(quoted).collect::<Vec<_>>().join(",")
+        text.push('\n');
+    }
+    let (mean, deviation) = (histogram.mean(), histogram.stdev());
+    writeln!(text, "#[Mean    = {mean:12.3}, StdDeviation   = {deviation:12.3}]")?;
+    writeln!(text, "#[Max     = {:12}, Total count    = {:12}]", histogram.max(), histogram.len())?;
+    Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Nanos;
+    use unjank_measure::Series;
+
     use super::*;
 
     #[test]
     fn fields_with_commas_and_quotes_are_quoted() {
-        let fields = ["plain", "a,b", "say \"hi\"", ""].map(str::to_owned);
-        assert_eq!(line(&fields), "plain,\"a,b\",\"say \"\"hi\"\"\",");
+        let fields = ["plain", "a,b", "say \"hi\"", ""];
+        assert_eq!(line(&fields).unwrap(), "plain,\"a,b\",\"say \"\"hi\"\"\",\n");
+    }
+
+    #[test]
+    fn a_series_is_wanted_by_its_name_its_labels_or_its_folder() {
+        let series = Series::new("lock/park/round_trip").with_label("cpu", "0").finish();
+        for name in ["lock/park/round_trip", "lock/park", "lock", "lock/park/round_trip (cpu=0)"] {
+            assert!(is_wanted(&series, Some(name)), "{name}");
+        }
+        for name in ["lock/par", "park", "lock/park/", "lock/park/round_trip (cpu=1)", ""] {
+            assert!(!is_wanted(&series, Some(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_distribution_ends_with_its_largest_sample() {
+        let mut series = Series::new("test");
+        (1..=1_000).for_each(|value| series.record(Nanos(value)));
+        let text = distribution(&series.finish()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "       Value     Percentile TotalCount 1/(1-Percentile)");
+        assert_eq!(lines[2], "           1 0.000000000000          1           1.00");
+        assert!(lines.contains(&"         500 0.500000000000        500           2.00"), "{text}");
+        assert_eq!(lines[lines.len() - 3], "        1000 1.000000000000       1000");
     }
 }

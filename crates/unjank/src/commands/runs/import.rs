@@ -1,10 +1,8 @@
 //! `unjank runs import`: records from elsewhere.
 
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use unjank_measure::store::Stored;
 
 use super::source::{StoreArgs, read};
@@ -19,27 +17,18 @@ use crate::output;
 pub(crate) struct Args {
     /// Files with one record, or one a line; - is stdin
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    files: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
-
-/// No file with records is larger.
-const LARGEST: u64 = 1 << 30;
 
 /// Checks each record strictly and keeps it. The first that is none ends the
 /// import; those before it stay.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut store = args.store.open()?;
     for file in &args.files {
-        let (text, origin) = if file == Path::new("-") {
-            let mut text = String::new();
-            io::stdin().take(LARGEST).read_to_string(&mut text).context("while reading stdin")?;
-            (text, "stdin".to_owned())
-        } else {
-            (read(file)?, file.display().to_string())
-        };
-        for (record, origin) in records(&text, &origin) {
+        let text = read(file)?;
+        for (record, origin) in records(&text, file) {
             let (record, stored) = store.import(record, &origin)?;
             let what = match stored {
                 Stored::New => "imported",

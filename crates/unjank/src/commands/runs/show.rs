@@ -36,19 +36,21 @@ pub(crate) struct Args {
 
 /// Shows.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let records = args.runs.iter().map(|name| args.store.find(name)).collect::<Result<Vec<_>>>()?;
     if let Some(path) = &args.html {
+        let find = |name: &String| args.store.find(name);
+        let records = args.runs.iter().map(find).collect::<Result<Vec<_>>>()?;
         fs::write(path, unjank_report::html(&records))
             .with_context(|| format!("while writing {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    for record in &records {
+    for name in &args.runs {
         let text = if args.json {
-            record.to_json()
+            args.store.find_text(name)?
         } else if args.markdown {
-            unjank_report::markdown(record)
+            unjank_report::markdown(&args.store.find(name)?)
         } else {
-            unjank_report::terminal(record, &output::terminal_style(Detail::Everything))
+            let style = output::terminal_style(Detail::Everything);
+            unjank_report::terminal(&args.store.find(name)?, &style)
         };
         output::print(&text)?;
     }

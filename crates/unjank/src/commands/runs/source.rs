@@ -1,9 +1,10 @@
-//! Where runs are read from: the store, or files.
+//! Where runs are read from: the store, files, or stdin.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use unjank_measure::store::Selector;
 use unjank_measure::{RunRecord, Store};
 
@@ -20,25 +21,66 @@ pub(super) struct StoreArgs {
 impl StoreArgs {
     /// Opens the store. One that is not there yet is empty.
     pub(super) fn open(&self) -> Result<Store> {
-        let path = self.store.clone().or_else(paths::store).context(
-            "no store: neither HOME nor XDG_DATA_HOME says where it is (--store FILE does)",
-        )?;
+        let path = self.store.clone().or_else(paths::store).ok_or_else(|| {
+            unjank_host::Error::Invalid(
+                "no store: neither HOME nor XDG_DATA_HOME says where it is (--store FILE does)"
+                    .to_owned(),
+            )
+        })?;
         Ok(Store::open(&path)?)
     }
 
     /// The run that `name` means: a file with a record, or a run of the store
-    /// by its id, the beginning of it, `last` or `last~1`.
+    /// by its id, the beginning of it, `last` or `last~1`. A record from a
+    /// file is checked strictly.
     pub(super) fn find(&self, name: &str) -> Result<RunRecord> {
-        let file = Path::new(name);
-        if file.is_file() {
-            return Ok(RunRecord::from_json(&read(file)?, name)?);
+        if is_file(name) {
+            return Ok(RunRecord::import(&read(name)?, name)?);
         }
-        let Ok(selector) = name.parse::<Selector>();
-        Ok(self.open()?.get(&selector)?)
+        Ok(self.open()?.get(&selector(name))?)
+    }
+
+    /// The record of that run as it is written there, with fields that this
+    /// version does not know.
+    pub(super) fn find_text(&self, name: &str) -> Result<String> {
+        if is_file(name) {
+            let text = read(name)?;
+            RunRecord::import(&text, name)?;
+            return Ok(text);
+        }
+        Ok(self.open()?.text(&selector(name))?.1)
     }
 }
 
-/// The whole text of a file.
-pub(super) fn read(file: &Path) -> Result<String> {
-    fs::read_to_string(file).with_context(|| format!("while reading {}", file.display()))
+/// No id holds a dot or a slash, so a file that is called like a run has to be
+/// given as `./last`, and a missing file is not looked for in the store.
+fn is_file(name: &str) -> bool {
+    name == "-" || name.contains(['.', '/'])
+}
+
+fn selector(name: &str) -> Selector {
+    let Ok(selector) = name.parse();
+    selector
+}
+
+/// No file with records is larger.
+const LARGEST: u64 = 1 << 30;
+
+/// The whole text of a file; `-` is stdin.
+pub(super) fn read(name: &str) -> Result<String> {
+    let failed = |error: io::Error| unjank_host::Error::file("read", name, error);
+    let source: Box<dyn Read> = match name {
+        "-" => Box::new(io::stdin().lock()),
+        path => Box::new(File::open(path).map_err(failed)?),
+    };
+    let mut bytes = Vec::new();
+    source.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let no_record = |reason: &str| unjank_measure::Error::Record {
+        origin: name.to_owned(),
+        reason: reason.to_owned(),
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(no_record("it is larger than 1 GiB").into());
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| no_record("it is not text"))?)
 }
