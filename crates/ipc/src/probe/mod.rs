@@ -47,7 +47,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         let done = index as f64 / cells.len() as f64;
         monitor.progress(done, &format!("calls over {transport}, {}", placement.name()));
         let (client_cpu, peer_cpu) = cpus.unzip();
-        let _pinned = client_cpu.map(AffinityGuard::pin_to).transpose()?;
+        let pinned = client_cpu.map(AffinityGuard::pin_to).transpose()?;
         let connection = Connection::open(transport, options.payload, peer_cpu, peer)?;
         let mut connection = match connection {
             Support::Yes(connection) => connection,
@@ -57,9 +57,17 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
                 continue;
             }
         };
+        let placement = match connection.peer_id() {
+            Some(_) => placement,
+            // Somebody else's process runs where it runs, so it is measured once.
+            None if findings.series_named(&series_name(transport)).is_some() => continue,
+            None => {
+                drop(pinned);
+                Placement::Free
+            }
+        };
         let cell = Cell { transport, placement, share };
-        let peer = connection.peer_id();
-        let watch = Watch::new(peer);
+        let watch = Watch::new(connection.peer_id());
         let measured = watch.during(monitor, || {
             measure(&cell, options, &mut connection, monitor, &watch, &mut findings)
         })?;
@@ -76,6 +84,10 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         Unit::Nanoseconds,
     ));
     Ok(findings)
+}
+
+fn series_name(transport: Transport) -> String {
+    format!("ipc/{transport}/round_trip")
 }
 
 /// One transport in one placement.
@@ -99,13 +111,14 @@ fn measure(
     for _ in 0..WARM_UP {
         connection.call(&calls.request, &mut calls.reply)?;
     }
+    let payload = if connection.call_kind() == "ping" { 0 } else { options.payload };
     let start = Timestamp::now();
     let end = start + cell.share;
     let mut seen = Seen {
-        series: Series::new(format!("ipc/{}/round_trip", cell.transport))
+        series: Series::new(series_name(cell.transport))
             .with_label("placement", cell.placement.name())
             .with_label("call", connection.call_kind())
-            .with_label("payload", options.payload.to_string())
+            .with_label("payload", payload.to_string())
             .with_course(start, cell.share),
         late: 0,
         worst: (Nanos::ZERO, start),
@@ -174,7 +187,7 @@ impl Seen {
     fn note(self, cell: &Cell, start: Timestamp, findings: &mut Findings) {
         let n = self.series.n();
         findings.outliers.push(Outlier {
-            series: format!("ipc/{}/round_trip", cell.transport),
+            series: series_name(cell.transport),
             at: self.worst.1.since(start).get(),
             value: self.worst.0.get(),
             cpu: None,
