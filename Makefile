@@ -18,7 +18,7 @@ help:
 	@echo 'make fuzz      two minutes for each parser (needs nightly Rust)'
 
 checkup: build
-	./target/release/unjank checkup --html checkup.html $(ARGS)
+	$(CARGO) run --release --locked --quiet --package unjank -- checkup --html checkup.html $(ARGS)
 	@echo 'The whole report: checkup.html'
 
 build: setup

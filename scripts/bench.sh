@@ -3,7 +3,7 @@
 # memory, and wake-up latency against cyclictest. Prints a table; judges nothing.
 set -eu
 
-unjank=target/release/unjank
+unjank=${CARGO_TARGET_DIR:-target}/release/unjank
 
 # The nanoseconds that a program takes from start to end, the median of 41.
 median_run() {
