@@ -9,7 +9,18 @@ use crate::commands::{
 /// Finds where a Linux or Android device loses time between a touch and its
 /// response, and takes that time back.
 #[derive(Debug, Parser)]
-#[command(name = "unjank", version, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "unjank",
+    bin_name = "unjank",
+    version,
+    max_term_width = 100,
+    propagate_version = true,
+    after_help = "\
+Start with: unjank checkup
+
+Exit codes: 0 fine, 1 failure, 2 usage, 3 not possible on this machine,
+4 not permitted, 5 a gate failed, 130 interrupted."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

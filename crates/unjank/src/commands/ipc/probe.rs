@@ -23,10 +23,22 @@ been read. The other process is unjank itself and does nothing but echo. Over
 binder, where servicemanager runs, it is pinged instead.")]
 pub(crate) struct Args {
     /// Transports, measured one after the other
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["unix", "pipe", "futex", "binder"])]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "TRANSPORT,…",
+        default_value = "unix,pipe,futex,binder"
+    )]
     transport: Vec<TransportName>,
     /// Where the two processes run
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["one-cpu", "two-cpus"])]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "PLACEMENT,…",
+        default_value = "one-cpu,two-cpus"
+    )]
     placement: Vec<PlacementName>,
     /// Bytes of a request, and of its reply
     #[arg(long, value_name = "BYTES", default_value_t = 16)]

@@ -19,11 +19,14 @@ use crate::values;
   unjank jitter native --cpus 1 --policy fifo --priority 90 --period 1ms --for 60s
   sudo unjank jitter native --cause --for 30s
   sudo unjank jitter native --policy fifo --break-above 500us --trace-file late.txt
-  unjank jitter native --policy other --json | jq .series[0].summary
+  unjank jitter native --policy other --json | jq '.series[0].summary'
 
 The latency of a wake-up is the time from the moment asked for until the
 thread reads the clock. A period that passes while a late thread has not yet
 run is counted as missed, never dropped.
+
+As in cyclictest: -p is --priority, -i --period, -a --cpus, -D --for, and -b
+--break-above.
 
 --cause and --break-above record scheduler events in a trace instance of their
 own, which is removed afterwards; nobody else's tracing is touched.")]
@@ -32,7 +35,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// Scheduling policies, measured one after the other
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["other", "fifo"])]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "POLICY,…",
+        default_value = "other,fifo"
+    )]
     policy: Vec<Policy>,
     /// Real-time priority for fifo (above 90 only with --force)
     #[arg(long, value_name = "1-99", default_value_t = 80)]
@@ -52,11 +61,12 @@ pub(crate) struct Args {
     /// Trace the scheduler meanwhile and say who ran instead of the latest threads (needs root)
     #[arg(long)]
     cause: bool,
-    /// Where to keep the trace when --break-above stops the run
+    /// Where to keep the trace when --break-above stops the run [default: unjank-trace.txt]
     #[arg(
         long,
         value_name = "FILE",
         requires = "break_above",
+        hide_default_value = true,
         default_value_if(
             "break_above",
             clap::builder::ArgPredicate::IsPresent,
