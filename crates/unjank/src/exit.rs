@@ -28,7 +28,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 }
 
 /// The error and its causes, without those that an error has told already.
-fn sentence(error: &anyhow::Error) -> String {
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut sentence = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if sentence.ends_with(&cause) {

@@ -13,7 +13,7 @@ use unjank_report::Detail;
 
 use super::ipc::peer;
 use super::measured::{self, OutputArgs, Settings};
-use crate::paths;
+use crate::{exit, paths};
 use budget::Budget;
 use part::Part;
 
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             before += share;
             match probe(delay, &budget, root, seed, &part) {
                 Ok(found) => findings.merge(found),
-                Err(error) => findings.verdicts.push(not_available(delay, format!("{error:#}"))),
+                Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
             }
         }
         Ok(findings)
