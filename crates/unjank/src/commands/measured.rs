@@ -79,7 +79,8 @@ impl Command<'_> {
         let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
         let progress = Progress::new(self.name, interrupt.clone());
         let start = Start::now();
-        let seed = self.output.seed.unwrap_or_else(|| Timestamp::now().as_nanos());
+        // 32 bits: every JSON reader keeps them exactly.
+        let seed = self.output.seed.unwrap_or_else(|| Timestamp::now().as_nanos() & 0xffff_ffff);
         let host = Machine::read(&root);
         let mut findings = Findings::default();
         ClockCost::calibrate().note(&mut findings);
