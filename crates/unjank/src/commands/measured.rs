@@ -87,6 +87,9 @@ impl Command<'_> {
         for warning in environment::warnings(&host) {
             findings.warn(warning);
         }
+        if cfg!(debug_assertions) {
+            findings.warn("this unjank was built without optimisation, which adds to every number");
+        }
         let found = measure(&root, seed, &progress);
         progress.clear();
         findings.merge(found?);
