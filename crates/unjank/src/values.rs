@@ -16,7 +16,8 @@ pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
 
 /// Reads an amount of memory: `64MiB`, `1GiB`, `4096`.
 pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
-    const UNITS: [(&str, u32); 4] = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("B", 0)];
+    const UNITS: [(&str, u32); 7] =
+        [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];
     let (number, shift) = UNITS
         .iter()
         .find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift)))
@@ -47,6 +48,7 @@ mod tests {
     #[test]
     fn memory_is_given_in_binary_units() {
         assert_eq!(bytes("64MiB"), Ok(unjank_host::Bytes::from_mib(64)));
+        assert_eq!(bytes("64M"), bytes("64MiB"));
         assert_eq!(bytes("4096"), Ok(unjank_host::Bytes(4096)));
         for wrong in ["", "-1", "MiB", "99999999999GiB", "1.5GiB"] {
             assert!(bytes(wrong).is_err(), "{wrong}");

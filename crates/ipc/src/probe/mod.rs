@@ -30,13 +30,19 @@ const BATCH: u32 = 32;
 /// # Errors
 /// `Invalid` options; a peer that could not be started, or died.
 pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Result<Findings> {
-    let cells = options.cells(&CpuSet::allowed()?)?;
+    let mut cells = options.cells(&CpuSet::allowed()?)?;
     let mut findings = Findings::default();
     for placement in options.placements.iter().filter(|&p| !cells.iter().any(|c| c.1 == *p)) {
         findings.not_supported(
             format!("ipc, placement {}", placement.name()),
             "this process may use one CPU only",
         );
+    }
+    for &transport in &options.transports {
+        if let Support::No(reason) = transport.support()? {
+            findings.not_supported(format!("ipc/{transport}"), reason);
+            cells.retain(|cell| cell.0 != transport);
+        }
     }
     let share = Nanos(options.duration.get() / cells.len().max(1) as u64);
     for (index, &(transport, placement, cpus)) in cells.iter().enumerate() {
@@ -48,15 +54,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         monitor.progress(done, &format!("calls over {transport}, {}", placement.name()));
         let (client_cpu, peer_cpu) = cpus.unzip();
         let pinned = client_cpu.map(AffinityGuard::pin_to).transpose()?;
-        let connection = Connection::open(transport, options.payload, peer_cpu, peer)?;
-        let mut connection = match connection {
-            Support::Yes(connection) => connection,
-            Support::No(reason) => {
-                let what = format!("ipc/{transport}, {}", placement.name());
-                findings.not_supported(what, reason);
-                continue;
-            }
-        };
+        let mut connection = Connection::open(transport, options.payload, peer_cpu, peer)?;
         let placement = match connection.peer_id() {
             Some(_) => placement,
             // Somebody else's process runs where it runs, so it is measured once.

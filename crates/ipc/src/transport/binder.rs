@@ -50,20 +50,24 @@ impl Client for Ping {
     }
 }
 
-/// The peer opens the device itself: binder ties it to the process that does.
-pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Support<Opened>> {
-    match availability(DEVICE).map_err(failed)? {
-        Availability::Answers { .. } => {}
-        Availability::Absent(reason) => return Ok(Support::No(reason)),
+/// Whether the device answers.
+pub(super) fn support() -> Result<Support<()>> {
+    Ok(match availability(DEVICE).map_err(failed)? {
+        Availability::Answers { .. } => Support::Yes(()),
+        Availability::Absent(reason) => Support::No(reason),
         Availability::Denied(reason) => {
-            return Ok(Support::no(format!("{reason}: needs access to the device")));
+            Support::no(format!("{reason}: needs access to the device"))
         }
-    }
+    })
+}
+
+/// The peer opens the device itself: binder ties it to the process that does.
+pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Opened> {
     let mut client = BinderClient::new(Arc::new(KernelDriver::open(DEVICE).map_err(failed)?));
     match client.ping() {
         Ok(()) => {
             let client = Box::new(Ping(client));
-            return Ok(Support::Yes(Opened { client, peer: None, call: "ping" }));
+            return Ok(Opened { client, peer: None, call: "ping" });
         }
         Err(BinderError::NoContextManager { .. }) => {}
         Err(error) => return Err(failed(error)),
@@ -82,7 +86,7 @@ pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Support<O
         }
     }
     let client = Box::new(Echo { client, reply: Vec::with_capacity(payload) });
-    Ok(Support::Yes(Opened { client, peer: Some(peer), call: "echo" }))
+    Ok(Opened { client, peer: Some(peer), call: "echo" })
 }
 
 /// Ends when the client does: the kernel then kills this process.

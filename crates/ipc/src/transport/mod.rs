@@ -38,6 +38,17 @@ impl Transport {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
 
+    /// Whether this machine has it.
+    ///
+    /// # Errors
+    /// It could not be found out.
+    pub(crate) fn support(self) -> Result<Support<()>> {
+        match self {
+            Self::Unix | Self::Pipe | Self::Futex => Ok(Support::Yes(())),
+            Self::Binder => binder::support(),
+        }
+    }
+
     /// The name in series and on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -119,25 +130,21 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Starts a peer on `cpu` (or wherever the scheduler puts it) and connects.
-    /// `No` if this machine does not have the transport.
     pub(crate) fn open(
         transport: Transport,
         payload: usize,
         cpu: Option<usize>,
         peer: &PeerCommand,
-    ) -> Result<Support<Self>> {
+    ) -> Result<Self> {
         let parent = std::process::id();
         let mut command = peer.for_peer(&Peer { transport, payload, parent, cpu });
         let opened = match transport {
             Transport::Unix => unix::connect(&mut command)?,
             Transport::Pipe => pipe::connect(&mut command)?,
             Transport::Futex => futex::connect(&mut command, payload)?,
-            Transport::Binder => match binder::connect(&mut command, payload)? {
-                Support::Yes(opened) => opened,
-                Support::No(reason) => return Ok(Support::No(reason)),
-            },
+            Transport::Binder => binder::connect(&mut command, payload)?,
         };
-        Ok(Support::Yes(Self { opened, transport }))
+        Ok(Self { opened, transport })
     }
 
     /// What a call is: `echo` or `ping`.
