@@ -1,7 +1,7 @@
 //! Do inter-process calls answer in time?
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Bound, Findings, Quantity, SeriesRecord, Verdict};
+use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
 
 /// The largest healthy 99.9th percentile of a round trip.
 pub const HEALTHY: Nanos = Nanos::from_micros(2_500);
@@ -13,23 +13,13 @@ pub fn verdict(findings: &Findings) -> Verdict {
     let slowest =
         findings.series.iter().filter_map(tail).max_by(|a, b| a.value.total_cmp(&b.value));
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
-    let answer = slowest.as_ref().map_or(Answer::NotAvailable, |tail| healthy.judge(tail));
     let reason = match &slowest {
         Some(_) => "the slowest transport and placement; one call in a thousand takes longer",
         None => "no call was measured",
     };
-    Verdict {
-        question: "Do calls to another process return in time?".to_owned(),
-        subject: "ipc".to_owned(),
-        answer,
-        measured: slowest,
-        healthy: Some(healthy),
-        effect: None,
-        minimum_effect: None,
-        reason: reason.to_owned(),
-        next: matches!(answer, Answer::Slow | Answer::CannotTell)
-            .then(|| "unjank ipc probe --for 30s --placement one-cpu,two-cpus,free".to_owned()),
-    }
+    let question = "Do calls to another process return in time?";
+    let next = "unjank ipc probe --for 30s --placement one-cpu,two-cpus,free";
+    Verdict::of_health("ipc", question, healthy, slowest, reason.to_owned(), next)
 }
 
 fn tail(series: &SeriesRecord) -> Option<Quantity> {
@@ -47,7 +37,7 @@ fn tail(series: &SeriesRecord) -> Option<Quantity> {
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::Series;
+    use unjank_measure::{Answer, Series};
 
     use super::*;
 

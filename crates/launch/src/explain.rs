@@ -1,7 +1,7 @@
 //! Is the clock up in time?
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Bound, Findings, Quantity, Verdict};
+use unjank_measure::{Bound, Findings, Quantity, Verdict};
 
 /// The longest healthy median time from wake to 95 % of full speed.
 pub const HEALTHY: Nanos = Nanos::from_micros(16_700);
@@ -10,41 +10,23 @@ const SOURCE: &str = "one frame at 60 Hz; a period of 100 ms costs 3.3 % of a la
 
 /// Judges the median launch over all CPUs.
 pub fn verdict(findings: &Findings) -> Verdict {
-    let median = |name: &str| {
-        let series = findings.series.iter().find(|series| series.name == name)?;
-        let summary = series.summary?;
-        Some((series.n, summary.p50, summary.intervals[0]))
-    };
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
-    let measured = median("launch/ramp/time_to_full").map(|(n, p50, interval)| Quantity {
-        name: "median time from wake to 95 % of full speed".to_owned(),
-        value: p50 as f64,
-        unit: unjank_measure::Unit::Nanoseconds,
-        interval: interval.map(|bounds| bounds.map(|bound| bound as f64)),
-        n,
+    let measured = findings.series_named("launch/ramp/time_to_full").and_then(|series| {
+        Quantity::median_of(series, "median time from wake to 95 % of full speed")
     });
-    let answer = measured.as_ref().map_or(Answer::NotAvailable, |median| healthy.judge(median));
-    let reason = match median("launch/ramp/work_lost") {
-        Some((_, lost, _)) => format!("a launch loses {} of full-speed work to it", Nanos(lost)),
+    let lost = findings.series_named("launch/ramp/work_lost").and_then(|series| series.summary);
+    let reason = match lost {
+        Some(lost) => format!("a launch loses {} of full-speed work to it", Nanos(lost.p50)),
         None => "no launch reached full speed".to_owned(),
     };
-    Verdict {
-        question: "Is the clock up in time when work begins?".to_owned(),
-        subject: "launch".to_owned(),
-        answer,
-        measured,
-        healthy: Some(healthy),
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: matches!(answer, Answer::Slow | Answer::CannotTell)
-            .then(|| "unjank launch ramp --launches 40 --html ramp.html".to_owned()),
-    }
+    let question = "Is the clock up in time when work begins?";
+    let next = "unjank launch ramp --launches 40 --html ramp.html";
+    Verdict::of_health("launch", question, healthy, measured, reason, next)
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::Series;
+    use unjank_measure::{Answer, Series};
 
     use super::*;
 

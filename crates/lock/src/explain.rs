@@ -1,7 +1,7 @@
 //! What does a parked thread lose?
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Bound, Findings, Quantity, Unit, Verdict};
+use unjank_measure::{Bound, Findings, Quantity, Unit, Verdict};
 
 /// The longest healthy median time from a wake-up call until the parked thread
 /// runs: twice what folly's authors give for a server of 2013.
@@ -14,16 +14,9 @@ const SOURCE: &str = "twice the 7 µs that folly's WaitOptions.h names for a ser
 pub fn verdict(findings: &Findings) -> Verdict {
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
     let measured = findings.series_named("lock/park_wake").and_then(|series| {
-        let summary = series.summary?;
-        Some(Quantity {
-            name: "median from wake-up call to running, parked on another CPU".to_owned(),
-            value: summary.p50 as f64,
-            unit: series.unit,
-            interval: summary.intervals[0].map(|bounds| bounds.map(|bound| bound as f64)),
-            n: series.n,
-        })
+        let name = "median from wake-up call to running, parked on another CPU";
+        Quantity::median_of(series, name)
     });
-    let answer = measured.as_ref().map_or(Answer::NotAvailable, |median| healthy.judge(median));
     let show = |name| findings.fact_named(name).map(|fact| Unit::Nanoseconds.show(fact.value));
     let reason = match (show("lock/break_even"), show("lock/std_spin_budget")) {
         (Some(even), Some(budget)) => {
@@ -31,23 +24,14 @@ pub fn verdict(findings: &Findings) -> Verdict {
         }
         _ => "no hand-off between two CPUs was measured".to_owned(),
     };
-    Verdict {
-        question: "Does a thread that waited for a lock run soon after its release?".to_owned(),
-        subject: "lock".to_owned(),
-        answer,
-        measured,
-        healthy: Some(healthy),
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: matches!(answer, Answer::Slow | Answer::CannotTell)
-            .then(|| "unjank lock probe --for 10s --html lock.html".to_owned()),
-    }
+    let question = "Does a thread that waited for a lock run soon after its release?";
+    let next = "unjank lock probe --for 10s --html lock.html";
+    Verdict::of_health("lock", question, healthy, measured, reason, next)
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::Series;
+    use unjank_measure::{Answer, Series};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Do evicted pages come back in time?
 
 use unjank_host::Nanos;
-use unjank_measure::{Answer, Bound, Findings, Quantity, Verdict};
+use unjank_measure::{Bound, Findings, Quantity, Verdict};
 
 /// The longest healthy median page-in.
 pub const HEALTHY: Nanos = Nanos::from_micros(100);
@@ -13,18 +13,9 @@ const SOURCE: &str = "1 000 pages (4 MiB) are then back within the 0.1 s that fe
 pub fn verdict(findings: &Findings) -> Verdict {
     let series = findings.series_named("swap/page_in");
     let backing = series.and_then(|s| s.labels.get("backing")).map_or("", String::as_str);
-    let measured = series.and_then(|series| {
-        let summary = series.summary?;
-        Some(Quantity {
-            name: format!("median time to bring one page back from {backing}"),
-            value: summary.p50 as f64,
-            unit: series.unit,
-            interval: summary.intervals[0].map(|bounds| bounds.map(|bound| bound as f64)),
-            n: series.n,
-        })
-    });
+    let name = format!("median time to bring one page back from {backing}");
+    let measured = series.and_then(|series| Quantity::median_of(series, name));
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
-    let answer = measured.as_ref().map_or(Answer::NotAvailable, |median| healthy.judge(median));
     let reason = match series.and_then(|series| series.summary) {
         Some(summary) => format!("one page in a hundred takes longer than {}", Nanos(summary.p99)),
         None => findings
@@ -33,23 +24,14 @@ pub fn verdict(findings: &Findings) -> Verdict {
             .find(|missing| missing.what == "swap/page_in")
             .map_or_else(|| "no page-in was measured".to_owned(), |missing| missing.reason.clone()),
     };
-    Verdict {
-        question: "Do evicted pages come back in time?".to_owned(),
-        subject: "swap".to_owned(),
-        answer,
-        measured,
-        healthy: Some(healthy),
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: matches!(answer, Answer::Slow | Answer::CannotTell)
-            .then(|| "unjank swap probe --for 30s --html swap.html".to_owned()),
-    }
+    let question = "Do evicted pages come back in time?";
+    let next = "unjank swap probe --for 30s --html swap.html";
+    Verdict::of_health("swap", question, healthy, measured, reason, next)
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::Series;
+    use unjank_measure::{Answer, Series};
 
     use super::*;
 

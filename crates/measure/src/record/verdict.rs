@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::series::SeriesRecord;
 use crate::record::unit::Unit;
 
 /// A question that a run set out to answer, and its answer.
@@ -26,6 +27,33 @@ pub struct Verdict {
     pub reason: String,
     /// The command to type next.
     pub next: Option<String>,
+}
+
+impl Verdict {
+    /// A question about health, answered by the healthy range. `next` is for
+    /// those who are not told that all is well.
+    pub fn of_health(
+        subject: &str,
+        question: &str,
+        healthy: Bound,
+        measured: Option<Quantity>,
+        reason: String,
+        next: &str,
+    ) -> Self {
+        let answer = measured.as_ref().map_or(Answer::NotAvailable, |it| healthy.judge(it));
+        let unwell = matches!(answer, Answer::Slow | Answer::CannotTell);
+        Self {
+            question: question.to_owned(),
+            subject: subject.to_owned(),
+            answer,
+            measured,
+            healthy: Some(healthy),
+            effect: None,
+            minimum_effect: None,
+            reason,
+            next: unwell.then(|| next.to_owned()),
+        }
+    }
 }
 
 /// The answer to a verdict's question.
@@ -77,6 +105,20 @@ pub struct Quantity {
     pub interval: Option<[f64; 2]>,
     /// Samples behind it.
     pub n: u64,
+}
+
+impl Quantity {
+    /// The median of a series that has samples, called `name`.
+    pub fn median_of(series: &SeriesRecord, name: impl Into<String>) -> Option<Self> {
+        let summary = series.summary?;
+        Some(Self {
+            name: name.into(),
+            value: summary.p50 as f64,
+            unit: series.unit,
+            interval: summary.intervals[0].map(|bounds| bounds.map(|bound| bound as f64)),
+            n: series.n,
+        })
+    }
 }
 
 /// A healthy range: everything up to a limit.
