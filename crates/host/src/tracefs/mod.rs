@@ -15,6 +15,8 @@
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
 //! | `event`, `name` | what was traced |
 //! | `trace`, `sched`, `occupant` | a trace that was read, and who had a CPU when |
+//! | [`timeline`] | what one thread did, from the events of all CPUs |
+//! | [`script`] | made-up traces, for tests of explanations |
 //!
 //! The binary form is read because 100 000 events cost some 8 ms of CPU time
 //! that way, and 180 ms as text before that is parsed; and because a thread
@@ -32,6 +34,8 @@ mod options;
 pub mod page;
 mod read;
 mod sched;
+pub mod script;
+pub mod timeline;
 mod trace;
 
 pub use decode::Decoder;

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::timeline::{Span, State, follow};
 use unjank_host::tracefs::{Occupant, Trace};
 use unjank_host::{Nanos, Support, Timestamp};
 
 use super::sentence;
-use super::timeline::{Span, State, follow};
 
 /// A wake-up that was late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,9 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
         Ok(timeline) => timeline,
         Err(reason) => return Support::No(reason),
     };
+    if timeline.ends_asleep() {
+        return Support::No(format!("the trace has no wake-up of {}", late.thread));
+    }
     let mut cause = Cause {
         timer_late: Nanos::ZERO,
         within_slack: Nanos::ZERO,
@@ -87,7 +90,7 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
         switch_seen: timeline.switch_seen,
     };
     for span in &timeline.spans {
-        let length = span.to.since(span.from);
+        let length = span.length();
         let (total, phase, cpu) = match span.state {
             State::Asleep { woken_on } => (&mut cause.timer_late, Phase::Timer, woken_on),
             State::Ready { cpu } => (&mut cause.waited, Phase::Wait, Some(cpu)),
@@ -139,7 +142,8 @@ impl fmt::Display for Cause {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::{Script, at};
+    use unjank_host::tracefs::script::{Script, at};
+
     use super::*;
 
     fn late(due: u64, ran: u64) -> LateWakeUp {

@@ -2,10 +2,7 @@
 //! late wake-up.
 
 mod cause;
-#[cfg(test)]
-mod script;
 mod sentence;
-mod timeline;
 mod verdict;
 
 pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of};

@@ -100,8 +100,8 @@ fn culprits(cause: &Cause, phase: Phase) -> Vec<&Culprit> {
 mod tests {
     use unjank_host::tracefs::Irq;
 
-    use super::super::script::task;
     use super::*;
+    use unjank_host::tracefs::script::task;
 
     fn cause(timer_late: u64, waited: u64, ran_late: u64) -> Cause {
         Cause {

@@ -1,20 +1,26 @@
-//! Traces for tests, told event by event.
+//! Traces that were never recorded, told event by event: what explanations of
+//! traces are tested with, in every crate that explains one.
 
-use unjank_host::Timestamp;
-use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{CpuTrace, Event, EventKind, Gap, Irq, Lost, Task, Trace};
+use super::event::{Event, EventKind, Irq, Task};
+use super::trace::{CpuTrace, Gap, Lost, Trace};
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
 
-/// The events of a made-up trace. Times are in nanoseconds.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Script {
+/// The events of a made-up trace of three CPUs. Times are in nanoseconds.
+/// Thread 0 is the idle task, 7 is called `victim`, 9 `hog`, others `t` and
+/// their number.
+#[derive(Debug, Clone)]
+pub struct Script {
     cpus: Vec<CpuTrace>,
 }
 
-pub(super) fn at(nanos: u64) -> Timestamp {
+/// The moment so many nanoseconds after the beginning.
+pub fn at(nanos: u64) -> Timestamp {
     Timestamp::from_nanos(nanos)
 }
 
-pub(super) fn task(tid: u32) -> Task {
+/// A thread as events name it.
+pub fn task(tid: u32) -> Task {
     let comm = match tid {
         0 => "swapper".to_owned(),
         7 => "victim".to_owned(),
@@ -24,23 +30,33 @@ pub(super) fn task(tid: u32) -> Task {
     Task { tid: ThreadId(tid), comm: comm.as_str().into(), prio: 120 }
 }
 
+impl Default for Script {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Script {
-    pub(super) fn new() -> Self {
+    /// A trace without events.
+    pub fn new() -> Self {
         Self { cpus: (0..3).map(CpuTrace::new).collect() }
     }
 
     /// `next` takes the CPU from `prev`, which could run on.
-    pub(super) fn runs(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
+    #[must_use]
+    pub fn runs(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
         self.switch(cpu, nanos, prev, next, true)
     }
 
     /// `prev` falls asleep, and `next` runs.
-    pub(super) fn sleeps(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
+    #[must_use]
+    pub fn sleeps(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
         self.switch(cpu, nanos, prev, next, false)
     }
 
     /// `cpu` wakes a thread into the queue of the CPU `queue`.
-    pub(super) fn wakes(self, cpu: usize, nanos: u64, tid: u32, queue: usize) -> Self {
+    #[must_use]
+    pub fn wakes(self, cpu: usize, nanos: u64, tid: u32, queue: usize) -> Self {
         self.wakes_late(cpu, nanos, tid, queue).push(
             cpu,
             nanos,
@@ -49,30 +65,42 @@ impl Script {
     }
 
     /// Only the first of the two events of a wake-up.
-    pub(super) fn wakes_late(self, cpu: usize, nanos: u64, tid: u32, queue: usize) -> Self {
+    #[must_use]
+    pub fn wakes_late(self, cpu: usize, nanos: u64, tid: u32, queue: usize) -> Self {
         self.push(cpu, nanos, EventKind::Waking { task: task(tid), cpu: queue })
     }
 
-    pub(super) fn migrates(self, cpu: usize, nanos: u64, tid: u32, from: usize, to: usize) -> Self {
+    /// A thread moves from one CPU's queue to another's.
+    #[must_use]
+    pub fn migrates(self, cpu: usize, nanos: u64, tid: u32, from: usize, to: usize) -> Self {
         self.push(cpu, nanos, EventKind::Migrate { task: task(tid), from, to })
     }
 
     /// An interrupt of a disk.
-    pub(super) fn interrupts(self, cpu: usize, from: u64, to: u64) -> Self {
+    #[must_use]
+    pub fn interrupts(self, cpu: usize, from: u64, to: u64) -> Self {
         let irq = Irq { number: 24, name: "disk".into() };
         self.push(cpu, from, EventKind::IrqEntry(irq)).push(cpu, to, EventKind::IrqExit(24))
     }
 
-    pub(super) fn idles(self, cpu: usize, nanos: u64, state: Option<u32>) -> Self {
+    /// The CPU enters an idle state, or leaves it.
+    #[must_use]
+    pub fn idles(self, cpu: usize, nanos: u64, state: Option<u32>) -> Self {
         self.push(cpu, nanos, EventKind::Idle(state))
     }
 
-    pub(super) fn loses(mut self, cpu: usize, from: u64, to: u64) -> Self {
+    /// The CPU's events between two moments are lost.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    #[must_use]
+    pub fn loses(mut self, cpu: usize, from: u64, to: u64) -> Self {
         self.cpus[cpu].gaps.push(Gap { from: at(from), to: at(to) });
         self
     }
 
-    pub(super) fn trace(&self) -> Trace {
+    /// The trace.
+    pub fn trace(&self) -> Trace {
         Trace { cpus: self.cpus.clone(), lost: Lost::default() }
     }
 

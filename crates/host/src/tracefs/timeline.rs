@@ -1,44 +1,73 @@
 //! What one thread did, from the events of all CPUs: asleep, ready, running.
 
-use unjank_host::Timestamp;
-use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{CpuTrace, Event, EventKind, Trace};
+use super::event::{Event, EventKind};
+use super::trace::{CpuTrace, Trace};
+use crate::clock::Timestamp;
+use crate::sched::ThreadId;
+use crate::units::Nanos;
 
 /// What a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub enum State {
     /// It sleeps. `woken_on`: the CPU that woke it in the end, where a timer
     /// that woke it had fired.
-    Asleep { woken_on: Option<usize> },
-    /// It is ready, and in the queue of this CPU.
-    Ready { cpu: usize },
-    /// It has this CPU.
-    Running { cpu: usize },
+    Asleep {
+        /// `None` if it is still asleep at the end.
+        woken_on: Option<usize>,
+    },
+    /// It is ready to run, and has no CPU.
+    Ready {
+        /// In whose queue it is.
+        cpu: usize,
+    },
+    /// It has a CPU.
+    Running {
+        /// Which one.
+        cpu: usize,
+    },
 }
 
 /// A state and how long it lasted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) from: Timestamp,
-    pub(super) to: Timestamp,
-    pub(super) state: State,
+pub struct Span {
+    /// When the state began, or the window.
+    pub from: Timestamp,
+    /// When it ended, or the window.
+    pub to: Timestamp,
+    /// What the thread did.
+    pub state: State,
+}
+
+impl Span {
+    /// How long it lasted.
+    pub fn length(&self) -> Nanos {
+        self.to.since(self.from)
+    }
 }
 
 /// The states of a thread within a window.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Timeline {
+pub struct Timeline {
     /// They fill the window, in order.
-    pub(super) spans: Vec<Span>,
+    pub spans: Vec<Span>,
     /// Whether the trace has every switch to the thread. Without one of them
     /// a span that it was ready for is too long.
-    pub(super) switch_seen: bool,
+    pub switch_seen: bool,
 }
 
-/// Follows a thread that is known to run at `to`, the end of the window.
+impl Timeline {
+    /// Whether the thread sleeps at the end of the window.
+    pub fn ends_asleep(&self) -> bool {
+        matches!(self.spans.last(), Some(Span { state: State::Asleep { woken_on: None }, .. }))
+    }
+}
+
+/// Follows a thread through the window between two moments. The trace needs
+/// `sched_switch` and `sched_waking`.
 ///
 /// # Errors
 /// The reason why the trace does not tell.
-pub(super) fn follow(
+pub fn follow(
     trace: &Trace,
     thread: ThreadId,
     from: Timestamp,
@@ -176,7 +205,8 @@ impl Life {
             Some(_) => {}
         }
         self.close(to, self.state);
-        let never_woken = |span: &Span| span.state == State::Asleep { woken_on: None };
+        let never_woken =
+            |span: &Span| span.state == State::Asleep { woken_on: None } && span.to < to;
         let filled = self
             .spans
             .iter()
@@ -259,12 +289,19 @@ mod tests {
         assert_eq!(refused(&no_wake_up), Err(reason.to_owned()));
         let only_switched_in = Script::new().runs(1, 150, 0, 7);
         assert_eq!(refused(&only_switched_in), Err(reason.to_owned()));
-        let still_asleep = Script::new().sleeps(1, 5, 7, 0);
-        assert_eq!(refused(&still_asleep), Err(reason.to_owned()));
         let absent = Script::new().runs(1, 150, 0, 9);
         assert_eq!(refused(&absent), Err("the trace does not show thread 7 here".to_owned()));
         let lost = Script::new().wakes(0, 120, 7, 1).runs(1, 150, 0, 7).loses(0, 90, 101);
         assert_eq!(refused(&lost), Err("the trace lost events here".to_owned()));
+    }
+
+    #[test]
+    fn a_thread_may_be_asleep_at_the_end() {
+        let script = Script::new().runs(1, 5, 0, 7).sleeps(1, 120, 7, 0);
+        let timeline = follow(&script.trace(), VICTIM, at(100), at(160)).unwrap();
+        assert_eq!(timeline.spans[1].state, State::Asleep { woken_on: None });
+        assert_eq!(timeline.spans[1].length(), Nanos(40));
+        assert!(timeline.ends_asleep());
     }
 
     #[test]
