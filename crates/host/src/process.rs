@@ -8,6 +8,8 @@ use rustix::process::{
 };
 
 use crate::error::{Error, Result};
+use crate::machine::capabilities;
+use crate::root::Root;
 
 /// A child process that is killed and reaped when dropped. It is in a process
 /// group of its own: Ctrl-C at the terminal reaches its owner only, who then
@@ -83,6 +85,12 @@ pub fn ignores_signal(signal: i32) -> bool {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
+}
+
+/// Whether this process may give threads any scheduling policy and priority
+/// (`CAP_SYS_NICE`), as far as that can be found out.
+pub fn is_privileged_to_schedule(root: &Root) -> bool {
+    capabilities::has(root, "CAP_SYS_NICE").unwrap_or(false)
 }
 
 /// Whether this process acts as root.

@@ -25,6 +25,14 @@ impl<T> Support<T> {
         }
     }
 
+    /// The same answer about something made of the value.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Support<U> {
+        match self {
+            Self::Yes(value) => Support::Yes(make(value)),
+            Self::No(reason) => Support::No(reason),
+        }
+    }
+
     /// The reason, if there is no value.
     pub fn reason(&self) -> Option<&str> {
         match self {

@@ -77,6 +77,8 @@ pub(crate) fn symbol(answer: Answer) -> &'static str {
         Answer::Slow | Answer::Worse => "▲",
         Answer::CannotTell => "◆",
         Answer::Same => "=",
+        Answer::Yes => "✓",
+        Answer::No => "✗",
         Answer::NotAvailable => "○",
     }
 }

@@ -1,9 +1,11 @@
 //! What can be typed.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, launch, lock, restore, runs, swap, with,
+    checkup, host, ipc, jitter, keeper, launch, lock, restore, runs, schd_dbg, swap, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -47,6 +49,9 @@ pub(crate) enum Command {
     /// The answer comes from another process: round trips
     #[command(subcommand)]
     Ipc(ipc::Verb),
+    /// AOSP's binder latency test: its options, and its keys as valid JSON
+    #[command(name = "schd-dbg")]
+    SchdDbg(schd_dbg::Args),
     /// The runs that were kept: list, show, export, import, prune
     #[command(subcommand)]
     Runs(runs::Verb),
@@ -57,4 +62,19 @@ pub(crate) enum Command {
     /// Started by every command that changes something, to put it back if that is killed
     #[command(hide = true)]
     Keeper(keeper::Args),
+}
+
+/// The command line as clap reads it: what follows `schd-dbg` may have one
+/// dash, as in AOSP's tool.
+pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut is_schd_dbg = false;
+    let translate = |(place, argument): (usize, OsString)| {
+        is_schd_dbg |= place == 1 && argument == "schd-dbg";
+        match argument.into_string() {
+            Ok(argument) if is_schd_dbg => schd_dbg::with_two_dashes(argument).into(),
+            Ok(argument) => argument.into(),
+            Err(argument) => argument,
+        }
+    };
+    typed.enumerate().map(translate).collect()
 }

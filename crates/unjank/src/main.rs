@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    match commands::run(cli::Cli::parse()) {
+    match commands::run(cli::Cli::parse_from(cli::arguments(std::env::args_os()))) {
         Ok(code) => code,
         Err(error) => exit::report(&error),
     }

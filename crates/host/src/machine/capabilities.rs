@@ -59,6 +59,12 @@ pub(super) fn read(reader: &mut Reader) -> Vec<String> {
         .unwrap_or_default()
 }
 
+/// Whether this process has the capability `name`.
+pub(crate) fn has(root: &Root, name: &str) -> Result<bool> {
+    let bit = NAMES.iter().position(|known| *known == name);
+    Ok(effective(root)?.zip(bit).is_some_and(|(mask, bit)| mask & (1 << bit) != 0))
+}
+
 fn effective(root: &Root) -> Result<Option<u64>> {
     let Some(status) = status::read(root)? else { return Ok(None) };
     let Some(mask) = status::field(&status, "CapEff") else { return Ok(None) };

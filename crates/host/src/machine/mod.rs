@@ -22,7 +22,7 @@
 
 mod arm_core;
 mod auxv;
-mod capabilities;
+pub(crate) mod capabilities;
 mod cgroup;
 mod clock_source;
 mod cpu_time;

@@ -1,11 +1,13 @@
 //! Scheduling: policy and priority, affinity, and guards that put both back.
 
 mod affinity;
+mod effective;
 mod policy;
 mod realtime;
 mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
+pub use effective::effective_priority;
 pub use policy::{Policy, Priority, ThreadId, policy_of, set_policy};
-pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard};
+pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard, rtprio_limit};
 pub use slack::timer_slack;

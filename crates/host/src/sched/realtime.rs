@@ -74,6 +74,13 @@ impl Drop for Realtime {
     }
 }
 
+/// `RLIMIT_RTPRIO`, the highest real-time priority that threads of this
+/// process may take without privileges; `None` is unlimited. See
+/// `getrlimit(2)`.
+pub fn rtprio_limit() -> Option<u64> {
+    getrlimit(Resource::Rtprio).current
+}
+
 /// Puts the calling thread's former policy back when dropped.
 #[derive(Debug)]
 pub struct RealtimeGuard<'limit> {

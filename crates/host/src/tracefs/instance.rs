@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,6 +14,7 @@ use super::options::InstanceOptions;
 use super::page::Layout;
 use super::read::read_cpu;
 use super::trace::{Lost, Trace};
+use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::support::Unsupported;
@@ -159,6 +161,16 @@ impl Instance {
     pub fn stop(&self) -> Result<()> {
         self.stopped.fetch_min(Timestamp::now().as_nanos(), Ordering::Relaxed);
         self.write_file(|files| &files.tracing_on, "tracing_on", b"0")
+    }
+
+    /// How another process of this user marks and stops this trace, as long as
+    /// this process lives. It works through this process's file descriptors,
+    /// because tracefs may be mounted where nobody else sees it.
+    pub fn tripwire(&self) -> Option<TripwirePaths> {
+        let files = self.files.as_ref()?;
+        let process = std::process::id();
+        let path = |file: &File| PathBuf::from(format!("/proc/{process}/fd/{}", file.as_raw_fd()));
+        Some(TripwirePaths { marker: path(&files.marker), tracing_on: path(&files.tracing_on) })
     }
 
     /// Puts a text into the trace of the CPU that this runs on. As any event,

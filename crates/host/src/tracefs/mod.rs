@@ -16,6 +16,7 @@
 //! | `event`, `name` | what was traced |
 //! | `trace`, `sched`, `occupant` | a trace that was read, and who had a CPU when |
 //! | [`timeline`] | what one thread did, from the events of all CPUs |
+//! | `tripwire` | stopping a trace from another process |
 //! | [`script`] | made-up traces, for tests of explanations |
 //!
 //! The binary form is read because 100 000 events cost some 8 ms of CPU time
@@ -37,6 +38,7 @@ mod sched;
 pub mod script;
 pub mod timeline;
 mod trace;
+mod tripwire;
 
 pub use decode::Decoder;
 pub use event::{Event, EventKind, Irq, Softirq, Task};
@@ -47,3 +49,4 @@ pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};
 pub use options::{InstanceOptions, WAKEUP_EVENTS};
 pub use trace::{CpuTrace, Gap, Lost, Trace};
+pub use tripwire::{Tripwire, TripwirePaths};

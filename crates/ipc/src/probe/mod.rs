@@ -1,7 +1,6 @@
 //! `unjank ipc probe`: request/reply round trips between two processes.
 
 mod options;
-mod watch;
 
 pub use options::{Options, Placement};
 
@@ -10,8 +9,8 @@ use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Monitor, Outlier, Series, Unit};
 
-use crate::transport::{Connection, PeerCommand, Transport};
-use watch::Watch;
+use crate::transport::{Connection, PeerCommand, Route, Service, Transport};
+use crate::watch::{self, Watch};
 
 /// Calls before the first one that counts.
 const WARM_UP: u32 = 100;
@@ -54,10 +53,12 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         monitor.progress(done, &format!("calls over {transport}, {}", placement.name()));
         let (client_cpu, peer_cpu) = cpus.unzip();
         let pinned = client_cpu.map(AffinityGuard::pin_to).transpose()?;
-        let mut connection = Connection::open(transport, options.payload, peer_cpu, peer)?;
+        let payload = options.payload;
+        let route = Route { transport, service: Service::Echo, payload, peer_cpu };
+        let mut connection = Connection::open(&route, peer)?;
         let placement = match connection.peer_id() {
             Some(_) => placement,
-            // Somebody else's process runs where it runs, so it is measured once.
+            // Nobody was placed, so it is measured once.
             None if findings.series_named(&series_name(transport)).is_some() => continue,
             None => {
                 drop(pinned);

@@ -74,7 +74,7 @@ impl Options {
     /// as in AOSP's binder latency test.
     pub fn usual(duration: Nanos) -> Self {
         Self {
-            transports: Transport::ALL.to_vec(),
+            transports: Transport::BETWEEN_PROCESSES.to_vec(),
             placements: vec![Placement::OneCpu, Placement::TwoCpus],
             payload: 16,
             duration,

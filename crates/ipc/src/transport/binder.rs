@@ -15,11 +15,11 @@ use unjank_binder::{
 use unjank_host::process::Helper;
 use unjank_host::{Error, Nanos, Result, Support, Timestamp};
 
-use super::{Client, Opened};
+use super::{Client, Opened, Route};
 
 const DEVICE: &str = "/dev/binder";
-/// The code of an echo call: the first that is free for an object's own use.
-const ECHO: u32 = 1;
+/// The code of a call to the service: the first that is free for an object's own use.
+const SERVE: u32 = 1;
 /// Time for the peer to become the context manager.
 const PATIENCE: Nanos = Nanos::from_millis(2_000);
 
@@ -34,7 +34,7 @@ struct Ping(BinderClient);
 impl Client for Echo {
     fn call(&mut self, request: &[u8], reply: &mut [u8]) -> io::Result<()> {
         self.client
-            .call(Handle::CONTEXT_MANAGER, ECHO, request, &mut self.reply)
+            .call(Handle::CONTEXT_MANAGER, SERVE, request, &mut self.reply)
             .map_err(io::Error::other)?;
         if self.reply.len() != reply.len() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a reply of another length"));
@@ -62,7 +62,7 @@ pub(super) fn support() -> Result<Support<()>> {
 }
 
 /// The peer opens the device itself: binder ties it to the process that does.
-pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Opened> {
+pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     let mut client = BinderClient::new(Arc::new(KernelDriver::open(DEVICE).map_err(failed)?));
     match client.ping() {
         Ok(()) => {
@@ -85,18 +85,19 @@ pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Opened> {
             Err(error) => return Err(failed(error)),
         }
     }
-    let client = Box::new(Echo { client, reply: Vec::with_capacity(payload) });
-    Ok(Opened { client, peer: Some(peer), call: "echo" })
+    let client = Box::new(Echo { client, reply: Vec::with_capacity(route.payload) });
+    Ok(Opened { client, peer: Some(peer), call: route.service.name() })
 }
 
 /// Ends when the client does: the kernel then kills this process.
-pub(super) fn serve() -> Result<()> {
+pub(super) fn serve(route: &Route) -> Result<()> {
     let driver = Arc::new(KernelDriver::open(DEVICE).map_err(failed)?);
     let mut server = Server::become_context_manager(driver, NodeFlags::NONE).map_err(failed)?;
     server
         .serve(|request, reply| match request.code {
-            ECHO => {
+            SERVE => {
                 reply.extend_from_slice(request.payload);
+                route.service.answer(reply);
                 Answer::Reply
             }
             _ => Answer::Refuse(-BAD_MESSAGE),

@@ -19,7 +19,7 @@ use unjank_host::memory::SharedMemory;
 use unjank_host::process::Helper;
 use unjank_host::{Nanos, Result};
 
-use super::{Client, Opened};
+use super::{Client, Opened, Route};
 
 const REQUEST: usize = 0;
 const REPLY: usize = 1;
@@ -67,22 +67,23 @@ fn await_number(memory: &SharedMemory, word: usize, number: u32) -> bool {
 }
 
 /// The peer gets the memory as stdin.
-pub(super) fn connect(command: &mut Command, payload: usize) -> Result<Opened> {
-    let (memory, fd) = SharedMemory::create("unjank-ipc", WORDS, payload)?;
+pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
+    let (memory, fd) = SharedMemory::create("unjank-ipc", WORDS, route.payload)?;
     let peer = Helper::start(command.stdin(Stdio::from(fd)))?;
-    Ok(Opened::echo(Shared { memory, number: 0 }, peer))
+    Ok(Opened::new(Shared { memory, number: 0 }, peer, route))
 }
 
 /// Ends when the client does: the kernel then kills this process.
-pub(super) fn serve(payload: usize) -> Result<()> {
-    let memory = SharedMemory::open(io::stdin().as_fd(), WORDS, payload)?;
-    let mut buffer = vec![0; payload];
+pub(super) fn serve(route: &Route) -> Result<()> {
+    let memory = SharedMemory::open(io::stdin().as_fd(), WORDS, route.payload)?;
+    let mut message = vec![0; route.payload];
     let mut number = 0_u32;
     loop {
         number = number.wrapping_add(1);
         while !await_number(&memory, REQUEST, number) {}
-        memory.read(&mut buffer);
-        memory.write(&buffer);
+        memory.read(&mut message);
+        route.service.answer(&mut message);
+        memory.write(&message);
         memory.word(REPLY).store(number, Ordering::Release);
         wake(memory.word(REPLY), 1, Scope::Shared);
     }

@@ -1,15 +1,20 @@
 //! The ways a call can take.
 //!
 //! Each transport has a client, which sends a request and waits for the reply,
-//! and a peer: another process that sends back what it gets. The peer is the
-//! same program, started with the arguments of a [`PeerCommand`]; it finds its
-//! end of the transport on stdin (and stdout), so nothing is listened on and
-//! nothing has a name.
+//! and a peer: another process that serves it. The peer is the same program,
+//! started with the arguments of a [`PeerCommand`]; it finds its end of the
+//! transport on stdin (and stdout), so nothing is listened on and nothing has
+//! a name.
 
 mod binder;
 mod futex;
+mod passthrough;
 mod pipe;
+mod service;
 mod unix;
+
+pub use service::Service;
+pub(crate) use service::{Examined, SIGHT, SeenPolicy, Sight, examine, look_around};
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,13 +22,17 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use serde::{Deserialize, Serialize};
 use unjank_host::process::{Helper, die_with_parent};
 use unjank_host::sched::AffinityGuard;
 use unjank_host::{Error, Result, Support};
 
 /// A way from one process to another and back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Transport {
+    /// A plain call within the caller's thread: no transport at all.
+    Passthrough,
     /// A stream socket pair: `unix(7)`.
     Unix,
     /// Two pipes: `pipe(7)`.
@@ -36,7 +45,11 @@ pub enum Transport {
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
+    pub const ALL: [Self; 5] =
+        [Self::Passthrough, Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
+
+    /// Those that lead to another process.
+    pub const BETWEEN_PROCESSES: [Self; 4] = [Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
 
     /// Whether this machine has it.
     ///
@@ -44,14 +57,20 @@ impl Transport {
     /// It could not be found out.
     pub(crate) fn support(self) -> Result<Support<()>> {
         match self {
-            Self::Unix | Self::Pipe | Self::Futex => Ok(Support::Yes(())),
+            Self::Passthrough | Self::Unix | Self::Pipe | Self::Futex => Ok(Support::Yes(())),
             Self::Binder => binder::support(),
         }
+    }
+
+    /// Whether it is the binder driver.
+    pub(crate) fn is_binder(self) -> bool {
+        self == Self::Binder
     }
 
     /// The name in series and on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Passthrough => "passthrough",
             Self::Unix => "unix",
             Self::Pipe => "pipe",
             Self::Futex => "futex",
@@ -66,11 +85,15 @@ impl fmt::Display for Transport {
     }
 }
 
-/// One call after the other, echoed by the peer.
-pub(crate) trait Client {
+/// One call after the other, served by the peer.
+pub(crate) trait Client: Send {
     /// Sends `request` and waits until `reply`, of the same length, is filled.
     /// Allocates nothing.
     fn call(&mut self, request: &[u8], reply: &mut [u8]) -> io::Result<()>;
+
+    /// The calling thread will make no more calls: what the transport keeps
+    /// for each thread can go.
+    fn thread_ends(&mut self) {}
 }
 
 /// How to start the peer of a transport.
@@ -78,47 +101,48 @@ pub(crate) trait Client {
 pub struct PeerCommand {
     /// The program: usually this one (`/proc/self/exe`).
     pub program: PathBuf,
-    /// Its arguments before those of the peer: transport, payload, process
-    /// number of the client, and the CPU if it is to have a certain one.
+    /// Its arguments before those of the peer: transport, service, payload,
+    /// process number of the client, and the CPU if it is to have a certain
+    /// one.
     pub arguments: Vec<OsString>,
 }
 
 impl PeerCommand {
-    fn for_peer(&self, peer: &Peer) -> Command {
+    fn for_peer(&self, route: &Route) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).arg(peer.transport.name());
-        command.args([peer.payload.to_string(), peer.parent.to_string()]);
-        command.args(peer.cpu.map(|cpu| cpu.to_string()));
+        command.args(&self.arguments).args([route.transport.name(), route.service.name()]);
+        command.args([route.payload.to_string(), std::process::id().to_string()]);
+        command.args(route.peer_cpu.map(|cpu| cpu.to_string()));
         command
     }
 }
 
-/// What a peer is told by its command line.
+/// Over what a peer is called, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Peer {
-    /// Over what it is called.
+pub struct Route {
+    /// The way to it.
     pub transport: Transport,
+    /// What it does with a request.
+    pub service: Service,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
-    /// The process that calls it, and without which it ends.
-    pub parent: u32,
-    /// Where it runs; anywhere if `None`.
-    pub cpu: Option<usize>,
+    /// Where it runs; where the scheduler puts it if `None`.
+    pub peer_cpu: Option<usize>,
 }
 
 /// A client and who answers it.
 struct Opened {
     // Dropped first: a peer that sees its end closed ends by itself.
     client: Box<dyn Client>,
-    /// `None` where a process of somebody else's answers.
+    /// `None` where no process was started for this connection.
     peer: Option<Helper>,
-    /// What a call is: `echo`, or `ping` without a payload.
+    /// What a call is: see [`Connection::call_kind`].
     call: &'static str,
 }
 
 impl Opened {
-    fn echo(client: impl Client + 'static, peer: Helper) -> Self {
-        Self { client: Box::new(client), peer: Some(peer), call: "echo" }
+    fn new(client: impl Client + 'static, peer: Helper, route: &Route) -> Self {
+        Self { client: Box::new(client), peer: Some(peer), call: route.service.name() }
     }
 }
 
@@ -129,25 +153,21 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Starts a peer on `cpu` (or wherever the scheduler puts it) and connects.
-    pub(crate) fn open(
-        transport: Transport,
-        payload: usize,
-        cpu: Option<usize>,
-        peer: &PeerCommand,
-    ) -> Result<Self> {
-        let parent = std::process::id();
-        let mut command = peer.for_peer(&Peer { transport, payload, parent, cpu });
-        let opened = match transport {
-            Transport::Unix => unix::connect(&mut command)?,
-            Transport::Pipe => pipe::connect(&mut command)?,
-            Transport::Futex => futex::connect(&mut command, payload)?,
-            Transport::Binder => binder::connect(&mut command, payload)?,
+    /// Starts a peer and connects to it.
+    pub(crate) fn open(route: &Route, peer: &PeerCommand) -> Result<Self> {
+        let mut command = peer.for_peer(route);
+        let opened = match route.transport {
+            Transport::Passthrough => passthrough::connect(route.service),
+            Transport::Unix => unix::connect(&mut command, route)?,
+            Transport::Pipe => pipe::connect(&mut command, route)?,
+            Transport::Futex => futex::connect(&mut command, route)?,
+            Transport::Binder => binder::connect(&mut command, route)?,
         };
-        Ok(Self { opened, transport })
+        Ok(Self { opened, transport: route.transport })
     }
 
-    /// What a call is: `echo` or `ping`.
+    /// What a call is: the name of the service, or `ping` where somebody
+    /// else's process answers, without a payload.
     pub(crate) fn call_kind(&self) -> &'static str {
         self.opened.call
     }
@@ -163,6 +183,11 @@ impl Connection {
         self.opened.client.call(request, reply).map_err(|error| self.failure(&error))
     }
 
+    /// The calling thread will make no more calls, though others may.
+    pub(crate) fn thread_ends(&mut self) {
+        self.opened.client.thread_ends();
+    }
+
     #[cold]
     fn failure(&mut self, error: &io::Error) -> Error {
         // A peer that hangs up has ended, even if it cannot be reaped yet.
@@ -173,32 +198,43 @@ impl Connection {
     }
 }
 
-/// The peer's side: echoes the requests that arrive on its stdin until the
-/// client is gone. Called by the program that a [`PeerCommand`] starts.
+/// The peer's side: serves the requests of the process `parent` that arrive on
+/// its stdin, until that process is gone. Called by the program that a
+/// [`PeerCommand`] starts.
 ///
 /// # Errors
 /// Stdin is not this transport's, or the CPU is not there.
-pub fn serve(peer: Peer) -> Result<()> {
-    if !die_with_parent(peer.parent)? {
+pub fn serve(route: &Route, parent: u32) -> Result<()> {
+    if !die_with_parent(parent)? {
         return Ok(());
     }
-    let _pinned = peer.cpu.map(AffinityGuard::pin_to).transpose()?;
-    match peer.transport {
-        Transport::Unix => unix::serve(peer.payload),
-        Transport::Pipe => pipe::serve(peer.payload),
-        Transport::Futex => futex::serve(peer.payload),
-        Transport::Binder => binder::serve(),
+    let _pinned = route.peer_cpu.map(AffinityGuard::pin_to).transpose()?;
+    match route.transport {
+        Transport::Passthrough => {
+            Err(Error::Invalid("a plain call has no other process".to_owned()))
+        }
+        Transport::Unix => unix::serve(route),
+        Transport::Pipe => pipe::serve(route),
+        Transport::Futex => futex::serve(route),
+        Transport::Binder => binder::serve(route),
     }
 }
 
-/// Reads one request and writes it back, until the other end is closed.
-fn echo(payload: usize, mut from: impl io::Read, mut to: impl io::Write) -> Result<()> {
-    let mut buffer = vec![0; payload];
+/// Reads one request after the other and writes its reply, until the other end
+/// is closed.
+fn serve_stream(route: &Route, mut from: impl io::Read, mut to: impl io::Write) -> Result<()> {
+    let mut message = vec![0; route.payload];
     loop {
-        match from.read_exact(&mut buffer).and_then(|()| to.write_all(&buffer)) {
+        match from.read_exact(&mut message) {
             Ok(()) => {}
             Err(error) if is_hang_up(&error) => return Ok(()),
-            Err(error) => return Err(Error::file("echo", "the client's request", error)),
+            Err(error) => return Err(Error::file("read", "the client's request", error)),
+        }
+        route.service.answer(&mut message);
+        match to.write_all(&message) {
+            Ok(()) => {}
+            Err(error) if is_hang_up(&error) => return Ok(()),
+            Err(error) => return Err(Error::file("write", "the reply", error)),
         }
     }
 }

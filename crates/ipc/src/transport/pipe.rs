@@ -9,7 +9,7 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
 use super::unix::duplicate_stdin;
-use super::{Client, Opened, echo};
+use super::{Client, Opened, Route, serve_stream};
 
 struct Pipes {
     requests: PipeWriter,
@@ -24,7 +24,7 @@ impl Client for Pipes {
 }
 
 /// The peer reads requests from stdin and writes replies to stdout.
-pub(super) fn connect(command: &mut Command) -> Result<Opened> {
+pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     let pipe = || io::pipe().map_err(|error| Error::syscall("pipe2", "requests", error));
     let (requests_end, requests) = pipe()?;
     let (replies, replies_end) = pipe()?;
@@ -32,15 +32,15 @@ pub(super) fn connect(command: &mut Command) -> Result<Opened> {
     // The command keeps copies of the peer's ends until they are replaced; a
     // reader would then never see its writer close.
     command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
-    Ok(Opened::echo(Pipes { requests, replies }, peer))
+    Ok(Opened::new(Pipes { requests, replies }, peer, route))
 }
 
-pub(super) fn serve(payload: usize) -> Result<()> {
+pub(super) fn serve(route: &Route) -> Result<()> {
     let requests = duplicate_stdin()?;
     let replies = io::stdout()
         .as_fd()
         .try_clone_to_owned()
         .map(File::from)
         .map_err(|error| Error::syscall("dup", "stdout", error))?;
-    echo(payload, &requests, &replies)
+    serve_stream(route, &requests, &replies)
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
-use super::{Client, Opened, echo};
+use super::{Client, Opened, Route, serve_stream};
 
 struct Socket(UnixStream);
 
@@ -21,18 +21,18 @@ impl Client for Socket {
 }
 
 /// The peer gets its end as stdin.
-pub(super) fn connect(command: &mut Command) -> Result<Opened> {
+pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     let (ours, theirs) =
         UnixStream::pair().map_err(|error| Error::syscall("socketpair", "AF_UNIX", error))?;
     let peer = Helper::start(command.stdin(Stdio::from(OwnedFd::from(theirs))))?;
     // The command keeps its own copy of the descriptor until it is reused.
     command.stdin(Stdio::null());
-    Ok(Opened::echo(Socket(ours), peer))
+    Ok(Opened::new(Socket(ours), peer, route))
 }
 
-pub(super) fn serve(payload: usize) -> Result<()> {
+pub(super) fn serve(route: &Route) -> Result<()> {
     let socket = duplicate_stdin()?;
-    echo(payload, &socket, &socket)
+    serve_stream(route, &socket, &socket)
 }
 
 /// Stdin without the buffer that std puts around it.

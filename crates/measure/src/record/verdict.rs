@@ -71,6 +71,10 @@ pub enum Answer {
     /// The second arm or run differs by less than what matters, and its
     /// interval leaves room for no more.
     Same,
+    /// The answer to a question that is about neither health nor a difference.
+    Yes,
+    /// The opposite.
+    No,
     /// The data does not decide it.
     CannotTell,
     /// Nothing could be measured here.
@@ -86,6 +90,8 @@ impl Answer {
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Same => "no meaningful difference",
+            Self::Yes => "yes",
+            Self::No => "no",
             Self::CannotTell => "cannot tell",
             Self::NotAvailable => "n/a",
         }

@@ -179,13 +179,18 @@ pub(crate) fn class_of(answer: Answer) -> &'static str {
         Answer::Healthy | Answer::Better => "good",
         Answer::Slow | Answer::Worse => "bad",
         Answer::CannotTell => "open",
-        Answer::Same | Answer::NotAvailable => "none",
+        Answer::Same | Answer::Yes | Answer::No | Answer::NotAvailable => "none",
     }
 }
 
 fn shape_of(answer: Answer) -> usize {
     match answer {
-        Answer::Healthy | Answer::Better | Answer::Same | Answer::NotAvailable => 0,
+        Answer::Healthy
+        | Answer::Better
+        | Answer::Same
+        | Answer::Yes
+        | Answer::No
+        | Answer::NotAvailable => 0,
         Answer::Slow | Answer::Worse => 2,
         Answer::CannotTell => 3,
     }

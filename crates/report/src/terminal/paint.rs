@@ -42,7 +42,7 @@ impl Paint {
             Answer::Healthy | Answer::Better => Self::Good,
             Answer::Slow | Answer::Worse => Self::Bad,
             Answer::CannotTell => Self::Open,
-            Answer::Same | Answer::NotAvailable => Self::Soft,
+            Answer::Same | Answer::Yes | Answer::No | Answer::NotAvailable => Self::Soft,
         }
     }
 

@@ -75,6 +75,16 @@ impl Command<'_> {
         self,
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
     ) -> Result<ExitCode> {
+        self.run_and_print(measure, |_| None).map(ExitCode::from)
+    }
+
+    /// The same for commands that print in a form of their own what `own_form`
+    /// makes of the record. The exit code.
+    pub(crate) fn run_and_print(
+        self,
+        measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
+        own_form: impl FnOnce(&RunRecord) -> Option<String>,
+    ) -> Result<u8> {
         let root = Root::system();
         let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
         let progress = Progress::new(self.name, interrupt.clone());
@@ -105,12 +115,12 @@ impl Command<'_> {
                 labels: interrupted.then(|| "interrupted".to_owned()).into_iter().collect(),
             },
         );
-        deliver(&record, self.output, self.detail)?;
-        Ok(ExitCode::from(match interrupted {
+        deliver(&record, self.output, self.detail, own_form)?;
+        Ok(match interrupted {
             true => exit::INTERRUPTED,
             false if has_nothing(&record.findings) => exit::UNSUPPORTED,
             false => exit::FINE,
-        }))
+        })
     }
 }
 
@@ -129,12 +139,14 @@ fn tool() -> Tool {
 
 /// Prints, writes and stores the record. What fails keeps nothing else from
 /// being done; the first failure is told.
-fn deliver(record: &RunRecord, output: &OutputArgs, detail: Detail) -> Result<()> {
-    let text = if output.json {
-        record.to_json()
-    } else {
-        unjank_report::terminal(record, &output::terminal_style(detail))
-    };
+fn deliver(
+    record: &RunRecord,
+    output: &OutputArgs,
+    detail: Detail,
+    own_form: impl FnOnce(&RunRecord) -> Option<String>,
+) -> Result<()> {
+    let usual = || unjank_report::terminal(record, &output::terminal_style(detail));
+    let text = if output.json { record.to_json() } else { own_form(record).unwrap_or_else(usual) };
     let printed = output::print(&text);
     let write = |path: &Option<PathBuf>, render: &dyn Fn() -> String| match path {
         Some(path) => {

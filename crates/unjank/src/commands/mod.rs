@@ -12,6 +12,7 @@ pub(crate) mod lock;
 mod measured;
 pub(crate) mod restore;
 pub(crate) mod runs;
+pub(crate) mod schd_dbg;
 pub(crate) mod swap;
 pub(crate) mod with;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Ipc(verb) => ipc::run(&verb),
         Command::Launch(verb) => launch::run(&verb),
         Command::Lock(verb) => lock::run(&verb),
+        Command::SchdDbg(args) => schd_dbg::run(&args),
         Command::Swap(verb) => swap::run(&verb),
         Command::Runs(verb) => runs::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),

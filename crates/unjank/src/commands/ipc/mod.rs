@@ -1,7 +1,11 @@
 //! `unjank ipc`: the answer comes from another process.
 
+pub(crate) mod caller;
+pub(crate) mod latency;
 pub(crate) mod peer;
 pub(crate) mod probe;
+pub(crate) mod threads;
+pub(crate) mod transport_name;
 
 use std::process::ExitCode;
 
@@ -13,15 +17,22 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure request/reply round trips between two processes
     Probe(probe::Args),
+    /// Measure calls at real-time and at ordinary priority, and who inherits it
+    Latency(latency::Args),
     /// The other process of a measurement; started by unjank itself
     #[command(hide = true)]
     Peer(peer::Args),
+    /// The client process of a pair; started by unjank itself
+    #[command(hide = true)]
+    Caller(caller::Args),
 }
 
 /// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
+        Verb::Latency(args) => latency::run(args),
+        Verb::Caller(args) => caller::run(args),
         Verb::Peer(args) => peer::run(args),
     }
 }

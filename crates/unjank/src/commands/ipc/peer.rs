@@ -3,23 +3,24 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_ipc::{Peer, PeerCommand, Transport, serve};
+use unjank_ipc::{PeerCommand, Route, Service, serve};
 
-use super::probe::TransportName;
+use super::transport_name::TransportName;
 
 /// Arguments of `unjank ipc peer`, in the order that [`PeerCommand`] gives.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     transport: TransportName,
+    service: Service,
     payload: usize,
     parent: u32,
-    cpu: Option<usize>,
+    peer_cpu: Option<usize>,
 }
 
-/// Echoes what comes over stdin.
+/// Serves what comes over stdin.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let Args { transport, payload, parent, cpu } = *args;
-    serve(Peer { transport: Transport::from(transport), payload, parent, cpu })
+    let Args { transport, service, payload, parent, peer_cpu } = *args;
+    serve(&Route { transport: transport.into(), service, payload, peer_cpu }, parent)
         .context("while answering calls")?;
     Ok(ExitCode::SUCCESS)
 }

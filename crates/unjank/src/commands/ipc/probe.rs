@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Nanos;
-use unjank_ipc::{Options, Placement, Transport, explain};
+use unjank_ipc::{Options, Placement, explain};
 use unjank_report::Detail;
 
 use super::peer;
+use super::transport_name::TransportName;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
 
@@ -57,30 +58,6 @@ pub(crate) struct Args {
     pause: Option<Nanos>,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// A transport as it is typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum TransportName {
-    /// A stream socket pair
-    Unix,
-    /// Two pipes
-    Pipe,
-    /// Shared memory with a futex in each direction, without spinning
-    Futex,
-    /// The binder driver, where the kernel has it
-    Binder,
-}
-
-impl From<TransportName> for Transport {
-    fn from(name: TransportName) -> Self {
-        match name {
-            TransportName::Unix => Self::Unix,
-            TransportName::Pipe => Self::Pipe,
-            TransportName::Futex => Self::Futex,
-            TransportName::Binder => Self::Binder,
-        }
-    }
 }
 
 /// A placement as it is typed.

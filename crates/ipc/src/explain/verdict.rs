@@ -14,7 +14,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         findings.series.iter().filter_map(tail).max_by(|a, b| a.value.total_cmp(&b.value));
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
     let reason = match &slowest {
-        Some(_) => "the slowest transport and placement; one call in a thousand takes longer",
+        Some(_) => "the slowest of what was measured; one call in a thousand takes longer",
         None => "no call was measured",
     };
     let question = "Do calls to another process return in time?";
@@ -25,9 +25,12 @@ pub fn verdict(findings: &Findings) -> Verdict {
 fn tail(series: &SeriesRecord) -> Option<Quantity> {
     let transport = series.name.strip_prefix("ipc/")?.strip_suffix("/round_trip")?;
     let summary = series.summary?;
-    let placement = series.labels.get("placement").map_or("", String::as_str);
+    let mut name = format!("p99.9 of a round trip over {transport}");
+    for label in ["placement", "caller"].iter().filter_map(|&label| series.labels.get(label)) {
+        name = format!("{name}, {label}");
+    }
     Some(Quantity {
-        name: format!("p99.9 of a round trip over {transport}, {placement}"),
+        name,
         value: summary.p99_9 as f64,
         unit: series.unit,
         interval: summary.intervals[3].map(|interval| interval.map(|bound| bound as f64)),

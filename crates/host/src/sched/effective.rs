@@ -1,0 +1,44 @@
+//! At which priority the kernel runs a thread at this moment.
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+
+const PATH: &str = "/proc/thread-self/stat";
+
+/// The priority that the kernel gives the calling thread at this moment, with
+/// whatever it has inherited from those who wait for it: −2 … −100 for
+/// real-time priority 1 … 99, −101 for `SCHED_DEADLINE`, and 0 … 39 for nice
+/// −20 … 19. `sched_getattr(2)` does not show what a thread has inherited
+/// through a futex; field 18 of `/proc/<pid>/stat` does (`proc_pid_stat(5)`).
+///
+/// # Errors
+/// No procfs.
+pub fn effective_priority(root: &Root) -> Result<i32> {
+    let stat = root.read(PATH)?;
+    parse(&stat).ok_or_else(|| Error::parse(PATH, 1, "expected a priority in field 18"))
+}
+
+fn parse(stat: &str) -> Option<i32> {
+    // The name of the thread, field 2, may hold spaces and brackets.
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    after_name.split_ascii_whitespace().nth(15)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_priority_is_field_18() {
+        let stat = "77 (a) b) (c) S 1 77 77 0 -1 4194560 100 0 0 0 1 2 0 0 -81 0 3 0 900";
+        assert_eq!(parse(stat), Some(-81));
+        assert_eq!(parse("77 (a) S 1"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn an_ordinary_thread_runs_at_its_nice_value() {
+        let priority = effective_priority(&Root::system()).unwrap();
+        assert!((-101..=39).contains(&priority), "{priority}");
+    }
+}

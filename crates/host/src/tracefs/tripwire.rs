@@ -1,0 +1,47 @@
+//! Stopping a trace from another process.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Where another process of the same user finds the two files that stop a
+/// trace: see [`Instance::tripwire`](super::Instance::tripwire).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TripwirePaths {
+    pub(super) marker: PathBuf,
+    pub(super) tracing_on: PathBuf,
+}
+
+impl TripwirePaths {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// The process that made the instance has ended, or is another user's.
+    pub fn open(&self) -> Result<Tripwire> {
+        let open = |path: &PathBuf| {
+            let file = OpenOptions::new().write(true).open(path);
+            file.map_err(|source| Error::file("open", path, source))
+        };
+        Ok(Tripwire { marker: open(&self.marker)?, tracing_on: open(&self.tracing_on)? })
+    }
+}
+
+/// Marks and stops a trace, at the cost of two system calls.
+#[derive(Debug)]
+pub struct Tripwire {
+    marker: File,
+    tracing_on: File,
+}
+
+impl Tripwire {
+    /// Puts `text` into the trace and records no more. If one of the two
+    /// fails, the trace holds more than it should, and that is all.
+    pub fn trip(&self, text: &str) {
+        let _unmarked = (&self.marker).write(text.as_bytes());
+        let _still_on = (&self.tracing_on).write(b"0");
+    }
+}

@@ -1,0 +1,374 @@
+//! Does a server run at the priority of the client it serves, and if not, why?
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use unjank_measure::stats::proportion;
+use unjank_measure::{Answer, Fact, Quantity, Unit, Verdict};
+
+use crate::latency::Look;
+use crate::transport::{Examined, SeenPolicy, Transport};
+
+/// Whether real-time priority reaches the server, and what keeps it from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inheritance {
+    /// The server runs at the client's real-time priority while it serves it.
+    Inherited,
+    /// The transport passes on nice values, but no real-time priority.
+    NiceOnly,
+    /// The server gets less than the client has, because its limit
+    /// `RLIMIT_RTPRIO` allows no more.
+    CappedByRlimit,
+    /// The server's binder node does not ask for real-time inheritance.
+    NodeNotOptedIn,
+    /// The node asks for it, and the kernel's binder driver passes on nothing.
+    KernelUnsupported,
+    /// The transport has no inheritance, or it did not work.
+    NotInherited,
+    /// No call could be made at real-time priority.
+    NotTestable,
+}
+
+impl fmt::Display for Inheritance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Inherited => "inherited",
+            Self::NiceOnly => "nice_only",
+            Self::CappedByRlimit => "capped_by_rlimit",
+            Self::NodeNotOptedIn => "node_not_opted_in",
+            Self::KernelUnsupported => "kernel_unsupported",
+            Self::NotInherited => "not_inherited",
+            Self::NotTestable => "not_testable",
+        })
+    }
+}
+
+/// What is known besides the calls themselves.
+#[derive(Debug, Clone)]
+pub(crate) struct Circumstances {
+    pub(crate) transport: Transport,
+    /// Whether the server's node asks for real-time inheritance.
+    pub(crate) inherit_rt: bool,
+    /// Whether the server may take any priority (`CAP_SYS_NICE`).
+    pub(crate) privileged: bool,
+    /// The server's `RLIMIT_RTPRIO`; `None` is unlimited.
+    pub(crate) rtprio_limit: Option<u64>,
+    /// Why no call could be made at real-time priority.
+    pub(crate) no_fifo: Option<String>,
+}
+
+/// An answer and the calls behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InheritanceVerdict {
+    /// Over what was called.
+    pub transport: Transport,
+    /// The answer.
+    pub answer: Inheritance,
+    /// Why, in one sentence without a full stop.
+    pub reason: String,
+    /// Calls at real-time priority that were looked at, and those of them
+    /// that were served at that priority.
+    pub real_time: Share,
+    /// The same for calls with a nice value.
+    pub nice: Share,
+}
+
+/// So many of so many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Share {
+    /// How many.
+    pub of: u64,
+    /// How many of them inherited.
+    pub inherited: u64,
+}
+
+impl Share {
+    fn all(self) -> bool {
+        self.of > 0 && self.inherited == self.of
+    }
+
+    fn count(&mut self, inherited: bool) {
+        self.of += 1;
+        self.inherited += u64::from(inherited);
+    }
+}
+
+/// Judges from calls whose server looked at itself.
+pub(crate) fn judge(looks: &[Look], about: &Circumstances) -> InheritanceVerdict {
+    let mut seen = Seen::default();
+    for look in looks {
+        seen.note(look);
+    }
+    let (answer, reason) = seen.decide(about);
+    let Seen { real_time, nice, .. } = seen;
+    InheritanceVerdict { transport: about.transport, answer, reason, real_time, nice }
+}
+
+/// What the looks add up to.
+#[derive(Debug, Default)]
+struct Seen {
+    real_time: Share,
+    nice: Share,
+    /// Ordinary calls that were served at real-time priority.
+    kept: u64,
+    /// The highest real-time priority at which a real-time call was served,
+    /// and the lowest nice value.
+    highest: u8,
+    lowest_nice: i8,
+}
+
+impl Seen {
+    fn note(&mut self, look: &Look) {
+        let served = real_time_priority(look.server);
+        match look.caller.policy {
+            SeenPolicy::Fifo(priority) => {
+                self.real_time.count(served >= priority);
+                self.highest = self.highest.max(served);
+                if let SeenPolicy::Fair(nice) = look.server.policy {
+                    self.lowest_nice = self.lowest_nice.min(nice);
+                }
+            }
+            SeenPolicy::Fair(0) => self.kept += u64::from(served > 0),
+            SeenPolicy::Fair(nice) => {
+                self.nice.count(look.server.policy == SeenPolicy::Fair(nice));
+            }
+            SeenPolicy::RoundRobin(_) | SeenPolicy::Other => {}
+        }
+    }
+
+    fn decide(&self, about: &Circumstances) -> (Inheritance, String) {
+        let Share { of, inherited } = self.real_time;
+        let transport = about.transport;
+        if of == 0 {
+            let reason =
+                about.no_fifo.as_deref().unwrap_or("no call was made at real-time priority");
+            return (Inheritance::NotTestable, reason.to_owned());
+        }
+        if transport == Transport::Passthrough {
+            let reason = "a plain call runs on the caller's own thread";
+            return (Inheritance::Inherited, reason.to_owned());
+        }
+        if self.real_time.all() && self.kept == 0 {
+            let reason = format!("each of {of} real-time calls was served at its own priority");
+            return (Inheritance::Inherited, reason);
+        }
+        if self.real_time.all() {
+            let reason = "the server runs at real-time priority for ordinary callers too";
+            return (Inheritance::NotInherited, reason.to_owned());
+        }
+        if let Some(capped) = self.capped(about) {
+            return (Inheritance::CappedByRlimit, capped);
+        }
+        if inherited > 0 {
+            let reason = format!("only {inherited} of {of} real-time calls were served at theirs");
+            return (Inheritance::NotInherited, reason);
+        }
+        if !transport.is_binder() {
+            let reason = format!("{transport} has no priority inheritance");
+            return (Inheritance::NotInherited, reason);
+        }
+        let nice = match (self.nice.of, self.nice.all()) {
+            (0, _) => "whether nice values are could not be tested",
+            (_, true) => "nice values are",
+            (_, false) => "nice values are not either",
+        };
+        if !about.inherit_rt {
+            let reason = format!(
+                "the server's node does not set FLAT_BINDER_FLAG_INHERIT_RT, and real-time \
+                 priority is not passed on; {nice}"
+            );
+            return (Inheritance::NodeNotOptedIn, reason);
+        }
+        let reason = format!(
+            "the server's node sets FLAT_BINDER_FLAG_INHERIT_RT, which this kernel's binder driver \
+             ignores; {nice}"
+        );
+        let answer =
+            if self.nice.all() { Inheritance::NiceOnly } else { Inheritance::KernelUnsupported };
+        (answer, reason)
+    }
+
+    /// Android's driver gives a server no more than its own limit allows, and
+    /// nice −20 where that is nothing.
+    fn capped(&self, about: &Circumstances) -> Option<String> {
+        let limit = about.rtprio_limit.filter(|_| !about.privileged)?;
+        let at_limit = if limit == 0 {
+            self.highest == 0 && self.lowest_nice == -20
+        } else {
+            u64::from(self.highest) == limit
+        };
+        at_limit.then(|| {
+            format!(
+                "the server's RLIMIT_RTPRIO is {limit}, and it has no CAP_SYS_NICE to exceed it"
+            )
+        })
+    }
+}
+
+/// The real-time priority at which the kernel ran a thread; 0 for none.
+fn real_time_priority(thread: Examined) -> u8 {
+    let effective = thread.effective.saturating_add(1).saturating_neg().max(0).unsigned_abs();
+    match thread.policy {
+        // Without procfs only the policy is known.
+        SeenPolicy::Fifo(priority) | SeenPolicy::RoundRobin(priority) => effective.max(priority),
+        SeenPolicy::Fair(_) | SeenPolicy::Other => effective,
+    }
+}
+
+impl InheritanceVerdict {
+    /// As a verdict of the run record. Its reason holds the answer in the
+    /// words of [`Inheritance`].
+    pub fn verdict(&self) -> Verdict {
+        let Share { of, inherited } = self.real_time;
+        Verdict {
+            question: format!(
+                "Does a server called over {} run at its client's real-time priority?",
+                self.transport
+            ),
+            subject: "ipc".to_owned(),
+            answer: match self.answer {
+                Inheritance::Inherited => Answer::Yes,
+                Inheritance::NotTestable => Answer::NotAvailable,
+                _ => Answer::No,
+            },
+            measured: (of > 0).then(|| Quantity {
+                name: "share of real-time calls served at their priority".to_owned(),
+                value: inherited as f64 / of as f64,
+                unit: Unit::Ratio,
+                interval: Some(proportion::interval(inherited, of)),
+                n: of,
+            }),
+            healthy: None,
+            effect: None,
+            minimum_effect: None,
+            reason: format!("inheritance: {}, {}", self.answer, self.reason),
+            next: (self.answer != Inheritance::Inherited)
+                .then(|| "unjank ipc inversion".to_owned()),
+        }
+    }
+
+    /// The shares behind it.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let fact = |what: &str, share: Share| {
+            (share.of > 0).then(|| {
+                let name = format!("ipc/{}/inherited/{what}", self.transport);
+                let value = share.inherited as f64 / share.of as f64;
+                Fact::new(name, value, Unit::Ratio)
+                    .with_interval(proportion::interval(share.inherited, share.of), share.of)
+            })
+        };
+        [fact("real_time", self.real_time), fact("nice", self.nice)].into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+
+    use super::*;
+
+    fn about(transport: Transport, inherit_rt: bool) -> Circumstances {
+        Circumstances {
+            transport,
+            inherit_rt,
+            privileged: true,
+            rtprio_limit: Some(0),
+            no_fifo: None,
+        }
+    }
+
+    fn look(caller: SeenPolicy, server: SeenPolicy, effective: i8) -> Look {
+        let examined = |policy, effective| Examined { thread: ThreadId(1), policy, effective };
+        Look {
+            caller: examined(caller, 0),
+            caller_cpu: 0,
+            server: examined(server, effective),
+            server_cpu: 0,
+        }
+    }
+
+    const FIFO: SeenPolicy = SeenPolicy::Fifo(80);
+    const FAIR: SeenPolicy = SeenPolicy::Fair(0);
+    const NICE: SeenPolicy = SeenPolicy::Fair(-5);
+
+    fn answer(looks: &[Look], about: &Circumstances) -> (Inheritance, String) {
+        let verdict = judge(looks, about);
+        (verdict.answer, verdict.reason)
+    }
+
+    #[test]
+    fn boosted_by_a_futex_or_by_a_policy_is_inherited() {
+        let by_futex = [look(FIFO, FAIR, -81), look(FAIR, FAIR, 20)];
+        let by_policy = [look(FIFO, FIFO, -81), look(FAIR, FAIR, 20)];
+        for looks in [by_futex, by_policy] {
+            let (answer, reason) = answer(&looks, &about(Transport::Futex, true));
+            assert_eq!(answer, Inheritance::Inherited);
+            assert_eq!(reason, "each of 1 real-time calls was served at its own priority");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_always_real_time_inherits_nothing() {
+        let looks = [look(FIFO, FIFO, -81), look(FAIR, FIFO, -81)];
+        assert_eq!(answer(&looks, &about(Transport::Unix, true)).0, Inheritance::NotInherited);
+    }
+
+    #[test]
+    fn a_plain_transport_has_no_inheritance() {
+        let looks = [look(FIFO, FAIR, 20), look(NICE, FAIR, 20)];
+        let (answer, reason) = answer(&looks, &about(Transport::Unix, true));
+        assert_eq!(answer, Inheritance::NotInherited);
+        assert_eq!(reason, "unix has no priority inheritance");
+    }
+
+    #[test]
+    fn binder_says_what_is_missing() {
+        let nice = [look(FIFO, FAIR, 20), look(NICE, NICE, 15)];
+        let nothing = [look(FIFO, FAIR, 20), look(NICE, FAIR, 20)];
+        let (asked, unasked) = (about(Transport::Binder, true), about(Transport::Binder, false));
+        assert_eq!(answer(&nice, &asked).0, Inheritance::NiceOnly);
+        assert_eq!(answer(&nothing, &asked).0, Inheritance::KernelUnsupported);
+        let (answer, reason) = answer(&nice, &unasked);
+        assert_eq!(answer, Inheritance::NodeNotOptedIn);
+        assert!(reason.ends_with("nice values are"), "{reason}");
+    }
+
+    #[test]
+    fn a_limit_caps_what_is_inherited() {
+        let limited = |rtprio_limit| Circumstances {
+            privileged: false,
+            rtprio_limit,
+            ..about(Transport::Binder, true)
+        };
+        let some = [look(FIFO, SeenPolicy::Fifo(10), -11)];
+        assert_eq!(answer(&some, &limited(Some(10))).0, Inheritance::CappedByRlimit);
+        let none = [look(FIFO, SeenPolicy::Fair(-20), 0)];
+        assert_eq!(answer(&none, &limited(Some(0))).0, Inheritance::CappedByRlimit);
+        assert_eq!(answer(&none, &limited(None)).0, Inheritance::KernelUnsupported);
+    }
+
+    #[test]
+    fn sometimes_is_not_inherited() {
+        let looks = [look(FIFO, FAIR, -81), look(FIFO, FAIR, 20)];
+        let (answer, reason) = answer(&looks, &about(Transport::Futex, true));
+        assert_eq!(answer, Inheritance::NotInherited);
+        assert_eq!(reason, "only 1 of 2 real-time calls were served at theirs");
+    }
+
+    #[test]
+    fn without_real_time_calls_nothing_is_known() {
+        let no_fifo = Some("needs CAP_SYS_NICE".to_owned());
+        let about = Circumstances { no_fifo, ..about(Transport::Unix, true) };
+        let (answer, reason) = answer(&[look(FAIR, FAIR, 20)], &about);
+        assert_eq!(answer, Inheritance::NotTestable);
+        assert_eq!(reason, "needs CAP_SYS_NICE");
+    }
+
+    #[test]
+    fn effective_priorities_are_read_as_the_kernel_writes_them() {
+        let thread = |effective| Examined { thread: ThreadId(1), policy: FAIR, effective };
+        let priorities = [-2, -81, -100, -101, 0, 20, 39].map(|e| real_time_priority(thread(e)));
+        assert_eq!(priorities, [1, 80, 99, 100, 0, 0, 0]);
+    }
+}

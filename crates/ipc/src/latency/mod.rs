@@ -1,0 +1,187 @@
+//! `unjank ipc latency`: pairs of processes that call each other at real-time
+//! and at ordinary priority.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `options` | what to measure |
+//! | `pairs` | the process that starts the pairs |
+//! | `caller` | the client process of a pair, which starts its server |
+//! | `report` | what the client process says |
+//! | `threads` | how the threads of a pair ran |
+//! | `tracing` | the trace beside it |
+//! | `findings` | from reports to a run record |
+
+mod caller;
+mod findings;
+mod options;
+mod pairs;
+mod report;
+mod threads;
+mod tracing;
+
+use unjank_host::sched::{CpuSet, rtprio_limit};
+use unjank_host::tracefs::Trace;
+use unjank_host::{Result, Root, Support, Timestamp, process};
+use unjank_measure::{Findings, Monitor};
+
+pub use caller::call;
+pub use options::{CallPolicy, Caller, Options};
+pub use report::{Leg, Message, Miss, PairReport, Task};
+pub use threads::ThreadSeen;
+
+pub(crate) use report::Look;
+
+use crate::explain::{Circumstances, InheritanceVerdict, journey_of, judge};
+use crate::transport::{PeerCommand, Transport};
+use tracing::Tracing;
+
+/// What was measured over one transport.
+#[derive(Debug)]
+pub struct Measured {
+    /// Over what.
+    pub transport: Transport,
+    /// What each pair measured, or why it did not.
+    pub pairs: Vec<Result<PairReport, String>>,
+    /// Whether servers inherit the priority of their clients.
+    pub inheritance: InheritanceVerdict,
+    /// Where the time of the call went that missed its deadline under trace,
+    /// or why that cannot be told; one sentence without a full stop.
+    pub cause: Option<String>,
+}
+
+/// What was measured over all transports, and what could not be.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// One for each transport that could be measured.
+    pub measured: Vec<Measured>,
+    /// Warnings, and what is unsupported.
+    pub notes: Findings,
+}
+
+/// Measures each transport in turn.
+///
+/// # Errors
+/// `Invalid` options; a process could not be started.
+pub fn run(
+    options: &Options,
+    client: &PeerCommand,
+    root: &Root,
+    monitor: &dyn Monitor,
+) -> Result<Outcome> {
+    options.check()?;
+    let mut outcome = Outcome::default();
+    let cpus = CpuSet::allowed()?.len();
+    if options.pairs > cpus {
+        outcome.notes.warn(format!(
+            "{} pairs on {cpus} CPUs: the machine is overloaded, and these figures say nothing \
+             about it (at most {} pairs, better {})",
+            options.pairs,
+            cpus,
+            cpus.saturating_sub(1).max(1),
+        ));
+    }
+    for (index, &transport) in options.transports.iter().enumerate() {
+        if let Support::No(reason) = transport.support()? {
+            outcome.notes.not_supported(format!("ipc/{transport}"), reason);
+            continue;
+        }
+        if monitor.stop_requested() {
+            outcome.notes.warn("interrupted before every transport was measured");
+            break;
+        }
+        let part = Part { of: options.transports.len(), index, transport, monitor };
+        let measured = measure(options, transport, client, root, &part, &mut outcome.notes)?;
+        let missed = measured.missed().is_some();
+        outcome.measured.push(measured);
+        if missed {
+            break;
+        }
+    }
+    Ok(outcome)
+}
+
+fn measure(
+    options: &Options,
+    transport: Transport,
+    client: &PeerCommand,
+    root: &Root,
+    monitor: &dyn Monitor,
+    notes: &mut Findings,
+) -> Result<Measured> {
+    let tracing = match &options.trace {
+        Some(_) => notes.require("--trace", Tracing::start(root)?),
+        None => None,
+    };
+    let task = Task {
+        parent: std::process::id(),
+        transport,
+        iterations: options.iterations,
+        deadline: options.deadline.get(),
+        callers: options.callers.clone(),
+        priority: options.priority,
+        force: options.force,
+        raw: options.raw,
+        tripwire: tracing.as_ref().and_then(Tracing::tripwire),
+    };
+    let pairs = pairs::run(&vec![task; options.pairs], client, monitor)?;
+    let reports = || pairs.iter().flatten();
+    let circumstances = Circumstances {
+        transport,
+        inherit_rt: options.inherit_rt,
+        privileged: process::is_privileged_to_schedule(root),
+        rtprio_limit: rtprio_limit(),
+        no_fifo: reports().find_map(|report| report.no_fifo.clone()),
+    };
+    let looks: Vec<Look> = reports().flat_map(|report| report.looks.iter().copied()).collect();
+    let inheritance = judge(&looks, &circumstances);
+    let mut measured = Measured { transport, pairs, inheritance, cause: None };
+    if let Some(tracing) = tracing {
+        let miss = measured.missed().map(|(_, miss)| *miss);
+        let keep = options.trace.as_deref().filter(|_| miss.is_some());
+        let trace = tracing.finish(keep)?;
+        measured.cause = miss.map(|miss| where_it_went(&trace, &miss));
+    }
+    Ok(measured)
+}
+
+fn where_it_went(trace: &Trace, miss: &Miss) -> String {
+    let Some(server) = miss.server else {
+        return "cannot tell: the server's thread is not known".to_owned();
+    };
+    let began = Timestamp::from_nanos(miss.began);
+    match journey_of(trace, miss.client, server, began, miss.took) {
+        Support::Yes(journey) => journey.to_string(),
+        Support::No(reason) => format!("cannot tell: {reason}"),
+    }
+}
+
+impl Measured {
+    /// The call that missed its deadline under trace, and in which pair.
+    pub fn missed(&self) -> Option<(usize, &Miss)> {
+        let of_pair = |(number, pair): (usize, &'_ Result<PairReport, String>)| {
+            Some((number, pair.as_ref().ok()?.miss?))
+        };
+        let (number, _) = self.pairs.iter().enumerate().find_map(of_pair)?;
+        let miss = self.pairs[number].as_ref().ok()?.miss.as_ref()?;
+        Some((number, miss))
+    }
+}
+
+/// One of several transports: its progress is a part of the whole.
+struct Part<'a> {
+    of: usize,
+    index: usize,
+    transport: Transport,
+    monitor: &'a dyn Monitor,
+}
+
+impl Monitor for Part<'_> {
+    fn progress(&self, fraction: f64, _doing: &str) {
+        let done = (self.index as f64 + fraction) / self.of as f64;
+        self.monitor.progress(done, &format!("calls over {}", self.transport));
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.monitor.stop_requested()
+    }
+}

@@ -1,0 +1,102 @@
+//! What to measure.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use unjank_host::sched::Priority;
+use unjank_host::{Error, Nanos, Result};
+
+use crate::transport::Transport;
+
+/// What `ipc latency` measures.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Measured one after the other.
+    pub transports: Vec<Transport>,
+    /// Pairs of a client and a server process that call at the same time.
+    pub pairs: usize,
+    /// How often each caller of each pair calls at each policy.
+    pub iterations: u64,
+    /// A slower call misses it.
+    pub deadline: Nanos,
+    /// Who calls.
+    pub callers: Vec<Caller>,
+    /// The priority of the `SCHED_FIFO` calls.
+    pub priority: Priority,
+    /// Allow priorities above 90, and machines without real-time throttling.
+    pub force: bool,
+    /// Ask for inheritance of real-time priority, where a transport must be
+    /// asked (binder's `FLAT_BINDER_FLAG_INHERIT_RT`).
+    pub inherit_rt: bool,
+    /// Trace the scheduler, stop at the first missed deadline, and keep the
+    /// trace as text in this file.
+    pub trace: Option<PathBuf>,
+    /// Keep every single sample as well.
+    pub raw: bool,
+}
+
+/// What kind of thread makes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Caller {
+    /// One that has called before.
+    Warm,
+    /// A new one for each call: it pays for what a transport sets up for each
+    /// thread.
+    Cold,
+}
+
+impl Caller {
+    /// The name in series and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Cold => "cold",
+        }
+    }
+}
+
+/// At which policy a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallPolicy {
+    /// `SCHED_FIFO`.
+    Fifo,
+    /// `SCHED_OTHER`.
+    Other,
+}
+
+impl CallPolicy {
+    /// The name in series.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// More processes than any machine can run at the same time.
+const MOST_PAIRS: usize = 1_024;
+
+impl Options {
+    pub(super) fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::Invalid(what.to_owned()));
+        if self.iterations == 0 {
+            return wrong("0 iterations: at least one call is needed for a latency");
+        }
+        if self.pairs == 0 || self.pairs > MOST_PAIRS {
+            return Err(Error::Invalid(format!(
+                "{} pairs of processes: from 1 to {MOST_PAIRS} are possible",
+                self.pairs
+            )));
+        }
+        if self.deadline == Nanos::ZERO {
+            return wrong("a deadline of 0: every call would miss it");
+        }
+        if self.transports.is_empty() || self.callers.is_empty() {
+            return wrong("no transport or no caller to measure");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! The process that starts the pairs: all begin together, and all are heard.
+
+use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use unjank_host::process::{Helper, send_signal};
+use unjank_host::{Error, Result};
+use unjank_measure::Monitor;
+
+use super::report::{Message, PairReport, Task};
+use crate::transport::PeerCommand;
+
+/// The longest line that a client process is listened to: room for raw
+/// samples of some million calls.
+const LONGEST_LINE: u64 = 256 << 20;
+/// How often the wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// Looks in a row without a word from anybody, after which all count as hung.
+/// Clients notice a hung server by themselves long before.
+const PATIENCE: u32 = 150;
+/// `SIGINT` of `signal(7)`.
+const INTERRUPT: i32 = 2;
+
+/// What came of one pair.
+pub(super) type Outcome = Result<PairReport, String>;
+
+/// A client process under way.
+struct Pair {
+    process: Helper,
+    /// Written to when all may begin; closed when all is over.
+    go: PipeWriter,
+    ready: bool,
+    outcome: Option<Outcome>,
+}
+
+/// Runs a client process for each task, and hears all of them out.
+///
+/// # Errors
+/// A process could not be started.
+pub(super) fn run(
+    tasks: &[Task],
+    command: &PeerCommand,
+    monitor: &dyn Monitor,
+) -> Result<Vec<Outcome>> {
+    let (sender, messages) = mpsc::channel();
+    let mut pairs = Vec::new();
+    for (number, task) in tasks.iter().enumerate() {
+        let (pair, lines) = Pair::start(task, command)?;
+        pairs.push(pair);
+        listen(number, lines, sender.clone())?;
+    }
+    drop(sender);
+    Ok(hear_out(pairs, &messages, monitor))
+}
+
+impl Pair {
+    fn start(task: &Task, command: &PeerCommand) -> Result<(Self, PipeReader)> {
+        let pipe = || io::pipe().map_err(|error| Error::syscall("pipe2", "a client", error));
+        let (stdin, go) = pipe()?;
+        let (lines, stdout) = pipe()?;
+        let task = serde_json::to_string(task)
+            .map_err(|error| Error::Invalid(format!("a task has no JSON form: {error}")))?;
+        let mut client = Command::new(&command.program);
+        client.args(&command.arguments).arg(task);
+        let process = Helper::start(client.stdin(stdin).stdout(stdout).stderr(Stdio::inherit()))?;
+        Ok((Self { process, go, ready: false, outcome: None }, lines))
+    }
+}
+
+/// Reads the messages of one client on a thread of its own, until it closes
+/// its end.
+fn listen(
+    number: usize,
+    lines: PipeReader,
+    messages: Sender<(usize, Option<Message>)>,
+) -> Result<()> {
+    thread::Builder::new()
+        .name("ipc/listen".to_owned())
+        .spawn(move || {
+            let mut lines = BufReader::new(lines);
+            loop {
+                let mut line = String::new();
+                let read = lines.by_ref().take(LONGEST_LINE).read_line(&mut line);
+                let message = match read {
+                    Ok(1..) => serde_json::from_str(&line)
+                        .map_err(|error| Message::Failed(format!("an unreadable message: {error}")))
+                        .unwrap_or_else(|failed| failed),
+                    _ => break,
+                };
+                if messages.send((number, Some(message))).is_err() {
+                    return;
+                }
+            }
+            // Nobody listens any more if all is over.
+            let _over = messages.send((number, None));
+        })
+        .map(|_detached| ())
+        .map_err(|error| Error::syscall("clone", "a thread that listens to a client", error))
+}
+
+fn hear_out(
+    mut pairs: Vec<Pair>,
+    messages: &Receiver<(usize, Option<Message>)>,
+    monitor: &dyn Monitor,
+) -> Vec<Outcome> {
+    let mut began = false;
+    let mut stopping = false;
+    let mut silence = 0;
+    while pairs.iter().any(|pair| pair.outcome.is_none()) && silence < PATIENCE {
+        match messages.recv_timeout(LOOK) {
+            Ok((number, message)) => {
+                silence = 0;
+                hear(&mut pairs[number], number, message, monitor);
+            }
+            Err(RecvTimeoutError::Timeout) => silence += 1,
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        let settled = |pair: &Pair| pair.ready || pair.outcome.is_some();
+        if !began && pairs.iter().all(settled) {
+            began = true;
+            for pair in &mut pairs {
+                // One that is gone says so by closing its end.
+                let _gone = pair.go.write_all(b"go\n");
+            }
+        }
+        let missed =
+            |pair: &Pair| matches!(&pair.outcome, Some(Ok(report)) if report.miss.is_some());
+        if !stopping && (monitor.stop_requested() || pairs.iter().any(missed)) {
+            stopping = true;
+            for pair in pairs.iter().filter(|pair| pair.outcome.is_none()) {
+                let _gone = send_signal(pair.process.id(), INTERRUPT);
+            }
+        }
+    }
+    let hung = || Err("its client process did not answer".to_owned());
+    pairs.into_iter().map(|pair| pair.outcome.unwrap_or_else(hung)).collect()
+}
+
+fn hear(pair: &mut Pair, number: usize, message: Option<Message>, monitor: &dyn Monitor) {
+    if pair.outcome.is_some() {
+        return;
+    }
+    match message {
+        Some(Message::Ready) => pair.ready = true,
+        Some(Message::Progress(done)) if number == 0 => monitor.progress(done, ""),
+        Some(Message::Progress(_)) => {}
+        Some(Message::Done(report)) => pair.outcome = Some(Ok(*report)),
+        Some(Message::Failed(why)) => pair.outcome = Some(Err(why)),
+        None => pair.outcome = Some(Err("its client process died".to_owned())),
+    }
+}

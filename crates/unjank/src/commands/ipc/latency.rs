@@ -1,0 +1,140 @@
+//! `unjank ipc latency`: calls at real-time and at ordinary priority.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_host::sched::Priority;
+use unjank_ipc::explain;
+use unjank_ipc::latency::{self, Caller, Options};
+use unjank_report::Detail;
+
+use super::transport_name::TransportName;
+use super::{caller, threads};
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank ipc latency`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank ipc latency
+  sudo unjank ipc latency --transport binder,hwbinder --iterations 5000 --pairs 3
+  sudo unjank ipc latency --transport binder --no-inherit-rt
+  sudo unjank ipc latency --transport unix,pi --deadline 500us --trace late.txt
+  unjank ipc latency --transport pipe --caller cold --json | jq '.verdicts'
+
+Each pair is a client and a server process. In each iteration every caller of
+the client calls once as SCHED_FIFO and once as SCHED_OTHER; the server says on
+which CPU it served the call. Some calls that do not count look whether it does
+so at the client's priority.")]
+pub(crate) struct Args {
+    /// Transports, measured one after the other
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "TRANSPORT,…",
+        default_value = "unix,pi,binder,hwbinder"
+    )]
+    transport: Vec<TransportName>,
+    /// Calls of each caller at each policy
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    iterations: u64,
+    /// Pairs of processes that call at the same time; at most as many as CPUs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pairs: usize,
+    /// A call that takes longer misses its deadline
+    #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
+    deadline: Nanos,
+    /// Which threads call
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "CALLER,…",
+        default_value = "warm,cold"
+    )]
+    caller: Vec<CallerName>,
+    /// Priority of the SCHED_FIFO calls (above 90 only with --force)
+    #[arg(long, value_name = "1-99", default_value_t = 80)]
+    priority: u8,
+    /// Do not ask for inheritance of real-time priority (binder's node flag)
+    #[arg(long)]
+    no_inherit_rt: bool,
+    /// Trace the scheduler, stop at the first missed deadline, say who had the CPU, and keep the
+    /// trace in FILE (needs root)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "unjank-trace.txt")]
+    trace: Option<PathBuf>,
+    /// Say on stderr how client and server threads run
+    #[arg(long)]
+    verbose: bool,
+    /// Allow priorities above 90, and machines without real-time throttling
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum CallerName {
+    /// A thread that has called before
+    Warm,
+    /// A new thread for each call
+    Cold,
+}
+
+impl From<CallerName> for Caller {
+    fn from(name: CallerName) -> Self {
+        match name {
+            CallerName::Warm => Self::Warm,
+            CallerName::Cold => Self::Cold,
+        }
+    }
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let options = Options {
+        transports: args.transport.iter().map(|&name| name.into()).collect(),
+        pairs: args.pairs,
+        iterations: args.iterations,
+        deadline: args.deadline,
+        callers: args.caller.iter().map(|&name| name.into()).collect(),
+        priority: Priority::new(args.priority)?,
+        force: args.force,
+        inherit_rt: !args.no_inherit_rt,
+        trace: args.trace.clone(),
+        raw: false,
+    };
+    let command = measured::Command {
+        name: "ipc latency",
+        output: &args.output,
+        settings: settings(&options),
+        detail: Detail::Everything,
+    };
+    command.run(|root, _, monitor| {
+        let outcome = latency::run(&options, &caller::command(), root, monitor)?;
+        if args.verbose {
+            threads::tell(&outcome);
+        }
+        let mut findings = outcome.findings();
+        findings.verdicts.push(explain::verdict(&findings));
+        Ok(findings)
+    })
+}
+
+fn settings(options: &Options) -> Settings {
+    let transports: Vec<_> = options.transports.iter().map(|transport| transport.name()).collect();
+    let callers: Vec<_> = options.callers.iter().map(|caller| caller.name()).collect();
+    Settings::default()
+        .with("transport", transports)
+        .with("pairs", options.pairs)
+        .with("iterations", options.iterations)
+        .with("deadline", options.deadline.get())
+        .with("caller", callers)
+        .with("priority", options.priority.get())
+        .with("inherit_rt", options.inherit_rt)
+        .with("trace", options.trace.is_some())
+        .with("force", options.force)
+}

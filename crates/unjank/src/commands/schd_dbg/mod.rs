@@ -1,0 +1,187 @@
+//! `unjank schd-dbg`: the options and the output of AOSP's binder latency test.
+
+mod json;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_host::sched::{HIGHEST_UNFORCED, Priority};
+use unjank_ipc::explain::Inheritance;
+use unjank_ipc::latency::{self, Caller, Measured, Options, Outcome};
+use unjank_report::Detail;
+
+use super::ipc::caller;
+use super::ipc::transport_name::TransportName;
+use super::measured::{self, OutputArgs, Settings};
+use crate::{exit, output};
+
+/// Arguments of `unjank schd-dbg`. The options of AOSP's tool are accepted
+/// with one dash or two.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank schd-dbg -i 5000 -pair 3
+  sudo unjank schd-dbg -i 5000 -pair 3 -deadline_us 2500 -v -trace
+  sudo unjank schd-dbg -m PASSTHROUGH -raw_data
+  sudo unjank schd-dbg -transport hwbinder | jq .P0.fifo_ms
+
+S counts the calls during which the client was on one CPU before and after, and
+the server served it there; R is their share of I. The figures are those of
+warm callers (see unjank ipc latency for cold ones), in milliseconds.
+
+inheritance: PASS, FAIL, UNSUPPORTED (the node asks for it, and this kernel does
+not do it) or UNTESTED (no permission for SCHED_FIFO); why is said on stderr.
+Exit codes: 0 PASS, 5 FAIL or stopped by -trace, 3 UNSUPPORTED, 4 UNTESTED.")]
+pub(crate) struct Args {
+    /// Iterations: two calls each
+    #[arg(
+        short = 'i',
+        long = "iterations",
+        value_name = "N",
+        default_value_t = 100,
+        allow_negative_numbers = true
+    )]
+    iterations: i64,
+    /// Pairs of a client and a server process
+    #[arg(long, short = 'w', value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pair: i64,
+    /// A call that takes longer, in microseconds, misses its deadline
+    #[arg(
+        long = "deadline_us",
+        value_name = "N",
+        default_value_t = 2_500,
+        allow_negative_numbers = true
+    )]
+    deadline_us: i64,
+    /// Say on stderr how client and server threads run
+    #[arg(short = 'v', long)]
+    verbose: bool,
+    /// Trace the scheduler, and stop at the first missed deadline
+    #[arg(long)]
+    trace: bool,
+    /// Where the trace is kept
+    #[arg(long = "trace_file", value_name = "FILE", default_value = "unjank-trace.txt")]
+    trace_file: PathBuf,
+    /// PASSTHROUGH calls within one process
+    #[arg(short = 'm', value_name = "MODE", value_parser = ["PASSTHROUGH"])]
+    mode: Option<String>,
+    /// Add every sample, in nanoseconds
+    #[arg(long = "raw_data")]
+    raw_data: bool,
+    /// Over what to call
+    #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "binder")]
+    transport: TransportName,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Options of AOSP's tools have one dash: `-pair 3` becomes `--pair 3`.
+pub(crate) fn with_two_dashes(argument: String) -> String {
+    let is_long = argument.len() > 2
+        && argument
+            .strip_prefix('-')
+            .is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()));
+    if is_long { format!("-{argument}") } else { argument }
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    let transport = match args.mode {
+        Some(_) => TransportName::Passthrough,
+        None => args.transport,
+    };
+    let options = Options {
+        transports: vec![transport.into()],
+        pairs: count(args.pair) as usize,
+        iterations: count(args.iterations),
+        deadline: Nanos::from_micros(count(args.deadline_us)),
+        callers: vec![Caller::Warm],
+        priority: Priority::new(HIGHEST_UNFORCED)?,
+        force: false,
+        inherit_rt: true,
+        trace: args.trace.then(|| args.trace_file.clone()),
+        raw: args.raw_data,
+    };
+    let settings = Settings::default()
+        .with("transport", options.transports[0].name())
+        .with("pairs", options.pairs)
+        .with("iterations", options.iterations)
+        .with("deadline", options.deadline.get())
+        .with("trace", args.trace);
+    let command = measured::Command {
+        name: "schd-dbg",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    let outcome = RefCell::new(Outcome::default());
+    let code = command.run_and_print(
+        |root, _, monitor| {
+            let found = latency::run(&options, &caller::command(), root, monitor)?;
+            let findings = found.findings();
+            *outcome.borrow_mut() = found;
+            Ok(findings)
+        },
+        |_| Some(json::document(&options, outcome.borrow().measured.first())),
+    )?;
+    let outcome = outcome.into_inner();
+    if args.verbose {
+        super::ipc::threads::tell(&outcome);
+    }
+    tell(&outcome);
+    let verdict = outcome.measured.first().map_or(exit::UNSUPPORTED, exit_code);
+    Ok(if code == exit::FINE { ExitCode::from(verdict) } else { ExitCode::from(code) })
+}
+
+/// What does not belong on stdout.
+fn tell(outcome: &Outcome) {
+    for missing in &outcome.notes.unsupported {
+        output::remark(&format!("{}: {}", missing.what, missing.reason));
+    }
+    for measured in &outcome.measured {
+        let inheritance = &measured.inheritance;
+        output::remark(&format!("inheritance: {}, {}", inheritance.answer, inheritance.reason));
+        if let Some(cause) = &measured.cause {
+            output::remark(&format!("cause of the missed deadline: {cause}"));
+        }
+    }
+    for warning in outcome.findings().warnings {
+        output::remark(&format!("warning: {warning}"));
+    }
+}
+
+fn exit_code(measured: &Measured) -> u8 {
+    if measured.missed().is_some() {
+        return exit::GATE;
+    }
+    if measured.pairs.iter().all(Result::is_err) {
+        return exit::FAILURE;
+    }
+    match measured.inheritance.answer {
+        Inheritance::Inherited => exit::FINE,
+        Inheritance::NotInherited | Inheritance::NodeNotOptedIn | Inheritance::CappedByRlimit => {
+            exit::GATE
+        }
+        Inheritance::NiceOnly | Inheritance::KernelUnsupported => exit::UNSUPPORTED,
+        Inheritance::NotTestable => exit::PERMISSION,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_with_one_dash_get_a_second_one() {
+        let translated = |arguments: &[&str]| -> Vec<String> {
+            arguments.iter().map(|argument| with_two_dashes((*argument).to_owned())).collect()
+        };
+        assert_eq!(
+            translated(&["-i", "5000", "-pair", "3", "-deadline_us", "-5", "-v", "--trace", "x"]),
+            ["-i", "5000", "--pair", "3", "--deadline_us", "-5", "-v", "--trace", "x"]
+        );
+    }
+}
