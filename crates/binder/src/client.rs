@@ -1,6 +1,7 @@
 //! Calls to objects of other processes.
 
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::command::{COMMANDS, Commands};
@@ -57,16 +58,32 @@ impl Client {
         reply: &mut Vec<u8>,
     ) -> Result<()> {
         reply.clear();
+        reply.extend_from_slice(&self.call_in_place(target, code, request)?);
+        Ok(())
+    }
+
+    /// As [`call`](Self::call), without a copy of the reply: it is read where
+    /// the driver has put it, until the next call. Allocates nothing.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_in_place(
+        &mut self,
+        target: Handle,
+        code: u32,
+        request: &[u8],
+    ) -> Result<Reply<'_>> {
         if self.abandoned {
             let device = self.exchange.driver().device().to_owned();
             return Err(Error::Abandoned { device });
         }
-        let outcome = self.round_trip(target, code, request, reply);
+        let outcome = self.round_trip(target, code, request);
         self.abandoned = matches!(
             outcome,
             Err(Error::Malformed { .. } | Error::Unexpected { .. } | Error::Request { .. })
         );
-        outcome
+        outcome?;
+        self.reply()
     }
 
     /// Calls the context manager with [`PING`], which every binder object
@@ -78,13 +95,19 @@ impl Client {
         self.call(Handle::CONTEXT_MANAGER, PING, &[], &mut Vec::new())
     }
 
-    fn round_trip(
-        &mut self,
-        target: Handle,
-        code: u32,
-        request: &[u8],
-        reply: &mut Vec<u8>,
-    ) -> Result<()> {
+    /// Gives the last reply's place in the mapping back now, and not with the
+    /// next call.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn give_back(&mut self) -> Result<()> {
+        let Some(delivery) = self.held.take() else { return Ok(()) };
+        let mut commands = Commands::new(&mut self.scratch);
+        commands.free(delivery);
+        self.exchange.send(&mut commands, "BC_FREE_BUFFER")
+    }
+
+    fn round_trip(&mut self, target: Handle, code: u32, request: &[u8]) -> Result<()> {
         let mut commands = Commands::new(&mut self.scratch);
         if let Some(delivery) = self.held.take() {
             commands.free(delivery);
@@ -99,22 +122,43 @@ impl Client {
                 .map_err(|_| malformed(Malformed::StatusSize { size: bytes.len() }))?;
             accept_status(i32::from_ne_bytes(status), target, &self.exchange)
         } else {
-            reply.extend_from_slice(bytes);
             Ok(())
         };
         self.held = Some(delivery);
         outcome
     }
+
+    /// What is held, which is the reply after a call that succeeded.
+    fn reply(&self) -> Result<Reply<'_>> {
+        let bytes = match &self.held {
+            Some(delivery) if !delivery.is_status() => delivery
+                .bytes(self.exchange.driver().mapping())
+                .map_err(|malformed| self.exchange.malformed("BC_TRANSACTION", malformed))?,
+            _ => &[],
+        };
+        Ok(Reply { bytes })
+    }
+}
+
+/// A reply in the memory that the driver shares with this process. It
+/// dereferences to its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Reply<'a> {
+    bytes: &'a [u8],
+}
+
+impl Deref for Reply<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes
+    }
 }
 
 impl Drop for Client {
     fn drop(&mut self) {
-        if let Some(delivery) = self.held.take() {
-            let mut commands = Commands::new(&mut self.scratch);
-            commands.free(delivery);
-            // The driver is still open elsewhere, or gives it back when closed.
-            let _freed = self.exchange.send(&mut commands, "BC_FREE_BUFFER");
-        }
+        // The driver is still open elsewhere, or gives it back when closed.
+        let _freed = self.give_back();
     }
 }
 

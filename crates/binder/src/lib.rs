@@ -12,9 +12,8 @@
 //! | [`reply`] | what is read from it, checked byte by byte |
 //! | [`driver`] | the driver as a trait, and one transfer with it |
 //!
-//! Once a client or a server is set up, a round trip allocates nothing, as
-//! long as the caller's buffers are large enough, and costs each side one
-//! system call.
+//! Once a client or a server is set up, a round trip allocates nothing, and
+//! costs the client one system call.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -23,8 +22,8 @@
 //! # fn main() -> unjank_binder::Result<()> {
 //! let mut client = Client::new(Arc::new(KernelDriver::open("/dev/binder")?));
 //! client.ping()?;
-//! let mut reply = Vec::with_capacity(4096);
-//! client.call(Handle::CONTEXT_MANAGER, 1, b"are you there?", &mut reply)?;
+//! let reply = client.call_in_place(Handle::CONTEXT_MANAGER, 1, b"are you there?")?;
+//! assert!(reply.starts_with(b"yes"));
 //! # Ok(())
 //! # }
 //! ```
@@ -53,7 +52,7 @@ mod server;
 mod stop;
 
 pub use availability::{Availability, availability};
-pub use client::Client;
+pub use client::{Client, Reply};
 pub use driver::Driver;
 pub use error::{Error, Malformed, Result};
 pub use kernel::{DEFAULT_MAPPING, KernelDriver};

@@ -68,6 +68,24 @@ fn a_call_writes_a_transaction_and_hands_out_the_reply() {
 }
 
 #[test]
+fn a_reply_in_place_is_the_mapping_itself() {
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(512, b"world!");
+    let freed = || Step::sends(Bytes::default().with(BC_FREE_BUFFER, &address));
+    let step = || Step::writes(call()).pointing_to("hello").returns(reply(address, 6, 0));
+    let driver = Arc::new(Scripted::over(mapping, [step(), freed(), step(), freed()]));
+    let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
+    let in_place = client.call_in_place(TARGET, 1, b"hello").unwrap();
+    assert_eq!((&*in_place, in_place.as_ptr().addr() as u64), (&b"world!"[..], address));
+    client.give_back().unwrap();
+    client.give_back().unwrap();
+    assert_eq!(driver.left(), 2, "it is given back once");
+    assert_eq!(client.call_in_place(TARGET, 1, b"hello").unwrap().len(), 6);
+    drop(client);
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
 fn the_reply_may_come_in_pieces_and_after_signals() {
     let mapping = Mapping::anonymous(4096);
     let address = mapping.deliver(0, b"ok");
@@ -266,12 +284,13 @@ fn a_refused_transfer_names_the_request_and_the_device() {
 fn a_round_trip_allocates_nothing() {
     let mapping = Mapping::anonymous(4096);
     let address = mapping.deliver(0, &[7; 1024]);
-    let steps = (0..10).map(|_| Step::whatever(reply(address, 1024, 0).into()));
+    let steps = (0..20).map(|_| Step::whatever(reply(address, 1024, 0).into()));
     let mut client = Client::new(Arc::new(Scripted::over(mapping, steps)));
     let mut reply = Vec::with_capacity(1024);
     let count = allocations(|| {
         for _ in 0..10 {
             client.call(TARGET, 1, &[1; 64], &mut reply).unwrap();
+            assert_eq!(client.call_in_place(TARGET, 1, &[1; 64]).unwrap().len(), 1024);
         }
     });
     assert_eq!((count, reply.len()), (0, 1024));
