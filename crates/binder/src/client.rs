@@ -1,29 +1,68 @@
 //! Calls to objects of other processes.
 
 use std::io;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::command::{COMMANDS, Commands};
 use crate::driver::Driver;
 use crate::error::{Error, Malformed, Result};
 use crate::exchange::{Delivery, Event, Exchange};
+use crate::mapping::Mapping;
 use crate::notice::note;
-use crate::protocol::{BR_FAILED_REPLY, Handle, PING};
+use crate::payload::{Body, Gather, Payload};
+use crate::protocol::{BR_FAILED_REPLY, Handle, PING, TF_ACCEPT_FDS, TF_ONE_WAY};
+use crate::received::Received;
 use crate::reply::Return;
 
 #[cfg(test)]
 mod tests;
 
+/// A reply where the driver has put it, until the next call.
+pub type Reply<'a> = Received<'a>;
+
 /// Calls objects and waits for their replies. One client makes one call at a
 /// time; more threads take a client each, over the same driver.
+///
+/// An object that is called may call back into this process: another thread
+/// serves that, if there is one. The thread that waits for a reply refuses it
+/// with `EBUSY`.
 #[derive(Debug)]
 pub struct Client {
     exchange: Exchange,
     scratch: Vec<u8>,
+    gather: Gather,
     /// The last reply, given back together with the next call.
     held: Option<Delivery>,
     abandoned: bool,
+}
+
+/// What became of a one-way call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// It is on its way.
+    Delivered,
+    /// It is on its way, and the driver finds that this process sends
+    /// suspiciously many.
+    /// [`KernelDriver::detect_one_way_spam`](crate::KernelDriver::detect_one_way_spam)
+    /// makes it look.
+    Suspected,
+    /// The object's process is frozen; the call waits for it.
+    WaitsForFrozen,
+}
+
+/// One call, before it is written down.
+struct Call<'a> {
+    target: Handle,
+    code: u32,
+    flags: u32,
+    body: Body<'a>,
+}
+
+impl Call<'_> {
+    /// The command, as errors name it.
+    fn command(&self) -> &'static str {
+        if self.body.buffers.is_some() { "BC_TRANSACTION_SG" } else { "BC_TRANSACTION" }
+    }
 }
 
 impl Client {
@@ -32,9 +71,15 @@ impl Client {
         Self {
             exchange: Exchange::new(driver),
             scratch: Vec::with_capacity(COMMANDS),
+            gather: Gather::default(),
             held: None,
             abandoned: false,
         }
+    }
+
+    /// The open device.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        self.exchange.driver()
     }
 
     /// Calls `target` with a code and a payload, and waits for the reply,
@@ -52,7 +97,7 @@ impl Client {
     /// other error the device must be opened again.
     pub fn call(
         &mut self,
-        target: Handle,
+        target: impl Into<Handle>,
         code: u32,
         request: &[u8],
         reply: &mut Vec<u8>,
@@ -69,21 +114,68 @@ impl Client {
     /// As [`call`](Self::call).
     pub fn call_in_place(
         &mut self,
-        target: Handle,
+        target: impl Into<Handle>,
         code: u32,
         request: &[u8],
     ) -> Result<Reply<'_>> {
-        if self.abandoned {
-            let device = self.exchange.driver().device().to_owned();
-            return Err(Error::Abandoned { device });
-        }
-        let outcome = self.round_trip(target, code, request);
-        self.abandoned = matches!(
-            outcome,
-            Err(Error::Malformed { .. } | Error::Unexpected { .. } | Error::Request { .. })
-        );
+        let body = request.into();
+        self.transact(&Call { target: target.into(), code, flags: 0, body })
+    }
+
+    /// As [`call_in_place`](Self::call_in_place), with a payload that may hold
+    /// objects, files and buffers. The reply may hold files, too.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_with(
+        &mut self,
+        target: impl Into<Handle>,
+        code: u32,
+        request: &Payload,
+    ) -> Result<Reply<'_>> {
+        let (target, body) = (target.into(), request.into());
+        self.transact(&Call { target, code, flags: TF_ACCEPT_FDS, body })
+    }
+
+    /// As [`call_in_place`](Self::call_in_place), with a payload of buffers
+    /// that the driver copies from where they are (scatter-gather). Allocates
+    /// only if there are more of them than ever before.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call).
+    pub fn call_sg(
+        &mut self,
+        target: impl Into<Handle>,
+        code: u32,
+        buffers: &[&[u8]],
+    ) -> Result<Reply<'_>> {
+        let mut gather = std::mem::take(&mut self.gather);
+        let call = Call { target: target.into(), code, flags: 0, body: gather.gather(buffers) };
+        let outcome = self.abandon_if_broken(|client| client.round_trip(&call));
+        let command = call.command();
+        self.gather = gather;
         outcome?;
-        self.reply()
+        self.reply(command)
+    }
+
+    /// Calls `target` and waits only until the call is on its way. There is no
+    /// reply, and nobody tells whether the call was served.
+    ///
+    /// # Errors
+    /// As [`call`](Self::call); [`Error::FailedReply`] also if the receiver's
+    /// room for one-way calls, half of its mapping, is full.
+    pub fn send<'a>(
+        &mut self,
+        target: impl Into<Handle>,
+        code: u32,
+        request: impl Into<Body<'a>>,
+    ) -> Result<Sent> {
+        let call = Call { target: target.into(), code, flags: TF_ONE_WAY, body: request.into() };
+        self.abandon_if_broken(|client| {
+            let mut commands = start(&mut client.scratch, &client.exchange, &mut client.held);
+            commands.call(call.target, call.code, call.flags, call.body);
+            wait_until_sent(&mut client.exchange, &mut commands, &call)
+        })
     }
 
     /// Calls the context manager with [`PING`], which every binder object
@@ -92,7 +184,7 @@ impl Client {
     /// # Errors
     /// As [`call`](Self::call).
     pub fn ping(&mut self) -> Result<()> {
-        self.call(Handle::CONTEXT_MANAGER, PING, &[], &mut Vec::new())
+        self.call_in_place(Handle::CONTEXT_MANAGER, PING, &[]).map(|_empty| ())
     }
 
     /// Gives the last reply's place in the mapping back now, and not with the
@@ -101,26 +193,42 @@ impl Client {
     /// # Errors
     /// The kernel's.
     pub fn give_back(&mut self) -> Result<()> {
-        let Some(delivery) = self.held.take() else { return Ok(()) };
-        let mut commands = Commands::new(&mut self.scratch);
-        commands.free(delivery);
+        if self.held.is_none() {
+            return Ok(());
+        }
+        let mut commands = start(&mut self.scratch, &self.exchange, &mut self.held);
         self.exchange.send(&mut commands, "BC_FREE_BUFFER")
     }
 
-    fn round_trip(&mut self, target: Handle, code: u32, request: &[u8]) -> Result<()> {
-        let mut commands = Commands::new(&mut self.scratch);
-        if let Some(delivery) = self.held.take() {
-            commands.free(delivery);
-        }
-        commands.call(target, code, 0, request);
-        let delivery = wait_for_reply(&mut self.exchange, &mut commands, target)?;
+    fn transact(&mut self, call: &Call<'_>) -> Result<Reply<'_>> {
+        self.abandon_if_broken(|client| client.round_trip(call))?;
+        self.reply(call.command())
+    }
 
-        let malformed = |malformed| self.exchange.malformed("BC_TRANSACTION", malformed);
+    fn abandon_if_broken<T>(&mut self, talk: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.abandoned {
+            let device = self.exchange.driver().device().to_owned();
+            return Err(Error::Abandoned { device });
+        }
+        let outcome = talk(self);
+        self.abandoned = matches!(
+            outcome,
+            Err(Error::Malformed { .. } | Error::Unexpected { .. } | Error::Request { .. })
+        );
+        outcome
+    }
+
+    fn round_trip(&mut self, call: &Call<'_>) -> Result<()> {
+        let mut commands = start(&mut self.scratch, &self.exchange, &mut self.held);
+        commands.call(call.target, call.code, call.flags, call.body);
+        let delivery = wait_for_reply(&mut self.exchange, &mut commands, call)?;
+
+        let malformed = |malformed| self.exchange.malformed(call.command(), malformed);
         let bytes = delivery.bytes(self.exchange.driver().mapping()).map_err(malformed)?;
         let outcome = if delivery.is_status() {
             let status = <[u8; 4]>::try_from(bytes)
                 .map_err(|_| malformed(Malformed::StatusSize { size: bytes.len() }))?;
-            accept_status(i32::from_ne_bytes(status), target, &self.exchange)
+            accept_status(i32::from_ne_bytes(status), call, &self.exchange)
         } else {
             Ok(())
         };
@@ -129,29 +237,12 @@ impl Client {
     }
 
     /// What is held, which is the reply after a call that succeeded.
-    fn reply(&self) -> Result<Reply<'_>> {
-        let bytes = match &self.held {
-            Some(delivery) if !delivery.is_status() => delivery
-                .bytes(self.exchange.driver().mapping())
-                .map_err(|malformed| self.exchange.malformed("BC_TRANSACTION", malformed))?,
-            _ => &[],
-        };
-        Ok(Reply { bytes })
-    }
-}
-
-/// A reply in the memory that the driver shares with this process. It
-/// dereferences to its bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct Reply<'a> {
-    bytes: &'a [u8],
-}
-
-impl Deref for Reply<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        self.bytes
+    fn reply(&self, command: &'static str) -> Result<Reply<'_>> {
+        let driver = self.exchange.driver();
+        match &self.held {
+            Some(delivery) if !delivery.is_status() => Received::new(driver, delivery, command),
+            _ => Ok(Received::empty(driver, command)),
+        }
     }
 }
 
@@ -162,48 +253,110 @@ impl Drop for Client {
     }
 }
 
+/// Commands that begin with giving back what is held.
+fn start<'a>(
+    scratch: &'a mut Vec<u8>,
+    exchange: &Exchange,
+    held: &mut Option<Delivery>,
+) -> Commands<'a> {
+    let mut commands = Commands::new(scratch);
+    if let Some(delivery) = held.take() {
+        commands.free(delivery, exchange.driver().mapping());
+    }
+    commands
+}
+
 /// A bare status of 0 is an empty reply.
-fn accept_status(status: i32, target: Handle, exchange: &Exchange) -> Result<()> {
+fn accept_status(status: i32, call: &Call<'_>, exchange: &Exchange) -> Result<()> {
     if status == 0 {
         return Ok(());
     }
     let device = exchange.driver().device().to_owned();
-    Err(Error::Status { device, target, status })
+    Err(Error::Status { device, command: call.command(), target: call.target, status })
 }
 
 fn wait_for_reply(
     exchange: &mut Exchange,
     commands: &mut Commands<'_>,
-    target: Handle,
+    call: &Call<'_>,
 ) -> Result<Delivery> {
-    const CALL: &str = "BC_TRANSACTION";
+    let command = call.command();
     // The driver sends BR_TRANSACTION_COMPLETE before a death that it saw
     // after the call was delivered, and not if there was nobody to deliver to.
     let mut delivered = false;
     loop {
-        let event = exchange.next(commands, CALL)?;
-        let device = || exchange.driver().device().to_owned();
-        let answer = match event {
+        match exchange.next(commands, command)? {
             Event::Reply(delivery) => return Ok(delivery),
-            Event::Call(_) => return Err(exchange.unexpected(CALL, "BR_TRANSACTION")),
-            Event::Other(answer) => answer,
-        };
-        match answer {
-            Return::TransactionComplete => delivered = true,
-            Return::DeadReply if target == Handle::CONTEXT_MANAGER && !delivered => {
-                return Err(Error::NoContextManager { device: device() });
+            Event::Call(delivery) => refuse(exchange, delivery)?,
+            Event::Other(Return::TransactionComplete) => delivered = true,
+            Event::Other(answer) => {
+                if let Some(error) = no_reply(exchange, &answer, call, delivered) {
+                    return Err(error);
+                }
+                note(exchange, answer, command)?;
             }
-            Return::DeadReply => {
-                return Err(Error::DeadReply { device: device(), target, delivered });
-            }
-            Return::FailedReply => {
-                let reason = reason_of_failure(exchange.driver().as_ref());
-                return Err(Error::FailedReply { device: device(), target, reason });
-            }
-            Return::FrozenReply => return Err(Error::FrozenReply { device: device(), target }),
-            notice => note(exchange, notice, CALL)?,
         }
     }
+}
+
+fn wait_until_sent(
+    exchange: &mut Exchange,
+    commands: &mut Commands<'_>,
+    call: &Call<'_>,
+) -> Result<Sent> {
+    let command = call.command();
+    loop {
+        match exchange.next(commands, command)? {
+            Event::Other(Return::TransactionComplete) => return Ok(Sent::Delivered),
+            Event::Other(Return::OnewaySpamSuspect) => return Ok(Sent::Suspected),
+            Event::Other(Return::TransactionPendingFrozen) => return Ok(Sent::WaitsForFrozen),
+            Event::Reply(_) => return Err(exchange.unexpected(command, "BR_REPLY")),
+            Event::Call(delivery) => refuse(exchange, delivery)?,
+            Event::Other(answer) => {
+                if let Some(error) = no_reply(exchange, &answer, call, false) {
+                    return Err(error);
+                }
+                note(exchange, answer, command)?;
+            }
+        }
+    }
+}
+
+/// The error of a call that a return ends without a reply.
+fn no_reply(
+    exchange: &Exchange,
+    answer: &Return,
+    call: &Call<'_>,
+    delivered: bool,
+) -> Option<Error> {
+    let (command, target) = (call.command(), call.target);
+    let device = || exchange.driver().device().to_owned();
+    Some(match answer {
+        Return::DeadReply if target == Handle::CONTEXT_MANAGER && !delivered => {
+            Error::NoContextManager { device: device(), command }
+        }
+        Return::DeadReply => Error::DeadReply { device: device(), command, target, delivered },
+        Return::FailedReply => {
+            let reason = reason_of_failure(exchange.driver().as_ref());
+            Error::FailedReply { device: device(), command, target, reason }
+        }
+        Return::FrozenReply => Error::FrozenReply { device: device(), command, target },
+        _ => return None,
+    })
+}
+
+/// Refuses a call into a thread that waits for a reply itself.
+fn refuse(exchange: &mut Exchange, delivery: Delivery) -> Result<()> {
+    let status = (-libc::EBUSY).to_ne_bytes();
+    let one_way = delivery.is_one_way();
+    let mut scratch = Vec::new();
+    let mut commands = Commands::new(&mut scratch);
+    let mapping: &Mapping = exchange.driver().mapping();
+    commands.free(delivery, mapping);
+    if !one_way {
+        commands.reply_status(&status);
+    }
+    exchange.send(&mut commands, "BC_REPLY")
 }
 
 fn reason_of_failure(driver: &dyn Driver) -> Option<io::Error> {

@@ -3,10 +3,14 @@
 use std::marker::PhantomData;
 
 use crate::exchange::Delivery;
+use crate::mapping::Mapping;
+use crate::payload::Body;
 use crate::protocol::{
-    BC_ACQUIRE_DONE, BC_DEAD_BINDER_DONE, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER,
-    BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS_DONE, BC_REPLY, BC_TRANSACTION, Handle, Layout,
-    PtrCookie, TF_STATUS_CODE, TransactionData,
+    BC_ACQUIRE, BC_ACQUIRE_DONE, BC_CLEAR_DEATH_NOTIFICATION, BC_DEAD_BINDER_DONE, BC_DECREFS,
+    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_FREEZE_NOTIFICATION_DONE, BC_INCREFS,
+    BC_INCREFS_DONE, BC_REGISTER_LOOPER, BC_RELEASE, BC_REPLY, BC_REPLY_SG,
+    BC_REQUEST_DEATH_NOTIFICATION, BC_TRANSACTION, BC_TRANSACTION_SG, Handle, Layout, PtrCookie,
+    TF_STATUS_CODE, TransactionData,
 };
 
 /// Room for the commands of one transfer: a payload given back and a call.
@@ -32,28 +36,99 @@ impl<'a> Commands<'a> {
     }
 
     /// Calls the object `target`.
-    pub fn call(&mut self, target: Handle, code: u32, flags: u32, payload: &'a [u8]) {
-        BC_TRANSACTION.put(self.bytes);
+    pub fn call(&mut self, target: Handle, code: u32, flags: u32, body: impl Into<Body<'a>>) {
         let target = TransactionData::target_of(target);
-        transaction(code, flags, target, payload).put(self.bytes);
+        self.transaction([BC_TRANSACTION, BC_TRANSACTION_SG], code, flags, target, body.into());
     }
 
     /// Replies to the call that this thread is serving.
-    pub fn reply(&mut self, payload: &'a [u8]) {
-        BC_REPLY.put(self.bytes);
-        transaction(0, 0, 0, payload).put(self.bytes);
+    pub fn reply(&mut self, body: impl Into<Body<'a>>) {
+        self.transaction([BC_REPLY, BC_REPLY_SG], 0, 0, 0, body.into());
     }
 
     /// Replies with a bare status.
     pub fn reply_status(&mut self, status: &'a [u8; 4]) {
-        BC_REPLY.put(self.bytes);
-        transaction(0, TF_STATUS_CODE, 0, status).put(self.bytes);
+        self.transaction([BC_REPLY, BC_REPLY_SG], 0, TF_STATUS_CODE, 0, status.into());
+    }
+
+    /// With the second command if there are buffers.
+    fn transaction(
+        &mut self,
+        [plain, with_buffers]: [u32; 2],
+        code: u32,
+        flags: u32,
+        target: u64,
+        body: Body<'a>,
+    ) {
+        let data = TransactionData {
+            target,
+            code,
+            flags,
+            data_size: body.bytes.len() as u64,
+            offsets_size: size_of_val(body.offsets) as u64,
+            buffer: body.bytes.as_ptr() as u64,
+            offsets: if body.offsets.is_empty() { 0 } else { body.offsets.as_ptr() as u64 },
+            ..TransactionData::default()
+        };
+        match body.buffers {
+            None => {
+                plain.put(self.bytes);
+                data.put(self.bytes);
+            }
+            Some(room) => {
+                with_buffers.put(self.bytes);
+                (data, room).put(self.bytes);
+            }
+        }
     }
 
     /// Gives a received payload back.
-    pub(crate) fn free(&mut self, delivery: Delivery) {
+    pub(crate) fn free(&mut self, delivery: Delivery, mapping: &Mapping) {
         BC_FREE_BUFFER.put(self.bytes);
-        delivery.into_address().put(self.bytes);
+        delivery.into_address(mapping).put(self.bytes);
+    }
+
+    /// Takes a weak reference to a remote object.
+    pub fn increfs(&mut self, handle: Handle) {
+        BC_INCREFS.put(self.bytes);
+        handle.0.put(self.bytes);
+    }
+
+    /// Takes a strong reference to a remote object.
+    pub fn acquire(&mut self, handle: Handle) {
+        BC_ACQUIRE.put(self.bytes);
+        handle.0.put(self.bytes);
+    }
+
+    /// Drops a strong reference to a remote object.
+    pub fn release(&mut self, handle: Handle) {
+        BC_RELEASE.put(self.bytes);
+        handle.0.put(self.bytes);
+    }
+
+    /// Drops a weak reference to a remote object.
+    pub fn decrefs(&mut self, handle: Handle) {
+        BC_DECREFS.put(self.bytes);
+        handle.0.put(self.bytes);
+    }
+
+    /// Asks for notice of a remote object's death.
+    pub fn request_death_notification(&mut self, handle: Handle, cookie: u64) {
+        BC_REQUEST_DEATH_NOTIFICATION.put(self.bytes);
+        handle.0.put(self.bytes);
+        cookie.put(self.bytes);
+    }
+
+    /// Asks for notice of a remote object's death no longer.
+    pub fn clear_death_notification(&mut self, handle: Handle, cookie: u64) {
+        BC_CLEAR_DEATH_NOTIFICATION.put(self.bytes);
+        handle.0.put(self.bytes);
+        cookie.put(self.bytes);
+    }
+
+    /// This thread begins to serve calls, as the driver asked.
+    pub fn register_looper(&mut self) {
+        BC_REGISTER_LOOPER.put(self.bytes);
     }
 
     /// This thread begins to serve calls.
@@ -101,20 +176,10 @@ impl<'a> Commands<'a> {
     }
 }
 
-fn transaction(code: u32, flags: u32, target: u64, payload: &[u8]) -> TransactionData {
-    TransactionData {
-        target,
-        code,
-        flags,
-        data_size: payload.len() as u64,
-        buffer: payload.as_ptr() as u64,
-        ..TransactionData::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::payload::Gather;
 
     fn words(bytes: &[u8]) -> Vec<u32> {
         assert_eq!(bytes.len() % 4, 0);
@@ -134,6 +199,40 @@ mod tests {
         assert_eq!(words[11..13], [0, 0], "no objects");
         assert_eq!(words[13..15], [address as u32, (address >> 32) as u32]);
         assert_eq!(words[15..], [0, 0]);
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn a_call_with_buffers_says_how_much_room_they_take() {
+        let mut gather = Gather::default();
+        let mut scratch = Vec::new();
+        let mut commands = Commands::new(&mut scratch);
+        commands.call(Handle(7), 42, 0, gather.gather(&[&[1; 3], &[2; 9]]));
+        let words = words(commands.unsent());
+        assert_eq!((words[0], words.len()), (BC_TRANSACTION_SG, 19));
+        assert_eq!(words[9..13], [80, 0, 16, 0], "two entries, two offsets");
+        assert_eq!(words[17..], [24, 0]);
+    }
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn references_and_deaths_are_named_by_their_handle() {
+        let mut scratch = Vec::new();
+        let mut commands = Commands::new(&mut scratch);
+        commands.increfs(Handle(1));
+        commands.acquire(Handle(2));
+        commands.release(Handle(3));
+        commands.decrefs(Handle(4));
+        commands.request_death_notification(Handle(5), 6);
+        commands.clear_death_notification(Handle(7), 8 << 32);
+        commands.register_looper();
+        let expected = [
+            &[BC_INCREFS, 1, BC_ACQUIRE, 2, BC_RELEASE, 3, BC_DECREFS, 4][..],
+            &[BC_REQUEST_DEATH_NOTIFICATION, 5, 6, 0],
+            &[BC_CLEAR_DEATH_NOTIFICATION, 7, 0, 8],
+            &[BC_REGISTER_LOOPER],
+        ];
+        assert_eq!(words(commands.unsent()), expected.concat());
     }
 
     #[test]

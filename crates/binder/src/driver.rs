@@ -25,7 +25,9 @@ pub struct Transfer<'a> {
 /// # Safety
 /// An implementation fills [`Transfer::returns`] as the protocol says: the
 /// payload of a call or a reply that lies in the [`mapping`](Self::mapping)
-/// is initialised, and nobody writes it until `BC_FREE_BUFFER` names it.
+/// is initialised, and nobody writes it until `BC_FREE_BUFFER` names it; the
+/// same is true for the table of its objects and for the buffers that they
+/// name; the files that they name are this process's, and nobody closes them.
 pub unsafe trait Driver: Debug + Send + Sync {
     /// The device, as errors name it.
     fn device(&self) -> &Path;
@@ -70,6 +72,13 @@ pub unsafe trait Driver: Debug + Send + Sync {
     /// # Errors
     /// `EINVAL` from kernels that do not know the request.
     fn extended_error(&self) -> io::Result<ExtendedError>;
+
+    /// `BINDER_THREAD_EXIT`: this thread uses the device no longer. A call that
+    /// it has not replied to fails.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn thread_exit(&self) -> io::Result<()>;
 
     /// Makes threads come back that wait in [`write_read`](Self::write_read)
     /// on this device, with `BR_NOOP` and whatever else there is.

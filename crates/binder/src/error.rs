@@ -53,18 +53,22 @@ pub enum Error {
         request: &'static str,
     },
     /// No process is the device's context manager.
-    #[error("BC_TRANSACTION to handle 0 on {}: BR_DEAD_REPLY, it has no context manager",
+    #[error("{command} to handle 0 on {}: BR_DEAD_REPLY, it has no context manager",
         device.display())]
     NoContextManager {
         /// The device.
         device: PathBuf,
+        /// The command that was answered.
+        command: &'static str,
     },
     /// The process that serves the object is gone.
-    #[error("BC_TRANSACTION to {target} on {}: BR_DEAD_REPLY, its process {}", device.display(),
+    #[error("{command} to {target} on {}: BR_DEAD_REPLY, its process {}", device.display(),
         if *delivered { "died before it replied" } else { "is gone" })]
     DeadReply {
         /// The device.
         device: PathBuf,
+        /// The command that was answered.
+        command: &'static str,
         /// The object.
         target: Handle,
         /// Whether the call had reached the process before it died.
@@ -72,30 +76,36 @@ pub enum Error {
     },
     /// The driver could not deliver the call or its reply, e.g. because there
     /// is no room for it in the receiver's mapping (`ENOSPC`).
-    #[error("BC_TRANSACTION to {target} on {}: BR_FAILED_REPLY{}", device.display(),
+    #[error("{command} to {target} on {}: BR_FAILED_REPLY{}", device.display(),
         reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default())]
     FailedReply {
         /// The device.
         device: PathBuf,
+        /// The command that was answered.
+        command: &'static str,
         /// The object.
         target: Handle,
         /// The driver's reason, if it gives one.
         reason: Option<io::Error>,
     },
     /// The process that serves the object is frozen and takes no calls.
-    #[error("BC_TRANSACTION to {target} on {}: BR_FROZEN_REPLY, its process is frozen",
+    #[error("{command} to {target} on {}: BR_FROZEN_REPLY, its process is frozen",
         device.display())]
     FrozenReply {
         /// The device.
         device: PathBuf,
+        /// The command that was answered.
+        command: &'static str,
         /// The object.
         target: Handle,
     },
     /// The object refused the call with a status of its own.
-    #[error("BC_TRANSACTION to {target} on {}: refused with status {status}", device.display())]
+    #[error("{command} to {target} on {}: refused with status {status}", device.display())]
     Status {
         /// The device.
         device: PathBuf,
+        /// The command that was answered.
+        command: &'static str,
         /// The object.
         target: Handle,
         /// The status, on Android a negative `errno` or one of libbinder's.
@@ -171,6 +181,32 @@ pub enum Malformed {
         address: u64,
         /// How long it is said to be.
         size: u64,
+    },
+    /// The table of a payload's objects ends within an entry.
+    #[error("a table of objects that ends with {left} bytes")]
+    Table {
+        /// How many bytes are left.
+        left: usize,
+    },
+    /// An object does not lie in its payload whole.
+    #[error("the object at {offset} is not within a payload of {size} bytes")]
+    Object {
+        /// Where it is said to begin.
+        offset: u64,
+        /// How long the payload is.
+        size: usize,
+    },
+    /// A file descriptor that cannot be one.
+    #[error("{fd} is no file descriptor")]
+    File {
+        /// The number.
+        fd: u32,
+    },
+    /// There is no object of another process where one belongs.
+    #[error("item {position} is no object of another process")]
+    NoReference {
+        /// Its position among the payload's items.
+        position: usize,
     },
     /// A status that is not four bytes long.
     #[error("a status of {size} bytes")]

@@ -2,14 +2,17 @@
 //! one by one.
 
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use crate::command::Commands;
 use crate::driver::{Driver, Transfer};
 use crate::error::{Error, Malformed, Result};
 use crate::mapping::Mapping;
-use crate::protocol::{TF_STATUS_CODE, TransactionData};
+use crate::object::{Entry, entries};
+use crate::protocol::{TF_ONE_WAY, TF_STATUS_CODE, TransactionData};
 use crate::reply::Return;
+use crate::threads::attend;
 
 /// Room for the returns of one transfer; they are 4 to 76 bytes long, and the
 /// driver sends at most one call or reply at a time.
@@ -33,6 +36,11 @@ impl Delivery {
         self.transaction.flags & TF_STATUS_CODE != 0
     }
 
+    /// Whether the caller does not wait for a reply.
+    pub(crate) fn is_one_way(&self) -> bool {
+        self.transaction.flags & TF_ONE_WAY != 0
+    }
+
     /// The payload's bytes.
     pub(crate) fn bytes<'a>(&'a self, mapping: &'a Mapping) -> Result<&'a [u8], Malformed> {
         let TransactionData { buffer, data_size, .. } = self.transaction;
@@ -42,9 +50,53 @@ impl Delivery {
         unsafe { mapping.payload(buffer, data_size) }
     }
 
-    /// The name by which the payload is given back.
-    pub(crate) fn into_address(self) -> u64 {
+    /// The table of the objects in the payload.
+    pub(crate) fn table<'a>(&'a self, mapping: &'a Mapping) -> Result<&'a [u8], Malformed> {
+        let TransactionData { offsets, offsets_size, .. } = self.transaction;
+        if offsets_size == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: as for the payload's bytes.
+        unsafe { mapping.payload(offsets, offsets_size) }
+    }
+
+    /// A buffer that an object of the payload points to. The driver puts it
+    /// behind the table.
+    pub(crate) fn buffer<'a>(
+        &'a self,
+        mapping: &'a Mapping,
+        address: u64,
+        size: u64,
+    ) -> Result<&'a [u8], Malformed> {
+        let TransactionData { offsets, offsets_size, .. } = self.transaction;
+        if address < offsets.saturating_add(offsets_size) {
+            return Err(Malformed::OutsideMapping { address, size });
+        }
+        // SAFETY: as for the payload's bytes.
+        unsafe { mapping.payload(address, size) }
+    }
+
+    /// Closes the files in the payload, and tells the name by which it is
+    /// given back.
+    pub(crate) fn into_address(self, mapping: &Mapping) -> u64 {
+        if self.transaction.offsets_size > 0
+            && let (Ok(bytes), Ok(table)) = (self.bytes(mapping), self.table(mapping))
+        {
+            for fd in entries(bytes, table).filter_map(file) {
+                // SAFETY: the driver has put the descriptor in this process's
+                // table for this payload, and it is lent to nobody any more,
+                // as the payload is not (drivers/android/binder.c).
+                drop(unsafe { OwnedFd::from_raw_fd(fd) });
+            }
+        }
         self.transaction.buffer
+    }
+}
+
+fn file(entry: Result<Entry, Malformed>) -> Option<RawFd> {
+    match entry {
+        Ok(Entry::File(fd)) => RawFd::try_from(fd).ok(),
+        _ => None,
     }
 }
 
@@ -79,6 +131,8 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Self {
+        // Takes memory the first time on a thread: better now than later.
+        attend(&driver);
         Self { driver, returns: [0; RETURNS], read: 0, filled: 0 }
     }
 
@@ -137,6 +191,7 @@ impl Exchange {
         during: &'static str,
         wait: bool,
     ) -> Result<Progress> {
+        attend(&self.driver);
         let returns = if wait { &mut self.returns[..] } else { &mut [] };
         let (written, room) = (commands.unsent().len(), returns.len());
         let mut transfer =

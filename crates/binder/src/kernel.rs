@@ -55,6 +55,22 @@ impl KernelDriver {
         }
     }
 
+    /// Makes the driver look for processes that send suspiciously many one-way
+    /// calls, and tell them: [`Sent::Suspected`](crate::Sent::Suspected).
+    ///
+    /// # Errors
+    /// `EINVAL` from kernels before 5.14.
+    pub fn detect_one_way_spam(&self, detect: bool) -> Result<()> {
+        // SAFETY: BINDER_ENABLE_ONEWAY_SPAM_DETECTION reads a 32-bit number.
+        let outcome =
+            unsafe { self.set::<{ request::ONEWAY_SPAM_DETECTION }, _>(u32::from(detect)) };
+        outcome.map_err(|source| Error::Request {
+            device: self.device.clone(),
+            request: "BINDER_ENABLE_ONEWAY_SPAM_DETECTION",
+            source,
+        })
+    }
+
     /// The protocol that the driver speaks.
     ///
     /// # Errors
@@ -172,6 +188,13 @@ unsafe impl Driver for KernelDriver {
             ioctl(&self.fd, Updater::<{ request::GET_EXTENDED_ERROR }, _>::new(&mut error))?;
         }
         Ok(error)
+    }
+
+    fn thread_exit(&self) -> io::Result<()> {
+        // SAFETY: BINDER_THREAD_EXIT does not use its argument.
+        let request = unsafe { IntegerSetter::<{ request::THREAD_EXIT }>::new_usize(0) };
+        // SAFETY: as above.
+        Ok(unsafe { ioctl(&self.fd, request) }?)
     }
 
     /// Closing any copy of the descriptor makes the driver send waiting

@@ -8,25 +8,44 @@ use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::reply::Return;
 
+/// What a server is told besides calls. The driver tells it to any thread
+/// that serves, and to no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// No other process has a reference to the object of this name any more.
+    Released(u64),
+    /// The object that is watched under this cookie is dead.
+    Died(u64),
+    /// The object that was watched under this cookie no longer is.
+    Unwatched(u64),
+}
+
 /// Takes note of a return that is no call and no reply, and acknowledges it
 /// if the driver wants that.
-pub(crate) fn note(exchange: &mut Exchange, notice: Return, during: &'static str) -> Result<()> {
+pub(crate) fn note(
+    exchange: &mut Exchange,
+    notice: Return,
+    during: &'static str,
+) -> Result<Option<Notice>> {
     match notice {
-        Return::IncRefs(_)
-        | Return::Acquire(_)
-        | Return::DeadBinder(_)
-        | Return::FrozenBinder(_) => acknowledge(exchange, notice),
-        // SpawnLooper does not come: the driver may ask for no more threads.
+        Return::IncRefs(_) | Return::Acquire(_) | Return::FrozenBinder(_) => {
+            acknowledge(exchange, notice).map(|()| None)
+        }
+        Return::DeadBinder(cookie) => {
+            acknowledge(exchange, notice).map(|()| Some(Notice::Died(cookie)))
+        }
+        Return::ClearDeathNotificationDone(cookie) => Ok(Some(Notice::Unwatched(cookie))),
+        Return::Release(object) => Ok(Some(Notice::Released(object.ptr))),
+        // A pool has looked for SpawnLooper before; elsewhere it does not
+        // come, as the driver may ask for no more threads.
         Return::Noop
         | Return::Ok
         | Return::TransactionComplete
         | Return::SpawnLooper
-        | Return::Release(_)
         | Return::DecRefs(_)
-        | Return::ClearDeathNotificationDone(_)
         | Return::ClearFreezeNotificationDone(_)
         | Return::OnewaySpamSuspect
-        | Return::TransactionPendingFrozen => Ok(()),
+        | Return::TransactionPendingFrozen => Ok(None),
         Return::Error(errno) => {
             let source = io::Error::from_raw_os_error(errno.saturating_abs());
             Err(exchange.request("BINDER_WRITE_READ (BR_ERROR)", source))

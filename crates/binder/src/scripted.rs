@@ -2,6 +2,7 @@
 //! byte, and answers what the test has prepared.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::slice;
@@ -18,6 +19,17 @@ use crate::reply::Return;
 /// The device of every scripted driver, as errors name it.
 pub(crate) const DEVICE: &str = "/dev/scripted";
 
+/// A look at the commands that were written.
+struct Inspection(Box<Look>);
+
+type Look = dyn FnOnce(&[u8]) + Send;
+
+impl fmt::Debug for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inspection")
+    }
+}
+
 /// One transfer as the test wants it.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
@@ -29,6 +41,7 @@ pub(crate) struct Step {
     claims: Option<usize>,
     error: Option<i32>,
     waits: Option<bool>,
+    inspection: Option<Inspection>,
 }
 
 impl Step {
@@ -51,12 +64,6 @@ impl Step {
     /// to this payload; the bytes expected have 0 for its address.
     pub(crate) fn pointing_to(mut self, payload: impl Into<Vec<u8>>) -> Self {
         self.payload = Some((payload.into(), self.writes.len() - 16));
-        self
-    }
-
-    /// Expects these bytes after the others.
-    pub(crate) fn followed_by(mut self, bytes: Vec<u8>) -> Self {
-        self.writes.extend(bytes);
         self
     }
 
@@ -84,6 +91,11 @@ impl Step {
         self
     }
 
+    /// Expects bytes that the test looks at itself, and room for returns.
+    pub(crate) fn inspects(inspection: impl FnOnce(&[u8]) + Send + 'static) -> Self {
+        Self { inspection: Some(Inspection(Box::new(inspection))), ..Self::default() }
+    }
+
     /// Expects any bytes at all.
     pub(crate) fn whatever(returns: Vec<u8>) -> Self {
         Self { returns, ..Self::default() }
@@ -101,6 +113,8 @@ pub(crate) struct Scripted {
     pub(crate) extended_error: Option<ExtendedError>,
     pub(crate) object_flags: AtomicU32,
     pub(crate) wakes: AtomicU32,
+    pub(crate) exits: AtomicU32,
+    pub(crate) max_threads: AtomicU32,
 }
 
 impl Scripted {
@@ -117,6 +131,8 @@ impl Scripted {
             extended_error: None,
             object_flags: AtomicU32::new(u32::MAX),
             wakes: AtomicU32::new(0),
+            exits: AtomicU32::new(0),
+            max_threads: AtomicU32::new(u32::MAX),
         }
     }
 
@@ -163,9 +179,13 @@ unsafe impl Driver for Scripted {
     }
 
     unsafe fn write_read(&self, transfer: &mut Transfer<'_>) -> io::Result<()> {
-        let Some(step) = self.steps.lock().unwrap().pop_front() else {
+        let Some(mut step) = self.steps.lock().unwrap().pop_front() else {
             return outcome(libc::ECONNREFUSED);
         };
+        if let Some(Inspection(inspect)) = step.inspection.take() {
+            assert!(!transfer.returns.is_empty(), "room for returns");
+            inspect(transfer.commands);
+        }
         if let Some(waits) = step.waits {
             assert_eq!(!transfer.returns.is_empty(), waits, "room for returns");
             check(transfer.commands, &step);
@@ -178,7 +198,7 @@ unsafe impl Driver for Scripted {
     }
 
     fn set_max_threads(&self, threads: u32) -> io::Result<()> {
-        assert_eq!(threads, 0);
+        self.max_threads.store(threads, Ordering::Relaxed);
         Ok(())
     }
 
@@ -193,6 +213,11 @@ unsafe impl Driver for Scripted {
 
     fn extended_error(&self) -> io::Result<ExtendedError> {
         self.extended_error.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))
+    }
+
+    fn thread_exit(&self) -> io::Result<()> {
+        self.exits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     fn wake(&self) -> io::Result<()> {

@@ -6,9 +6,10 @@ use super::*;
 use crate::allocations::allocations;
 use crate::mapping::Mapping;
 use crate::protocol::{
-    BC_ACQUIRE_DONE, BC_FREE_BUFFER, BC_TRANSACTION, BR_ACQUIRE, BR_DEAD_REPLY, BR_ERROR, BR_NOOP,
-    BR_REPLY, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, ExtendedError, PtrCookie, TF_STATUS_CODE,
-    TransactionData,
+    BC_ACQUIRE_DONE, BC_FREE_BUFFER, BC_REPLY, BC_TRANSACTION, BC_TRANSACTION_SG, BR_ACQUIRE,
+    BR_DEAD_REPLY, BR_ERROR, BR_NOOP, BR_ONEWAY_SPAM_SUSPECT, BR_REPLY, BR_TRANSACTION,
+    BR_TRANSACTION_COMPLETE, BR_TRANSACTION_PENDING_FROZEN, BufferObject, ExtendedError, Layout,
+    PtrCookie, TF_STATUS_CODE, TYPE_PTR, TransactionData,
 };
 use crate::scripted::{Bytes, Scripted, Step, streams};
 
@@ -188,13 +189,9 @@ fn a_status_is_an_error_unless_it_is_0() {
 fn every_return_code_ends_the_call_or_does_not() {
     let ends = |name| match name {
         "BR_DEAD_REPLY" | "BR_FAILED_REPLY" | "BR_FROZEN_REPLY" => "no reply",
-        "BR_ERROR"
-        | "BR_TRANSACTION"
-        | "BR_TRANSACTION_SEC_CTX"
-        | "BR_REPLY"
-        | "BR_ACQUIRE_RESULT"
-        | "BR_ATTEMPT_ACQUIRE"
-        | "BR_FINISHED" => "broken",
+        "BR_ERROR" | "BR_REPLY" | "BR_ACQUIRE_RESULT" | "BR_ATTEMPT_ACQUIRE" | "BR_FINISHED" => {
+            "broken"
+        }
         _ => "goes on",
     };
     for &(code, name, payload) in Return::ALL {
@@ -245,7 +242,6 @@ fn a_client_goes_on_after_a_death_and_not_after_nonsense() {
     for nonsense in [
         Bytes::default().code(1234),
         Bytes::default().with(BR_ERROR, &-libc::EPERM),
-        Bytes::default().with(BR_TRANSACTION, &TransactionData::default()),
         reply(1, 1, 0),
     ] {
         let (driver, mut client) = client([Step::whatever(nonsense.into()), twice()]);
@@ -294,6 +290,103 @@ fn a_round_trip_allocates_nothing() {
         }
     });
     assert_eq!((count, reply.len()), (0, 1024));
+}
+
+#[test]
+fn a_call_into_the_waiting_thread_is_refused() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, b"ok");
+    let into = |flags| TransactionData { buffer: here, flags, ..TransactionData::default() };
+    let busy = TransactionData { flags: TF_STATUS_CODE, data_size: 4, ..into(0) };
+    let busy = TransactionData { buffer: 0, ..busy };
+    let freed = || Bytes::default().with(BC_FREE_BUFFER, &here);
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            Step::writes(call())
+                .pointing_to("hello")
+                .returns(Bytes::default().with(BR_TRANSACTION, &into(0))),
+            Step::sends(freed().with(BC_REPLY, &busy)).pointing_to((-libc::EBUSY).to_ne_bytes()),
+            Step::reads().returns(Bytes::default().with(BR_TRANSACTION, &into(TF_ONE_WAY))),
+            Step::sends(freed()),
+            Step::reads().returns(reply(here, 2, 0)),
+            Step::sends(freed()),
+        ],
+    ));
+    assert_eq!(hello(&mut Client::new(Arc::clone(&driver) as Arc<dyn Driver>)).unwrap(), b"ok");
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn a_one_way_call_is_over_when_it_is_on_its_way() {
+    let send = |answer: Bytes| {
+        let data = TransactionData {
+            code: 1,
+            flags: TF_ONE_WAY,
+            data_size: 5,
+            ..TransactionData::default()
+        };
+        let call = Bytes::default().with(BC_TRANSACTION, &data);
+        let (driver, mut client) = client([
+            Step::writes(call).pointing_to("hello").returns(Bytes::default().code(BR_NOOP)),
+            Step::reads().returns(answer),
+        ]);
+        let outcome = client.send(TARGET, 1, b"hello");
+        assert_eq!(driver.left(), 0);
+        outcome
+    };
+    let code = |code| Bytes::default().code(code);
+    assert_eq!(send(code(BR_TRANSACTION_COMPLETE)).unwrap(), Sent::Delivered);
+    assert_eq!(send(code(BR_ONEWAY_SPAM_SUSPECT)).unwrap(), Sent::Suspected);
+    assert_eq!(send(code(BR_TRANSACTION_PENDING_FROZEN)).unwrap(), Sent::WaitsForFrozen);
+    let error = send(code(BR_DEAD_REPLY)).unwrap_err();
+    assert!(matches!(error, Error::NoContextManager { .. }), "{error}");
+    let error = send(code(BR_FAILED_REPLY)).unwrap_err();
+    assert!(matches!(error, Error::FailedReply { .. }), "{error}");
+    let error = send(reply(0, 0, 0).code(BR_NOOP)).map(|sent| sent == Sent::Delivered);
+    assert!(error.unwrap(), "what comes after it is another call's");
+    let error = send(code(BR_ERROR)).unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+}
+
+#[test]
+fn buffers_go_out_from_where_they_are() {
+    let (head, tail) = ([1_u8; 3], [2_u8; 16]);
+    let addresses = [head.as_ptr() as u64, tail.as_ptr() as u64];
+    let inspect = move |commands: &[u8]| {
+        let mut rest = commands;
+        assert_eq!(u32::take(&mut rest), Some(BC_TRANSACTION_SG));
+        let (data, room) = <(TransactionData, u64)>::take(&mut rest).unwrap();
+        assert_eq!((data.data_size, data.offsets_size, room), (80, 16, 24));
+        assert_eq!((data.code, data.flags, rest.len()), (1, 0, 0));
+        // SAFETY: payloads are alive during a transfer.
+        let entries = unsafe { std::slice::from_raw_parts(data.buffer as *const u8, 80) };
+        for (entry, (address, length)) in
+            entries.chunks(40).zip([(addresses[0], 3), (addresses[1], 16)])
+        {
+            let buffer = BufferObject::take(&mut &entry[..]).unwrap();
+            assert_eq!((buffer.kind, buffer.buffer, buffer.length), (TYPE_PTR, address, length));
+        }
+    };
+    let dead = Bytes::default().code(BR_DEAD_REPLY);
+    let (driver, mut client) = client([Step::inspects(inspect).returns(dead)]);
+    let error = client.call_sg(Handle(3), 1, &[&head, &tail]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "BC_TRANSACTION_SG to handle 3 on /dev/scripted: BR_DEAD_REPLY, its process is gone"
+    );
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn buffers_allocate_nothing_the_second_time() {
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(0, &[7; 64]);
+    let steps = (0..3).map(|_| Step::whatever(reply(address, 64, 0).into()));
+    let mut client = Client::new(Arc::new(Scripted::over(mapping, steps)));
+    let mut call = || assert_eq!(client.call_sg(TARGET, 1, &[&[1; 9], &[2]]).unwrap().len(), 64);
+    call();
+    assert_eq!(allocations(call), 0);
 }
 
 proptest! {

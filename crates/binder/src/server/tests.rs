@@ -1,5 +1,6 @@
 //! The server over a scripted driver.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
@@ -7,11 +8,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::allocations::allocations;
 use crate::mapping::Mapping;
+use crate::payload::Object;
 use crate::protocol::{
-    BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE, BC_REPLY, BR_DEAD_REPLY,
-    BR_INCREFS, BR_NOOP, BR_TRANSACTION, BR_TRANSACTION_COMPLETE, BR_TRANSACTION_SEC_CTX,
-    PtrCookie, TF_STATUS_CODE, TransactionData,
+    BC_DEAD_BINDER_DONE, BC_ENTER_LOOPER, BC_EXIT_LOOPER, BC_FREE_BUFFER, BC_INCREFS_DONE,
+    BC_REPLY, BR_CLEAR_DEATH_NOTIFICATION_DONE, BR_DEAD_BINDER, BR_DEAD_REPLY, BR_DECREFS,
+    BR_INCREFS, BR_NOOP, BR_RELEASE, BR_TRANSACTION, BR_TRANSACTION_COMPLETE,
+    BR_TRANSACTION_SEC_CTX, Layout, PING, PtrCookie, TF_ONE_WAY, TF_STATUS_CODE, TransactionData,
 };
+use crate::reply::Return;
 use crate::scripted::{Bytes, Scripted, Step, streams};
 
 fn code(code: u32) -> Vec<u8> {
@@ -20,6 +24,15 @@ fn code(code: u32) -> Vec<u8> {
 
 fn enters() -> Step {
     Step::sends(code(BC_ENTER_LOOPER))
+}
+
+fn exits() -> Step {
+    Step::sends(code(BC_EXIT_LOOPER))
+}
+
+/// What the driver says to a reply.
+fn sent() -> Vec<u8> {
+    Bytes::default().code(BR_NOOP).code(BR_TRANSACTION_COMPLETE).into()
 }
 
 /// A call with the code 9 from the process 100 of the user 1000.
@@ -105,9 +118,8 @@ fn each_reply_goes_out_with_the_wait_for_the_next_call() {
             enters(),
             Step::reads().returns(comes(call(first, 3))),
             Step::writes(replied(first, 0, 3)).pointing_to("ONE").returns(with_context),
-            Step::sends(replied(second, 0, 5))
-                .pointing_to("THREE")
-                .followed_by(code(BC_EXIT_LOOPER)),
+            Step::writes(replied(second, 0, 5)).pointing_to("THREE").returns(sent()),
+            exits(),
         ],
     ));
     let served = server(&driver).serve(|request, reply| {
@@ -116,7 +128,7 @@ fn each_reply_goes_out_with_the_wait_for_the_next_call() {
         reply.extend(request.payload.to_ascii_uppercase());
         if reply.len() == 5 { Answer::ReplyAndStop } else { Answer::Reply }
     });
-    assert_eq!(served.unwrap(), Served { calls: 2, undelivered: 0 });
+    assert_eq!(served.unwrap(), Served { calls: 2, undelivered: 0, threads: 1 });
     assert_eq!(driver.left(), 0);
 }
 
@@ -173,9 +185,10 @@ fn a_stopper_ends_the_loop_after_the_reply() {
         [
             enters(),
             Step::reads().returns(comes(call(here, 1))),
-            Step::sends(replied(here, 0, 1)).pointing_to("!").followed_by(code(BC_EXIT_LOOPER)),
+            Step::writes(replied(here, 0, 1)).pointing_to("!").returns(sent()),
+            exits(),
             enters(),
-            Step::sends(code(BC_EXIT_LOOPER)),
+            exits(),
         ],
     ));
     let mut server = server(&driver);
@@ -202,7 +215,8 @@ fn a_call_that_was_read_is_served_before_the_loop_ends() {
             enters(),
             Step::reads().returns(two),
             Step::sends(replied(here, 0, 0)).pointing_to([]),
-            Step::sends(replied(here, 0, 0)).pointing_to([]).followed_by(code(BC_EXIT_LOOPER)),
+            Step::writes(replied(here, 0, 0)).pointing_to([]).returns(sent()),
+            exits(),
         ],
     ));
     let served = server(&driver).serve(|_, _| Answer::ReplyAndStop);
@@ -224,8 +238,75 @@ fn notices_are_acknowledged_and_lost_replies_counted() {
     assert_eq!(driver.left(), 0);
     assert_eq!(
         error.to_string(),
-        "BC_ENTER_LOOPER on /dev/scripted: 1 bytes at 0x0 are not in the mapping"
+        "BR_TRANSACTION on /dev/scripted: 1 bytes at 0x0 are not in the mapping"
     );
+}
+
+#[test]
+fn notices_go_to_the_listener_and_deaths_are_acknowledged() {
+    let object = PtrCookie { ptr: 7, cookie: 7 };
+    let driver = Arc::new(Scripted::new([
+        enters(),
+        Step::reads().returns(
+            Bytes::default()
+                .with(BR_RELEASE, &object)
+                .with(BR_DECREFS, &object)
+                .with(BR_DEAD_BINDER, &8_u64)
+                .with(BR_CLEAR_DEATH_NOTIFICATION_DONE, &9_u64),
+        ),
+        Step::sends(Bytes::default().with(BC_DEAD_BINDER_DONE, &8_u64)),
+    ]));
+    let mut server = Server::new(Arc::clone(&driver) as Arc<dyn Driver>);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&heard);
+    server.on_notice(move |notice| listener.lock().unwrap().push(notice));
+    server.serve(|_, _| panic!("no call came")).unwrap_err();
+    assert_eq!(driver.left(), 0);
+    let expected = [Notice::Released(7), Notice::Died(8), Notice::Unwatched(9)];
+    assert_eq!(*heard.lock().unwrap(), expected);
+}
+
+#[test]
+fn a_call_says_which_object_is_meant() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, &[]);
+    let seven = TransactionData { target: 7, cookie: 7, ..call(here, 0) };
+    let steps = [Vec::new(), comes(seven).into(), sent(), Vec::new()];
+    let driver = Arc::new(Scripted::over(mapping, steps.map(Step::whatever)));
+    let mut called = Vec::new();
+    let served = Server::new(driver).serve(|request, _| {
+        called.push(request.object);
+        Answer::ReplyAndStop
+    });
+    assert_eq!((served.unwrap().calls, called), (1, vec![7]));
+}
+
+#[test]
+fn a_reply_may_hold_an_object() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, &[]);
+    let offered = Object { name: 5, flags: NodeFlags::INHERIT_RT };
+    let inspect = move |commands: &[u8]| {
+        let mut rest = &commands[12..];
+        assert_eq!(u32::take(&mut rest), Some(BC_REPLY));
+        let data = TransactionData::take(&mut rest).unwrap();
+        assert_eq!((data.data_size, data.offsets_size, rest.len()), (28, 8, 0));
+    };
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(call(here, 0))),
+            Step::inspects(inspect).returns(sent()),
+            exits(),
+        ],
+    ));
+    let served = server(&driver).serve(|_, reply| {
+        reply.extend_from_slice(b"here");
+        reply.put_object(offered);
+        Answer::ReplyAndStop
+    });
+    assert_eq!((served.unwrap().calls, driver.left()), (1, 0));
 }
 
 #[test]
@@ -257,8 +338,8 @@ fn serving_allocates_no_more_than_the_first_reply() {
     let mapping = Mapping::anonymous(4096);
     let here = mapping.deliver(0, &[7; 1024]);
     let calls = (0..11).map(|_| Step::whatever(comes(call(here, 1024)).into()));
-    let [enters, exits] = [Vec::new(), Vec::new()].map(Step::whatever);
-    let script = [enters].into_iter().chain(calls).chain([exits]);
+    let [enters, replies, exits] = [Vec::new(), sent(), Vec::new()].map(Step::whatever);
+    let script = [enters].into_iter().chain(calls).chain([replies, exits]);
     let mut server = server(&Arc::new(Scripted::over(mapping, script)));
     let (mut calls, mut by_handler) = (0, 0);
     let in_all = allocations(|| {
@@ -291,7 +372,7 @@ proptest! {
         let mapping = Mapping::anonymous(4096);
         let start = mapping.deliver(0, &[3; 4096]);
         let address = start.wrapping_add_signed(offset);
-        let steps = [Vec::new(), comes(call(address, size)).into(), Vec::new()];
+        let steps = [Vec::new(), comes(call(address, size)).into(), sent(), Vec::new()];
         let driver = Arc::new(Scripted::over(mapping, steps.map(Step::whatever)));
         let outcome = server(&driver).serve(|request, _| {
             assert_eq!(request.payload, vec![3; size as usize]);
