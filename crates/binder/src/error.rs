@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::protocol::{Handle, PROTOCOL_VERSION};
 
@@ -110,6 +111,16 @@ pub enum Error {
         target: Handle,
         /// The status, on Android a negative `errno` or one of libbinder's.
         status: i32,
+    },
+    /// No object was registered under a number in time.
+    #[error("nothing is registered under {number} on {} after {limit:?}", device.display())]
+    NotRegistered {
+        /// The device.
+        device: PathBuf,
+        /// The number.
+        number: u64,
+        /// The time that was given.
+        limit: Duration,
     },
     /// The driver sent what nobody waits for at this point.
     #[error("{command} on {}: {answer}, which does not answer it", device.display())]

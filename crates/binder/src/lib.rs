@@ -51,6 +51,7 @@ mod pool;
 pub mod protocol;
 mod received;
 mod reference;
+pub mod registry;
 pub mod reply;
 mod request;
 #[cfg(test)]
@@ -70,6 +71,7 @@ pub use payload::{Body, Object, Payload};
 pub use protocol::{Handle, NodeFlags, Policy};
 pub use received::{Item, Received};
 pub use reference::Reference;
+pub use registry::Registry;
 pub use request::{Answer, Request, Served};
 pub use server::Server;
 pub use stop::Stopper;
