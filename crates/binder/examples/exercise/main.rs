@@ -1,0 +1,50 @@
+//! Checks every feature of the crate against the driver of the running kernel,
+//! between several processes that this program starts itself.
+//!
+//! ```text
+//! exercise [DEVICE]     # /dev/binder, and nobody its context manager
+//! ```
+//!
+//! Prints `PASS` or `FAIL` for each feature, and exits with 0, 1 if one failed,
+//! or 3 if there is no such device.
+
+// An example talks to its user, and a watchdog ends the process from a thread.
+#![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
+
+mod calls;
+mod checks;
+mod peer;
+
+use std::env;
+use std::error::Error;
+use std::process::{self, ExitCode};
+use std::thread;
+use std::time::Duration;
+
+/// What any part of this program may fail with.
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// No run takes this long, even on an emulated machine.
+const TOO_LONG: Duration = Duration::from_secs(120);
+
+fn main() -> ExitCode {
+    thread::spawn(|| {
+        thread::sleep(TOO_LONG);
+        eprintln!("error: still not done after {TOO_LONG:?}");
+        process::exit(1);
+    });
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match *arguments {
+        [] => checks::run("/dev/binder"),
+        [device] => checks::run(device),
+        ["registry", device] => peer::registry(device).map(|()| ExitCode::SUCCESS),
+        ["peer", device, number] => peer::one(device, number).map(|()| ExitCode::SUCCESS),
+        ["crowd", device, number] => peer::crowd(device, number).map(|()| ExitCode::SUCCESS),
+        _ => Err("exercise [DEVICE]".into()),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
