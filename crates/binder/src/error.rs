@@ -21,6 +21,12 @@ pub enum Error {
         /// The device.
         device: PathBuf,
     },
+    /// There is no binderfs.
+    #[error("no binderfs: {reason}")]
+    NoBinderfs {
+        /// Why, without a full stop.
+        reason: String,
+    },
     /// There is something else in the device's place.
     #[error("{} is not a binder device: {what}", device.display())]
     NotBinder {

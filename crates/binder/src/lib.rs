@@ -36,6 +36,7 @@
 #[cfg(test)]
 mod allocations;
 mod availability;
+pub mod binderfs;
 mod client;
 pub mod command;
 pub mod driver;
@@ -61,6 +62,7 @@ mod stop;
 mod threads;
 
 pub use availability::{Availability, availability};
+pub use binderfs::Binderfs;
 pub use client::{Client, Reply, Sent};
 pub use driver::Driver;
 pub use error::{Error, Malformed, Result};
