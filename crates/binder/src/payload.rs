@@ -60,6 +60,13 @@ impl Payload {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends bytes, and gives them to be changed in place.
+    pub fn append(&mut self, bytes: &[u8]) -> &mut [u8] {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        &mut self.bytes[begin..]
+    }
+
     /// Appends a byte.
     pub fn push(&mut self, byte: u8) {
         self.bytes.push(byte);

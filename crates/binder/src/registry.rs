@@ -15,10 +15,11 @@ use crate::reference::Reference;
 use crate::request::{Answer, Request, Served};
 use crate::server::Server;
 
-/// Puts the object in the payload under the number before it.
-const REGISTER: u32 = 1;
+/// Puts the object in the payload under the number before it. These codes are
+/// far from those that Android's `servicemanager` knows.
+const REGISTER: u32 = u32::from_be_bytes(*b"ujrg");
 /// Asks for the object under the number.
-const LOOK_UP: u32 = 2;
+const LOOK_UP: u32 = u32::from_be_bytes(*b"ujlu");
 
 /// There is no object under this number.
 const UNKNOWN: i32 = -libc::ENOENT;

@@ -4,14 +4,16 @@
 //! |---|---|
 //! | [`probe`] | request/reply round trips between two processes |
 //! | [`transport`] | the ways a call can take, from both ends |
+//! | [`throughput`] | calls back to back, over payload sizes |
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
 //! | [`explain`] | from round trips to verdicts, from a trace to a reason |
 
 pub mod explain;
 pub mod latency;
 pub mod probe;
+pub mod throughput;
 pub mod transport;
 mod watch;
 
 pub use probe::{Options, Placement, run};
-pub use transport::{PeerCommand, Route, Service, Transport, serve};
+pub use transport::{PeerCommand, Role, Transport, play};

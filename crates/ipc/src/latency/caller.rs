@@ -38,12 +38,9 @@ pub fn call(
     monitor: &dyn Monitor,
     ready: impl FnOnce() -> Result<()>,
 ) -> Result<PairReport> {
-    let route = Route {
-        transport: task.transport,
-        service: Service::Witness,
-        payload: SIGHT,
-        peer_cpu: None,
-    };
+    let inherit_rt = task.inherit_rt;
+    let witness = Route::echo(task.transport, SIGHT);
+    let route = Route { service: Service::Witness, inherit_rt, ..witness };
     let tripwire = task.tripwire.as_ref().map(TripwirePaths::open).transpose()?;
     let connection = Connection::open(&route, peer)?;
     let watch = Watch::new(connection.peer_id());
@@ -182,15 +179,10 @@ impl Calls<'_> {
 
     /// The same from a thread that has never called before.
     fn on_a_new_thread(&mut self, policy: CallPolicy) -> Result<Call> {
-        let calling = || {
-            let call = self.timed(Some(policy), &look_around());
-            self.connection.thread_ends();
-            call
-        };
         thread::scope(|scope| {
             let caller = thread::Builder::new()
                 .name("ipc/cold".to_owned())
-                .spawn_scoped(scope, calling)
+                .spawn_scoped(scope, || self.timed(Some(policy), &look_around()))
                 .map_err(|error| Error::syscall("clone", "a cold caller", error))?;
             caller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })

@@ -25,18 +25,15 @@ impl Outcome {
 impl Measured {
     fn note(&self, findings: &mut Findings) {
         let transport = self.transport;
-        let mut failed = 0;
         for (number, pair) in self.pairs.iter().enumerate() {
             let report = match pair {
                 Ok(report) => report,
                 Err(why) => {
-                    failed += 1;
                     findings.warn(format!("pair {number} over {transport} failed: {why}"));
                     continue;
                 }
             };
             if let Some(why) = &report.failure {
-                failed += 1;
                 findings.warn(format!("pair {number} over {transport} ended early: {why}"));
             }
             if let Some(why) = &report.no_fifo {
@@ -46,9 +43,10 @@ impl Measured {
                 findings.series.push(labelled(&leg.series, number));
             }
         }
+        let failed = self.failed_pairs();
         if failed > 0 {
             let name = format!("ipc/{transport}/failed_pairs");
-            findings.facts.push(Fact::new(name, f64::from(failed), Unit::Count));
+            findings.facts.push(Fact::new(name, failed as f64, Unit::Count));
         }
         for policy in [CallPolicy::Fifo, CallPolicy::Other] {
             for caller in [Caller::Warm, Caller::Cold] {

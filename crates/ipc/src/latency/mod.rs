@@ -32,7 +32,7 @@ pub use threads::ThreadSeen;
 pub(crate) use report::Look;
 
 use crate::explain::{Circumstances, InheritanceVerdict, journey_of, judge};
-use crate::transport::{PeerCommand, Transport};
+use crate::transport::{Manager, PeerCommand, Transport};
 use tracing::Tracing;
 
 /// What was measured over one transport.
@@ -65,6 +65,7 @@ pub struct Outcome {
 pub fn run(
     options: &Options,
     client: &PeerCommand,
+    peer: &PeerCommand,
     root: &Root,
     monitor: &dyn Monitor,
 ) -> Result<Outcome> {
@@ -90,7 +91,7 @@ pub fn run(
             break;
         }
         let part = Part { of: options.transports.len(), index, transport, monitor };
-        let measured = measure(options, transport, client, root, &part, &mut outcome.notes)?;
+        let measured = measure(options, transport, client, peer, root, &part, &mut outcome.notes)?;
         let missed = measured.missed().is_some();
         outcome.measured.push(measured);
         if missed {
@@ -104,6 +105,7 @@ fn measure(
     options: &Options,
     transport: Transport,
     client: &PeerCommand,
+    peer: &PeerCommand,
     root: &Root,
     monitor: &dyn Monitor,
     notes: &mut Findings,
@@ -120,9 +122,13 @@ fn measure(
         callers: options.callers.clone(),
         priority: options.priority,
         force: options.force,
+        inherit_rt: options.inherit_rt,
         raw: options.raw,
         tripwire: tracing.as_ref().and_then(Tracing::tripwire),
     };
+    // Kept for as long as the pairs need it.
+    let manager = || Manager::find_or_start(transport, peer);
+    let _manager = transport.is_binder().then(manager).transpose()?;
     let pairs = pairs::run(&vec![task; options.pairs], client, monitor)?;
     let reports = || pairs.iter().flatten();
     let circumstances = Circumstances {
@@ -155,7 +161,22 @@ fn where_it_went(trace: &Trace, miss: &Miss) -> String {
     }
 }
 
+impl Outcome {
+    /// Pairs that measured nothing, or ended before they were done.
+    pub fn failed_pairs(&self) -> usize {
+        self.measured.iter().map(Measured::failed_pairs).sum()
+    }
+}
+
 impl Measured {
+    pub(crate) fn failed_pairs(&self) -> usize {
+        let failed = |pair: &&Result<PairReport, String>| match pair {
+            Ok(report) => report.failure.is_some(),
+            Err(_) => true,
+        };
+        self.pairs.iter().filter(failed).count()
+    }
+
     /// The call that missed its deadline under trace, and in which pair.
     pub fn missed(&self) -> Option<(usize, &Miss)> {
         let of_pair = |(number, pair): (usize, &'_ Result<PairReport, String>)| {

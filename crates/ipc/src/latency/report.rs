@@ -20,6 +20,7 @@ pub struct Task {
     pub(super) callers: Vec<Caller>,
     pub(super) priority: Priority,
     pub(super) force: bool,
+    pub(super) inherit_rt: bool,
     pub(super) raw: bool,
     pub(super) tripwire: Option<TripwirePaths>,
 }

@@ -9,7 +9,7 @@ use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Monitor, Outlier, Series, Unit};
 
-use crate::transport::{Connection, PeerCommand, Route, Service, Transport};
+use crate::transport::{Connection, PeerCommand, Route, Transport};
 use crate::watch::{self, Watch};
 
 /// Calls before the first one that counts.
@@ -53,8 +53,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         monitor.progress(done, &format!("calls over {transport}, {}", placement.name()));
         let (client_cpu, peer_cpu) = cpus.unzip();
         let pinned = client_cpu.map(AffinityGuard::pin_to).transpose()?;
-        let payload = options.payload;
-        let route = Route { transport, service: Service::Echo, payload, peer_cpu };
+        let route = Route { peer_cpu, ..Route::echo(transport, options.payload) };
         let mut connection = Connection::open(&route, peer)?;
         let placement = match connection.peer_id() {
             Some(_) => placement,

@@ -13,6 +13,7 @@ mod pipe;
 mod service;
 mod unix;
 
+pub(crate) use binder::Manager;
 pub use service::Service;
 pub(crate) use service::{Examined, SIGHT, SeenPolicy, Sight, examine, look_around};
 
@@ -39,17 +40,20 @@ pub enum Transport {
     Pipe,
     /// Shared memory with a futex in each direction, without spinning.
     Futex,
-    /// The binder driver, where the kernel has it.
+    /// The binder driver, where the kernel has it: a payload in one piece.
     Binder,
+    /// The same driver behind hwbinder's device: a payload that is gathered.
+    Hwbinder,
 }
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Passthrough, Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
+    pub const ALL: [Self; 6] =
+        [Self::Passthrough, Self::Unix, Self::Pipe, Self::Futex, Self::Binder, Self::Hwbinder];
 
     /// Those that lead to another process.
-    pub const BETWEEN_PROCESSES: [Self; 4] = [Self::Unix, Self::Pipe, Self::Futex, Self::Binder];
+    pub const BETWEEN_PROCESSES: [Self; 5] =
+        [Self::Unix, Self::Pipe, Self::Futex, Self::Binder, Self::Hwbinder];
 
     /// Whether this machine has it.
     ///
@@ -58,13 +62,13 @@ impl Transport {
     pub(crate) fn support(self) -> Result<Support<()>> {
         match self {
             Self::Passthrough | Self::Unix | Self::Pipe | Self::Futex => Ok(Support::Yes(())),
-            Self::Binder => binder::support(),
+            Self::Binder | Self::Hwbinder => binder::support(self),
         }
     }
 
     /// Whether it is the binder driver.
     pub(crate) fn is_binder(self) -> bool {
-        self == Self::Binder
+        matches!(self, Self::Binder | Self::Hwbinder)
     }
 
     /// The name in series and on the command line.
@@ -75,6 +79,7 @@ impl Transport {
             Self::Pipe => "pipe",
             Self::Futex => "futex",
             Self::Binder => "binder",
+            Self::Hwbinder => "hwbinder",
         }
     }
 }
@@ -90,10 +95,6 @@ pub(crate) trait Client: Send {
     /// Sends `request` and waits until `reply`, of the same length, is filled.
     /// Allocates nothing.
     fn call(&mut self, request: &[u8], reply: &mut [u8]) -> io::Result<()>;
-
-    /// The calling thread will make no more calls: what the transport keeps
-    /// for each thread can go.
-    fn thread_ends(&mut self) {}
 }
 
 /// How to start the peer of a transport.
@@ -101,24 +102,32 @@ pub(crate) trait Client: Send {
 pub struct PeerCommand {
     /// The program: usually this one (`/proc/self/exe`).
     pub program: PathBuf,
-    /// Its arguments before those of the peer: transport, service, payload,
-    /// process number of the client, and the CPU if it is to have a certain
-    /// one.
+    /// Its arguments before those of the peer: a [`Role`] as JSON, and the
+    /// process number of the one that starts it.
     pub arguments: Vec<OsString>,
 }
 
 impl PeerCommand {
-    fn for_peer(&self, route: &Route) -> Command {
+    fn to_start(&self, role: &Role) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args([route.transport.name(), route.service.name()]);
-        command.args([route.payload.to_string(), std::process::id().to_string()]);
-        command.args(route.peer_cpu.map(|cpu| cpu.to_string()));
+        let role = serde_json::to_string(role).expect("names, numbers and flags have a JSON form");
+        command.args(&self.arguments).args([role, std::process::id().to_string()]);
         command
     }
 }
 
+/// What another process is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Serve calls.
+    Serve(Route),
+    /// Be the context manager of the transport's binder device.
+    KeepRegistry(Transport),
+}
+
 /// Over what a peer is called, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
     /// The way to it.
     pub transport: Transport,
@@ -128,6 +137,16 @@ pub struct Route {
     pub payload: usize,
     /// Where it runs; where the scheduler puts it if `None`.
     pub peer_cpu: Option<usize>,
+    /// Whether it asks for its client's real-time priority, where that must be
+    /// asked for.
+    pub inherit_rt: bool,
+}
+
+impl Route {
+    /// To a peer that echoes `payload` bytes, wherever it runs.
+    pub fn echo(transport: Transport, payload: usize) -> Self {
+        Self { transport, service: Service::Echo, payload, peer_cpu: None, inherit_rt: true }
+    }
 }
 
 /// A client and who answers it.
@@ -155,13 +174,13 @@ pub(crate) struct Connection {
 impl Connection {
     /// Starts a peer and connects to it.
     pub(crate) fn open(route: &Route, peer: &PeerCommand) -> Result<Self> {
-        let mut command = peer.for_peer(route);
+        let mut command = peer.to_start(&Role::Serve(*route));
         let opened = match route.transport {
             Transport::Passthrough => passthrough::connect(route.service),
             Transport::Unix => unix::connect(&mut command, route)?,
             Transport::Pipe => pipe::connect(&mut command, route)?,
             Transport::Futex => futex::connect(&mut command, route)?,
-            Transport::Binder => binder::connect(&mut command, route)?,
+            Transport::Binder | Transport::Hwbinder => binder::connect(route, peer)?,
         };
         Ok(Self { opened, transport: route.transport })
     }
@@ -183,11 +202,6 @@ impl Connection {
         self.opened.client.call(request, reply).map_err(|error| self.failure(&error))
     }
 
-    /// The calling thread will make no more calls, though others may.
-    pub(crate) fn thread_ends(&mut self) {
-        self.opened.client.thread_ends();
-    }
-
     #[cold]
     fn failure(&mut self, error: &io::Error) -> Error {
         // A peer that hangs up has ended, even if it cannot be reaped yet.
@@ -198,16 +212,22 @@ impl Connection {
     }
 }
 
-/// The peer's side: serves the requests of the process `parent` that arrive on
-/// its stdin, until that process is gone. Called by the program that a
-/// [`PeerCommand`] starts.
+/// The peer's side: does its part for the process `parent` until that is gone.
+/// Called by the program that a [`PeerCommand`] starts.
 ///
 /// # Errors
 /// Stdin is not this transport's, or the CPU is not there.
-pub fn serve(route: &Route, parent: u32) -> Result<()> {
+pub fn play(role: &Role, parent: u32) -> Result<()> {
     if !die_with_parent(parent)? {
         return Ok(());
     }
+    match role {
+        Role::Serve(route) => serve(route),
+        Role::KeepRegistry(transport) => binder::keep_registry(*transport),
+    }
+}
+
+fn serve(route: &Route) -> Result<()> {
     let _pinned = route.peer_cpu.map(AffinityGuard::pin_to).transpose()?;
     match route.transport {
         Transport::Passthrough => {
@@ -216,7 +236,7 @@ pub fn serve(route: &Route, parent: u32) -> Result<()> {
         Transport::Unix => unix::serve(route),
         Transport::Pipe => pipe::serve(route),
         Transport::Futex => futex::serve(route),
-        Transport::Binder => binder::serve(route),
+        Transport::Binder | Transport::Hwbinder => binder::serve(route),
     }
 }
 

@@ -1,14 +1,14 @@
 //! What a peer does with a request before it sends it back as the reply.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use unjank_host::sched::{Policy, ThreadId, current_cpu, effective_priority, policy_of};
-use unjank_host::{Error, Nanos, Result, Root, Timestamp};
+use unjank_host::{Nanos, Root, Timestamp};
 
 /// What a peer does with a request. The reply is as long as the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Service {
     /// Sends back what it gets.
     Echo,
@@ -17,10 +17,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Echo, Self::Witness];
-
-    /// The name on the command line of the peer.
+    /// The name as a label.
     pub fn name(self) -> &'static str {
         match self {
             Self::Echo => "echo",
@@ -35,15 +32,6 @@ impl Service {
             Self::Echo => {}
             Self::Witness => witness(message),
         }
-    }
-}
-
-impl FromStr for Service {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|service| service.name() == name);
-        found.ok_or_else(|| Error::Invalid(format!("no service is called {name:?}")))
     }
 }
 

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::Nanos;
 use unjank_host::sched::Priority;
+use unjank_host::{Nanos, Root};
 use unjank_ipc::explain;
 use unjank_ipc::latency::{self, Caller, Options};
+use unjank_measure::Monitor;
 use unjank_report::Detail;
 
 use super::transport_name::TransportName;
-use super::{caller, threads};
+use super::{caller, peer, threads};
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::values;
+use crate::{exit, values};
 
 /// Arguments of `unjank ipc latency`.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ pub(crate) struct Args {
         value_enum,
         value_delimiter = ',',
         value_name = "TRANSPORT,…",
-        default_value = "unix,pi,binder,hwbinder"
+        default_value = "unix,binder,hwbinder"
     )]
     transport: Vec<TransportName>,
     /// Calls of each caller at each policy
@@ -113,15 +114,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(&options),
         detail: Detail::Everything,
     };
-    command.run(|root, _, monitor| {
-        let outcome = latency::run(&options, &caller::command(), root, monitor)?;
+    let mut failed = 0;
+    let measure = |root: &Root, _, monitor: &dyn Monitor| {
+        let outcome = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
+        failed = outcome.failed_pairs();
         if args.verbose {
             threads::tell(&outcome);
         }
         let mut findings = outcome.findings();
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)
-    })
+    };
+    let code = command.run_and_print(measure, |_| None)?;
+    // What the other pairs measured has been printed.
+    Ok(ExitCode::from(if failed > 0 && code == exit::FINE { exit::FAILURE } else { code }))
 }
 
 fn settings(options: &Options) -> Settings {

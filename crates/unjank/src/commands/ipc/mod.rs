@@ -5,6 +5,7 @@ pub(crate) mod latency;
 pub(crate) mod peer;
 pub(crate) mod probe;
 pub(crate) mod threads;
+pub(crate) mod throughput;
 pub(crate) mod transport_name;
 
 use std::process::ExitCode;
@@ -17,6 +18,8 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure request/reply round trips between two processes
     Probe(probe::Args),
+    /// Measure calls back to back, over payload sizes
+    Throughput(throughput::Args),
     /// Measure calls at real-time and at ordinary priority, and who inherits it
     Latency(latency::Args),
     /// The other process of a measurement; started by unjank itself
@@ -31,6 +34,7 @@ pub(crate) enum Verb {
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
+        Verb::Throughput(args) => throughput::run(args),
         Verb::Latency(args) => latency::run(args),
         Verb::Caller(args) => caller::run(args),
         Verb::Peer(args) => peer::run(args),

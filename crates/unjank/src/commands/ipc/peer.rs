@@ -3,25 +3,20 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_ipc::{PeerCommand, Route, Service, serve};
-
-use super::transport_name::TransportName;
+use unjank_ipc::{PeerCommand, Role, play};
 
 /// Arguments of `unjank ipc peer`, in the order that [`PeerCommand`] gives.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    transport: TransportName,
-    service: Service,
-    payload: usize,
+    /// What to do, as JSON
+    role: String,
     parent: u32,
-    peer_cpu: Option<usize>,
 }
 
-/// Serves what comes over stdin.
+/// Does its part of a measurement.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let Args { transport, service, payload, parent, peer_cpu } = *args;
-    serve(&Route { transport: transport.into(), service, payload, peer_cpu }, parent)
-        .context("while answering calls")?;
+    let role: Role = serde_json::from_str(&args.role).context("while reading the role")?;
+    play(&role, args.parent).context("while answering calls")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Args {
         value_enum,
         value_delimiter = ',',
         value_name = "TRANSPORT,…",
-        default_value = "unix,pipe,futex,binder"
+        default_value = "unix,pipe,futex,binder,hwbinder"
     )]
     transport: Vec<TransportName>,
     /// Where the two processes run
@@ -62,7 +62,7 @@ pub(crate) struct Args {
 
 /// A placement as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum PlacementName {
+pub(crate) enum PlacementName {
     /// Both on one CPU: two context switches a call
     OneCpu,
     /// On two CPUs: two wake-ups across them a call

@@ -13,8 +13,10 @@ pub(crate) enum TransportName {
     Pipe,
     /// Shared memory with a futex in each direction, without spinning
     Futex,
-    /// The binder driver, where the kernel has it
+    /// The binder driver (/dev/binder), where the kernel has it
     Binder,
+    /// The same driver as hwbinder uses it (/dev/hwbinder): scatter-gather
+    Hwbinder,
 }
 
 impl From<TransportName> for Transport {
@@ -25,6 +27,7 @@ impl From<TransportName> for Transport {
             TransportName::Pipe => Self::Pipe,
             TransportName::Futex => Self::Futex,
             TransportName::Binder => Self::Binder,
+            TransportName::Hwbinder => Self::Hwbinder,
         }
     }
 }

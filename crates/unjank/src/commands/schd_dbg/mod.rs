@@ -13,8 +13,8 @@ use unjank_ipc::explain::Inheritance;
 use unjank_ipc::latency::{self, Caller, Measured, Options, Outcome};
 use unjank_report::Detail;
 
-use super::ipc::caller;
 use super::ipc::transport_name::TransportName;
+use super::ipc::{caller, peer};
 use super::measured::{self, OutputArgs, Settings};
 use crate::{exit, output};
 
@@ -120,7 +120,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let outcome = RefCell::new(Outcome::default());
     let code = command.run_and_print(
         |root, _, monitor| {
-            let found = latency::run(&options, &caller::command(), root, monitor)?;
+            let found =
+                latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
             let findings = found.findings();
             *outcome.borrow_mut() = found;
             Ok(findings)

@@ -1,0 +1,176 @@
+//! `unjank ipc throughput`: calls back to back, over payload sizes.
+//!
+//! For each payload a connection over each transport is opened, and then they
+//! take turns, in an order that is reversed from round to round. Each call is
+//! timed by itself; the CPU time is that of the client's thread over a whole
+//! turn.
+
+mod findings;
+mod options;
+
+use unjank_host::clock::thread_cpu_time;
+use unjank_host::sched::{AffinityGuard, CpuSet};
+use unjank_host::{Nanos, Result, Support, Timestamp};
+use unjank_measure::{Findings, Monitor, Series};
+
+pub use options::Options;
+
+use crate::transport::{Connection, PeerCommand, Route, Transport};
+use crate::watch::{self, Watch};
+
+/// Calls that do not count, at each payload.
+const WARM_UP: u32 = 32;
+/// Calls between two looks at the clock's end and the stop flag.
+const BATCH: u32 = 8;
+
+/// What was measured over one transport at one payload.
+#[derive(Debug)]
+pub struct Cell {
+    /// Over what.
+    pub transport: Transport,
+    /// Bytes of a request, and of its reply.
+    pub payload: usize,
+    /// Every call.
+    pub series: Series,
+    /// The turns it had.
+    pub rounds: Vec<Round>,
+}
+
+/// One turn of a transport.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Round {
+    /// How many calls.
+    pub calls: u64,
+    /// The mean time of a call, in nanoseconds.
+    pub time: f64,
+    /// The mean CPU time of the client's thread for a call, in nanoseconds.
+    pub cpu: f64,
+}
+
+/// What was measured, and what could not be.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// By payload, then by transport.
+    pub cells: Vec<Cell>,
+    /// Warnings, and what is unsupported.
+    pub notes: Findings,
+}
+
+/// Measures each payload in turn, and all transports at each.
+///
+/// # Errors
+/// `Invalid` options; a server that could not be started, or died.
+pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Result<Outcome> {
+    options.check()?;
+    let payloads = options.payloads()?;
+    let cpus = options.cpus(&CpuSet::allowed()?)?;
+    let mut outcome = Outcome::default();
+    let mut transports = Vec::new();
+    for &transport in &options.transports {
+        match transport.support()? {
+            Support::Yes(()) => transports.push(transport),
+            Support::No(reason) => outcome.notes.not_supported(format!("ipc/{transport}"), reason),
+        }
+    }
+    let turns = (payloads.len() * transports.len() * options.rounds).max(1) as u64;
+    let turn = Nanos(options.duration.get() / turns);
+    let _pinned = cpus.map(|(client, _)| AffinityGuard::pin_to(client)).transpose()?;
+    for (index, &payload) in payloads.iter().enumerate() {
+        if monitor.stop_requested() {
+            outcome.notes.warn("interrupted before every payload was measured");
+            break;
+        }
+        let done = index as f64 / payloads.len() as f64;
+        monitor.progress(done, &format!("calls with {payload} bytes"));
+        let peer_cpu = cpus.map(|(_, server)| server);
+        let mut lanes = Vec::new();
+        for &transport in &transports {
+            let route = Route { peer_cpu, ..Route::echo(transport, payload) };
+            lanes.push(Lane::open(&route, peer, &mut outcome.notes)?);
+        }
+        let mut lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
+        take_turns(&mut lanes, options.rounds, turn, monitor)?;
+        outcome.cells.extend(lanes.into_iter().map(|lane| lane.cell));
+    }
+    outcome.cells.retain(|cell| cell.series.n() > 0);
+    Ok(outcome)
+}
+
+fn take_turns(lanes: &mut [Lane], rounds: usize, turn: Nanos, monitor: &dyn Monitor) -> Result<()> {
+    for round in 0..rounds {
+        for place in 0..lanes.len() {
+            let place = if round % 2 == 0 { place } else { lanes.len() - 1 - place };
+            let lane = &mut lanes[place];
+            let watch = Watch::new(lane.connection.peer_id());
+            match watch.during(monitor, || lane.take_turn(turn, monitor, &watch))? {
+                Err(_) if monitor.stop_requested() => return Ok(()),
+                Err(_) if watch.gave_up() => return Err(watch::no_reply(lane.cell.transport)),
+                taken => taken?,
+            }
+            if monitor.stop_requested() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A connection and what was measured over it.
+struct Lane {
+    connection: Connection,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+    cell: Cell,
+}
+
+impl Lane {
+    /// `None` where somebody else's process answers, which echoes nothing.
+    fn open(route: &Route, peer: &PeerCommand, notes: &mut Findings) -> Result<Option<Self>> {
+        let connection = Connection::open(route, peer)?;
+        let Route { transport, payload, .. } = *route;
+        if connection.call_kind() == "ping" {
+            let reason =
+                "the device has a context manager of somebody else's, which echoes nothing";
+            let what = format!("ipc/{transport}");
+            if !notes.unsupported.iter().any(|known| known.what == what) {
+                notes.not_supported(what, reason);
+            }
+            return Ok(None);
+        }
+        let series = Series::new(format!("ipc/{transport}/round_trip"))
+            .with_label("payload", payload.to_string());
+        let cell = Cell { transport, payload, series, rounds: Vec::new() };
+        let (request, reply) = (vec![0x5a; payload], vec![0; payload]);
+        let mut lane = Self { connection, request, reply, cell };
+        for _ in 0..WARM_UP {
+            lane.connection.call(&lane.request, &mut lane.reply)?;
+        }
+        Ok(Some(lane))
+    }
+
+    /// Calls until the turn is over, at least one batch.
+    fn take_turn(&mut self, turn: Nanos, monitor: &dyn Monitor, watch: &Watch) -> Result<()> {
+        let mut calls = 0_u64;
+        let mut sum = 0_u64;
+        let cpu_before = thread_cpu_time();
+        let start = Timestamp::now();
+        loop {
+            for _ in 0..BATCH {
+                let before = Timestamp::now();
+                self.connection.call(&self.request, &mut self.reply)?;
+                let took = Timestamp::now().since(before);
+                self.cell.series.record(took);
+                sum = sum.saturating_add(took.get());
+            }
+            calls += u64::from(BATCH);
+            watch.answered();
+            if Timestamp::now().since(start) >= turn || monitor.stop_requested() {
+                break;
+            }
+        }
+        let cpu = Nanos(thread_cpu_time().get().saturating_sub(cpu_before.get()));
+        let each = |sum: u64| sum as f64 / calls as f64;
+        self.cell.rounds.push(Round { calls, time: each(sum), cpu: each(cpu.get()) });
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! `unjank ipc throughput`: calls back to back, over payload sizes.
+
+mod google;
+mod table;
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::{Bytes, Nanos};
+use unjank_ipc::Transport;
+use unjank_ipc::throughput::{self, Cell, Options, Outcome};
+use unjank_report::Detail;
+
+use super::peer;
+use super::probe::PlacementName;
+use super::transport_name::TransportName;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank ipc throughput`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank ipc throughput
+  unjank ipc throughput --transport binder,hwbinder,unix --largest 512KiB
+  unjank ipc throughput --transport unix,pi --placement one-cpu --for 60s
+  unjank ipc throughput --benchmark_format=json > before.json   # for compare.py
+
+The payload goes to the server and comes back. Calls per second and bytes per
+second follow from the time of one round trip; bytes are counted each way.
+--benchmark_format=json prints Google Benchmark's JSON with AOSP's names:
+BM_sendVec_binder/4 (binder), BM_sendVec_binderize/4 (hwbinder).")]
+pub(crate) struct Args {
+    /// Transports, measured in alternation
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "TRANSPORT,…",
+        default_value = "binder,hwbinder,unix,pipe,futex,passthrough"
+    )]
+    transport: Vec<TransportName>,
+    /// The smallest payload; each further one is twice the one before
+    #[arg(long, value_name = "SIZE", default_value = "4", value_parser = values::bytes)]
+    smallest: Bytes,
+    /// The largest payload, up to 512KiB
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::bytes)]
+    largest: Bytes,
+    /// Where client and server run
+    #[arg(long, value_enum, value_name = "PLACEMENT", default_value = "free")]
+    placement: PlacementName,
+    /// How long to measure, everything together
+    #[arg(long = "for", value_name = "TIME", default_value = "20s", value_parser = values::duration, allow_hyphen_values = true)]
+    duration: Nanos,
+    /// Three seconds for everything together
+    #[arg(long, conflicts_with = "duration")]
+    quick: bool,
+    /// Turns of each transport at each payload
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    rounds: usize,
+    /// How to print the result, as Google Benchmark calls it
+    #[arg(
+        long = "benchmark_format",
+        alias = "benchmark-format",
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "console"
+    )]
+    format: Format,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A table
+    Console,
+    /// Google Benchmark's JSON
+    Json,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let options = Options {
+        transports: args.transport.iter().map(|&name| name.into()).collect(),
+        smallest: args.smallest,
+        largest: args.largest,
+        placement: args.placement.into(),
+        duration: if args.quick { Nanos::from_millis(3_000) } else { args.duration },
+        rounds: args.rounds,
+    };
+    let command = measured::Command {
+        name: "ipc throughput",
+        output: &args.output,
+        settings: settings(&options),
+        detail: Detail::Everything,
+    };
+    let outcome = RefCell::new(Outcome::default());
+    let code = command.run_and_print(
+        |_, _, monitor| {
+            let found = throughput::run(&options, &peer::command(), monitor)?;
+            let findings = found.findings();
+            *outcome.borrow_mut() = found;
+            Ok(findings)
+        },
+        |record| {
+            let outcome = outcome.borrow();
+            Some(match args.format {
+                Format::Console => table::table(record, &outcome),
+                Format::Json => google::document(record, &outcome),
+            })
+        },
+    )?;
+    Ok(ExitCode::from(code))
+}
+
+/// The name of AOSP's benchmark for a transport, or one like it.
+fn name_of(cell: &Cell) -> String {
+    let way = match cell.transport {
+        Transport::Hwbinder => "binderize",
+        other => other.name(),
+    };
+    format!("BM_sendVec_{way}/{}", cell.payload)
+}
+
+fn settings(options: &Options) -> Settings {
+    let transports: Vec<_> = options.transports.iter().map(|transport| transport.name()).collect();
+    Settings::default()
+        .with("transport", transports)
+        .with("smallest", options.smallest.get())
+        .with("largest", options.largest.get())
+        .with("placement", options.placement.name())
+        .with("for", options.duration.get())
+        .with("rounds", options.rounds)
+}
