@@ -1,0 +1,253 @@
+//! Payloads in memory that another process may change at any moment.
+//!
+//! There is no `&[u8]` into such memory: the compiler may read it twice and
+//! rely on reading the same. Bytes are copied, each read or written once, in
+//! relaxed atomic accesses of eight bytes where they are aligned. What a
+//! hostile peer changes meanwhile makes the copy a mixture, and nothing else.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+use crate::error::{Error, Result};
+
+const STEP: usize = size_of::<u64>();
+
+/// A request or reply of the other process, as it lies in shared memory.
+#[derive(Clone, Copy)]
+pub struct SharedBytes<'a> {
+    start: *const u8,
+    length: usize,
+    lane: PhantomData<&'a ()>,
+}
+
+impl SharedBytes<'_> {
+    /// # Safety
+    /// The bytes are mapped for the lifetime, begin at a multiple of eight,
+    /// and this process makes no reference to them.
+    pub(crate) unsafe fn new(start: *const u8, length: usize) -> Self {
+        Self { start, length, lane: PhantomData }
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Copies the bytes from `offset` on to `target`, as many as fit, and
+    /// tells how many that are.
+    #[inline]
+    pub fn read_at(&self, offset: usize, target: &mut [u8]) -> usize {
+        let count = self.length.saturating_sub(offset).min(target.len());
+        let mut done = 0;
+        // An offset behind the end has a count of zero.
+        while done < count {
+            let at = self.start.wrapping_add(offset + done);
+            if at.addr().is_multiple_of(STEP) && count - done >= STEP {
+                // SAFETY: eight bytes from an aligned address within the
+                // bytes, which `new` was promised to be mapped and without
+                // references.
+                let word = unsafe { AtomicU64::from_ptr(at.cast_mut().cast()) }.load(Relaxed);
+                target[done..done + STEP].copy_from_slice(&word.to_ne_bytes());
+                done += STEP;
+            } else {
+                // SAFETY: as above, one byte.
+                target[done] = unsafe { AtomicU8::from_ptr(at.cast_mut()) }.load(Relaxed);
+                done += 1;
+            }
+        }
+        count
+    }
+
+    /// Copies all bytes to the beginning of `target`.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if they do not fit; nothing is copied then.
+    #[inline]
+    pub fn read<'t>(&self, target: &'t mut [u8]) -> Result<&'t mut [u8]> {
+        let capacity = target.len();
+        let Some(target) = target.get_mut(..self.length) else {
+            return Err(Error::TooLong { length: self.length, capacity });
+        };
+        self.read_at(0, target);
+        Ok(target)
+    }
+
+    /// Where the bytes lie. For access in place, with volatile or atomic
+    /// reads of memory that may change between any two of them.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.start
+    }
+}
+
+impl fmt::Debug for SharedBytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} shared bytes", self.length)
+    }
+}
+
+/// Room for a request or reply in shared memory, filled from its beginning.
+pub struct Outgoing<'a> {
+    start: *mut u8,
+    capacity: usize,
+    length: usize,
+    lane: PhantomData<&'a mut ()>,
+}
+
+impl Outgoing<'_> {
+    /// # Safety
+    /// As for [`SharedBytes::new`].
+    pub(crate) unsafe fn new(start: *mut u8, capacity: usize) -> Self {
+        Self { start, capacity, length: 0, lane: PhantomData }
+    }
+
+    /// How many bytes have been written.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether none have been.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// How many bytes there is room for in all.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Appends `source`.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if it does not fit; nothing is written then.
+    #[inline]
+    pub fn write(&mut self, source: &[u8]) -> Result<()> {
+        if source.len() > self.capacity - self.length {
+            let length = self.length.saturating_add(source.len());
+            return Err(Error::TooLong { length, capacity: self.capacity });
+        }
+        let begin = self.start.wrapping_add(self.length);
+        let mut done = 0;
+        while done < source.len() {
+            let at = begin.wrapping_add(done);
+            match source[done..].first_chunk::<STEP>() {
+                Some(chunk) if at.addr().is_multiple_of(STEP) => {
+                    let word = u64::from_ne_bytes(*chunk);
+                    // SAFETY: eight bytes at an aligned address within the
+                    // room, which `new` was promised to be mapped and without
+                    // references.
+                    unsafe { AtomicU64::from_ptr(at.cast()) }.store(word, Relaxed);
+                    done += STEP;
+                }
+                _ => {
+                    // SAFETY: as above, one byte.
+                    unsafe { AtomicU8::from_ptr(at) }.store(source[done], Relaxed);
+                    done += 1;
+                }
+            }
+        }
+        self.length += source.len();
+        Ok(())
+    }
+
+    /// Drops what has been written.
+    pub fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Where the room begins. For writing in place, with volatile or atomic
+    /// writes: the other process can read and change the bytes meanwhile.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.start
+    }
+
+    /// Says that the first `length` bytes were written in place. What was not
+    /// written is what was there before.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] if there is no room for as many.
+    pub fn set_len(&mut self, length: usize) -> Result<()> {
+        if length > self.capacity {
+            return Err(Error::TooLong { length, capacity: self.capacity });
+        }
+        self.length = length;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Outgoing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} shared bytes", self.length, self.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Sixty-four bytes that begin at a multiple of eight.
+    fn room() -> Vec<u64> {
+        vec![0; 8]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..4),
+            offset in 0..80_usize,
+            take in 0..80_usize,
+        ) {
+            let mut memory = room();
+            // SAFETY: the vector is aligned, lives to the end, and is not used
+            // otherwise.
+            let mut out = unsafe { Outgoing::new(memory.as_mut_ptr().cast(), 64) };
+            let mut expected = Vec::new();
+            for part in &parts {
+                if expected.len() + part.len() <= 64 {
+                    out.write(part).unwrap();
+                    expected.extend_from_slice(part);
+                } else {
+                    prop_assert!(out.write(part).is_err());
+                }
+            }
+            prop_assert_eq!(out.len(), expected.len());
+            // SAFETY: as above.
+            let bytes = unsafe { SharedBytes::new(memory.as_ptr().cast(), expected.len()) };
+            let mut target = vec![0xEE; take];
+            let count = bytes.read_at(offset, &mut target);
+            let from = &expected[offset.min(expected.len())..];
+            prop_assert_eq!(count, from.len().min(take));
+            prop_assert_eq!(&target[..count], &from[..count]);
+            prop_assert!(target[count..].iter().all(|byte| *byte == 0xEE));
+        }
+    }
+
+    #[test]
+    fn a_short_target_gets_nothing() {
+        let memory = room();
+        // SAFETY: as above.
+        let bytes = unsafe { SharedBytes::new(memory.as_ptr().cast(), 5) };
+        let error = bytes.read(&mut [0; 4]).unwrap_err().to_string();
+        assert_eq!(error, "5 bytes where there is room for 4");
+        assert_eq!(bytes.read(&mut [1; 6]).unwrap(), [0; 5]);
+    }
+
+    #[test]
+    fn a_length_beyond_the_room_is_refused() {
+        let mut memory = room();
+        // SAFETY: as above.
+        let mut out = unsafe { Outgoing::new(memory.as_mut_ptr().cast(), 64) };
+        assert!(out.set_len(65).is_err());
+        out.set_len(64).unwrap();
+        assert!(out.write(&[1]).is_err());
+        out.clear();
+        assert!(out.is_empty());
+    }
+}

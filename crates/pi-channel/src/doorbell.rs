@@ -1,0 +1,220 @@
+//! The word on which a server sleeps while nobody calls.
+//!
+//! | word | means |
+//! |---|---|
+//! | [`AWAKE`] | the server will look at all lanes before it sleeps: nothing to do |
+//! | [`ASLEEP`] | the server sleeps or is about to: whoever has work for it sets [`AWAKE`] and wakes it |
+//!
+//! Any other value counts as `AWAKE`. A bell lies in memory of its own, which
+//! the other side can write. It can wake the server for nothing, and it can
+//! keep the bell from ringing; with a bell for each lane that is a lane's own
+//! affair.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::thread::futex::{self, ClockId, Flags, Timespec, Wait, WaitFlags, WaitPtr, WaitvFlags};
+
+use crate::clock::Moment;
+use crate::error::{Error, Result};
+use crate::mapping::Mapping;
+
+const AWAKE: u32 = 0;
+const ASLEEP: u32 = 1;
+/// Bytes of the memory of a bell.
+const LENGTH: usize = 4096;
+
+/// How many words `futex_waitv(2)` takes (`FUTEX_WAITV_MAX`).
+pub(crate) const MOST: usize = 128;
+
+/// A bell, from either side.
+#[derive(Debug)]
+pub(crate) struct Bell(Mapping);
+
+impl Bell {
+    pub(crate) fn create() -> Result<(Self, OwnedFd)> {
+        let (memory, fd) = Mapping::create("pi-channel-bell", LENGTH)?;
+        Ok((Self(memory), fd))
+    }
+
+    pub(crate) fn open(fd: impl AsFd) -> Result<Self> {
+        Mapping::open(fd, LENGTH, LENGTH).map(Self)
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        self.0.word(0)
+    }
+
+    /// Wakes the server if it sleeps. Called after the work was posted.
+    #[inline]
+    pub(crate) fn ring(&self) {
+        // Pairs with the fence in `Sleeper::announce`: either the server's
+        // last look sees what was posted before, or this load sees ASLEEP.
+        fence(Ordering::SeqCst);
+        if self.word().load(Ordering::Relaxed) == ASLEEP
+            && self.word().swap(AWAKE, Ordering::Relaxed) == ASLEEP
+        {
+            // For a mapped aligned word FUTEX_WAKE has no error.
+            let _how_many = futex::wake(self.word(), Flags::empty(), 1);
+        }
+    }
+}
+
+/// How the bells of a server hang together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doorbells {
+    /// Each lane has its own, so that no client can keep another's from
+    /// ringing. The server sleeps on all of them at once, which takes it
+    /// about 100 ns for each. Needs `futex_waitv(2)`, Linux 5.16; without it
+    /// the server has one bell.
+    OnePerLane,
+    /// One for all. A hostile client can keep it from ringing for others: the
+    /// server then sleeps for up to 10 ms before it sees their calls.
+    Shared,
+}
+
+impl Doorbells {
+    /// These, if the kernel can sleep on several words.
+    pub(crate) fn on_this_kernel(self) -> Self {
+        let none = futex::waitv(&[], WaitvFlags::empty(), None, ClockId::Monotonic);
+        if none == Err(Errno::NOSYS) { Self::Shared } else { self }
+    }
+}
+
+/// The sleep of a server on its own bell and those of its lanes.
+#[derive(Debug)]
+pub(crate) struct Sleeper {
+    own: Arc<Bell>,
+    waits: Vec<Wait>,
+}
+
+impl Sleeper {
+    pub(crate) fn new(own: Arc<Bell>) -> Self {
+        Self { own, waits: Vec::with_capacity(MOST) }
+    }
+
+    /// Says on all bells that the server sleeps. It looks at all lanes once
+    /// more after this, and only then sleeps.
+    #[inline]
+    pub(crate) fn announce<'b>(&mut self, lanes: impl Iterator<Item = &'b Bell>) {
+        self.own.word().store(ASLEEP, Ordering::Relaxed);
+        for bell in lanes {
+            bell.word().store(ASLEEP, Ordering::Relaxed);
+        }
+        // Pairs with the fence in `Bell::ring`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Sleeps until one of the bells is no longer [`ASLEEP`], at most for
+    /// `at_most`. May return early for no reason.
+    pub(crate) fn sleep<'b>(
+        &mut self,
+        lanes: impl Iterator<Item = &'b Bell>,
+        at_most: Option<Duration>,
+    ) -> Result<()> {
+        self.waits.clear();
+        for bell in lanes.take(MOST - 1) {
+            self.waits.push(wait_for(bell));
+        }
+        let outcome = if self.waits.is_empty() {
+            let limit = at_most.map(|time| Timespec {
+                tv_sec: time.as_secs() as i64,
+                tv_nsec: i64::from(time.subsec_nanos()) as _,
+            });
+            futex::wait(self.own.word(), Flags::empty(), ASLEEP, limit.as_ref())
+        } else {
+            self.waits.push(wait_for(&self.own));
+            let limit = at_most.map(|time| Moment::now().after(time).timespec());
+            let flags = WaitvFlags::empty();
+            futex::waitv(&self.waits, flags, limit.as_ref(), ClockId::Monotonic).map(drop)
+        };
+        match outcome {
+            // EAGAIN: a bell has rung already.
+            Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => Ok(()),
+            Err(errno) => Err(Error::request("futex_waitv")(errno)),
+        }
+    }
+
+    /// Says on all bells that the server is awake.
+    #[inline]
+    pub(crate) fn wake_up<'b>(&mut self, lanes: impl Iterator<Item = &'b Bell>) {
+        self.own.word().store(AWAKE, Ordering::Relaxed);
+        for bell in lanes {
+            bell.word().store(AWAKE, Ordering::Relaxed);
+        }
+    }
+}
+
+fn wait_for(bell: &Bell) -> Wait {
+    let mut wait = Wait::new();
+    wait.val = u64::from(ASLEEP);
+    wait.uaddr = WaitPtr::new(bell.word().as_ptr().cast());
+    wait.flags = WaitFlags::SIZE_U32;
+    wait
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Option<Duration> = Some(Duration::from_secs(60));
+
+    fn bells(count: usize) -> Vec<Bell> {
+        (0..count).map(|_| Bell::create().unwrap().0).collect()
+    }
+
+    #[test]
+    fn any_bell_ends_the_sleep() {
+        for lanes in [0, 1, 5] {
+            for ringing in 0..=lanes {
+                let own = Arc::new(Bell::create().unwrap().0);
+                let bells = bells(lanes);
+                let mut sleeper = Sleeper::new(Arc::clone(&own));
+                sleeper.announce(bells.iter());
+                std::thread::scope(|scope| {
+                    let bell = bells.get(ringing).unwrap_or(&own);
+                    scope.spawn(|| bell.ring());
+                    while bell.word().load(Ordering::SeqCst) == ASLEEP {
+                        sleeper.sleep(bells.iter(), LONG).unwrap();
+                    }
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_bell_that_rang_before_the_sleep_is_not_slept_through() {
+        let own = Arc::new(Bell::create().unwrap().0);
+        let bells = bells(2);
+        let mut sleeper = Sleeper::new(own);
+        sleeper.announce(bells.iter());
+        bells[1].ring();
+        sleeper.sleep(bells.iter(), None).unwrap();
+    }
+
+    #[test]
+    fn nobody_is_woken_who_is_awake() {
+        let own = Arc::new(Bell::create().unwrap().0);
+        let mut sleeper = Sleeper::new(Arc::clone(&own));
+        sleeper.announce(std::iter::empty());
+        sleeper.wake_up(std::iter::empty());
+        own.ring();
+        own.word().store(77, Ordering::Relaxed);
+        own.ring();
+        assert_eq!(own.word().load(Ordering::Relaxed), 77, "garbage counts as awake");
+    }
+
+    #[test]
+    fn a_sleep_ends_in_time() {
+        let own = Arc::new(Bell::create().unwrap().0);
+        for lanes in [0, 3] {
+            let bells = bells(lanes);
+            let mut sleeper = Sleeper::new(Arc::clone(&own));
+            sleeper.announce(bells.iter());
+            sleeper.sleep(bells.iter(), Some(Duration::from_millis(5))).unwrap();
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The conversation of one client with its server.
+//!
+//! Calls are numbered from 1 and wrap around. Call *n* belongs to lock word
+//! *n* mod 2: the client waits on it for reply *n*. The server owns that word
+//! from before the client can post request *n* until reply *n* lies there, so
+//! a waiting client always waits for a lock of the server's thread, which is
+//! how its priority reaches that thread.
+//!
+//! | step | by | request | reply | lock *n* | lock *n*+1 | |
+//! |---|---|---|---|---|---|---|
+//! | idle | | *n*−1 | *n*−1 | server | 0 | |
+//! | post | client | ***n*** | *n*−1 | server | 0 | bytes, then the number; then the bell |
+//! | wait | client | *n* | *n*−1 | **server, waiters** | 0 | only if the reply does not come while spinning |
+//! | take | server | *n* | *n*−1 | server | **server** | tried, never waited for |
+//! | reply | server | *n* | ***n*** | server | server | bytes, then the number |
+//! | pass on | server | *n* | *n* | **client, waiters** | server | by the kernel; **0** by user space if nobody waits |
+//! | put back | client | *n* | *n* | **0** | server | only if the client waited |
+//! | idle | | *n* | *n* | 0 | server | as the first row, for call *n*+1 |
+//!
+//! `Request` is stored with release order and loaded with acquire order, and
+//! so is `Reply`: the bytes and the other words of the same side are written
+//! before, and read after. A client that finds the reply while it spins never
+//! touches a lock, and the server lets go of one that nobody waits for: no
+//! system call on either side.
+//!
+//! Lock *n*+1 is free when the server takes it: the client has waited on it
+//! last in call *n*−1, and put it back before it posted request *n*. If it is
+//! not free, the client broke the protocol, and the lane is closed.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::bytes::{Outgoing, SharedBytes};
+use crate::error::{Error, Result};
+use crate::layout::{Geometry, MAGIC, MAX_CAPACITY, REQUEST_BYTES, VERSION, Word};
+use crate::lock;
+use crate::mapping::Mapping;
+
+/// The CPU of a side that was not seen on any yet.
+const NOWHERE: u32 = u32::MAX;
+/// In the place of a reply's length: the handler refused.
+const REFUSED: u32 = u32::MAX;
+
+/// The memory of a lane, from either side.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    memory: Mapping,
+    geometry: Geometry,
+}
+
+/// What a server finds when it looks at a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// No new request.
+    Nothing,
+    /// A request.
+    Request,
+    /// The client has left.
+    Left,
+    /// A number that no client writes.
+    Garbage,
+}
+
+/// What a server answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// So many bytes.
+    Bytes(usize),
+    /// No, and why.
+    Refused(i32),
+}
+
+impl Lane {
+    /// A new lane, whose first lock belongs to `thread` already.
+    pub(crate) fn create(geometry: Geometry, thread: u32) -> Result<(Self, OwnedFd)> {
+        let (memory, fd) = Mapping::create("pi-channel-lane", geometry.length())?;
+        let lane = Self { memory, geometry };
+        lane.memory.first().store(MAGIC, Ordering::Relaxed);
+        lane.store(Word::Version, VERSION);
+        lane.store(Word::RequestCapacity, geometry.request_capacity() as u32);
+        lane.store(Word::ReplyCapacity, geometry.reply_capacity() as u32);
+        lane.store(Word::ClientCpu, NOWHERE);
+        lane.store(Word::ServerCpu, NOWHERE);
+        // The socket over which the client gets the lane orders all of these.
+        lane.lock(1).store(thread, Ordering::Relaxed);
+        Ok((lane, fd))
+    }
+
+    /// A lane that a peer has created, checked.
+    pub(crate) fn open(fd: impl AsFd) -> Result<Self> {
+        let least = Geometry::new(0, 0)?.length();
+        let most = Geometry::new(MAX_CAPACITY, MAX_CAPACITY)?.length();
+        let memory = Mapping::open(fd, least, most)?;
+        let smallest = Self { memory, geometry: Geometry::new(0, 0)? };
+        if smallest.memory.first().load(Ordering::Relaxed) != MAGIC {
+            return Err(Error::NotAChannel { what: "its memory is not that of a lane" });
+        }
+        let theirs = smallest.load(Word::Version);
+        if theirs != VERSION {
+            return Err(Error::Version { theirs });
+        }
+        let request = smallest.load(Word::RequestCapacity) as usize;
+        let reply = smallest.load(Word::ReplyCapacity) as usize;
+        let geometry = Geometry::new(request, reply)?;
+        if geometry.length() != smallest.memory.length() {
+            return Err(Error::NotAChannel { what: "its capacities do not fit its memory" });
+        }
+        Ok(Self { memory: smallest.memory, geometry })
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    #[inline]
+    fn word(&self, word: Word) -> &AtomicU32 {
+        self.memory.word(self.geometry.position(word))
+    }
+
+    #[inline]
+    fn load(&self, word: Word) -> u32 {
+        self.word(word).load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn store(&self, word: Word, value: u32) {
+        self.word(word).store(value, Ordering::Relaxed);
+    }
+
+    /// The lock on which the client waits for reply `number`.
+    #[inline]
+    pub(crate) fn lock(&self, number: u32) -> &AtomicU32 {
+        self.word(Word::Lock(number))
+    }
+}
+
+/// The client's side.
+impl Lane {
+    /// Room for the request.
+    #[inline]
+    pub(crate) fn room_for_request(&self) -> Outgoing<'_> {
+        let (at, room) = (REQUEST_BYTES, self.geometry.request_capacity());
+        // SAFETY: `bytes` checks that they lie in the mapping, which is
+        // borrowed; they begin at a multiple of eight, and no reference to
+        // them is ever made.
+        unsafe { Outgoing::new(self.memory.bytes(at, room), room) }
+    }
+
+    /// Posts request `number`, whose bytes have been written.
+    #[inline]
+    pub(crate) fn post(&self, number: u32, length: usize, cpu: u32, priority: u32) {
+        self.store(Word::RequestLength, length as u32);
+        self.store(Word::ClientCpu, cpu);
+        self.store(Word::ClientPriority, priority);
+        // Pairs with the acquire in `look`.
+        self.word(Word::Request).store(number, Ordering::Release);
+    }
+
+    /// Whether reply `number` lies there.
+    #[inline]
+    pub(crate) fn is_answered(&self, number: u32) -> bool {
+        // Acquire pairs with the release in `answer`.
+        self.word(Word::Reply).load(Ordering::Acquire) == number
+    }
+
+    /// Whether the server has closed the lane.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.load(Word::ServerClosed) != 0
+    }
+
+    /// The CPU on which the server was seen last.
+    #[inline]
+    pub(crate) fn server_cpu(&self) -> Option<u32> {
+        Some(self.load(Word::ServerCpu)).filter(|cpu| *cpu != NOWHERE)
+    }
+
+    /// The reply that lies there.
+    #[inline]
+    pub(crate) fn reply(&self) -> Result<SharedBytes<'_>> {
+        let length = self.load(Word::ReplyLength);
+        if length == REFUSED {
+            return Err(Error::Refused { status: self.load(Word::ReplyStatus).cast_signed() });
+        }
+        let length = length as usize;
+        if length > self.geometry.reply_capacity() {
+            return Err(Error::Broken { what: "a reply longer than the room for it" });
+        }
+        // SAFETY: as in `room_for_request`.
+        Ok(unsafe {
+            SharedBytes::new(self.memory.bytes(self.geometry.reply_bytes(), length), length)
+        })
+    }
+
+    /// Says that the client leaves.
+    pub(crate) fn leave(&self) {
+        self.word(Word::ClientGone).store(1, Ordering::Release);
+    }
+}
+
+/// The server's side.
+impl Lane {
+    /// Looks for the request after number `served`.
+    #[inline]
+    pub(crate) fn look(&self, served: u32) -> Look {
+        // Acquire pairs with the release in `post`.
+        match self.word(Word::Request).load(Ordering::Acquire) {
+            _ if self.load(Word::ClientGone) != 0 => Look::Left,
+            number if number == served => Look::Nothing,
+            number if number == served.wrapping_add(1) => Look::Request,
+            _ => Look::Garbage,
+        }
+    }
+
+    /// What the client says of its priority.
+    #[inline]
+    pub(crate) fn client_priority(&self) -> u32 {
+        self.load(Word::ClientPriority)
+    }
+
+    /// The CPU on which the client says that it posted its request.
+    #[inline]
+    pub(crate) fn client_cpu(&self) -> u32 {
+        self.load(Word::ClientCpu)
+    }
+
+    /// The request that lies there.
+    #[inline]
+    pub(crate) fn request(&self) -> Result<SharedBytes<'_>> {
+        let length = self.load(Word::RequestLength) as usize;
+        if length > self.geometry.request_capacity() {
+            return Err(Error::Broken { what: "a request longer than the room for it" });
+        }
+        // SAFETY: as in `room_for_request`.
+        Ok(unsafe { SharedBytes::new(self.memory.bytes(REQUEST_BYTES, length), length) })
+    }
+
+    /// Room for the reply.
+    #[inline]
+    pub(crate) fn room_for_reply(&self) -> Outgoing<'_> {
+        let (at, room) = (self.geometry.reply_bytes(), self.geometry.reply_capacity());
+        // SAFETY: as in `room_for_request`.
+        unsafe { Outgoing::new(self.memory.bytes(at, room), room) }
+    }
+
+    /// Tells the client where the server runs, before the reply does.
+    #[inline]
+    pub(crate) fn show_cpu(&self, cpu: u32) {
+        if self.load(Word::ServerCpu) != cpu {
+            self.store(Word::ServerCpu, cpu);
+        }
+    }
+
+    /// Answers request `number` as `thread`. The client runs from
+    /// here on, and its priority is no longer lent.
+    #[inline]
+    pub(crate) fn answer(&self, number: u32, outcome: Outcome, thread: u32) -> Result<()> {
+        if !lock::try_take(self.lock(number.wrapping_add(1)), thread) {
+            return Err(Error::Broken { what: "a lock that the client has not put back" });
+        }
+        let length = match outcome {
+            Outcome::Bytes(length) => length as u32,
+            Outcome::Refused(status) => {
+                self.store(Word::ReplyStatus, status.cast_unsigned());
+                REFUSED
+            }
+        };
+        self.store(Word::ReplyLength, length);
+        // Pairs with the acquire in `is_answered`.
+        self.word(Word::Reply).store(number, Ordering::Release);
+        lock::release(self.lock(number), thread)
+            .map_err(|_| Error::Broken { what: "a lock that was taken from its owner" })
+    }
+
+    /// Ends the conversation after reply `served`, as `thread`.
+    pub(crate) fn close(&self, served: u32, thread: u32) {
+        self.word(Word::ServerClosed).store(1, Ordering::Release);
+        // Wakes a client that waits, who then finds the lane closed. If a
+        // client has tampered with the words, it may sleep on: its own doing.
+        for number in [served, served.wrapping_add(1)] {
+            let _tampered = lock::release(self.lock(number), thread);
+        }
+    }
+}

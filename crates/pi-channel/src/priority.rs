@@ -1,0 +1,26 @@
+//! How urgent a thread is, as the kernel sees it.
+
+use std::mem::MaybeUninit;
+
+/// Above every real-time priority: threads with a deadline go first.
+const DEADLINE: u32 = 100;
+const SCHED_DEADLINE: i32 = 6;
+
+/// The calling thread's real-time priority, 1 to 99; 100 for a thread with a
+/// deadline, 0 for every other.
+pub(crate) fn of_this_thread() -> u32 {
+    // SAFETY: without a process it asks about the calling thread
+    // (sched_getscheduler(2)).
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    if policy & !libc::SCHED_RESET_ON_FORK == SCHED_DEADLINE {
+        return DEADLINE;
+    }
+    let mut parameters = MaybeUninit::<libc::sched_param>::zeroed();
+    // SAFETY: the pointer is to memory of the right size, which is valid when
+    // zeroed (sched_getparam(2)).
+    let parameters = unsafe {
+        libc::sched_getparam(0, parameters.as_mut_ptr());
+        parameters.assume_init()
+    };
+    u32::try_from(parameters.sched_priority).unwrap_or(0)
+}
