@@ -9,6 +9,7 @@
 mod binder;
 mod futex;
 mod passthrough;
+mod pi;
 mod pipe;
 mod service;
 mod unix;
@@ -40,6 +41,8 @@ pub enum Transport {
     Pipe,
     /// Shared memory with a futex in each direction, without spinning.
     Futex,
+    /// Shared memory that lends the server its client's priority.
+    Pi,
     /// The binder driver, where the kernel has it: a payload in one piece.
     Binder,
     /// The same driver behind hwbinder's device: a payload that is gathered.
@@ -52,8 +55,8 @@ impl Transport {
         [Self::Passthrough, Self::Unix, Self::Pipe, Self::Futex, Self::Binder, Self::Hwbinder];
 
     /// Those that lead to another process.
-    pub const BETWEEN_PROCESSES: [Self; 5] =
-        [Self::Unix, Self::Pipe, Self::Futex, Self::Binder, Self::Hwbinder];
+    pub const BETWEEN_PROCESSES: [Self; 6] =
+        [Self::Unix, Self::Pipe, Self::Futex, Self::Pi, Self::Binder, Self::Hwbinder];
 
     /// Whether this machine has it.
     ///
@@ -61,7 +64,9 @@ impl Transport {
     /// It could not be found out.
     pub(crate) fn support(self) -> Result<Support<()>> {
         match self {
-            Self::Passthrough | Self::Unix | Self::Pipe | Self::Futex => Ok(Support::Yes(())),
+            Self::Passthrough | Self::Unix | Self::Pipe | Self::Futex | Self::Pi => {
+                Ok(Support::Yes(()))
+            }
             Self::Binder | Self::Hwbinder => binder::support(self),
         }
     }
@@ -78,6 +83,7 @@ impl Transport {
             Self::Unix => "unix",
             Self::Pipe => "pipe",
             Self::Futex => "futex",
+            Self::Pi => "pi",
             Self::Binder => "binder",
             Self::Hwbinder => "hwbinder",
         }
@@ -180,6 +186,7 @@ impl Connection {
             Transport::Unix => unix::connect(&mut command, route)?,
             Transport::Pipe => pipe::connect(&mut command, route)?,
             Transport::Futex => futex::connect(&mut command, route)?,
+            Transport::Pi => pi::connect(&mut command, route)?,
             Transport::Binder | Transport::Hwbinder => binder::connect(route, peer)?,
         };
         Ok(Self { opened, transport: route.transport })
@@ -236,6 +243,7 @@ fn serve(route: &Route) -> Result<()> {
         Transport::Unix => unix::serve(route),
         Transport::Pipe => pipe::serve(route),
         Transport::Futex => futex::serve(route),
+        Transport::Pi => pi::serve(route),
         Transport::Binder | Transport::Hwbinder => binder::serve(route),
     }
 }

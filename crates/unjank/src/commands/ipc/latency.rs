@@ -36,7 +36,7 @@ pub(crate) struct Args {
         value_enum,
         value_delimiter = ',',
         value_name = "TRANSPORT,…",
-        default_value = "unix,binder,hwbinder"
+        default_value = "unix,pi,binder,hwbinder"
     )]
     transport: Vec<TransportName>,
     /// Calls of each caller at each policy

@@ -29,7 +29,7 @@ pub(crate) struct Args {
         value_enum,
         value_delimiter = ',',
         value_name = "TRANSPORT,…",
-        default_value = "unix,pipe,futex,binder,hwbinder"
+        default_value = "unix,pipe,futex,pi,binder,hwbinder"
     )]
     transport: Vec<TransportName>,
     /// Where the two processes run

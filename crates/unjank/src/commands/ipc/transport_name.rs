@@ -13,6 +13,8 @@ pub(crate) enum TransportName {
     Pipe,
     /// Shared memory with a futex in each direction, without spinning
     Futex,
+    /// Shared memory that lends the server its client's priority
+    Pi,
     /// The binder driver (/dev/binder), where the kernel has it
     Binder,
     /// The same driver as hwbinder uses it (/dev/hwbinder): scatter-gather
@@ -26,6 +28,7 @@ impl From<TransportName> for Transport {
             TransportName::Unix => Self::Unix,
             TransportName::Pipe => Self::Pipe,
             TransportName::Futex => Self::Futex,
+            TransportName::Pi => Self::Pi,
             TransportName::Binder => Self::Binder,
             TransportName::Hwbinder => Self::Hwbinder,
         }

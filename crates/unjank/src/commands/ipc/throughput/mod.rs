@@ -37,7 +37,7 @@ pub(crate) struct Args {
         value_enum,
         value_delimiter = ',',
         value_name = "TRANSPORT,…",
-        default_value = "binder,hwbinder,unix,pipe,futex,passthrough"
+        default_value = "binder,hwbinder,pi,unix,pipe,futex,passthrough"
     )]
     transport: Vec<TransportName>,
     /// The smallest payload; each further one is twice the one before
