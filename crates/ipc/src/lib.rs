@@ -6,9 +6,11 @@
 //! | [`transport`] | the ways a call can take, from both ends |
 //! | [`throughput`] | calls back to back, over payload sizes |
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
+//! | [`inversion`] | what priority inversion costs a real-time call |
 //! | [`explain`] | from round trips to verdicts, from a trace to a reason |
 
 pub mod explain;
+pub mod inversion;
 pub mod latency;
 pub mod probe;
 pub mod throughput;

@@ -1,6 +1,7 @@
 //! `unjank ipc`: the answer comes from another process.
 
 pub(crate) mod caller;
+pub(crate) mod inversion;
 pub(crate) mod latency;
 pub(crate) mod peer;
 pub(crate) mod probe;
@@ -22,6 +23,8 @@ pub(crate) enum Verb {
     Throughput(throughput::Args),
     /// Measure calls at real-time and at ordinary priority, and who inherits it
     Latency(latency::Args),
+    /// Measure what a real-time call pays for priority inversion
+    Inversion(inversion::Args),
     /// The other process of a measurement; started by unjank itself
     #[command(hide = true)]
     Peer(peer::Args),
@@ -36,6 +39,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Probe(args) => probe::run(args),
         Verb::Throughput(args) => throughput::run(args),
         Verb::Latency(args) => latency::run(args),
+        Verb::Inversion(args) => inversion::run(args),
         Verb::Caller(args) => caller::run(args),
         Verb::Peer(args) => peer::run(args),
     }

@@ -1,0 +1,94 @@
+//! `unjank ipc inversion`: what priority inversion costs a real-time call.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::Nanos;
+use unjank_host::sched::{CpuSet, Priority};
+use unjank_ipc::inversion::{self, Options};
+use unjank_report::Detail;
+
+use super::peer;
+use super::transport_name::TransportName;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank ipc inversion`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank ipc inversion
+  sudo unjank ipc inversion --transport unix,pi --calls 1000 --burst 20ms
+  sudo unjank ipc inversion --transport binder,hwbinder,pi --html inversion.html
+
+A real-time client calls an ordinary server on the same CPU. Between the two in
+urgency a hog computes in bursts. Over a transport without priority inheritance
+the server, and so the client, waits until the hog sleeps.")]
+pub(crate) struct Args {
+    /// Transports, measured one after the other
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "TRANSPORT,…",
+        default_value = "unix,pipe,futex,binder,hwbinder,pi"
+    )]
+    transport: Vec<TransportName>,
+    /// Calls without the hog, and as many beside it
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    calls: u64,
+    /// A hundred calls
+    #[arg(long, conflicts_with = "calls")]
+    quick: bool,
+    /// Where client, server and hog run [default: the last CPU that this process may use]
+    #[arg(long, value_name = "N")]
+    cpu: Option<usize>,
+    /// The client's SCHED_FIFO priority (above 90 only with --force)
+    #[arg(long, value_name = "1-99", default_value_t = 80)]
+    priority: u8,
+    /// The hog's SCHED_FIFO priority
+    #[arg(long, value_name = "1-99", default_value_t = 50)]
+    hog: u8,
+    /// How long the hog computes at a time; then it sleeps for a quarter of that
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::duration, allow_hyphen_values = true)]
+    burst: Nanos,
+    /// Allow priorities above 90, and machines without real-time throttling
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let last = || CpuSet::allowed().ok()?.iter().last();
+    let options = Options {
+        transports: args.transport.iter().map(|&name| name.into()).collect(),
+        calls: if args.quick { 100 } else { args.calls },
+        cpu: args.cpu.or_else(last).context("no CPU is allowed to this process")?,
+        client: Priority::new(args.priority)?,
+        hog: Priority::new(args.hog)?,
+        burst: args.burst,
+        force: args.force,
+    };
+    let command = measured::Command {
+        name: "ipc inversion",
+        output: &args.output,
+        settings: settings(&options),
+        detail: Detail::Everything,
+    };
+    command.run(|root, seed, monitor| {
+        Ok(inversion::run(&options, &peer::command(), root, seed, monitor)?)
+    })
+}
+
+fn settings(options: &Options) -> Settings {
+    let transports: Vec<_> = options.transports.iter().map(|transport| transport.name()).collect();
+    Settings::default()
+        .with("transport", transports)
+        .with("calls", options.calls)
+        .with("cpu", options.cpu)
+        .with("priority", options.client.get())
+        .with("hog", options.hog.get())
+        .with("burst", options.burst.get())
+        .with("force", options.force)
+}
