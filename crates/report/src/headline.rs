@@ -12,10 +12,13 @@ const NAMED: usize = 4;
 /// What the verdicts of all records come to; without verdicts, what was
 /// measured.
 pub(crate) fn headline(records: &[RunRecord]) -> String {
-    let verdicts: Vec<&Verdict> =
-        records.iter().flat_map(|record| &record.findings.verdicts).collect();
-    if verdicts.is_empty() {
-        return measured(records);
+    let is_question = |verdict: &&Verdict| matches!(verdict.answer, Answer::Yes | Answer::No);
+    let (questions, verdicts): (Vec<&Verdict>, Vec<&Verdict>) =
+        records.iter().flat_map(|record| &record.findings.verdicts).partition(is_question);
+    match (questions.is_empty(), verdicts.is_empty()) {
+        (true, true) => return measured(records),
+        (false, true) => return answered(&questions),
+        _ => {}
     }
     let with = |answer: Answer| -> Vec<&Verdict> {
         verdicts.iter().filter(|verdict| verdict.answer == answer).copied().collect()
@@ -29,6 +32,22 @@ pub(crate) fn headline(records: &[RunRecord]) -> String {
     } else {
         compared(&worse, &better, same.len(), verdicts.len())
     }
+}
+
+/// Questions that are about neither health nor a difference.
+fn answered(questions: &[&Verdict]) -> String {
+    if let [only] = questions {
+        return format!("{} {}", visible(&only.question), words::sentence(only.answer.words()));
+    }
+    let parts: Vec<String> = [Answer::Yes, Answer::No]
+        .into_iter()
+        .filter_map(|answer| {
+            let with: Vec<&Verdict> =
+                questions.iter().filter(|verdict| verdict.answer == answer).copied().collect();
+            (!with.is_empty()).then(|| format!("{}: {}", answer.words(), subjects(&with)))
+        })
+        .collect();
+    words::sentence(&parts.join("; "))
 }
 
 /// How many times its healthy limit a verdict's quantity is.
@@ -216,6 +235,13 @@ mod tests {
             "Of 8 comparisons, 6 worse: a, b, c, d and 2 more; 1 without a meaningful difference; \
              1 that cannot be told."
         );
+    }
+
+    #[test]
+    fn questions_about_neither_health_nor_a_difference_are_answered() {
+        let both = [("ipc/unix", Answer::Yes, 1.0), ("ipc/pi", Answer::No, 1.0)];
+        assert_eq!(told(&both), "Yes: ipc/unix; no: ipc/pi.");
+        assert!(told(&both[..1]).ends_with(" Yes."));
     }
 
     #[test]

@@ -226,7 +226,7 @@ impl InheritanceVerdict {
                 "Does a server called over {} run at its client's real-time priority?",
                 self.transport
             ),
-            subject: "ipc".to_owned(),
+            subject: format!("ipc/{}", self.transport),
             answer: match self.answer {
                 Inheritance::Inherited => Answer::Yes,
                 Inheritance::NotTestable => Answer::NotAvailable,

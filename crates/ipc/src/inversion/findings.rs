@@ -87,7 +87,7 @@ fn verdict(
         question: format!(
             "Does a real-time call over {transport} wait for threads that are less urgent?"
         ),
-        subject: "ipc".to_owned(),
+        subject: format!("ipc/{transport}"),
         answer,
         measured: p99(beside_hog),
         healthy: None,

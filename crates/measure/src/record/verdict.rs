@@ -10,8 +10,9 @@ use crate::record::unit::Unit;
 pub struct Verdict {
     /// The question in one sentence: `Are real-time threads woken in time?`
     pub question: String,
-    /// The delay it is about (`launch`, `swap`, `jitter`, `lock`, `ipc`), or
-    /// the name of the series that two runs were compared by.
+    /// The delay it is about (`launch`, `swap`, `jitter`, `lock`, `ipc`), a part
+    /// of it (`ipc/unix`), or the name of the series that two runs were
+    /// compared by.
     pub subject: String,
     /// The answer.
     pub answer: Answer,
