@@ -1,5 +1,6 @@
 //! `unjank ipc`: the answer comes from another process.
 
+pub(crate) mod bench;
 pub(crate) mod caller;
 pub(crate) mod inversion;
 pub(crate) mod latency;
@@ -25,6 +26,8 @@ pub(crate) enum Verb {
     Latency(latency::Args),
     /// Measure what a real-time call pays for priority inversion
     Inversion(inversion::Args),
+    /// Compare calls with those of perf bench, and pi-channel with unix sockets
+    Bench(bench::Args),
     /// The other process of a measurement; started by unjank itself
     #[command(hide = true)]
     Peer(peer::Args),
@@ -40,6 +43,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Throughput(args) => throughput::run(args),
         Verb::Latency(args) => latency::run(args),
         Verb::Inversion(args) => inversion::run(args),
+        Verb::Bench(args) => bench::run(args),
         Verb::Caller(args) => caller::run(args),
         Verb::Peer(args) => peer::run(args),
     }

@@ -1,0 +1,193 @@
+//! `unjank ipc bench`: this crate's calls against those of its peers,
+//! alternating in one run.
+
+mod perf;
+
+use unjank_host::sched::{AffinityGuard, CpuSet};
+use unjank_host::{Error, Nanos, Result, Timestamp};
+use unjank_measure::experiment::{Arm, Plan, Question, Visits};
+use unjank_measure::record::Direction;
+use unjank_measure::{Findings, Monitor, Series, Unit};
+
+use crate::probe::Placement;
+use crate::transport::{Connection, PeerCommand, Route, SIGHT, Transport};
+use perf::PerfBench;
+
+/// How to compare.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The length of one visit.
+    pub visit: Nanos,
+    /// Pairs of visits, for each question.
+    pub pairs: usize,
+}
+
+/// Calls that do not count, after a connection is made.
+const WARM_UP: u32 = 200;
+/// Calls between two looks at the clock's end.
+const BATCH: u32 = 32;
+/// Bytes of what `perf bench sched pipe` sends: an `int`.
+const INT: usize = 4;
+
+/// Asks, each in alternating pairs of visits: is a round trip over two pipes,
+/// on one CPU, as fast as `perf bench sched pipe`'s; and is one over pi-channel
+/// faster than one over a unix socket, on one CPU and on two?
+///
+/// # Errors
+/// `Invalid` options; a peer that could not be started.
+pub fn run(
+    comparison: &Comparison,
+    peer: &PeerCommand,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    if comparison.pairs == 0 || comparison.visit < Nanos::from_millis(1) {
+        return Err(Error::Invalid("visits of at least 1 ms, at least one pair".to_owned()));
+    }
+    let plan = Plan { pairs: comparison.pairs, warm_up: 1, seed };
+    let allowed = CpuSet::allowed()?;
+    let mut findings = Findings::default();
+    against_perf(comparison, plan, &allowed, peer, monitor, &mut findings)?;
+    for placement in [Placement::OneCpu, Placement::TwoCpus] {
+        if monitor.stop_requested() {
+            break;
+        }
+        match placement.cpus(&allowed) {
+            Some(cpus) => pi_against_unix(comparison, plan, cpus, peer, monitor, &mut findings)?,
+            None => findings.not_supported(
+                format!("ipc/bench, {}", placement.name()),
+                "this process may use one CPU only",
+            ),
+        }
+    }
+    Ok(findings)
+}
+
+/// A tool whose visits give one mean each is compared by means.
+fn against_perf(
+    comparison: &Comparison,
+    plan: Plan,
+    allowed: &CpuSet,
+    peer: &PeerCommand,
+    monitor: &dyn Monitor,
+    findings: &mut Findings,
+) -> Result<()> {
+    let subject = "ipc/bench/one-cpu/pipe";
+    let Some((cpu, _)) = Placement::OneCpu.cpus(allowed) else { return Ok(()) };
+    let _pinned = AffinityGuard::pin_to(cpu)?;
+    let perf = match PerfBench::new(comparison.visit) {
+        Ok(perf) => perf,
+        Err(Error::Unsupported(reason)) => {
+            findings.not_supported("perf bench sched pipe", reason);
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut pipe = Caller::connect(Transport::Pipe, INT, cpu, peer)?;
+    let visits = plan.run(monitor, |arm| {
+        let mean = match arm {
+            Arm::A => perf.visit()?,
+            Arm::B => pipe.visit(comparison.visit, subject)?.mean,
+        };
+        let mut series = Series::new(subject);
+        series.record(Nanos(mean.round() as u64));
+        Ok::<_, Error>(series)
+    })?;
+    let question = Question {
+        text: "Is a round trip over two pipes as fast as perf bench sched pipe's?".to_owned(),
+        subject: subject.to_owned(),
+        unit: Unit::Nanoseconds,
+        better: Direction::Smaller,
+        min_effect: 0.10,
+    };
+    note(&visits, &question, ["perf", "unjank"], findings);
+    Ok(())
+}
+
+fn pi_against_unix(
+    comparison: &Comparison,
+    plan: Plan,
+    (client_cpu, server_cpu): (usize, usize),
+    peer: &PeerCommand,
+    monitor: &dyn Monitor,
+    findings: &mut Findings,
+) -> Result<()> {
+    let place = if client_cpu == server_cpu { "one-cpu" } else { "two-cpus" };
+    let subject = format!("ipc/bench/{place}/pi");
+    let _pinned = AffinityGuard::pin_to(client_cpu)?;
+    let mut unix = Caller::connect(Transport::Unix, SIGHT, server_cpu, peer)?;
+    let mut pi = Caller::connect(Transport::Pi, SIGHT, server_cpu, peer)?;
+    let visits = plan.run(monitor, |arm| {
+        let caller = match arm {
+            Arm::A => &mut unix,
+            Arm::B => &mut pi,
+        };
+        caller.visit(comparison.visit, &subject).map(|visit| visit.series)
+    })?;
+    let question = Question {
+        text: format!("Is a round trip over pi faster than over a unix socket, {place}?"),
+        subject: subject.clone(),
+        unit: Unit::Nanoseconds,
+        better: Direction::Smaller,
+        min_effect: 0.05,
+    };
+    note(&visits, &question, ["unix", "pi"], findings);
+    Ok(())
+}
+
+/// The answer, and the series of both arms.
+fn note(visits: &Visits<Series>, question: &Question, arms: [&str; 2], findings: &mut Findings) {
+    visits.outcome(question).note(findings);
+    for (mut series, arm) in visits.pooled(question).into_iter().zip(arms) {
+        series.labels.insert("arm".to_owned(), arm.to_owned());
+        findings.series.push(series);
+    }
+}
+
+/// A connection that is visited again and again.
+struct Caller {
+    connection: Connection,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+/// What one visit saw.
+struct Visit {
+    series: Series,
+    /// In nanoseconds.
+    mean: f64,
+}
+
+impl Caller {
+    fn connect(
+        transport: Transport,
+        payload: usize,
+        cpu: usize,
+        peer: &PeerCommand,
+    ) -> Result<Self> {
+        let route = Route { peer_cpu: Some(cpu), ..Route::echo(transport, payload) };
+        let connection = Connection::open(&route, peer)?;
+        let mut caller = Self { connection, request: vec![0; payload], reply: vec![0; payload] };
+        for _ in 0..WARM_UP {
+            caller.connection.call(&caller.request, &mut caller.reply)?;
+        }
+        Ok(caller)
+    }
+
+    fn visit(&mut self, length: Nanos, subject: &str) -> Result<Visit> {
+        let mut series = Series::new(subject);
+        let mut calls = 0_u64;
+        let start = Timestamp::now();
+        let mut now = start;
+        while now.since(start) < length {
+            for _ in 0..BATCH {
+                let before = Timestamp::now();
+                self.connection.call(&self.request, &mut self.reply)?;
+                now = Timestamp::now();
+                series.record(now.since(before));
+            }
+            calls += u64::from(BATCH);
+        }
+        Ok(Visit { series, mean: now.since(start).get() as f64 / calls as f64 })
+    }
+}

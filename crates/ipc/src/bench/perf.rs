@@ -1,0 +1,55 @@
+//! `perf bench sched pipe`, run and read: `perf-bench(1)`.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+use unjank_host::{Error, Nanos, Result};
+
+/// Round trips of the run that finds out how many fit into a visit.
+const TRIAL: u64 = 2_000;
+/// The most round trips of a visit.
+const MOST: u64 = 50_000_000;
+
+/// How to run it. It runs on the CPUs of the thread that starts it.
+pub(super) struct PerfBench {
+    loops: u64,
+}
+
+impl PerfBench {
+    /// As many round trips as fit into `visit`.
+    ///
+    /// # Errors
+    /// `Unsupported` if perf is not installed, or cannot do it.
+    pub(super) fn new(visit: Nanos) -> Result<Self> {
+        let each = run(TRIAL)?;
+        let loops = visit.get() as f64 / each.max(1.0);
+        Ok(Self { loops: (loops as u64).clamp(TRIAL, MOST) })
+    }
+
+    /// The mean time of a round trip in one visit, in nanoseconds.
+    pub(super) fn visit(&self) -> Result<f64> {
+        run(self.loops)
+    }
+}
+
+fn run(loops: u64) -> Result<f64> {
+    let output = Command::new("perf")
+        .args(["bench", "--format", "simple", "sched", "pipe", "--loop", &loops.to_string()])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::Unsupported(
+                "there is no perf here: it is in the package linux-perf or linux-tools".to_owned(),
+            ),
+            _ => Error::file("start", "perf", error),
+        })?;
+    let seconds = String::from_utf8_lossy(&output.stdout).trim().parse::<f64>();
+    match seconds {
+        Ok(seconds) if output.status.success() && seconds > 0.0 => Ok(seconds * 1e9 / loops as f64),
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let said = said.lines().next_back().unwrap_or("it printed no time");
+            Err(Error::Unsupported(format!("perf bench sched pipe failed: {said}")))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `unjank ipc bench`: calls against those of other tools and transports.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_ipc::bench::{self, Comparison};
+use unjank_report::Detail;
+
+use super::peer;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank ipc bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank ipc bench
+  unjank ipc bench --pairs 40 --visit 1s --json
+
+Three questions, each asked in alternating pairs of visits: is a round trip over
+two pipes as fast as perf bench sched pipe's (package linux-perf); and is one
+over pi-channel faster than one over a unix socket, on one CPU and on two?")]
+pub(crate) struct Args {
+    /// Length of one visit
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration, allow_hyphen_values = true)]
+    visit: Nanos,
+    /// Pairs of visits, for each question
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pairs: usize,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let comparison = Comparison { visit: args.visit, pairs: args.pairs };
+    let command = measured::Command {
+        name: "ipc bench",
+        output: &args.output,
+        settings: Settings::default()
+            .with("visit", comparison.visit.get())
+            .with("pairs", comparison.pairs),
+        detail: Detail::Everything,
+    };
+    command.run(|_, seed, monitor| Ok(bench::run(&comparison, &peer::command(), seed, monitor)?))
+}
