@@ -9,15 +9,16 @@
 //! Each word is stored with release order after the bytes were written, and
 //! loaded with acquire order before they are read.
 
-use std::io;
-use std::os::fd::AsFd as _;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 
 use unjank_host::futex::{Scope, wait, wake};
 use unjank_host::memory::SharedMemory;
 use unjank_host::process::Helper;
-use unjank_host::{Nanos, Result};
+use unjank_host::{Error, Nanos, Result};
 
 use super::{Client, Opened, Route};
 
@@ -26,13 +27,21 @@ const REPLY: usize = 1;
 const WORDS: usize = 2;
 
 /// How long either side sleeps before it looks whether the other still lives.
-const PATIENCE: Nanos = Nanos::from_millis(200);
-/// A reply that takes longer is an error: the peer is gone or stopped.
-const TOO_LONG: u32 = 25;
+const PATIENCE: Nanos = Nanos::from_millis(50);
+/// Sleeps after which a peer that lives counts as stopped.
+const TOO_LONG: u32 = 100;
 
 struct Shared {
     memory: SharedMemory,
     number: u32,
+    /// Closed when the peer has ended; nothing is ever said over it.
+    lifeline: UnixStream,
+}
+
+impl Shared {
+    fn peer_is_gone(&mut self) -> bool {
+        matches!(self.lifeline.read(&mut [0]), Ok(0))
+    }
 }
 
 impl Client for Shared {
@@ -45,6 +54,9 @@ impl Client for Shared {
             if await_number(&self.memory, REPLY, self.number) {
                 self.memory.read(reply);
                 return Ok(());
+            }
+            if self.peer_is_gone() {
+                return Err(io::ErrorKind::ConnectionReset.into());
             }
         }
         Err(io::Error::new(io::ErrorKind::TimedOut, "no reply within 5 s"))
@@ -66,11 +78,17 @@ fn await_number(memory: &SharedMemory, word: usize, number: u32) -> bool {
     }
 }
 
-/// The peer gets the memory as stdin.
+/// The peer gets the memory as stdin, and its end of the lifeline as stdout.
 pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     let (memory, fd) = SharedMemory::create("unjank-ipc", WORDS, route.payload)?;
-    let peer = Helper::start(command.stdin(Stdio::from(fd)))?;
-    Ok(Opened::new(Shared { memory, number: 0 }, peer, route))
+    let failed = |error| Error::syscall("socketpair", "AF_UNIX", error);
+    let (lifeline, theirs) = UnixStream::pair().map_err(failed)?;
+    lifeline.set_nonblocking(true).map_err(failed)?;
+    let stdout = Stdio::from(OwnedFd::from(theirs));
+    let peer = Helper::start(command.stdin(Stdio::from(fd)).stdout(stdout))?;
+    // The command keeps its copies of the descriptors until they are replaced.
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    Ok(Opened::new(Shared { memory, number: 0, lifeline }, peer, route))
 }
 
 /// Ends when the client does: the kernel then kills this process.
