@@ -2,6 +2,8 @@
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::command::{COMMANDS, Commands};
 use crate::driver::Driver;
@@ -16,6 +18,9 @@ use crate::reply::Return;
 
 #[cfg(test)]
 mod tests;
+
+/// How long to sleep between two attempts to find a context manager.
+const PING_AGAIN: Duration = Duration::from_millis(1);
 
 /// A reply where the driver has put it, until the next call.
 pub type Reply<'a> = Received<'a>;
@@ -185,6 +190,24 @@ impl Client {
     /// As [`call`](Self::call).
     pub fn ping(&mut self) -> Result<()> {
         self.call_in_place(Handle::CONTEXT_MANAGER, PING, &[]).map(|_empty| ())
+    }
+
+    /// [`ping`](Self::ping)s until the device has a context manager that
+    /// answers.
+    ///
+    /// # Errors
+    /// [`Error::NoContextManager`] if it takes longer than `limit`, and as
+    /// [`call`](Self::call).
+    pub fn wait_for_context_manager(&mut self, limit: Duration) -> Result<()> {
+        let begin = Instant::now();
+        loop {
+            match self.ping() {
+                Err(Error::NoContextManager { .. }) if begin.elapsed() < limit => {
+                    thread::sleep(PING_AGAIN);
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Gives the last reply's place in the mapping back now, and not with the

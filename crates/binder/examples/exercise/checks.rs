@@ -60,12 +60,9 @@ struct Here {
 }
 
 pub(crate) fn run(device: &str) -> Outcome<ExitCode> {
-    match availability(device)? {
-        Availability::Answers { .. } => {}
-        Availability::Absent(reason) | Availability::Denied(reason) => {
-            println!("n/a ({reason})");
-            return Ok(ExitCode::from(3));
-        }
+    if let Some(reason) = missing(availability(device)?) {
+        println!("n/a ({reason})");
+        return Ok(ExitCode::from(3));
     }
     let mut here = Here::open(device)?;
     let mut failed = 0;
@@ -109,7 +106,15 @@ pub(crate) fn run(device: &str) -> Outcome<ExitCode> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn check(fine: bool, otherwise: impl Into<String>) -> Outcome {
+/// Why there is nothing to check, if so.
+pub(crate) fn missing(availability: Availability) -> Option<String> {
+    match availability {
+        Availability::Answers { .. } => None,
+        Availability::Absent(reason) | Availability::Denied(reason) => Some(reason),
+    }
+}
+
+pub(crate) fn check(fine: bool, otherwise: impl Into<String>) -> Outcome {
     if fine { Ok(()) } else { Err(otherwise.into().into()) }
 }
 

@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! exercise [DEVICE]     # /dev/binder, and nobody its context manager
+//! exercise --binderfs   # a device of its own, which needs root
 //! ```
 //!
 //! Prints `PASS` or `FAIL` for each feature, and exits with 0, 1 if one failed,
-//! or 3 if there is no such device.
+//! or 3 if there is no such device, or no binderfs.
 
 // An example talks to its user, and a watchdog ends the process from a thread.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
@@ -14,6 +15,7 @@
 mod calls;
 mod checks;
 mod peer;
+mod private;
 
 use std::env;
 use std::error::Error;
@@ -36,12 +38,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match *arguments {
+        ["--binderfs"] => private::run(),
         [] => checks::run("/dev/binder"),
         [device] => checks::run(device),
         ["registry", device] => peer::registry(device).map(|()| ExitCode::SUCCESS),
         ["peer", device, number] => peer::one(device, number).map(|()| ExitCode::SUCCESS),
         ["crowd", device, number] => peer::crowd(device, number).map(|()| ExitCode::SUCCESS),
-        _ => Err("exercise [DEVICE]".into()),
+        _ => Err("exercise [DEVICE | --binderfs]".into()),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -17,6 +17,8 @@ use crate::calls::{
     WHO, WRITE, WRITTEN, number,
 };
 
+/// Time for the registry to come up, and for others to meet.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The code of an unknown call, as Android answers it.
 const BAD_CALL: Answer = Answer::Refuse(-libc::EBADMSG);
 
@@ -27,11 +29,18 @@ pub(crate) fn registry(device: &str) -> Outcome {
     Ok(())
 }
 
+/// A client once there is a registry.
+fn client(driver: &Arc<dyn Driver>) -> Outcome<Client> {
+    let mut client = Client::new(Arc::clone(driver));
+    client.wait_for_context_manager(PATIENCE)?;
+    Ok(client)
+}
+
 /// Two objects, served on one thread.
 pub(crate) fn one(device: &str, own: &str) -> Outcome {
     let own: u64 = own.parse()?;
     let driver: Arc<dyn Driver> = Arc::new(KernelDriver::open(device)?);
-    let mut client = Client::new(Arc::clone(&driver));
+    let mut client = client(&driver)?;
     let least = NodeFlags::at_least(Policy::Fifo, 1).ok_or("no such priority")?;
     let flags = NodeFlags::INHERIT_RT.and(NodeFlags::ACCEPTS_FILES).and(least);
     for name in [own, own + SECOND] {
@@ -96,7 +105,7 @@ pub(crate) fn crowd(device: &str, own: &str) -> Outcome {
     let name: u64 = own.parse()?;
     let driver: Arc<dyn Driver> = Arc::new(KernelDriver::open(device)?);
     let object = Object { name, flags: NodeFlags::NONE };
-    registry::register(&mut Client::new(Arc::clone(&driver)), name, object)?;
+    registry::register(&mut client(&driver)?, name, object)?;
     let (present, came) = (Mutex::new(0_u32), Condvar::new());
     let served = Server::new(driver).serve_threads(CROWD, |request, reply| match request.code {
         MEET => {
@@ -104,7 +113,7 @@ pub(crate) fn crowd(device: &str, own: &str) -> Outcome {
             *present_now += 1;
             came.notify_all();
             let (present_now, late) = came
-                .wait_timeout_while(present_now, Duration::from_secs(20), |now| *now < CROWD)
+                .wait_timeout_while(present_now, PATIENCE, |now| *now < CROWD)
                 .unwrap_or_else(PoisonError::into_inner);
             reply.extend_from_slice(&u64::from(*present_now).to_ne_bytes());
             if late.timed_out() { Answer::Refuse(-libc::ETIMEDOUT) } else { Answer::Reply }

@@ -114,6 +114,20 @@ fn a_ping_is_a_call_without_payload() {
 }
 
 #[test]
+fn a_context_manager_is_waited_for() {
+    let nobody = || Step::whatever(Bytes::default().code(BR_DEAD_REPLY).into());
+    let mapping = Mapping::anonymous(4096);
+    let answer = reply(mapping.deliver(0, &[]), 0, 0);
+    let steps = [nobody(), nobody(), Step::whatever(answer.into())];
+    let mut client = Client::new(Arc::new(Scripted::over(mapping, steps)));
+    client.wait_for_context_manager(Duration::from_secs(3600)).unwrap();
+
+    let mut client = Client::new(Arc::new(Scripted::new([nobody()])));
+    let error = client.wait_for_context_manager(Duration::ZERO).unwrap_err();
+    assert!(matches!(error, Error::NoContextManager { .. }), "{error}");
+}
+
+#[test]
 fn who_is_missing_is_told_apart() {
     let nobody = Bytes::default().code(BR_NOOP).code(BR_DEAD_REPLY);
     let error = error_after(Step::whatever(nobody.into()));
