@@ -1,19 +1,27 @@
 //! Calls over the Linux binder driver, without Android's libraries.
 //!
 //! A [`Client`] calls an object of another process and waits for the reply; a
-//! [`Server`] is the device's context manager, the object behind
-//! [`Handle::CONTEXT_MANAGER`], and answers calls. Both speak to the kernel
-//! through a [`Driver`], which is a [`KernelDriver`] outside of tests.
+//! [`Server`] serves the objects of its own process. Both speak to the kernel
+//! through a [`Driver`], which is a [`KernelDriver`] outside of tests. One
+//! process of a device is its context manager, the object behind
+//! [`Handle::CONTEXT_MANAGER`]; it is how processes come by each other's other
+//! objects, and a [`Registry`] is all that takes.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`protocol`] | numbers and structures of the driver's interface |
 //! | [`command`] | what is written to the driver |
 //! | [`reply`] | what is read from it, checked byte by byte |
+//! | [`object`] | the objects in a payload, checked likewise |
 //! | [`driver`] | the driver as a trait, and one transfer with it |
+//! | [`registry`] | objects found by number |
+//! | [`binderfs`] | devices that nobody else has |
+//!
+//! # Calls
 //!
 //! Once a client or a server is set up, a round trip allocates nothing, and
-//! costs the client one system call.
+//! costs the client one system call. The reply is read where the driver has
+//! put it.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -24,13 +32,103 @@
 //! client.ping()?;
 //! let reply = client.call_in_place(Handle::CONTEXT_MANAGER, 1, b"are you there?")?;
 //! assert!(reply.starts_with(b"yes"));
+//!
+//! // Pieces from where they are, as hwbinder sends them.
+//! client.call_sg(Handle::CONTEXT_MANAGER, 2, &[b"a head", b"and a tail"])?;
+//! // Without waiting for a reply.
+//! client.send(Handle::CONTEXT_MANAGER, 3, b"by the way")?;
 //! # Ok(())
 //! # }
 //! ```
 //!
+//! # Objects
+//!
+//! A server offers its object under a number, and serves the calls to it on as
+//! many threads as there are calls at a time:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use unjank_binder::{Answer, Client, Driver, KernelDriver, NodeFlags, Object, Server, registry};
+//!
+//! # fn main() -> unjank_binder::Result<()> {
+//! let driver: Arc<dyn Driver> = Arc::new(KernelDriver::open("/dev/binder")?);
+//! let object = Object { name: 1, flags: NodeFlags::INHERIT_RT };
+//! registry::register(&mut Client::new(Arc::clone(&driver)), 42, object)?;
+//! Server::new(driver).serve_threads(4, |request, reply| match request.code {
+//!     1 => {
+//!         reply.extend_from_slice(request.payload);
+//!         Answer::Reply
+//!     }
+//!     _ => Answer::Refuse(-74),
+//! })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A client finds it there, and can be told when it dies, by a server of its
+//! own that need not serve anything else:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//! use unjank_binder::{Client, Driver, KernelDriver, Notice, Server, registry};
+//!
+//! # fn main() -> unjank_binder::Result<()> {
+//! let driver: Arc<dyn Driver> = Arc::new(KernelDriver::open("/dev/binder")?);
+//! let mut client = Client::new(Arc::clone(&driver));
+//! let echo = registry::wait_for(&mut client, 42, Duration::from_secs(2))?;
+//! client.call_in_place(&echo, 1, b"hello")?;
+//!
+//! echo.watch(7)?;
+//! let mut listener = Server::new(driver);
+//! let stopper = listener.stopper();
+//! listener.on_notice(move |notice| {
+//!     if notice == Notice::Died(7) {
+//!         let _stopped = stopper.stop();
+//!     }
+//! });
+//! listener.serve(|_request, _reply| unjank_binder::Answer::Refuse(-74))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The process between them is the context manager:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use unjank_binder::{KernelDriver, NodeFlags, Registry, Server};
+//!
+//! # fn main() -> unjank_binder::Result<()> {
+//! let driver = Arc::new(KernelDriver::open("/dev/binder")?);
+//! let mut server = Server::become_context_manager(driver, NodeFlags::NONE)?;
+//! Registry::new().serve(&mut server)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! On a phone, whose devices have a context manager, and for tests that must
+//! not meet anyone, a device of one's own is made:
+//!
+//! ```no_run
+//! use unjank_binder::{Binderfs, KernelDriver};
+//!
+//! # fn main() -> unjank_binder::Result<()> {
+//! let mounted = Binderfs::mount()?;
+//! mounted.add("mine")?;
+//! let driver = KernelDriver::open(mounted.device("mine"))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Processes and threads
+//!
 //! Binder ties a device to the process that opened it: open it after `fork`,
 //! in the process that uses it. A copy of the file descriptor in another
 //! process keeps a dead server alive, and its callers waiting.
+//!
+//! The driver keeps a record of every thread that uses a device. A client may
+//! move from thread to thread between calls; the records are taken back when
+//! the threads end.
 #![allow(unsafe_code)]
 
 #[cfg(test)]
