@@ -52,7 +52,9 @@ impl Reference {
     }
 
     /// Takes back what [`watch`](Self::watch) asked for with this cookie.
-    /// [`Notice::Unwatched`](crate::Notice::Unwatched) tells when it is done.
+    /// [`Notice::Unwatched`](crate::Notice::Unwatched) tells when it is done,
+    /// unless this is a thread that serves and waits for the reply to a call of
+    /// its own first: the client that waits gets the notice then, and drops it.
     ///
     /// # Errors
     /// The kernel's.

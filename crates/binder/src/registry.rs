@@ -28,6 +28,12 @@ const BAD_CALL: i32 = -libc::EBADMSG;
 /// The registry could not keep the object.
 const NOT_KEPT: i32 = -libc::EIO;
 
+/// The registry holds [`MOST`] objects already.
+const FULL: i32 = -libc::ENOSPC;
+
+/// How many numbers a registry holds objects under, whoever asks for more.
+pub const MOST: usize = 4096;
+
 /// How long a look-up that waits sleeps between two attempts.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -53,6 +59,10 @@ struct Kept {
 }
 
 impl Shelf {
+    fn is_full_for(&self, number: u64) -> bool {
+        self.objects.len() >= MOST && !self.objects.contains_key(&number)
+    }
+
     /// Puts an object under a number, and watches it unless it is watched
     /// already. What was under the number before.
     fn keep(&mut self, number: u64, reference: Reference) -> Result<Option<Kept>> {
@@ -91,6 +101,9 @@ impl Registry {
         let number = request.payload.first_chunk().map(|number| u64::from_ne_bytes(*number));
         match (request.code, number) {
             (REGISTER, Some(number)) => {
+                if self.lock().is_full_for(number) {
+                    return Answer::Refuse(FULL);
+                }
                 let kept =
                     request.reference(0).and_then(|reference| self.lock().keep(number, reference));
                 if kept.is_ok() { Answer::Reply } else { Answer::Refuse(NOT_KEPT) }
@@ -276,6 +289,20 @@ mod tests {
         let mut server = Server::new(Arc::clone(&driver) as Arc<dyn Driver>);
         registry.serve(&mut server).unwrap_err();
         assert_eq!((driver.left(), registry.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_full_registry_takes_only_what_replaces_something() {
+        let driver: Arc<dyn Driver> =
+            Arc::new(Scripted::new((0..3 * MOST).map(|_| Step::whatever(Vec::new()))));
+        let mut shelf = Shelf::default();
+        for number in 0..MOST as u64 {
+            assert!(!shelf.is_full_for(number));
+            let reference = Reference::acquire(&driver, Handle(number as u32 % 2)).unwrap();
+            shelf.keep(number, reference).unwrap();
+        }
+        assert_eq!((shelf.objects.len(), shelf.last_cookie), (MOST, 2));
+        assert!(shelf.is_full_for(MOST as u64) && !shelf.is_full_for(0));
     }
 
     fn reply(data: &TransactionData) -> Vec<u8> {
