@@ -206,6 +206,8 @@ impl Server {
 
     /// Serves calls until the handler answers [`Answer::ReplyAndStop`] or a
     /// [`Stopper`] is used. The handler gets the call, and room for the reply.
+    /// It runs at the priority of the most urgent client that waits, and a
+    /// system call that blocks in it is waited for by all of them.
     ///
     /// A client that breaks the protocol loses its lane; the others do not
     /// notice. So does a client whose call a handler panicked over, if the
@@ -216,6 +218,26 @@ impl Server {
     /// sleep with.
     pub fn serve(
         &mut self,
+        handler: impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
+    ) -> Result<Served> {
+        self.serve_while(|_| true, handler)
+    }
+
+    /// As [`serve`](Self::serve), and ends when the last client has left: for
+    /// a server that was started for its clients alone.
+    ///
+    /// # Errors
+    /// As before.
+    pub fn serve_connected(
+        &mut self,
+        handler: impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
+    ) -> Result<Served> {
+        self.serve_while(|server| !server.seats.is_empty(), handler)
+    }
+
+    fn serve_while(
+        &mut self,
+        goes_on: impl Fn(&Self) -> bool,
         mut handler: impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
     ) -> Result<Served> {
         if current_thread() != self.thread {
@@ -240,7 +262,8 @@ impl Server {
                         self.reap_in_time(&mut served);
                     }
                 }
-                None => self.rest(&mut served)?,
+                None if goes_on(self) => self.rest(&mut served)?,
+                None => return Ok(served),
             }
         }
     }

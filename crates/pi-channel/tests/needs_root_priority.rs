@@ -1,0 +1,292 @@
+//! Whose priority a server has, while it serves and afterwards.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
+//! it was skipped.
+
+// A test fails by panicking and says by printing why it was skipped, also
+// where it prepares itself; scheduling policies have no safe wrapper.
+#![allow(clippy::unwrap_used, clippy::print_stdout, unsafe_code)]
+
+use std::fs;
+use std::io::stdin;
+use std::mem::zeroed;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use unjank_pi_channel::{Acceptor, Answer, Client, Outgoing, Request, Server, Settings};
+
+const ROLE: &str = "PI_CHANNEL_TEST_ROLE";
+const LONG: Duration = Duration::from_secs(30);
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+/// The effective priority of a thread: −81 for real-time priority 80.
+/// `sched_getparam(2)` would show only its own (proc_pid_stat(5)).
+fn effective_priority(process: u32, thread: u32) -> i64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    // The state, behind the name, is field 3.
+    fields.split(' ').nth(18 - 3).unwrap().parse().unwrap()
+}
+
+/// The effective priority of a thread that has not been lent any.
+fn normal() -> i64 {
+    20 + i64::from(rustix::process::getpriority_process(None).unwrap())
+}
+
+fn own_priority() -> i64 {
+    effective_priority(std::process::id(), own_thread())
+}
+
+fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// Waits until this thread has a priority, and tells which it has in the end.
+fn await_priority(expected: i64) -> i64 {
+    let start = Instant::now();
+    while own_priority() != expected && start.elapsed() < Duration::from_secs(5) {
+        thread::sleep(Duration::from_micros(200));
+    }
+    own_priority()
+}
+
+fn set_real_time(priority: i32) {
+    // SAFETY: zeroes are a valid sched_param, on which the call only reads
+    // (sched_setscheduler(2)).
+    let set = unsafe {
+        let mut parameters: libc::sched_param = zeroed();
+        parameters.sched_priority = priority;
+        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+        libc::sched_setscheduler(0, policy, &raw const parameters)
+    };
+    assert_eq!(set, 0);
+}
+
+/// A deadline of 1 ms out of each 10 ms (sched_setattr(2)).
+fn set_deadline() {
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+    let attributes = Attributes {
+        size: 48,
+        policy: 6,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        runtime: 1_000_000,
+        deadline: 10_000_000,
+        period: 10_000_000,
+    };
+    // SAFETY: the structure is the first version of sched_attr, with its true
+    // size, on which the call only reads.
+    let set = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+}
+
+struct Peer(Child);
+
+impl Peer {
+    fn start(role: &str, socket: UnixStream) -> Self {
+        let child = Command::new("/proc/self/exe")
+            .args([role, "--exact", "--nocapture"])
+            .env(ROLE, role)
+            .stdin(Stdio::from(OwnedFd::from(socket)))
+            .stdout(Stdio::null())
+            .spawn();
+        Self(child.unwrap())
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        self.0.wait().unwrap();
+    }
+}
+
+fn expected(request: &Request<'_>) -> i64 {
+    let mut bytes = [0; 8];
+    request.payload.read(&mut bytes).unwrap();
+    i64::from_ne_bytes(bytes)
+}
+
+/// Calls with the priority that the server is to wait for, and tells which it
+/// had then, and after it.
+fn call(client: &mut Client, wanted: i64) -> i64 {
+    let mut reply = [0; 8];
+    assert_eq!(client.call_within(LONG, &wanted.to_ne_bytes(), &mut reply).unwrap(), 8);
+    i64::from_ne_bytes(reply)
+}
+
+fn connect(acceptor: &Acceptor) -> Client {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| acceptor.admit(theirs).unwrap());
+        Client::connect(ours).unwrap()
+    })
+}
+
+/// The peer: replies with the priority that it has when it has the one that
+/// the client named.
+#[test]
+fn telling_peer() {
+    if std::env::var(ROLE).as_deref() != Ok("telling_peer") {
+        return;
+    }
+    let mut server = Server::new(&Settings::default()).unwrap();
+    let socket = UnixStream::from(stdin().as_fd().try_clone_to_owned().unwrap());
+    server.acceptor().admit(socket).unwrap();
+    server
+        .serve_connected(|request, reply| {
+            reply.write(&await_priority(expected(request)).to_ne_bytes()).unwrap();
+            Answer::Reply
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_server_has_the_priority_of_its_client_until_it_replies() {
+    if !is_root() {
+        return;
+    }
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let peer = Peer::start("telling_peer", theirs);
+    let mut client = Client::connect(ours).unwrap();
+    let process = peer.0.id();
+    assert_eq!(client.server().process, process);
+    // The peer serves on the only thread of a test, which is not its first.
+    let server_threads = move || -> Vec<i64> {
+        fs::read_dir(format!("/proc/{process}/task"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap())
+            .map(|thread| effective_priority(process, thread))
+            .collect()
+    };
+    thread::spawn(move || {
+        assert_eq!(call(&mut client, normal()), normal());
+        for priority in [1, 80, 50] {
+            set_real_time(priority);
+            for spin in [Duration::ZERO, Duration::from_micros(30)] {
+                client.set_spin(spin);
+                let boosted = -1 - i64::from(priority);
+                assert_eq!(call(&mut client, boosted), boosted);
+                assert!(server_threads().iter().all(|priority| *priority == normal()));
+            }
+        }
+        set_deadline();
+        // What is lent is the deadline itself; a thread with one shows −101.
+        assert_eq!(call(&mut client, -101), -101);
+        assert!(server_threads().iter().all(|priority| *priority == normal()));
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_client_that_gives_up_lends_nothing_more() {
+    if !is_root() {
+        return;
+    }
+    let (tell, told) = mpsc::channel();
+    let (seen, saw) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let mut server = Server::new(&Settings::default()).unwrap();
+        tell.send((server.acceptor(), server.stopper())).unwrap();
+        server.serve(|_, _| {
+            seen.send((await_priority(-81), await_priority(normal()))).unwrap();
+            Answer::Reply
+        })
+    });
+    let (acceptor, stopper) = told.recv().unwrap();
+    let mut client = connect(&acceptor);
+    let caller = thread::spawn(move || {
+        set_real_time(80);
+        client.call_within(Duration::from_millis(100), &[], &mut []).unwrap_err();
+        client
+    });
+    assert_eq!(saw.recv_timeout(LONG).unwrap(), (-81, normal()));
+    drop(caller.join().unwrap());
+    stopper.stop();
+    serving.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
+    if !is_root() {
+        return;
+    }
+    let (tell, told) = mpsc::channel();
+    let (began, begin) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let mut server = Server::new(&Settings::default()).unwrap();
+        tell.send((server.acceptor(), server.stopper())).unwrap();
+        server.serve(|request, reply| {
+            began.send(()).unwrap();
+            reply.write(&await_priority(expected(request)).to_ne_bytes()).unwrap();
+            Answer::Reply
+        })
+    });
+    let (acceptor, stopper) = told.recv().unwrap();
+    let (mut slow, mut urgent) = (connect(&acceptor), connect(&acceptor));
+    thread::scope(|scope| {
+        let slow = scope.spawn(move || call(&mut slow, -81));
+        begin.recv_timeout(LONG).unwrap();
+        scope.spawn(move || {
+            set_real_time(80);
+            assert_eq!(call(&mut urgent, -81), -81);
+        });
+        // This client has no priority; who waits behind it has.
+        assert_eq!(slow.join().unwrap(), -81);
+    });
+    stopper.stop();
+    serving.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_server_that_calls_another_passes_on_what_it_was_lent() {
+    if !is_root() {
+        return;
+    }
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let _last = Peer::start("telling_peer", theirs);
+    let (tell, told) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let mut onward = Client::connect(ours).unwrap();
+        let mut server = Server::new(&Settings::default()).unwrap();
+        tell.send((server.acceptor(), server.stopper())).unwrap();
+        server.serve(|request: &Request<'_>, reply: &mut Outgoing<'_>| {
+            reply.write(&call(&mut onward, expected(request)).to_ne_bytes()).unwrap();
+            Answer::Reply
+        })
+    });
+    let (acceptor, stopper) = told.recv().unwrap();
+    let mut client = connect(&acceptor);
+    thread::spawn(move || {
+        set_real_time(80);
+        assert_eq!(call(&mut client, -81), -81);
+    })
+    .join()
+    .unwrap();
+    stopper.stop();
+    serving.join().unwrap().unwrap();
+}
