@@ -302,3 +302,6 @@ impl Drop for Client {
 fn current_cpu() -> u32 {
     sched_getcpu() as u32
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,17 +68,21 @@ impl Bell {
 pub enum Doorbells {
     /// Each lane has its own, so that no client can keep another's from
     /// ringing. The server sleeps on all of them at once, which takes it
-    /// about 100 ns for each. Needs `futex_waitv(2)`, Linux 5.16; without it
-    /// the server has one bell.
+    /// a microsecond and some 100 ns for each. Needs `futex_waitv(2)`, Linux
+    /// 5.16; without it the server has one bell.
     OnePerLane,
     /// One for all. A hostile client can keep it from ringing for others: the
-    /// server then sleeps for up to 10 ms before it sees their calls.
+    /// server then sleeps for up to 100 ms before it sees their calls.
     Shared,
 }
 
 impl Doorbells {
-    /// These, if the kernel can sleep on several words.
-    pub(crate) fn on_this_kernel(self) -> Self {
+    /// These, if the kernel can sleep on several words. One client has nobody
+    /// to share its bell with.
+    pub(crate) fn on_this_kernel(self, lanes: usize) -> Self {
+        if lanes == 1 {
+            return Self::Shared;
+        }
         let none = futex::waitv(&[], WaitvFlags::empty(), None, ClockId::Monotonic);
         if none == Err(Errno::NOSYS) { Self::Shared } else { self }
     }

@@ -2,10 +2,12 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::sleep;
 use std::time::Duration;
 
+use crate::clock::Moment;
 use crate::doorbell::{Bell, Doorbells};
 use crate::error::{Error, Result};
 use crate::lane::Lane;
@@ -18,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the server may take to find out that a client is gone, when there
 /// is no free lane for a new one.
 const PATIENCE_FOR_A_LANE: Duration = Duration::from_millis(500);
+/// How often to look whether it has.
+const LOOK_FOR_A_LANE: Duration = Duration::from_millis(1);
 
 /// A lane with its client, not yet or no longer served.
 #[derive(Debug)]
@@ -37,14 +41,18 @@ pub(crate) struct News {
     pub(crate) stop: bool,
 }
 
+/// Who has arrived and is not served yet.
 #[derive(Debug, Default)]
-struct State {
-    news: News,
-    taken: usize,
+struct Arrivals {
+    connections: Vec<Connection>,
     closed: bool,
 }
 
 /// What a server shares with those who bring it clients, or stop it.
+///
+/// While it serves, the server never waits for one of them, who may have no
+/// priority at all: it tries the lock, and if it fails, whoever holds it tells
+/// the news again after letting go.
 #[derive(Debug)]
 pub(crate) struct Intake {
     geometry: Geometry,
@@ -54,8 +62,10 @@ pub(crate) struct Intake {
     bell: Arc<Bell>,
     bell_fd: OwnedFd,
     has_news: AtomicBool,
-    state: Mutex<State>,
-    freed: Condvar,
+    reap: AtomicBool,
+    stop: AtomicBool,
+    taken: AtomicUsize,
+    arrivals: Mutex<Arrivals>,
 }
 
 impl Intake {
@@ -74,8 +84,10 @@ impl Intake {
             bell: Arc::new(bell),
             bell_fd,
             has_news: AtomicBool::new(false),
-            state: Mutex::default(),
-            freed: Condvar::new(),
+            reap: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
+            arrivals: Mutex::default(),
         })
     }
 
@@ -116,7 +128,14 @@ impl Intake {
                 return Err(error);
             }
         };
-        self.tell(|news| news.arrivals.push(connection));
+        let mut arrivals = self.arrivals();
+        if arrivals.closed {
+            // The client finds out when it sees its socket closed.
+            return Err(Error::Closed);
+        }
+        arrivals.connections.push(connection);
+        drop(arrivals);
+        self.tell();
         Ok(())
     }
 
@@ -138,39 +157,34 @@ impl Intake {
     /// Takes one of the lanes, waiting a little for one that has no client
     /// any more.
     fn reserve(&self) -> Result<()> {
-        let mut state = self.state();
-        if state.taken >= self.lanes && !state.closed {
-            drop(state);
-            self.tell(|news| news.reap = true);
-            state = self
-                .freed
-                .wait_timeout_while(self.state(), PATIENCE_FOR_A_LANE, |state| {
-                    state.taken >= self.lanes && !state.closed
-                })
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+        let give_up = Moment::now().after(PATIENCE_FOR_A_LANE);
+        loop {
+            if self.arrivals().closed {
+                return Err(Error::Closed);
+            }
+            let free = |taken| (taken < self.lanes).then_some(taken + 1);
+            if self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).is_ok() {
+                return Ok(());
+            }
+            if Moment::now() >= give_up {
+                return Err(Error::Full { lanes: self.lanes });
+            }
+            self.reap.store(true, Ordering::Relaxed);
+            self.tell();
+            sleep(LOOK_FOR_A_LANE);
         }
-        if state.closed {
-            return Err(Error::Closed);
-        }
-        if state.taken >= self.lanes {
-            return Err(Error::Full { lanes: self.lanes });
-        }
-        state.taken += 1;
-        Ok(())
     }
 
     /// Gives a lane back.
     pub(crate) fn free(&self) {
-        let mut state = self.state();
-        state.taken = state.taken.saturating_sub(1);
-        drop(state);
-        self.freed.notify_one();
+        let less = |taken: usize| taken.checked_sub(1);
+        // One is given back for each that was taken.
+        let _never_below_zero = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    fn tell(&self, what: impl FnOnce(&mut News)) {
-        what(&mut self.state().news);
-        // Pairs with the acquire in `has_news`.
+    /// Has the server look at what was written before.
+    fn tell(&self) {
+        // Pairs with the acquire in `take`.
         self.has_news.store(true, Ordering::Release);
         self.bell.ring();
     }
@@ -178,32 +192,38 @@ impl Intake {
     /// Whether there is something to [`take`](Self::take).
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
-        self.has_news.load(Ordering::Acquire)
+        self.has_news.load(Ordering::Relaxed)
     }
 
     /// What has happened since the last time. A stop is told every time.
     pub(crate) fn take(&self) -> News {
-        let mut state = self.state();
-        let stop = state.news.stop;
-        self.has_news.store(stop, Ordering::Release);
-        let news = std::mem::take(&mut state.news);
-        state.news.stop = stop;
-        news
+        // Pairs with the release in `tell`.
+        let stop =
+            self.has_news.swap(false, Ordering::Acquire) && self.stop.load(Ordering::Relaxed);
+        if stop {
+            self.has_news.store(true, Ordering::Relaxed);
+        }
+        let arrivals = match self.arrivals.try_lock() {
+            Ok(mut arrivals) => std::mem::take(&mut arrivals.connections),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                std::mem::take(&mut poisoned.into_inner().connections)
+            }
+            // Whoever holds the lock tells the news afterwards.
+            Err(TryLockError::WouldBlock) => Vec::new(),
+        };
+        News { arrivals, reap: self.reap.swap(false, Ordering::Relaxed), stop }
     }
 
     /// Refuses everybody from here on; who has arrived is left to the caller.
     pub(crate) fn close(&self) -> Vec<Connection> {
-        let mut state = self.state();
-        state.closed = true;
-        let left = std::mem::take(&mut state.news.arrivals);
-        drop(state);
-        self.freed.notify_all();
-        left
+        let mut arrivals = self.arrivals();
+        arrivals.closed = true;
+        std::mem::take(&mut arrivals.connections)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
         // Nothing panics while it holds the lock, and every state is valid.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,6 +261,7 @@ impl Stopper {
     /// Ends [`Server::serve`](crate::Server::serve) after the call that it
     /// serves, and every later one at once.
     pub fn stop(&self) {
-        self.0.tell(|news| news.stop = true);
+        self.0.stop.store(true, Ordering::Relaxed);
+        self.0.tell();
     }
 }

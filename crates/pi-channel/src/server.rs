@@ -25,7 +25,7 @@ pub const MAX_LANES: usize = MOST - 1;
 /// How often a sleeping server looks for clients that died without a word.
 const SLICE: Duration = Duration::from_secs(1);
 /// As long as a hostile client can keep a shared bell from ringing for others.
-const SHARED_SLICE: Duration = Duration::from_millis(10);
+const SHARED_SLICE: Duration = Duration::from_millis(100);
 /// Calls between two looks for dead clients, while the server never sleeps.
 const CALLS: u32 = 1 << 16;
 
@@ -172,7 +172,7 @@ impl Server {
             return Err(Error::Setting { what: "the number of lanes", value, least: 1, most });
         }
         let geometry = Geometry::new(request_capacity, reply_capacity)?;
-        let doorbells = doorbells.on_this_kernel();
+        let doorbells = doorbells.on_this_kernel(lanes);
         let thread = current_thread();
         let intake = Arc::new(Intake::new(geometry, lanes, thread, doorbells)?);
         Ok(Self {
@@ -182,8 +182,8 @@ impl Server {
             seats: Vec::with_capacity(lanes),
             spin: Spin::new(spin),
             slice: match doorbells {
-                Doorbells::OnePerLane => SLICE,
-                Doorbells::Shared => SHARED_SLICE,
+                Doorbells::Shared if lanes > 1 => SHARED_SLICE,
+                Doorbells::Shared | Doorbells::OnePerLane => SLICE,
             },
             last_caller: None,
             connections: 0,
@@ -444,3 +444,6 @@ fn current_thread() -> u32 {
 fn current_cpu() -> u32 {
     sched_getcpu() as u32
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,7 +32,7 @@ fn is_root() -> bool {
 }
 
 /// The effective priority of a thread: −81 for real-time priority 80.
-/// `sched_getparam(2)` would show only its own (proc_pid_stat(5)).
+/// `sched_getparam(2)` would show only its own (`proc_pid_stat(5)`).
 fn effective_priority(process: u32, thread: u32) -> i64 {
     let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -74,7 +74,7 @@ fn set_real_time(priority: i32) {
     assert_eq!(set, 0);
 }
 
-/// A deadline of 1 ms out of each 10 ms (sched_setattr(2)).
+/// A deadline of 1 ms out of each 10 ms (`sched_setattr(2)`).
 fn set_deadline() {
     #[repr(C)]
     struct Attributes {
@@ -236,7 +236,7 @@ fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
         return;
     }
     let (tell, told) = mpsc::channel();
-    let (began, begin) = mpsc::channel();
+    let (began, start) = mpsc::channel();
     let serving = thread::spawn(move || {
         let mut server = Server::new(&Settings::default()).unwrap();
         tell.send((server.acceptor(), server.stopper())).unwrap();
@@ -250,7 +250,7 @@ fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
     let (mut slow, mut urgent) = (connect(&acceptor), connect(&acceptor));
     thread::scope(|scope| {
         let slow = scope.spawn(move || call(&mut slow, -81));
-        begin.recv_timeout(LONG).unwrap();
+        start.recv_timeout(LONG).unwrap();
         scope.spawn(move || {
             set_real_time(80);
             assert_eq!(call(&mut urgent, -81), -81);
