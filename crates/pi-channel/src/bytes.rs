@@ -1,17 +1,14 @@
 //! Payloads in memory that another process may change at any moment.
 //!
 //! There is no `&[u8]` into such memory: the compiler may read it twice and
-//! rely on reading the same. Bytes are copied, each read or written once, in
-//! relaxed atomic accesses of eight bytes where they are aligned. What a
-//! hostile peer changes meanwhile makes the copy a mixture, and nothing else.
+//! rely on reading the same. Bytes are copied, each read or written once. What
+//! a hostile peer changes meanwhile makes the copy a mixture, and nothing else.
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
+use crate::copy;
 use crate::error::{Error, Result};
-
-const STEP: usize = size_of::<u64>();
 
 /// A request or reply of the other process, as it lies in shared memory.
 #[derive(Clone, Copy)]
@@ -23,8 +20,8 @@ pub struct SharedBytes<'a> {
 
 impl SharedBytes<'_> {
     /// # Safety
-    /// The bytes are mapped for the lifetime, begin at a multiple of eight,
-    /// and this process makes no reference to them.
+    /// The bytes are mapped for the lifetime, and this process makes no
+    /// reference to them.
     pub(crate) unsafe fn new(start: *const u8, length: usize) -> Self {
         Self { start, length, lane: PhantomData }
     }
@@ -44,23 +41,10 @@ impl SharedBytes<'_> {
     #[inline]
     pub fn read_at(&self, offset: usize, target: &mut [u8]) -> usize {
         let count = self.length.saturating_sub(offset).min(target.len());
-        let mut done = 0;
-        // An offset behind the end has a count of zero.
-        while done < count {
-            let at = self.start.wrapping_add(offset + done);
-            if at.addr().is_multiple_of(STEP) && count - done >= STEP {
-                // SAFETY: eight bytes from an aligned address within the
-                // bytes, which `new` was promised to be mapped and without
-                // references.
-                let word = unsafe { AtomicU64::from_ptr(at.cast_mut().cast()) }.load(Relaxed);
-                target[done..done + STEP].copy_from_slice(&word.to_ne_bytes());
-                done += STEP;
-            } else {
-                // SAFETY: as above, one byte.
-                target[done] = unsafe { AtomicU8::from_ptr(at.cast_mut()) }.load(Relaxed);
-                done += 1;
-            }
-        }
+        // SAFETY: `count` bytes from `offset` on lie within the bytes, which
+        // `new` was promised to be mapped and without references; an offset
+        // behind the end has a count of zero.
+        unsafe { copy::from_shared(self.start.wrapping_add(offset), &mut target[..count]) };
         count
     }
 
@@ -131,26 +115,9 @@ impl Outgoing<'_> {
             let length = self.length.saturating_add(source.len());
             return Err(Error::TooLong { length, capacity: self.capacity });
         }
-        let begin = self.start.wrapping_add(self.length);
-        let mut done = 0;
-        while done < source.len() {
-            let at = begin.wrapping_add(done);
-            match source[done..].first_chunk::<STEP>() {
-                Some(chunk) if at.addr().is_multiple_of(STEP) => {
-                    let word = u64::from_ne_bytes(*chunk);
-                    // SAFETY: eight bytes at an aligned address within the
-                    // room, which `new` was promised to be mapped and without
-                    // references.
-                    unsafe { AtomicU64::from_ptr(at.cast()) }.store(word, Relaxed);
-                    done += STEP;
-                }
-                _ => {
-                    // SAFETY: as above, one byte.
-                    unsafe { AtomicU8::from_ptr(at) }.store(source[done], Relaxed);
-                    done += 1;
-                }
-            }
-        }
+        // SAFETY: the bytes lie within the room, which `new` was promised to
+        // be mapped and without references.
+        unsafe { copy::to_shared(source, self.start.wrapping_add(self.length)) };
         self.length += source.len();
         Ok(())
     }

@@ -4,8 +4,6 @@ use std::hint::spin_loop;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use rustix::thread::sched_getcpu;
-
 use crate::bytes::{Outgoing, SharedBytes};
 use crate::clock::Moment;
 use crate::doorbell::Bell;
@@ -15,8 +13,8 @@ use crate::lock::{Waited, Waiter, put_back};
 use crate::message::{Message, Received, ask_for_credentials, receive, send};
 use crate::owner::Owner;
 use crate::peer::{Credentials, Peer};
-use crate::priority;
 use crate::spin::{DEFAULT_SPIN, Spin};
+use crate::thread;
 
 /// How long the server may take to answer a hello.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -92,7 +90,7 @@ impl Client {
             owner: Owner::this_process()?,
             waiter: Waiter::of_this_kernel(),
             spin: Spin::new(DEFAULT_SPIN),
-            priority: priority::of_this_thread(),
+            priority: thread::priority(),
             sent: 0,
             answered: 0,
             end: None,
@@ -111,7 +109,7 @@ impl Client {
     /// [`connect`](Self::connect); the priority that is lent is always the
     /// true one.
     pub fn refresh_priority(&mut self) {
-        self.priority = priority::of_this_thread();
+        self.priority = thread::priority();
     }
 
     /// The server's process.
@@ -193,7 +191,7 @@ impl Client {
         fill(&mut room)?;
         let length = room.len();
         self.sent = self.sent.wrapping_add(1);
-        self.lane.post(self.sent, length, current_cpu(), self.priority);
+        self.lane.post(self.sent, length, thread::cpu(), self.priority);
         self.bell.ring();
         self.await_reply(limit)?;
         match self.lane.reply() {
@@ -216,7 +214,7 @@ impl Client {
     /// Spins for a reply, if the server runs elsewhere. Whether it came.
     #[inline]
     fn look_out(&mut self) -> bool {
-        let may_come = |lane: &Lane| lane.server_cpu().is_some_and(|cpu| cpu != current_cpu());
+        let may_come = |lane: &Lane| lane.server_cpu().is_some_and(|cpu| cpu != thread::cpu());
         if !may_come(&self.lane) {
             return false;
         }
@@ -296,11 +294,6 @@ impl Drop for Client {
             self.bell.ring();
         }
     }
-}
-
-#[inline]
-fn current_cpu() -> u32 {
-    sched_getcpu() as u32
 }
 
 #[cfg(test)]

@@ -83,8 +83,10 @@ impl Doorbells {
         if lanes == 1 {
             return Self::Shared;
         }
-        let none = futex::waitv(&[], WaitvFlags::empty(), None, ClockId::Monotonic);
-        if none == Err(Errno::NOSYS) { Self::Shared } else { self }
+        // A kernel that knows the request refuses to sleep on nothing; another,
+        // or a filter, refuses the request.
+        let nothing = futex::waitv(&[], WaitvFlags::empty(), None, ClockId::Monotonic);
+        if nothing == Err(Errno::INVAL) { self } else { Self::Shared }
     }
 }
 
@@ -168,6 +170,12 @@ mod tests {
 
     fn bells(count: usize) -> Vec<Bell> {
         (0..count).map(|_| Bell::create().unwrap().0).collect()
+    }
+
+    #[test]
+    fn one_lane_needs_one_bell() {
+        assert_eq!(Doorbells::OnePerLane.on_this_kernel(1), Doorbells::Shared);
+        assert_eq!(Doorbells::Shared.on_this_kernel(2), Doorbells::Shared);
     }
 
     #[test]

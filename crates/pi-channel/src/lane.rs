@@ -6,16 +6,7 @@
 //! a waiting client always waits for a lock of the server's thread, which is
 //! how its priority reaches that thread.
 //!
-//! | step | by | request | reply | lock *n* | lock *n*+1 | |
-//! |---|---|---|---|---|---|---|
-//! | idle | | *n*−1 | *n*−1 | server | 0 | |
-//! | post | client | ***n*** | *n*−1 | server | 0 | bytes, then the number; then the bell |
-//! | wait | client | *n* | *n*−1 | **server, waiters** | 0 | only if the reply does not come while spinning |
-//! | take | server | *n* | *n*−1 | server | **server** | tried, never waited for |
-//! | reply | server | *n* | ***n*** | server | server | bytes, then the number |
-//! | pass on | server | *n* | *n* | **client, waiters** | server | by the kernel; **0** by user space if nobody waits |
-//! | put back | client | *n* | *n* | **0** | server | only if the client waited |
-//! | idle | | *n* | *n* | 0 | server | as the first row, for call *n*+1 |
+//! The crate's documentation has the table of states.
 //!
 //! `Request` is stored with release order and loaded with acquire order, and
 //! so is `Reply`: the bytes and the other words of the same side are written
@@ -141,8 +132,7 @@ impl Lane {
     pub(crate) fn room_for_request(&self) -> Outgoing<'_> {
         let (at, room) = (REQUEST_BYTES, self.geometry.request_capacity());
         // SAFETY: `bytes` checks that they lie in the mapping, which is
-        // borrowed; they begin at a multiple of eight, and no reference to
-        // them is ever made.
+        // borrowed, and no reference to them is ever made.
         unsafe { Outgoing::new(self.memory.bytes(at, room), room) }
     }
 
@@ -279,5 +269,87 @@ impl Lane {
         for number in [served, served.wrapping_add(1)] {
             let _tampered = lock::release(self.lock(number), thread);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::thread;
+
+    fn lane() -> Lane {
+        Lane::create(Geometry::new(16, 16).unwrap(), thread::number()).unwrap().0
+    }
+
+    /// A call and its answer, with what the other side sees in between.
+    fn exchange(lane: &Lane, number: u32) {
+        let (me, before) = (thread::number(), number.wrapping_sub(1));
+        let locks =
+            || [number, number.wrapping_add(1)].map(|n| lane.lock(n).load(Ordering::SeqCst));
+        assert_eq!(locks(), [me, 0]);
+        assert_eq!(lane.look(before), Look::Nothing);
+        lane.post(number, 3, 0, 50);
+        assert!(!lane.is_answered(number));
+        assert_eq!(lane.look(before), Look::Request);
+        assert_eq!(lane.client_priority(), 50);
+        assert_eq!(lane.request().unwrap().len(), 3);
+        lane.answer(number, Outcome::Bytes(2), me).unwrap();
+        assert!(lane.is_answered(number));
+        assert_eq!(lane.reply().unwrap().len(), 2);
+        assert_eq!(locks(), [0, me]);
+        assert_eq!(lane.look(number), Look::Nothing);
+    }
+
+    #[test]
+    fn calls_take_turns_with_the_locks() {
+        let lane = lane();
+        for number in 1..5 {
+            exchange(&lane, number);
+        }
+    }
+
+    #[test]
+    fn numbers_wrap_around() {
+        let lane = lane();
+        lane.store(Word::Request, u32::MAX - 3);
+        for number in [u32::MAX - 2, u32::MAX - 1, u32::MAX, 0, 1, 2] {
+            exchange(&lane, number);
+        }
+    }
+
+    #[test]
+    fn a_lock_that_is_not_put_back_is_not_waited_for() {
+        let (lane, me) = (lane(), thread::number());
+        lane.post(1, 0, 0, 0);
+        lane.lock(2).store(1, Ordering::SeqCst);
+        let error = lane.answer(1, Outcome::Bytes(0), me).unwrap_err().to_string();
+        assert!(error.ends_with("a lock that the client has not put back"), "{error}");
+        assert!(!lane.is_answered(1));
+        lane.close(0, me);
+        assert_eq!(lane.lock(1).load(Ordering::SeqCst), 0, "who waits is let go");
+        assert!(lane.is_closed());
+    }
+
+    #[test]
+    fn who_leaves_is_not_served_any_more() {
+        let lane = lane();
+        lane.post(1, 0, 0, 0);
+        lane.leave();
+        assert_eq!(lane.look(0), Look::Left);
+    }
+
+    #[test]
+    fn a_refusal_keeps_its_status() {
+        let (lane, me) = (lane(), thread::number());
+        lane.post(1, 0, 0, 0);
+        lane.answer(1, Outcome::Refused(i32::MIN), me).unwrap();
+        assert!(matches!(lane.reply(), Err(Error::Refused { status: i32::MIN })));
+    }
+
+    #[test]
+    fn a_lane_is_opened_as_it_was_created() {
+        let geometry = Geometry::new(1000, 70_000).unwrap();
+        let (_lane, fd) = Lane::create(geometry, 1).unwrap();
+        assert_eq!(Lane::open(fd).unwrap().geometry(), geometry);
     }
 }

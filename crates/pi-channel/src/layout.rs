@@ -24,8 +24,9 @@ use crate::error::{Error, Result};
 pub(crate) const VERSION: u32 = 1;
 /// The first eight bytes of a lane.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"pi-lane\n");
-/// The longest request or reply: 256 MiB.
-pub const MAX_CAPACITY: usize = 256 << 20;
+/// The longest request or reply: 16 MiB. A client lets its server make it map
+/// as much.
+pub const MAX_CAPACITY: usize = 16 << 20;
 
 /// Rows begin at multiples of this: two cache lines, because CPUs fetch them
 /// in pairs.
@@ -179,7 +180,7 @@ mod tests {
     fn a_capacity_has_a_limit() {
         assert!(Geometry::new(MAX_CAPACITY, MAX_CAPACITY).is_ok());
         let error = Geometry::new(0, MAX_CAPACITY + 1).unwrap_err().to_string();
-        assert_eq!(error, "the reply capacity is 268435457, outside of 0 to 268435456");
+        assert_eq!(error, "the reply capacity is 16777217, outside of 0 to 16777216");
     }
 
     proptest! {

@@ -124,20 +124,15 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
     use std::time::Duration;
 
-    use rustix::thread::gettid;
-
     use super::*;
-
-    fn thread() -> u32 {
-        gettid().as_raw_nonzero().get().unsigned_abs()
-    }
+    use crate::thread::number as thread;
 
     fn soon() -> Moment {
         Moment::now().after(Duration::from_millis(20))
     }
 
-    /// A number that no thread has: threads of the kernel below 1 aside, it
-    /// lies above the highest that Linux gives out (`PID_MAX_LIMIT`).
+    /// Above the highest number that Linux gives to a thread
+    /// (`PID_MAX_LIMIT`).
     const NOBODY: u32 = 0x3FFF_FFF0;
 
     const WAITERS: [Waiter; 2] = [Waiter::Monotonic, Waiter::RealTime];

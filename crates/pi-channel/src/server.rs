@@ -5,8 +5,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::thread::{gettid, sched_getcpu};
-
 use crate::bytes::{Outgoing, SharedBytes};
 use crate::clock::Moment;
 use crate::doorbell::{Bell, Doorbells, MOST, Sleeper};
@@ -17,6 +15,7 @@ use crate::layout::Geometry;
 use crate::order::{self, Candidate};
 use crate::peer::Credentials;
 use crate::spin::{DEFAULT_SPIN, Spin};
+use crate::thread;
 
 /// The most lanes of a server: it sleeps on the bells of all of them and on
 /// one of its own.
@@ -173,7 +172,7 @@ impl Server {
         }
         let geometry = Geometry::new(request_capacity, reply_capacity)?;
         let doorbells = doorbells.on_this_kernel(lanes);
-        let thread = current_thread();
+        let thread = thread::number();
         let intake = Arc::new(Intake::new(geometry, lanes, thread, doorbells)?);
         Ok(Self {
             thread,
@@ -240,7 +239,7 @@ impl Server {
         goes_on: impl Fn(&Self) -> bool,
         mut handler: impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
     ) -> Result<Served> {
-        if current_thread() != self.thread {
+        if thread::number() != self.thread {
             return Err(Error::WrongOwner);
         }
         let mut served = Served::default();
@@ -335,7 +334,7 @@ impl Server {
     ) -> bool {
         let seat = &mut self.seats[index];
         self.last_caller = Some(seat.connection.lane.client_cpu());
-        seat.connection.lane.show_cpu(current_cpu());
+        seat.connection.lane.show_cpu(thread::cpu());
         let (outcome, stop) = seat.serve(handler, self.thread);
         if outcome.is_ok() {
             served.calls += 1;
@@ -365,7 +364,7 @@ impl Server {
 
     /// Spins for a call, if the last caller was elsewhere. Whether one came.
     fn look_out(&mut self) -> bool {
-        if self.last_caller.is_none_or(|cpu| cpu == current_cpu()) {
+        if self.last_caller.is_none_or(|cpu| cpu == thread::cpu()) {
             return false;
         }
         let budget = self.spin.budget();
@@ -420,7 +419,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // A copy in a forked child owns no lock, and closes nothing.
-        if current_thread() != self.thread {
+        if thread::number() != self.thread {
             return;
         }
         for connection in self.intake.close() {
@@ -434,15 +433,6 @@ impl Drop for Server {
 
 fn bells(seats: &[Seat]) -> impl Iterator<Item = &Bell> {
     seats.iter().filter_map(|seat| seat.connection.bell.as_ref())
-}
-
-fn current_thread() -> u32 {
-    gettid().as_raw_nonzero().get().unsigned_abs()
-}
-
-#[inline]
-fn current_cpu() -> u32 {
-    sched_getcpu() as u32
 }
 
 #[cfg(test)]

@@ -254,6 +254,32 @@ fn a_server_that_calls_itself_is_told_so() {
 }
 
 #[test]
+fn servers_that_wait_for_each_other_are_told_so() {
+    let (saw, seen) = mpsc::channel();
+    let server = || {
+        let (give, given) = mpsc::channel::<Client>();
+        let (mut onward, saw) = (None, saw.clone());
+        let running = Running::start(settings(16), move |_, _| {
+            let onward = onward.get_or_insert_with(|| given.recv().unwrap());
+            match onward.call_within(LONG, &[], &mut []) {
+                Ok(_) => Answer::Reply,
+                Err(error) => {
+                    saw.send(error).unwrap();
+                    Answer::Refuse(1)
+                }
+            }
+        });
+        (running, give)
+    };
+    let ((first, to_first), (second, to_second)) = (server(), server());
+    to_first.send(second.connect().unwrap()).unwrap();
+    to_second.send(first.connect().unwrap()).unwrap();
+    let mut client = first.connect().unwrap();
+    let _refused = client.call_within(LONG, &[], &mut []);
+    assert!(matches!(seen.recv_timeout(LONG).unwrap(), Error::Deadlock));
+}
+
+#[test]
 fn settings_that_cannot_work_are_refused() {
     for lanes in [0, MAX_LANES + 1] {
         let error = Server::new(&Settings { lanes, ..settings(16) }).unwrap_err();

@@ -78,7 +78,7 @@ fn what_is_no_lane_is_refused() {
     for (capacity, end) in [
         (1 << 20, "do not fit its memory"),
         (4096, "do not fit its memory"),
-        (u32::MAX, "outside of 0 to 268435456"),
+        (u32::MAX, "outside of 0 to 16777216"),
     ] {
         fake.set(Word::ReplyCapacity, capacity);
         let error = fake.connect().unwrap_err().to_string();
@@ -106,7 +106,7 @@ fn what_is_no_welcome_is_an_error() {
 
 #[test]
 fn a_lock_that_is_not_the_servers_ends_the_connection() {
-    let me = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+    let me = crate::thread::number();
     for (owner, expected) in [
         (0, "the other side broke the protocol: a lock was let go without a reply"),
         (NOBODY, "the other side of the channel has died"),

@@ -1,14 +1,27 @@
-//! How urgent a thread is, as the kernel sees it.
+//! The calling thread, as the kernel sees it.
 
 use std::mem::MaybeUninit;
+
+use rustix::thread::{gettid, sched_getcpu};
 
 /// Above every real-time priority: threads with a deadline go first.
 const DEADLINE: u32 = 100;
 const SCHED_DEADLINE: i32 = 6;
 
-/// The calling thread's real-time priority, 1 to 99; 100 for a thread with a
-/// deadline, 0 for every other.
-pub(crate) fn of_this_thread() -> u32 {
+/// Its number.
+pub(crate) fn number() -> u32 {
+    gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// The CPU on which it runs.
+#[inline]
+pub(crate) fn cpu() -> u32 {
+    sched_getcpu() as u32
+}
+
+/// Its real-time priority, 1 to 99; 100 for a thread with a deadline, 0 for
+/// every other.
+pub(crate) fn priority() -> u32 {
     // SAFETY: without a process it asks about the calling thread
     // (sched_getscheduler(2)).
     let policy = unsafe { libc::sched_getscheduler(0) };
