@@ -8,12 +8,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, unsafe_code)]
 
 use std::fs;
+use std::hint::spin_loop;
 use std::io::stdin;
 use std::mem::zeroed;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -287,6 +289,59 @@ fn a_server_that_calls_another_passes_on_what_it_was_lent() {
     })
     .join()
     .unwrap();
+    stopper.stop();
+    serving.join().unwrap().unwrap();
+}
+
+#[test]
+fn who_is_between_client_and_server_does_not_come_between_them() {
+    if !is_root() {
+        return;
+    }
+    let pin = || {
+        let mut cpus = rustix::thread::CpuSet::new();
+        cpus.set(0);
+        rustix::thread::sched_setaffinity(None, &cpus).unwrap();
+    };
+    let (tell, told) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        pin();
+        let mut server = Server::new(&Settings::default()).unwrap();
+        tell.send((server.acceptor(), server.stopper())).unwrap();
+        server.serve(|_, _| Answer::Reply)
+    });
+    let (acceptor, stopper) = told.recv().unwrap();
+    let mut client = connect(&acceptor);
+    let (ready, begun, stop) = (Barrier::new(2), Barrier::new(2), AtomicBool::new(false));
+    let computes = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // On the CPU of both, above the server and below the client.
+        scope.spawn(|| {
+            pin();
+            set_real_time(50);
+            ready.wait();
+            computes.store(true, Ordering::Relaxed);
+            begun.wait();
+            let start = Instant::now();
+            // The kernel stops real-time threads after 950 ms by itself.
+            while !stop.load(Ordering::Relaxed) && start.elapsed() < Duration::from_millis(800) {
+                spin_loop();
+            }
+            computes.store(false, Ordering::Relaxed);
+        });
+        scope.spawn(|| {
+            pin();
+            set_real_time(80);
+            ready.wait();
+            begun.wait();
+            for _ in 0..20 {
+                thread::sleep(Duration::from_millis(1));
+                client.call_within(LONG, &[], &mut []).unwrap();
+            }
+            assert!(computes.load(Ordering::Relaxed), "they had to wait for it");
+            stop.store(true, Ordering::Relaxed);
+        });
+    });
     stopper.stop();
     serving.join().unwrap().unwrap();
 }
