@@ -15,6 +15,7 @@
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`process`] | processes that help a measurement |
+//! | [`first_process`], [`virtio_port`] | being `init` in a virtual machine, and talking to its host |
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
@@ -28,6 +29,7 @@ compile_error!(
 
 pub mod clock;
 mod error;
+pub mod first_process;
 pub mod futex;
 pub mod journal;
 pub mod machine;
@@ -42,6 +44,7 @@ mod support;
 pub mod terminal;
 pub mod tracefs;
 pub mod units;
+pub mod virtio_port;
 
 pub use clock::Timestamp;
 pub use error::{Error, ErrorClass, Result};

@@ -1,7 +1,8 @@
 //! Processes that help a measurement and must not outlive it.
 
+use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
 
 use rustix::process::{
     Pid, Signal, geteuid, getppid, kill_process, set_parent_process_death_signal,
@@ -29,6 +30,35 @@ impl Helper {
             .spawn()
             .map(Self)
             .map_err(|error| Error::file("start", program, error))
+    }
+
+    /// Starts `command`, which the kernel kills when the calling thread ends,
+    /// however that happens (`PR_SET_PDEATHSIG`). For programs that are not
+    /// unjank; those call [`die_with_parent`] themselves.
+    ///
+    /// # Errors
+    /// The program could not be started.
+    pub fn start_tied(command: &mut Command) -> Result<Self> {
+        let parent = std::process::id();
+        let tie = move || match die_with_parent(parent) {
+            Ok(true) => Ok(()),
+            _ => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+        };
+        // SAFETY: between fork(2) and execve(2) only async-signal-safe calls
+        // are allowed (signal-safety(7)): `tie` makes two system calls, and
+        // neither allocates nor takes a lock unless prctl(2) fails.
+        unsafe { command.pre_exec(tie) };
+        Self::start(command)
+    }
+
+    /// What it prints, where that was piped. Each can be taken once.
+    pub fn take_output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        (self.0.stdout.take(), self.0.stderr.take())
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
     }
 
     /// Whether it has not ended yet.
@@ -112,6 +142,20 @@ mod tests {
         assert_eq!(group, Some(pid.to_string().as_str()), "Ctrl-C would end it too");
         drop(helper);
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    }
+
+    #[test]
+    fn a_tied_helper_ends_with_the_thread_that_started_it() {
+        let start = || {
+            let helper = Helper::start_tied(Command::new("sleep").arg("600")).unwrap();
+            let pid = helper.id();
+            // Not dropped: the kernel has to see to it.
+            (Box::leak(Box::new(helper)), pid)
+        };
+        let (helper, pid) = std::thread::spawn(start).join().unwrap();
+        let status = helper.0.wait().unwrap();
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        assert_eq!(signal, Some(libc::SIGKILL), "process {pid}");
     }
 
     #[test]

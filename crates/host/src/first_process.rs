@@ -1,0 +1,135 @@
+//! What the first process of a machine does: file systems, modules, orphans,
+//! and the end of it all. Only a virtual machine that unjank was booted in as
+//! `init` has any use for this.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use rustix::io::Errno;
+use rustix::mount::MountFlags;
+use rustix::process::{WaitOptions, getpid};
+use rustix::system::{RebootCommand, finit_module, reboot};
+
+use crate::error::{Error, Result};
+
+/// The file is compressed, and the kernel unpacks it
+/// (`MODULE_INIT_COMPRESSED_FILE` of `include/uapi/linux/module.h`).
+const COMPRESSED: i32 = 4;
+
+/// Whether this process is the first one.
+pub fn is_first() -> bool {
+    getpid().is_init()
+}
+
+/// Mounts a new file system of the kind `kind` at `target`, which is made if
+/// it is not there: `mount(2)`.
+///
+/// # Errors
+/// `Unsupported` if the kernel has no such file system.
+pub fn mount(kind: &str, target: &str) -> Result<()> {
+    fs::create_dir_all(target).map_err(|error| Error::file("create", target, error))?;
+    rustix::mount::mount(kind, target, kind, MountFlags::empty(), None).map_err(|error| match error
+    {
+        Errno::NODEV => Error::Unsupported(format!("this kernel has no {kind}")),
+        error => Error::file("mount", target, error.into()),
+    })
+}
+
+/// Loads the module in `file`, compressed or not: `finit_module(2)`. One that
+/// is there already stays.
+///
+/// # Errors
+/// `File` with the kernel's reason, such as no device for it, or a module of
+/// another kernel.
+pub fn load_module(file: &Path, parameters: &str) -> Result<()> {
+    let compressed = file.extension().is_some_and(|extension| extension != "ko");
+    let parameters = CString::new(parameters)
+        .map_err(|_| Error::Invalid("parameters of a module hold a zero byte".to_owned()))?;
+    let module = File::open(file).map_err(|error| Error::file("open", file, error))?;
+    match finit_module(&module, &parameters, if compressed { COMPRESSED } else { 0 }) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(Error::file("load", file, error.into())),
+    }
+}
+
+/// Waits for the end of `child`, and meanwhile of everyone else whose parent
+/// has ended: they are the first process's children too.
+///
+/// # Errors
+/// There is no such child.
+pub fn wait_for(child: u32) -> Result<ExitStatus> {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child => {
+                return Ok(ExitStatus::from_raw(status.as_raw()));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::syscall("wait", format!("process {child}"), error)),
+        }
+    }
+}
+
+/// Kills every process but this one, which must be the first: `kill(2)`.
+///
+/// # Errors
+/// `Invalid` for any other process: it would end its user's session.
+pub fn kill_all_others() -> Result<()> {
+    must_be_first()?;
+    // SAFETY: kill(2) takes two numbers and touches no memory of this process.
+    // -1 means everyone but process 1, which this is.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+    Ok(())
+}
+
+/// Turns the machine off: `reboot(2)`.
+///
+/// # Errors
+/// `Invalid` for a process that is not the first, else the kernel's refusal.
+pub fn power_off() -> Result<()> {
+    must_be_first()?;
+    reboot(RebootCommand::PowerOff).map_err(|error| Error::syscall("reboot", "power off", error))
+}
+
+fn must_be_first() -> Result<()> {
+    if is_first() {
+        return Ok(());
+    }
+    Err(Error::Invalid("only the first process of a machine does that".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_the_first_process_may_do_is_refused_to_others() {
+        assert!(!is_first());
+        for refused in [kill_all_others(), power_off()] {
+            assert!(matches!(refused, Err(Error::Invalid(_))));
+        }
+    }
+
+    #[test]
+    fn a_file_system_that_no_kernel_has_is_unsupported() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("new");
+        let error = mount("nosuchfs", target.to_str().unwrap()).unwrap_err();
+        // Whoever may not mount is told that first.
+        assert!(
+            matches!(&error, Error::Unsupported(_))
+                || error.class() == crate::ErrorClass::Permission,
+            "{error}"
+        );
+        assert!(target.is_dir());
+    }
+
+    #[test]
+    fn a_module_that_is_none_is_named() {
+        let error = load_module(Path::new("/no/such.ko"), "").unwrap_err().to_string();
+        assert!(error.starts_with("cannot open /no/such.ko: "), "{error}");
+        assert!(load_module(Path::new("/dev/null"), "\0").is_err());
+    }
+}
