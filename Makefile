@@ -7,11 +7,12 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build test lint bench fuzz setup setup-test setup-bench
+.PHONY: help checkup build guest test lint bench fuzz setup setup-test setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
+	@echo 'make guest     build a static unjank for the virtual phone'
 	@echo 'make test      run all tests (installs what they need; root runs more of them)'
 	@echo 'make lint      formatting, clippy, documentation, licences'
 	@echo 'make bench     speed of unjank itself, against its peers'
@@ -24,7 +25,13 @@ checkup: build
 build: setup
 	$(CARGO) build --release --locked --package unjank
 
-test: setup-test
+# The virtual phone has no libraries. Static glibc wants the target to be named,
+# or build scripts would be linked the same way. It is a phone of x86-64 only.
+guest: setup
+	[ "$$(uname -m)" != x86_64 ] || RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked --package unjank \
+		--target x86_64-unknown-linux-gnu --target-dir "$${CARGO_TARGET_DIR:-target}/guest"
+
+test: setup-test guest
 	$(CARGO) test --locked --workspace
 
 lint: setup

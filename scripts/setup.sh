@@ -28,7 +28,14 @@ need() { # command package
 need cc gcc
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 case "${1:-build}" in
-test) need mkswap util-linux ;;
+test)
+    need mkswap util-linux
+    # The virtual phone: its emulator, and the keys and tools that fetch its kernel.
+    need qemu-system-x86_64 qemu-system-x86
+    need dpkg-deb dpkg
+    need apt-get apt
+    [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
+    ;;
 bench) need cyclictest rt-tests ;;
 esac
 [ -n "$missing" ] || exit 0

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, launch, lock, restore, runs, schd_dbg, swap, with,
+    checkup, host, ipc, jitter, keeper, lab, launch, lock, restore, runs, schd_dbg, swap, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// AOSP's binder latency test: its options, and its keys as valid JSON
     #[command(name = "schd-dbg")]
     SchdDbg(schd_dbg::Args),
+    /// The virtual phone: a kernel with binder, ublk and P-states, in QEMU
+    #[command(subcommand)]
+    Lab(lab::Verb),
     /// The runs that were kept: list, show, export, import, prune
     #[command(subcommand)]
     Runs(runs::Verb),

@@ -56,7 +56,8 @@ fn class(error: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     let host = error.downcast_ref::<unjank_host::Error>().map(unjank_host::Error::class);
     let measure =
         || error.downcast_ref::<unjank_measure::Error>().map(unjank_measure::Error::class);
-    host.or_else(measure)
+    let lab = || error.downcast_ref::<unjank_lab::Error>().map(unjank_lab::Error::class);
+    host.or_else(measure).or_else(lab)
 }
 
 #[cfg(test)]

@@ -22,6 +22,16 @@ pub(crate) fn store() -> Option<PathBuf> {
     Some(data?.join("unjank/runs.sqlite"))
 }
 
+/// The directory of the virtual phone's kernels, and of the files of a boot.
+pub(crate) fn lab() -> Result<PathBuf> {
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    cache.map(|cache| cache.join("unjank/lab")).ok_or_else(|| {
+        Error::Invalid(
+            "neither HOME nor XDG_CACHE_HOME is set, so there is no place for a kernel".to_owned(),
+        )
+    })
+}
+
 /// The directory of the journals of changed knobs: one for the machine where
 /// root changes them, which is the rule, else one for the user.
 pub(crate) fn journal() -> Result<PathBuf> {

@@ -7,6 +7,7 @@ pub(crate) mod host;
 pub(crate) mod ipc;
 pub(crate) mod jitter;
 pub(crate) mod keeper;
+pub(crate) mod lab;
 pub(crate) mod launch;
 pub(crate) mod lock;
 mod measured;
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Checkup(args) => checkup::run(&args),
         Command::Host(args) => host::run(&args),
         Command::Ipc(verb) => ipc::run(&verb),
+        Command::Lab(verb) => lab::run(&verb),
         Command::Launch(verb) => launch::run(&verb),
         Command::Lock(verb) => lock::run(&verb),
         Command::SchdDbg(args) => schd_dbg::run(&args),

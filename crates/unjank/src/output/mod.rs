@@ -26,6 +26,35 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// One of the two streams that a program writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Data.
+    Stdout,
+    /// Talk.
+    Stderr,
+}
+
+impl Stream {
+    /// Passes on what another program has written, at once and as it is. A
+    /// reader that is gone is not an error.
+    pub(crate) fn pass_on(self, bytes: &[u8]) -> anyhow::Result<()> {
+        let written = match self {
+            Self::Stdout => {
+                let mut stdout = io::stdout().lock();
+                stdout.write_all(bytes).and_then(|()| stdout.flush())
+            }
+            Self::Stderr => io::stderr().write_all(bytes),
+        };
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(error).context("while passing on what a program printed")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Writes a remark and a line end to stderr.
 pub(crate) fn remark(text: &str) {
     // If stderr is gone, there is nobody left to tell.

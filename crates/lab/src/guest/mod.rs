@@ -1,0 +1,97 @@
+//! The guest's side: `unjank lab init`, the first and only program of the
+//! virtual phone.
+
+mod command;
+mod machine;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use unjank_host::virtio_port::VirtioPort;
+use unjank_host::{Error as HostError, Root, first_process};
+use unjank_measure::Store;
+use unjank_measure::store::{Filter, Selector};
+
+use crate::channel::{End, Frame, GREETING, LONGEST, PORT};
+use crate::error::Result;
+use crate::order::{self, Order};
+
+/// The store of what is measured here, where unjank looks for it by itself.
+const STORE: &str = "/root/.local/share/unjank/runs.sqlite";
+
+/// The way to the host. Threads that read what a command prints share it.
+#[derive(Debug)]
+struct Host(Mutex<VirtioPort>);
+
+impl Host {
+    fn tell(&self, frame: &Frame) -> Result<()> {
+        let mut port = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(port
+            .write_all(&frame.encode())
+            .map_err(|error| HostError::file("write to", "the host", error))?)
+    }
+}
+
+/// Boots the phone, runs what it was ordered to, and tells the host; then
+/// waits for the host to end it.
+///
+/// # Errors
+/// Nobody hears of errors but the console: when this returns, the machine must
+/// end.
+pub fn run() -> Result<()> {
+    if !first_process::is_first() {
+        return Err(HostError::Invalid(
+            "`unjank lab init` is the first process of a virtual phone: see `unjank lab run`"
+                .to_owned(),
+        )
+        .into());
+    }
+    machine::mount_all()?;
+    let host = Host(Mutex::new(VirtioPort::open(&Root::system(), PORT)?));
+    let order = read_order()?;
+    for complaint in machine::load(&order.modules) {
+        host.tell(&Frame::Remark(complaint))?;
+    }
+    host.tell(&Frame::Greeting(GREETING.to_owned()))?;
+    let mut told = Vec::new();
+    for command in &order.commands {
+        let end = command::run(command, &order.labels, &host)?;
+        tell_records(&host, &mut told)?;
+        host.tell(&Frame::Ended(end))?;
+        if end != End::Code(0) {
+            break;
+        }
+    }
+    host.tell(&Frame::Done)?;
+    machine::wait_for_the_end();
+    Ok(())
+}
+
+fn read_order() -> Result<Order> {
+    let text = fs::read_to_string(order::PATH)
+        .map_err(|error| HostError::file("read", order::PATH, error))?;
+    Ok(serde_json::from_str(&text)
+        .map_err(|error| HostError::parse(order::PATH, error.line(), error.to_string()))?)
+}
+
+/// Tells of the runs that are new in the store, the oldest first.
+fn tell_records(host: &Host, told: &mut Vec<String>) -> Result<()> {
+    let store = Store::open(Path::new(STORE))?;
+    let entries = store.list(&Filter::default())?;
+    for entry in
+        entries.into_iter().rev().filter(|entry| !told.contains(&entry.id)).collect::<Vec<_>>()
+    {
+        let Ok(selector) = entry.id.parse::<Selector>();
+        match store.text(&selector) {
+            Ok((_, text)) if text.len() <= LONGEST => host.tell(&Frame::Record(text))?,
+            Ok((id, _)) => {
+                host.tell(&Frame::Remark(format!("run {id} is too large to be brought back")))?;
+            }
+            Err(error) => host.tell(&Frame::Remark(error.to_string()))?,
+        }
+        told.push(entry.id);
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! Kernels that were fetched: one directory each, which is there completely or
+//! not at all.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use unjank_host::Error as HostError;
+use unjank_measure::Monitor;
+
+use super::package::{self, Apt};
+use super::{Kernel, names};
+use crate::error::Result;
+
+/// The packages that the virtual phone was seen to work with, the best first.
+/// An archive keeps a version only until the next security update; the newest
+/// kernel of its suite is taken then.
+pub const PACKAGES: [&str; 1] = ["linux-image-6.12.95+deb12-amd64"];
+
+/// Where packages come from, unless another mirror is named.
+pub const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// How often the progress of a download is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A directory of kernels.
+#[derive(Debug, Clone)]
+pub struct Cache(PathBuf);
+
+impl Cache {
+    /// The cache in `directory`, which is made when something is put there.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self(directory.into())
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.0
+    }
+
+    /// The kernel that is there and would be taken: the best of [`PACKAGES`],
+    /// else the last by name.
+    pub fn find(&self) -> Option<Kernel> {
+        let there = names(&self.0).ok()?;
+        let known = PACKAGES.iter().copied();
+        let others = there.iter().rev().map(String::as_str);
+        known
+            .chain(others)
+            .filter(|name| name.starts_with("linux-image-"))
+            .map(|name| self.0.join(name))
+            .find_map(|directory| Kernel::unpacked(&directory).ok())
+    }
+
+    /// The kernel that is there, or else one fetched from `mirror`. Only one
+    /// unjank at a time fetches; others wait for it.
+    ///
+    /// # Errors
+    /// `Unsupported` without apt or Debian's keys, `Program` if there is
+    /// neither a kernel in the cache nor a way to the mirror.
+    pub fn fetch(&self, mirror: &str, monitor: &dyn Monitor) -> Result<Kernel> {
+        if let Some(kernel) = self.find() {
+            return Ok(kernel);
+        }
+        package::create(&self.0)?;
+        let lock = self.0.join("lock");
+        let file = File::create(&lock).map_err(|error| HostError::file("create", &lock, error))?;
+        monitor.progress(0.0, "waiting for another fetch");
+        file.lock().map_err(|error| HostError::file("lock", &lock, error))?;
+        // Another one may have fetched it meanwhile.
+        if let Some(kernel) = self.find() {
+            return Ok(kernel);
+        }
+        // Nobody else is at work, so what is left of a fetch was cut off.
+        for left in names(&self.0)?.iter().filter(|name| name.starts_with("fetch-")) {
+            let _someone_else_may = fs::remove_dir_all(self.0.join(left));
+        }
+        let work = tempfile::Builder::new()
+            .prefix("fetch-")
+            .tempdir_in(&self.0)
+            .map_err(|error| HostError::file("create a directory in", &self.0, error))?;
+        monitor.progress(0.0, "reading the list of packages");
+        let apt = Apt::update(&work.path().join("apt"), mirror)?;
+        let (package, size) = choose(&apt)?;
+        let download = work.path().join("download");
+        package::create(&download)?;
+        let file = watched(&download, size, monitor, || apt.download(&package, &download))?;
+        monitor.progress(1.0, "unpacking");
+        let unpacked = work.path().join("unpacked");
+        package::create(&unpacked)?;
+        package::unpack(&file, &unpacked)?;
+        Kernel::unpacked(&unpacked)?;
+        let place = self.0.join(package);
+        fs::rename(&unpacked, &place).map_err(|error| HostError::file("create", &place, error))?;
+        Kernel::unpacked(&place)
+    }
+}
+
+/// The package to fetch, and its size in bytes.
+fn choose(apt: &Apt) -> Result<(String, u64)> {
+    for name in PACKAGES {
+        if let Some(size) = apt.size_of(name)? {
+            return Ok((name.to_owned(), size));
+        }
+    }
+    if let Some(name) = apt.newest()?
+        && let Some(size) = apt.size_of(&name)?
+    {
+        return Ok((name, size));
+    }
+    Err(HostError::Unsupported(
+        "the archive has no kernel for the virtual phone; --kernel takes one by hand".to_owned(),
+    )
+    .into())
+}
+
+/// Does `work` while telling how much of `size` bytes lies in `directory`.
+fn watched<T>(
+    directory: &Path,
+    size: u64,
+    monitor: &dyn Monitor,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let there = bytes_in(directory);
+                let doing =
+                    format!("fetching a kernel, {} of {} MB", there / 1_000_000, size / 1_000_000);
+                monitor.progress(there as f64 / size.max(1) as f64, &doing);
+                thread::sleep(LOOK);
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+fn bytes_in(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Silent;
+
+    use super::*;
+
+    fn put(directory: &Path, package: &str) {
+        let boot = directory.join(package).join("boot");
+        fs::create_dir_all(&boot).unwrap();
+        fs::write(boot.join("vmlinuz-x"), "").unwrap();
+    }
+
+    #[test]
+    fn a_kernel_that_is_known_comes_before_a_newer_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path());
+        assert!(cache.find().is_none());
+        fs::create_dir(directory.path().join("linux-image-9-half")).unwrap();
+        assert!(cache.find().is_none(), "a directory without a kernel is none");
+        let image = |package: &str| directory.path().join(package).join("boot/vmlinuz-x");
+        for package in ["linux-image-6.16-amd64", "linux-image-6.17-amd64", PACKAGES[0]] {
+            put(directory.path(), package);
+            assert_eq!(cache.find().unwrap().image, image(package));
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_not_fetched() {
+        let directory = tempfile::tempdir().unwrap();
+        put(directory.path(), PACKAGES[0]);
+        let kernel = Cache::at(directory.path()).fetch("http://no.invalid", &Silent).unwrap();
+        assert!(kernel.image.ends_with("boot/vmlinuz-x"));
+    }
+}

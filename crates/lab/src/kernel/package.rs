@@ -1,0 +1,208 @@
+//! Debian packages: looked up and fetched through an apt state of our own,
+//! and unpacked. Nothing of the machine's own apt changes, and none of it
+//! needs root.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use unjank_host::Error as HostError;
+
+use crate::error::{Error, Result};
+
+/// The keys that Debian signs its archives with.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// The release and the suite that kernels come from.
+const SUITE: &str = "bookworm-backports";
+/// The package that depends on the newest kernel.
+const NEWEST: &str = "linux-image-amd64";
+
+/// An apt that knows one archive.
+#[derive(Debug)]
+pub(super) struct Apt {
+    directory: PathBuf,
+}
+
+impl Apt {
+    /// Reads the archive's list of packages, below `directory`.
+    ///
+    /// # Errors
+    /// `Unsupported` without apt or Debian's keys, `Program` if apt fails.
+    pub(super) fn update(directory: &Path, mirror: &str) -> Result<Self> {
+        if !Path::new(KEYRING).exists() {
+            return Err(HostError::Unsupported(format!(
+                "{KEYRING} is missing: install debian-archive-keyring, or give a kernel with --kernel"
+            ))
+            .into());
+        }
+        let apt = Self { directory: directory.to_owned() };
+        for part in ["lists/partial", "sources", "archives/partial"] {
+            create(&directory.join(part))?;
+        }
+        let source = format!(
+            "Types: deb\nURIs: {mirror}\nSuites: {SUITE}\nComponents: main\nArchitectures: \
+             amd64\nSigned-By: {KEYRING}\n"
+        );
+        let path = directory.join("sources/lab.sources");
+        fs::write(&path, source).map_err(|error| HostError::file("write", &path, error))?;
+        let path = directory.join("status");
+        fs::write(&path, "").map_err(|error| HostError::file("write", &path, error))?;
+        apt.run("apt-get", &["update", "-q", "--error-on=any"], directory)?;
+        Ok(apt)
+    }
+
+    /// The size of a package by its exact name, if the archive has it.
+    pub(super) fn size_of(&self, package: &str) -> Result<Option<u64>> {
+        let shown = match self.run("apt-cache", &["show", package], &self.directory) {
+            Ok(shown) => shown,
+            Err(Error::Program { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(shown.lines().find_map(|line| line.strip_prefix("Size: ")?.trim().parse().ok()))
+    }
+
+    /// The newest kernel's package.
+    pub(super) fn newest(&self) -> Result<Option<String>> {
+        let depends = self.run("apt-cache", &["depends", NEWEST], &self.directory)?;
+        Ok(dependency(&depends))
+    }
+
+    /// Fetches a package into `directory`; its hash is checked by apt.
+    pub(super) fn download(&self, package: &str, directory: &Path) -> Result<PathBuf> {
+        self.run("apt-get", &["download", "-q", package], directory)?;
+        let files = super::names(directory)?.into_iter().map(|name| directory.join(name));
+        files.into_iter().find(|file| is_package(file)).ok_or(Error::Program {
+            program: "apt-get",
+            reason: format!("it fetched no file for {package}"),
+        })
+    }
+
+    fn run(&self, program: &'static str, arguments: &[&str], place: &Path) -> Result<String> {
+        let at = |part: &str| self.directory.join(part).display().to_string();
+        let options = [
+            ("Dir::State", at("")),
+            ("Dir::State::Lists", at("lists")),
+            ("Dir::State::status", at("status")),
+            ("Dir::Cache", at("")),
+            ("Dir::Cache::Archives", at("archives")),
+            ("Dir::Etc::SourceList", "/dev/null".to_owned()),
+            ("Dir::Etc::SourceParts", at("sources")),
+            ("Dir::Etc::Preferences", "/dev/null".to_owned()),
+            ("Dir::Etc::PreferencesParts", "/dev/null".to_owned()),
+            ("APT::Architecture", "amd64".to_owned()),
+            ("APT::Architectures", "amd64".to_owned()),
+            // The user that apt would change to cannot write here.
+            ("APT::Sandbox::User", String::new()),
+            ("Acquire::Languages", "none".to_owned()),
+            ("Acquire::Retries", "2".to_owned()),
+        ];
+        let options =
+            options.iter().flat_map(|(name, value)| ["-o".into(), format!("{name}={value}")]);
+        let mut command = Command::new(program);
+        command.args(options).args(arguments).current_dir(place);
+        run(program, &mut command)
+    }
+}
+
+/// Whether a file is called like a package.
+pub(super) fn is_package(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "deb")
+}
+
+/// The first kernel that the answer of `apt-cache depends` names.
+fn dependency(depends: &str) -> Option<String> {
+    depends
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Depends: "))
+        .map(str::trim)
+        .find(|name| name.starts_with("linux-image-") && is_name(name))
+        .map(str::to_owned)
+}
+
+/// Whether `name` is the exact name of a package: apt takes others as
+/// patterns.
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
+    name.len() > 2 && name.chars().all(plain)
+}
+
+/// Unpacks the package `file` into a new directory below `scratch`.
+pub(super) fn unpack_below(scratch: &Path, file: &Path) -> Result<tempfile::TempDir> {
+    create(scratch)?;
+    let directory = tempfile::Builder::new()
+        .prefix("kernel-")
+        .tempdir_in(scratch)
+        .map_err(|error| HostError::file("create a directory in", scratch, error))?;
+    unpack(file, directory.path())?;
+    Ok(directory)
+}
+
+/// Unpacks the package `file` into `directory`.
+pub(super) fn unpack(file: &Path, directory: &Path) -> Result<()> {
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--extract").arg(file).arg(directory);
+    run("dpkg-deb", &mut command).map(|_| ())
+}
+
+/// Makes a directory and those above it.
+pub(super) fn create(directory: &Path) -> Result<()> {
+    Ok(fs::create_dir_all(directory)
+        .map_err(|error| HostError::file("create", directory, error))?)
+}
+
+/// What a program prints; its last complaint if it fails.
+fn run(program: &'static str, command: &mut Command) -> Result<String> {
+    let output = command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            HostError::Unsupported(format!(
+                "{program} is missing: packages of Debian need it; --kernel takes an unpacked one"
+            ))
+        } else {
+            HostError::file("start", program, error)
+        }
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    let complaint = complaint.lines().rev().find(|line| !line.trim().is_empty());
+    let reason = complaint.map_or_else(
+        || output.status.to_string(),
+        |line| line.trim().trim_start_matches("E: ").replace(char::is_control, ""),
+    );
+    Err(Error::Program { program, reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_kernel_is_what_the_metapackage_needs() {
+        let depends =
+            "linux-image-amd64\n  Depends: linux-image-6.12.95+deb12-amd64\n  Suggests: x\n";
+        assert_eq!(dependency(depends).as_deref(), Some("linux-image-6.12.95+deb12-amd64"));
+        assert_eq!(dependency("linux-image-amd64\n  Depends: <linux-image-*>\n"), None);
+        assert_eq!(dependency(""), None);
+    }
+
+    #[test]
+    fn a_pattern_is_no_name() {
+        assert!(is_name("linux-image-6.12.95+deb12-amd64"));
+        for pattern in ["", "linux*", "linux-image-6.12 x", "-", "~nlinux", "linux/testing"] {
+            assert!(!is_name(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_package_that_is_none_is_told_by_who_refused_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("kernel.deb");
+        fs::write(&file, "no package").unwrap();
+        let error = unpack_below(directory.path(), &file).unwrap_err().to_string();
+        assert!(error.contains("dpkg-deb"), "{error}");
+        let left = super::super::names(directory.path()).unwrap();
+        assert_eq!(left, ["kernel.deb"], "what was half unpacked is gone");
+    }
+}

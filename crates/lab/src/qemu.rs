@@ -1,0 +1,161 @@
+//! The emulator's command line, and whether KVM works.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use unjank_host::process::Helper;
+use unjank_host::{Bytes, Error, Result};
+
+use crate::channel::PORT;
+
+/// The emulator's name, as its package installs it.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// Who runs the guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The processor.
+    Kvm,
+    /// QEMU, which translates them: slower, and all times are emulated.
+    Tcg,
+}
+
+/// What QEMU prints when KVM has met an instruction that it cannot do.
+pub const KVM_GAVE_UP: &str = "KVM internal error";
+
+/// A machine for one boot.
+#[derive(Debug)]
+pub struct Machine<'a> {
+    /// Who runs it.
+    pub accelerator: Accelerator,
+    /// Virtual CPUs.
+    pub cpus: usize,
+    /// Its memory.
+    pub memory: Bytes,
+    /// The kernel's image.
+    pub kernel: &'a Path,
+    /// The initramfs.
+    pub initramfs: &'a Path,
+    /// An ACPI table in addition to QEMU's own.
+    pub table: Option<&'a Path>,
+    /// The kernel's parameters, and after `--` the arguments of `init`.
+    pub parameters: &'a str,
+}
+
+/// Whether this user may try KVM. Whether it works shows only when a kernel
+/// boots: nested in another virtual machine, it may not.
+pub fn may_use_kvm() -> bool {
+    OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok()
+}
+
+impl Machine<'_> {
+    /// Starts it. Frames from the guest come on the helper's stdout; its
+    /// console and what QEMU has to say on stderr.
+    ///
+    /// # Errors
+    /// `Unsupported` if there is no QEMU.
+    pub fn start(&self) -> Result<Helper> {
+        let mut command = Command::new(PROGRAM);
+        command.args(self.arguments());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Helper::start_tied(&mut command).map_err(|error| match error {
+            Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Error::Unsupported(format!(
+                    "{PROGRAM} is missing: install QEMU (Debian and Ubuntu: qemu-system-x86)"
+                ))
+            }
+            other => other,
+        })
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let (accelerator, cpu) = match self.accelerator {
+            Accelerator::Kvm => ("kvm", "host"),
+            // acpi-cpufreq leaves AMD's family 15 to other drivers, and that
+            // is what QEMU's own processor claims to be.
+            Accelerator::Tcg => ("tcg,thread=multi", "max,vendor=GenuineIntel,family=6,model=94"),
+        };
+        let mut arguments: Vec<String> = [
+            "-no-user-config",
+            "-nodefaults",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-machine",
+            "q35",
+            "-accel",
+            accelerator,
+            "-cpu",
+            cpu,
+            // Files that are pipes: they only take what is written.
+            "-chardev",
+            "file,id=console,path=/dev/fd/2",
+            "-serial",
+            "chardev:console",
+            "-chardev",
+            "file,id=channel,path=/dev/fd/1",
+            "-device",
+            "virtio-serial-pci",
+            "-device",
+        ]
+        .map(str::to_owned)
+        .into();
+        arguments.push(format!("virtserialport,chardev=channel,name={PORT}"));
+        // A comma in a file's name would end it.
+        let file = |path: &Path| path.display().to_string();
+        let pairs = [
+            ("-smp", self.cpus.to_string()),
+            ("-m", format!("{}M", self.memory.get() >> 20)),
+            ("-kernel", file(self.kernel)),
+            ("-initrd", file(self.initramfs)),
+            ("-append", self.parameters.to_owned()),
+        ];
+        let table = self
+            .table
+            .map(|table| ("-acpitable", format!("file={}", file(table).replace(',', ",,"))));
+        for (name, value) in pairs.into_iter().chain(table) {
+            arguments.extend([name.to_owned(), value]);
+        }
+        arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Machine<'static> {
+        Machine {
+            accelerator: Accelerator::Tcg,
+            cpus: 4,
+            memory: Bytes::from_mib(512),
+            kernel: Path::new("/k"),
+            initramfs: Path::new("/i"),
+            table: Some(Path::new("/a,b")),
+            parameters: "quiet -- lab init",
+        }
+    }
+
+    fn value(arguments: &[String], name: &str) -> String {
+        let place = arguments.iter().position(|argument| argument == name).unwrap();
+        arguments[place + 1].clone()
+    }
+
+    #[test]
+    fn options_become_arguments() {
+        let mut machine = machine();
+        let arguments = machine.arguments();
+        assert_eq!(value(&arguments, "-smp"), "4");
+        assert_eq!(value(&arguments, "-m"), "512M");
+        assert_eq!(value(&arguments, "-acpitable"), "file=/a,,b");
+        assert_eq!(value(&arguments, "-append"), "quiet -- lab init");
+        assert!(value(&arguments, "-cpu").starts_with("max,"));
+        machine.accelerator = Accelerator::Kvm;
+        machine.table = None;
+        let arguments = machine.arguments();
+        assert_eq!(value(&arguments, "-cpu"), "host");
+        assert!(!arguments.contains(&"-acpitable".to_owned()));
+    }
+}

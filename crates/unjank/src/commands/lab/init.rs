@@ -1,0 +1,11 @@
+//! `unjank lab init`: the first process of the virtual phone.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+/// Does not return as long as the phone is on.
+pub(super) fn run() -> Result<ExitCode> {
+    unjank_lab::guest::run().context("while being the first process of a virtual phone")?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,39 @@
+//! `unjank lab`: the virtual phone.
+
+pub(crate) mod fetch;
+pub(crate) mod init;
+pub(crate) mod run;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use unjank_lab::kernel::Cache;
+
+use crate::paths;
+
+/// Verbs of `unjank lab`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Boot a virtual phone, run a command in it, and bring its runs back
+    Run(run::Args),
+    /// Fetch the virtual phone's kernel, if it is not there
+    Fetch(fetch::Args),
+    /// What the virtual phone starts as its first process
+    #[command(hide = true)]
+    Init,
+}
+
+/// Runs the verb that was typed.
+pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::Run(args) => run::run(args),
+        Verb::Fetch(args) => fetch::run(args),
+        Verb::Init => init::run(),
+    }
+}
+
+/// Where kernels are kept.
+fn cache() -> Result<Cache> {
+    Ok(Cache::at(paths::lab()?))
+}

@@ -1,0 +1,212 @@
+//! `unjank lab run`: commands in a virtual phone.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use unjank_host::{Bytes, Error, Nanos};
+use unjank_lab::kernel::MIRROR;
+use unjank_lab::program::{Linkage, linkage};
+use unjank_lab::{Accelerator, Event, Kernel, Options, Profile};
+use unjank_measure::Store;
+
+use super::cache;
+use super::fetch::fetched;
+use crate::commands::measured::store_path;
+use crate::interrupt::Interrupt;
+use crate::output::{self, Progress, Stream};
+use crate::{exit, values};
+
+/// Arguments of `unjank lab run`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank lab run -- unjank ipc probe --transport binder
+  unjank lab run --pstates exynos4210 -- unjank launch ramp
+  unjank lab run --cpus 4 --memory 2GiB -- unjank host --json
+  unjank lab run -- unjank host --and unjank ipc probe --quick
+  unjank lab run --add ./my-test -- my-test --verbose
+
+The phone is a stock Debian kernel in QEMU with binder, ublk and zram; its only
+program is unjank, as root. It has no network, and no disk. The exit code is that
+of the last command, 128 more than the signal for one that was killed by it.
+Without KVM the phone is emulated: it works the same, its runs are labelled
+emulated, and their times are not those of hardware. docs/lab.md says more.")]
+pub(crate) struct Args {
+    /// The command; --and begins another one, which is run if the first succeeds
+    #[arg(required = true, last = true, value_name = "COMMAND", allow_hyphen_values = true)]
+    command: Vec<String>,
+    /// Virtual CPUs
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    cpus: usize,
+    /// The phone's memory
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::bytes)]
+    memory: Bytes,
+    /// P-states: a name of profiles/ (exynos4210), or a file of that form
+    #[arg(long, value_name = "NAME|FILE")]
+    pstates: Option<String>,
+    /// End the phone after this time, such as 5m [default: none; 3m for the boot]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    timeout: Option<Nanos>,
+    /// A static program for the phone's /bin; may be given again
+    #[arg(long, value_name = "FILE")]
+    add: Vec<PathBuf>,
+    /// Who runs the phone's instructions
+    #[arg(long, value_enum, default_value = "auto")]
+    accel: Accel,
+    /// Show the phone's console on stderr
+    #[arg(long, short)]
+    verbose: bool,
+    /// Do not bring the phone's runs back
+    #[arg(long)]
+    no_store: bool,
+    /// Keep them in this store [default: unjank/runs.sqlite in the user's data directory]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
+    store: Option<PathBuf>,
+    /// A kernel: a Debian package, a directory that one was unpacked to, or an image
+    /// [default: the one that `unjank lab fetch` fetches]
+    #[arg(long, value_name = "FILE", help_heading = "Parts")]
+    kernel: Option<PathBuf>,
+    /// The directory with that kernel's modules, where they are not in the package
+    #[arg(long, value_name = "DIR", requires = "kernel", help_heading = "Parts")]
+    modules: Option<PathBuf>,
+    /// The static unjank that runs in the phone [default: this one if it is static, else
+    /// the one that `make guest` builds]
+    #[arg(long, value_name = "FILE", help_heading = "Parts")]
+    guest: Option<PathBuf>,
+}
+
+/// Who runs the phone's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Accel {
+    /// KVM if it works, else QEMU
+    Auto,
+    /// The processor
+    Kvm,
+    /// QEMU, which translates them
+    Tcg,
+}
+
+/// Between two commands.
+const AND: &str = "--and";
+
+/// Boots, runs, and brings back.
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let commands = commands(&args.command)?;
+    let guest = guest(args.guest.as_deref())?;
+    let cache = cache()?;
+    let kernel = match &args.kernel {
+        Some(path) => Kernel::at(path, args.modules.as_deref(), cache.directory())?,
+        None => fetched(&cache, MIRROR)?,
+    };
+    let options = Options {
+        kernel,
+        guest,
+        programs: args.add.clone(),
+        cpus: args.cpus,
+        memory: args.memory,
+        profile: args.pstates.as_deref().map(Profile::find).transpose()?,
+        accelerator: match args.accel {
+            Accel::Auto => None,
+            Accel::Kvm => Some(Accelerator::Kvm),
+            Accel::Tcg => Some(Accelerator::Tcg),
+        },
+        limit: args.timeout,
+        talkative: args.verbose,
+        scratch: cache.directory().to_owned(),
+    };
+    let mut store =
+        if args.no_store { None } else { Some(Store::open(&store_path(args.store.as_deref())?)?) };
+    let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
+    let progress = Progress::new("lab run", interrupt);
+    let mut failure = Ok(());
+    let outcome = unjank_lab::run(&options, &commands, &progress, &mut |event| {
+        let done = take(event, args.verbose, &progress, store.as_mut());
+        if failure.is_ok() {
+            failure = done;
+        }
+    });
+    progress.clear();
+    let outcome = outcome?;
+    failure?;
+    Ok(ExitCode::from(if outcome.interrupted { exit::INTERRUPTED } else { outcome.code() }))
+}
+
+/// Passes on what the phone says.
+fn take(
+    event: Event<'_>,
+    verbose: bool,
+    progress: &Progress,
+    store: Option<&mut Store>,
+) -> Result<()> {
+    match event {
+        Event::Console(bytes) if verbose => Stream::Stderr.pass_on(bytes)?,
+        Event::Console(_) | Event::Ended(_) => {}
+        Event::Up { .. } => progress.clear(),
+        Event::Stdout(bytes) => Stream::Stdout.pass_on(bytes)?,
+        Event::Stderr(bytes) => Stream::Stderr.pass_on(bytes)?,
+        Event::Remark(text) => output::remark(&unjank_report::visible(&format!("phone: {text}"))),
+        Event::Record(text) => {
+            if let Some(store) = store {
+                store
+                    .import(text, "what the virtual phone measured")
+                    .context("the run was measured, but not kept (--no-store keeps none)")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The commands between the `--and`s.
+fn commands(words: &[String]) -> Result<Vec<Vec<String>>> {
+    let commands: Vec<Vec<String>> = words.split(|word| word == AND).map(<[_]>::to_vec).collect();
+    if commands.iter().any(Vec::is_empty) {
+        bail!(Error::Invalid(format!("{AND} stands between two commands")));
+    }
+    Ok(commands)
+}
+
+/// The static unjank: the one that is named, this one, or one near this one.
+fn guest(named: Option<&Path>) -> Result<PathBuf> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    let this = env::current_exe().context("while looking for the file of this program")?;
+    if linkage(&this)? == Linkage::Static {
+        return Ok(this);
+    }
+    let beside = ["unjank-guest", BUILT];
+    let near = this.parent().into_iter().flat_map(|place| beside.map(|name| place.join(name)));
+    near.into_iter().find(|file| file.is_file()).ok_or_else(|| {
+        Error::Unsupported(format!(
+            "{} needs libraries, so it cannot run in the virtual phone, and no static unjank is \
+             beside it: `make guest` builds one, and --guest names one elsewhere",
+            this.display()
+        ))
+        .into()
+    })
+}
+
+/// Where `make guest` puts it, from the directories of other builds.
+const BUILT: &str = "../guest/x86_64-unknown-linux-gnu/release/unjank";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn and_separates_commands() {
+        assert_eq!(commands(&words("unjank host")).unwrap(), [words("unjank host")]);
+        assert_eq!(
+            commands(&words("unjank host --and my-test -v")).unwrap(),
+            [words("unjank host"), words("my-test -v")]
+        );
+        for wrong in ["--and x", "x --and", "x --and --and y"] {
+            assert!(commands(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
+}
