@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use unjank_host::Error as HostError;
 
 use super::Options;
+use super::place::Place;
 use crate::error::Result;
 use crate::initramfs::Archive;
 use crate::modules::{self, WANTED};
@@ -17,7 +18,7 @@ use crate::program::{Linkage, linkage};
 const PROGRAM: &str = "bin/unjank";
 /// Where the guest's modules are.
 const MODULES: &str = "lib/modules";
-/// What the kernel or `init` mount something on comes by itself.
+/// Directories that something is put into.
 const DIRECTORIES: [&str; 4] = ["bin", "lib", MODULES, "root"];
 
 /// Files that are gone when this is dropped.
@@ -27,7 +28,7 @@ pub(super) struct Image {
     pub(super) initramfs: PathBuf,
     /// The ACPI table, if there are P-states.
     pub(super) table: Option<PathBuf>,
-    _directory: tempfile::TempDir,
+    _directory: Place,
 }
 
 impl Image {
@@ -37,12 +38,7 @@ impl Image {
         commands: &[Vec<String>],
         labels: Vec<String>,
     ) -> Result<Self> {
-        let scratch = &options.scratch;
-        fs::create_dir_all(scratch).map_err(|e| HostError::file("create", scratch, e))?;
-        let directory = tempfile::Builder::new()
-            .prefix("boot-")
-            .tempdir_in(scratch)
-            .map_err(|error| HostError::file("create a directory in", scratch, error))?;
+        let directory = Place::new(&options.scratch)?;
         let table = match &options.profile {
             Some(profile) => {
                 let path = directory.path().join("pstates.aml");

@@ -2,6 +2,7 @@
 
 mod image;
 mod listen;
+mod place;
 
 use std::path::PathBuf;
 use std::time::Duration;

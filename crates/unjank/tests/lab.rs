@@ -1,0 +1,99 @@
+//! `unjank lab` where a virtual phone cannot be had, and says what is missing.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// Runs the program in `file` with its cache in `cache`, expects the exit
+/// code, and gives stderr.
+fn fails(file: &Path, cache: &Path, arguments: &[&str], code: i32) -> String {
+    let output = Command::new(file)
+        .args(["lab", "run", "--no-store", "--accel", "tcg"])
+        .args(arguments)
+        .args(["--", "unjank", "host"])
+        .env("XDG_CACHE_HOME", cache)
+        .env("PATH", cache)
+        .assert()
+        .code(code)
+        .get_output()
+        .clone();
+    assert!(output.stdout.is_empty(), "data on stdout: {:?}", output.stdout);
+    String::from_utf8(output.stderr).expect("unjank writes UTF-8")
+}
+
+fn unjank() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_unjank"))
+}
+
+/// The header of a program without segments: as far as unjank can see, one
+/// that runs alone.
+fn bare_program() -> Vec<u8> {
+    let mut file = vec![0; 64];
+    file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    file[18] = 62;
+    file[54] = 56;
+    file
+}
+
+#[test]
+fn a_guest_that_was_not_built_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let alone = directory.path().join("unjank");
+    fs::copy(unjank(), &alone).expect("room for a copy");
+    let stderr = fails(&alone, directory.path(), &[], 3);
+    assert!(stderr.contains("`make guest` builds one"), "{stderr}");
+}
+
+#[test]
+fn a_guest_that_needs_libraries_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let kernel = directory.path().join("vmlinuz");
+    fs::write(&kernel, "").expect("a file");
+    let guest = unjank().to_str().expect("a path of text");
+    let kernel = kernel.to_str().expect("a path of text");
+    let arguments = ["--guest", guest, "--kernel", kernel];
+    let stderr = fails(unjank(), directory.path(), &arguments, 2);
+    assert!(stderr.contains("needs libraries, which the virtual phone does not have"), "{stderr}");
+    let cache = fs::read_dir(directory.path().join("unjank/lab")).expect("a cache").flatten();
+    let left: Vec<_> = cache.filter(|entry| entry.path().is_dir()).collect();
+    assert!(left.is_empty(), "files of a boot that was none: {left:?}");
+}
+
+#[test]
+fn a_missing_emulator_or_fetcher_is_told_with_its_package() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (guest, kernel) = (directory.path().join("guest"), directory.path().join("vmlinuz"));
+    fs::write(&guest, bare_program()).expect("a file");
+    fs::write(&kernel, "").expect("a file");
+    let guest = guest.to_str().expect("a path of text");
+    let kernel = kernel.to_str().expect("a path of text");
+    let arguments = ["--guest", guest, "--kernel", kernel];
+    let stderr = fails(unjank(), directory.path(), &arguments, 3);
+    assert!(stderr.contains("Debian and Ubuntu: qemu-system-x86"), "{stderr}");
+    let stderr = fails(unjank(), directory.path(), &["--guest", guest], 3);
+    assert!(stderr.contains("while fetching a kernel"), "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_a_phone_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (guest, kernel) = (directory.path().join("guest"), directory.path().join("vmlinuz"));
+    fs::write(&guest, bare_program()).expect("a file");
+    fs::write(&kernel, "").expect("a file");
+    let guest = guest.to_str().expect("a path of text");
+    let kernel = kernel.to_str().expect("a path of text");
+    for (option, value, told) in [
+        ("--cpus", "0", "a phone has 1 to 255 CPUs, not 0"),
+        ("--memory", "1MiB", "1.00 MiB are too little"),
+        ("--pstates", "pixel", "profile pixel: there is none of that name, only exynos4210"),
+    ] {
+        let arguments = ["--guest", guest, "--kernel", kernel, option, value];
+        let stderr = fails(unjank(), directory.path(), &arguments, 2);
+        assert!(stderr.contains(told), "{stderr}");
+    }
+    let arguments =
+        ["--guest", guest, "--kernel", kernel, "--cpus", "9", "--pstates", "exynos4210"];
+    let stderr = fails(unjank(), directory.path(), &arguments, 2);
+    assert!(stderr.contains("P-states are for 1 to 8 CPUs, not for 9"), "{stderr}");
+}

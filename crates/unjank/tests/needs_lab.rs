@@ -1,0 +1,313 @@
+//! Commands in a virtual phone, from its boot to its end.
+//!
+//! Needs QEMU, the phone's kernel (`unjank lab fetch`) and its program (`make
+//! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use unjank_host::process::send_signal;
+
+/// What hangs is told rather than waited for.
+const HANGS: Duration = Duration::from_secs(120);
+
+const SIGINT: i32 = 2;
+const SIGKILL: i32 = 9;
+
+/// Whether there is all that a phone needs.
+fn lab() -> bool {
+    let missing = missing();
+    if let Some(what) = &missing {
+        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs the lab: {what}");
+        println!("skipped: {what}");
+    }
+    missing.is_none()
+}
+
+fn missing() -> Option<String> {
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        return Some("QEMU is not installed".to_owned());
+    }
+    if !guest().is_file() {
+        return Some(format!("no {} (make guest)", guest().display()));
+    }
+    let fetch = Command::new(unjank()).args(["lab", "fetch"]).output().unwrap();
+    (!fetch.status.success()).then(|| String::from_utf8_lossy(&fetch.stderr).into_owned())
+}
+
+fn unjank() -> &'static str {
+    env!("CARGO_BIN_EXE_unjank")
+}
+
+/// Where `make guest` puts it.
+fn guest() -> PathBuf {
+    let builds = Path::new(unjank()).parent().unwrap().parent().unwrap();
+    builds.join("guest/x86_64-unknown-linux-gnu/release/unjank")
+}
+
+/// `unjank lab run`, emulated: so it is the same everywhere.
+fn lab_run() -> Command {
+    let mut command = Command::new(unjank());
+    command.args(["lab", "run", "--accel", "tcg", "--timeout", "110s"]);
+    command
+}
+
+/// A static program of C.
+fn compiled(directory: &Path, name: &str, source: &str) -> PathBuf {
+    let (file, program) = (directory.join("source.c"), directory.join(name));
+    fs::write(&file, source).unwrap();
+    let mut cc = Command::new("cc");
+    let built = cc.arg("-static").arg("-o").arg(&program).arg(&file).status().unwrap();
+    assert!(built.success());
+    program
+}
+
+fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_phone_has_p_states_and_binder_and_its_runs_come_back() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("runs.sqlite");
+    let output = lab_run()
+        .args(["--pstates", "exynos4210", "--store"])
+        .arg(&store)
+        .args(["--", "unjank", "host", "--json"])
+        .args(["--and", "unjank", "ipc", "probe", "--transport", "binder,hwbinder"])
+        .args(["--quick", "--json"])
+        .args(["--and", "unjank", "host", "--root", "/nothing"])
+        .args(["--and", "unjank", "host"])
+        .output()
+        .unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("error: /nothing is not a directory"), "{stderr}");
+    let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
+    let documents: Vec<Value> = documents.map(Result::unwrap).collect();
+    let [host, record] = documents.as_slice() else { panic!("{stdout}") };
+
+    let policies = host["frequency"].as_array().unwrap();
+    assert_eq!(policies.len(), 1, "the Exynos has one clock");
+    assert_eq!(policies[0]["cpus"], "0-1");
+    assert_eq!(policies[0]["driver"], "acpi-cpufreq");
+    assert_eq!(policies[0]["governor"], "ondemand");
+    assert!(policies[0]["tunables"]["sampling_rate"].is_string(), "{policies:?}");
+    let frequencies: Vec<u64> = policies[0]["frequencies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f.as_u64().unwrap())
+        .collect();
+    assert_eq!(frequencies, [200, 500, 800, 1000, 1200].map(|mhz| mhz * 1_000_000));
+
+    assert_eq!(record["labels"], serde_json::json!(["emulated"]));
+    for transport in ["binder", "hwbinder"] {
+        let series = record["series"].as_array().unwrap();
+        let name = format!("ipc/{transport}/round_trip");
+        let calls = series.iter().find(|series| series["name"] == name.as_str()).unwrap();
+        assert!(calls["n"].as_u64().unwrap() > 0, "{calls}");
+    }
+    let list = Command::new(unjank()).args(["runs", "list", "--store"]).arg(&store).output();
+    let (list, _) = texts(&list.unwrap());
+    assert!(list.contains(record["id"].as_str().unwrap()), "{list}");
+    assert!(list.contains("ipc probe [emulated]"), "{list}");
+}
+
+/// Sets another frequency on each CPU, and reads the number of a state from
+/// each one's register.
+const REGISTERS: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+#include <sys/io.h>
+static FILE *file(int cpu, const char *name, const char *mode) {
+    char path[200];
+    sprintf(path, "/sys/devices/system/cpu/cpu%d/cpufreq/%s", cpu, name);
+    return fopen(path, mode);
+}
+int main(void) {
+    for (int cpu = 0; cpu < 8; cpu++) {
+        FILE *governor = file(cpu, "scaling_governor", "w");
+        fputs("userspace", governor); fclose(governor);
+        FILE *speed = file(cpu, "scaling_setspeed", "w");
+        fprintf(speed, "%d000", 100 * (cpu + 1)); fclose(speed);
+    }
+    static const int ports[8] = {0x82, 0x83, 0x81, 0x87, 0x89, 0x8a, 0x8b, 0x8f};
+    if (ioperm(0x80, 16, 1)) perror("ioperm");
+    for (int cpu = 0; cpu < 8; cpu++) printf("%d ", inb(ports[cpu]));
+    fprintf(stderr, "now it ends\n");
+    fflush(stdout);
+    raise(SIGKILL);
+}
+"#;
+
+#[test]
+fn each_cpu_has_a_register_of_its_own_and_a_killed_command_its_code() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let program = compiled(directory.path(), "registers", REGISTERS);
+    let profile = directory.path().join("eight.toml");
+    let states = (1..=9).rev().map(|hundred| {
+        format!("[[state]]\nmhz = {}\nmilliwatts = {hundred}\nlatency_us = 10\n", hundred * 100)
+    });
+    let head = "name = \"eight\"\ngovernor = \"performance\"\nclock = \"per-cpu\"\npower = \
+                \"modelled\"\n";
+    fs::write(&profile, head.to_owned() + &states.collect::<Vec<_>>().concat()).unwrap();
+    let output = lab_run()
+        .args(["--no-store", "--cpus", "8", "--pstates"])
+        .arg(&profile)
+        .arg("--add")
+        .arg(&program)
+        .args(["--", "registers", "--and", "unjank", "host"])
+        .output()
+        .unwrap();
+    let (stdout, stderr) = texts(&output);
+    // The slowest state is the last, and so has the highest number. No CPU is
+    // in the first, in which the driver takes them to be without having looked.
+    assert_eq!(stdout, "9 8 7 6 5 4 3 2 ", "{stderr}");
+    assert_eq!(stderr, "now it ends\n");
+    assert_eq!(output.status.code(), Some(137));
+}
+
+/// Prints the highest and the lowest frequency that the governor has set.
+const GOVERNOR: &str = r#"
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static int khz(void) {
+    int khz = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "r");
+    if (file) { fscanf(file, "%d", &khz); fclose(file); }
+    return khz;
+}
+int main(void) {
+    int busy = 0, idle = 0;
+    time_t end = time(0) + 30;
+    while (time(0) < end && busy != 1200000) {
+        for (volatile int i = 0; i < 10000000; i++) ;
+        busy = khz();
+    }
+    end = time(0) + 30;
+    do { sleep(1); idle = khz(); } while (time(0) < end && idle != 200000);
+    printf("%d %d", busy, idle);
+    return 5;
+}
+"#;
+
+#[test]
+fn the_governor_steps_and_a_failed_command_has_its_code() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let program = compiled(directory.path(), "governor", GOVERNOR);
+    let output = lab_run()
+        .args(["--no-store", "--pstates", "exynos4210", "--add"])
+        .arg(&program)
+        .args(["--", "governor"])
+        .output()
+        .unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(stdout, "1200000 200000", "{stderr}");
+    assert_eq!(output.status.code(), Some(5));
+}
+
+#[test]
+fn a_guest_that_cannot_begin_is_told_with_the_kernel_s_last_words() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let cut = directory.path().join("unjank");
+    fs::write(&cut, &fs::read(guest()).unwrap()[..4096]).unwrap();
+    let output = lab_run()
+        .args(["--no-store", "--guest"])
+        .arg(&cut)
+        .args(["--", "unjank"])
+        .output()
+        .unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!((stdout.as_str(), output.status.code()), ("", Some(1)), "{stderr}");
+    assert!(stderr.starts_with("error: the virtual phone ended while booting"), "{stderr}");
+    assert!(stderr.contains("Kernel panic - not syncing"), "{stderr}");
+}
+
+/// A phone that is on, and the process of its QEMU.
+fn phone(timeout: &str) -> (Child, PathBuf) {
+    let child = Command::new(unjank())
+        .args(["lab", "run", "--accel", "tcg", "--no-store", "--timeout", timeout])
+        .args(["--", "unjank", "jitter", "native", "--for", "1h"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    loop {
+        let qemu = children(child.id()).into_iter().find(|process| {
+            let line = fs::read(process.join("cmdline")).unwrap_or_default();
+            line.starts_with(b"qemu-system-x86_64\0")
+        });
+        if let Some(qemu) = qemu {
+            return (child, qemu);
+        }
+        assert!(start.elapsed() < HANGS, "there is no QEMU");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The children of a process, as directories of /proc.
+fn children(parent: u32) -> Vec<PathBuf> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")));
+    let lists: String = lists.map(Result::unwrap_or_default).collect();
+    lists.split_whitespace().map(|pid| Path::new("/proc").join(pid)).collect()
+}
+
+/// Waits until a process is gone. An orphan may be a zombie for as long as its
+/// new parent likes.
+fn is_gone(process: &Path) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < HANGS {
+        match fs::read_to_string(process.join("stat")) {
+            Ok(stat) if !stat.contains(") Z ") => thread::sleep(Duration::from_millis(5)),
+            _ => return true,
+        }
+    }
+    false
+}
+
+#[test]
+fn whatever_ends_unjank_ends_its_phone() {
+    if !lab() {
+        return;
+    }
+    let (child, qemu) = phone("1s");
+    let output = child.wait_with_output().unwrap();
+    let (_, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.starts_with("error: the virtual phone was ended after 1.00 s"), "{stderr}");
+    assert!(is_gone(&qemu), "after a timeout");
+    for (signal, code) in [(SIGINT, Some(130)), (SIGKILL, None)] {
+        let (mut child, qemu) = phone("110s");
+        thread::sleep(Duration::from_millis(500));
+        send_signal(child.id(), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), code);
+        assert!(is_gone(&qemu), "after signal {signal}");
+    }
+}
