@@ -53,7 +53,7 @@ fn parse(text: &str) -> Outcome<usize> {
 
 fn compare(bytes: usize, rounds: usize) -> Outcome<()> {
     println!(
-        "{:<42} {:>10} {:>10} {:>10}",
+        "{:<46} {:>10} {:>10} {:>10}",
         format!("{bytes} bytes, best of {rounds}, in µs"),
         "p50",
         "p99",
@@ -104,7 +104,7 @@ fn print_setting(
         }
     }
     for (way, [p50, p99, max]) in ["pi-channel", "unix socket"].iter().zip(best) {
-        println!("{name:<30} {way:<11} {p50:>10.2} {p99:>10.2} {max:>10.2}");
+        println!("{name:<34} {way:<11} {p50:>10.2} {p99:>10.2} {max:>10.2}");
     }
     Ok(())
 }

@@ -169,7 +169,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `client`, `server` | the two sides |
+//! | `client`, `server`, `seat` | the two sides, and one client as its server sees it |
 //! | `lane` | the conversation, step by step |
 //! | `lock` | priority-inheriting lock words |
 //! | `doorbell`, `spin`, `order` | when to sleep, for how long to look out, who is next |
@@ -192,6 +192,7 @@ mod message;
 mod order;
 mod owner;
 mod peer;
+mod seat;
 mod server;
 mod spin;
 mod thread;
@@ -203,5 +204,6 @@ pub use error::{Error, Result};
 pub use intake::{Acceptor, Stopper};
 pub use layout::MAX_CAPACITY;
 pub use peer::Credentials;
-pub use server::{Answer, MAX_LANES, Request, Served, Server, Settings};
+pub use seat::{Answer, Request};
+pub use server::{MAX_LANES, Served, Server, Settings};
 pub use spin::{DEFAULT_SPIN, MAX_SPIN};

@@ -5,15 +5,15 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bytes::{Outgoing, SharedBytes};
+use crate::bytes::Outgoing;
 use crate::clock::Moment;
 use crate::doorbell::{Bell, Doorbells, MOST, Sleeper};
 use crate::error::{Error, Result};
-use crate::intake::{Acceptor, Connection, Intake, Stopper};
-use crate::lane::{Look, Outcome};
+use crate::intake::{Acceptor, Intake, Stopper};
+use crate::lane::Look;
 use crate::layout::Geometry;
-use crate::order::{self, Candidate};
-use crate::peer::Credentials;
+use crate::order;
+use crate::seat::{Answer, Request, Seat};
 use crate::spin::{DEFAULT_SPIN, Spin};
 use crate::thread;
 
@@ -58,28 +58,6 @@ impl Default for Settings {
     }
 }
 
-/// A call as the handler sees it.
-#[derive(Debug)]
-pub struct Request<'a> {
-    /// The payload, where the client wrote it, and can still change it.
-    pub payload: SharedBytes<'a>,
-    /// The client's process.
-    pub sender: Credentials,
-    /// Which connection it came over. No two have the same number.
-    pub connection: u64,
-}
-
-/// What a handler does with a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// Send what was written to the reply.
-    Reply,
-    /// Send what was written to the reply, and end the loop.
-    ReplyAndStop,
-    /// Refuse the call with a status.
-    Refuse(i32),
-}
-
 /// What a server did until its loop ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
@@ -91,51 +69,6 @@ pub struct Served {
     pub left: u64,
     /// Clients whose lane was closed because they broke the protocol.
     pub broken: u64,
-}
-
-/// A connection that is served.
-#[derive(Debug)]
-struct Seat {
-    connection: Connection,
-    number: u64,
-    /// Number of the last request that was answered.
-    served: u32,
-    /// Whether the last look found a request.
-    waits: bool,
-    passed_over: u32,
-    /// Whether the handler has the request.
-    in_service: bool,
-}
-
-impl Seat {
-    fn look(&self) -> Look {
-        self.connection.lane.look(self.served)
-    }
-
-    /// Has the handler answer the request, and whether it wants to stop.
-    #[inline]
-    fn serve(
-        &mut self,
-        handler: &mut impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
-        thread: u32,
-    ) -> (Result<()>, bool) {
-        let lane = &self.connection.lane;
-        let payload = match lane.request() {
-            Ok(payload) => payload,
-            Err(error) => return (Err(error), false),
-        };
-        let sender = self.connection.peer.credentials();
-        let mut reply = lane.room_for_reply();
-        self.in_service = true;
-        let answer = handler(&Request { payload, sender, connection: self.number }, &mut reply);
-        self.in_service = false;
-        self.served = self.served.wrapping_add(1);
-        let outcome = match answer {
-            Answer::Reply | Answer::ReplyAndStop => Outcome::Bytes(reply.len()),
-            Answer::Refuse(status) => Outcome::Refused(status),
-        };
-        (lane.answer(self.served, outcome, thread), answer == Answer::ReplyAndStop)
-    }
 }
 
 /// Serves calls of many clients, one after the other, on the thread that made
@@ -243,7 +176,7 @@ impl Server {
             return Err(Error::WrongOwner);
         }
         let mut served = Served::default();
-        while let Some(seat) = self.seats.iter().position(|seat| seat.in_service) {
+        while let Some(seat) = self.seats.iter().position(Seat::is_in_service) {
             self.close(seat);
             served.broken += 1;
         }
@@ -273,14 +206,7 @@ impl Server {
         let news = self.intake.take();
         for connection in news.arrivals {
             self.connections += 1;
-            self.seats.push(Seat {
-                connection,
-                number: self.connections,
-                served: 0,
-                waits: false,
-                passed_over: 0,
-                in_service: false,
-            });
+            self.seats.push(Seat::new(connection, self.connections));
             served.arrived += 1;
         }
         if news.reap {
@@ -294,16 +220,11 @@ impl Server {
         loop {
             let mut leaver = None;
             let candidates = self.seats.iter_mut().enumerate().filter_map(|(index, seat)| {
-                let look = seat.look();
-                seat.waits = look == Look::Request;
+                let look = seat.look_again();
                 if matches!(look, Look::Left | Look::Garbage) {
                     leaver = Some((index, look));
                 }
-                seat.waits.then(|| Candidate {
-                    lane: index,
-                    priority: seat.connection.lane.client_priority(),
-                    passed_over: seat.passed_over,
-                })
+                seat.candidate(index)
             });
             let next = order::next(candidates).map(|candidate| candidate.lane);
             if let Some((index, look)) = leaver {
@@ -314,11 +235,7 @@ impl Server {
             }
             let next = next?;
             for (index, seat) in self.seats.iter_mut().enumerate() {
-                if index == next {
-                    seat.passed_over = 0;
-                } else if seat.waits {
-                    seat.passed_over = seat.passed_over.saturating_add(1);
-                }
+                seat.note_choice(index == next);
             }
             return Some(next);
         }
@@ -333,8 +250,7 @@ impl Server {
         served: &mut Served,
     ) -> bool {
         let seat = &mut self.seats[index];
-        self.last_caller = Some(seat.connection.lane.client_cpu());
-        seat.connection.lane.show_cpu(thread::cpu());
+        self.last_caller = Some(seat.meet(thread::cpu()));
         let (outcome, stop) = seat.serve(handler, self.thread);
         if outcome.is_ok() {
             served.calls += 1;
@@ -403,7 +319,7 @@ impl Server {
     #[cold]
     fn reap(&mut self, served: &mut Served) {
         self.next_reaping = Moment::now().after(SLICE);
-        while let Some(index) = self.seats.iter().position(|seat| seat.connection.peer.is_gone()) {
+        while let Some(index) = self.seats.iter().position(Seat::is_abandoned) {
             self.close(index);
             served.left += 1;
         }
@@ -411,7 +327,7 @@ impl Server {
 
     fn close(&mut self, index: usize) {
         let seat = self.seats.swap_remove(index);
-        seat.connection.lane.close(seat.served, self.thread);
+        seat.close(self.thread);
         self.intake.free();
     }
 }
@@ -432,7 +348,7 @@ impl Drop for Server {
 }
 
 fn bells(seats: &[Seat]) -> impl Iterator<Item = &Bell> {
-    seats.iter().filter_map(|seat| seat.connection.bell.as_ref())
+    seats.iter().filter_map(|seat| seat.bell())
 }
 
 #[cfg(test)]
