@@ -2,13 +2,13 @@
 //! of a real device, the binder driver, ublk and zram, and unjank as its only
 //! program.
 //!
-//! The host side ([`run`]) packs an initramfs, boots it and hears what happens
+//! The host side ([`run()`]) packs an initramfs, boots it and hears what happens
 //! through one port; the guest side ([`guest::run`]) is `init` there, runs the
 //! commands, and tells. Nothing of it needs root, a network or a disk.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`run`] | from options to the end of the last command |
+//! | [`mod@run`] | from options to the end of the last command |
 //! | [`kernel`] | the kernel and its modules: found, fetched, cached |
 //! | [`modules`] | which modules a phone needs, and with what parameters |
 //! | [`program`] | the guest's program: whether a file can be it |

@@ -248,27 +248,31 @@ fn a_guest_that_cannot_begin_is_told_with_the_kernel_s_last_words() {
     assert!(stderr.contains("Kernel panic - not syncing"), "{stderr}");
 }
 
-/// A phone that is on, and the process of its QEMU.
-fn phone(timeout: &str) -> (Child, PathBuf) {
-    let child = Command::new(unjank())
+/// A phone that is on for a while.
+fn phone(timeout: &str) -> Child {
+    Command::new(unjank())
         .args(["lab", "run", "--accel", "tcg", "--no-store", "--timeout", timeout])
         .args(["--", "unjank", "jitter", "native", "--for", "1h"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// The process of its QEMU, once there is one.
+fn qemu_of(phone: &Child) -> PathBuf {
     let start = Instant::now();
-    loop {
-        let qemu = children(child.id()).into_iter().find(|process| {
+    while start.elapsed() < HANGS {
+        let is_qemu = |process: &PathBuf| {
             let line = fs::read(process.join("cmdline")).unwrap_or_default();
             line.starts_with(b"qemu-system-x86_64\0")
-        });
-        if let Some(qemu) = qemu {
-            return (child, qemu);
+        };
+        if let Some(qemu) = children(phone.id()).into_iter().find(is_qemu) {
+            return qemu;
         }
-        assert!(start.elapsed() < HANGS, "there is no QEMU");
         thread::sleep(Duration::from_millis(5));
     }
+    panic!("there is no QEMU");
 }
 
 /// The children of a process, as directories of /proc.
@@ -282,8 +286,8 @@ fn children(parent: u32) -> Vec<PathBuf> {
 /// Waits until a process is gone. An orphan may be a zombie for as long as its
 /// new parent likes.
 fn is_gone(process: &Path) -> bool {
-    let start = Instant::now();
-    while start.elapsed() < HANGS {
+    let begin = Instant::now();
+    while begin.elapsed() < HANGS {
         match fs::read_to_string(process.join("stat")) {
             Ok(stat) if !stat.contains(") Z ") => thread::sleep(Duration::from_millis(5)),
             _ => return true,
@@ -297,14 +301,16 @@ fn whatever_ends_unjank_ends_its_phone() {
     if !lab() {
         return;
     }
-    let (child, qemu) = phone("1s");
+    let child = phone("1s");
+    let qemu = qemu_of(&child);
     let output = child.wait_with_output().unwrap();
     let (_, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.starts_with("error: the virtual phone was ended after 1.00 s"), "{stderr}");
     assert!(is_gone(&qemu), "after a timeout");
     for (signal, code) in [(SIGINT, Some(130)), (SIGKILL, None)] {
-        let (mut child, qemu) = phone("110s");
+        let mut child = phone("110s");
+        let qemu = qemu_of(&child);
         thread::sleep(Duration::from_millis(500));
         send_signal(child.id(), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), code);

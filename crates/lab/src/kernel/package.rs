@@ -165,13 +165,19 @@ fn run(program: &'static str, command: &mut Command) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-    let complaint = complaint.lines().rev().find(|line| !line.trim().is_empty());
-    let reason = complaint.map_or_else(
-        || output.status.to_string(),
-        |line| line.trim().trim_start_matches("E: ").replace(char::is_control, ""),
-    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let reason = complaint(&stderr).unwrap_or_else(|| output.status.to_string());
     Err(Error::Program { program, reason })
+}
+
+/// What matters of what a program has complained about: apt's first warning or
+/// error is the cause, and others put it last.
+fn complaint(stderr: &str) -> Option<String> {
+    let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+    let cause = |line: &&str| line.starts_with("E: ") || line.starts_with("W: ");
+    let line = lines.clone().find(cause).or_else(|| lines.next_back())?;
+    let line = line.trim_start_matches("E: ").trim_start_matches("W: ");
+    Some(line.replace(char::is_control, ""))
 }
 
 #[cfg(test)]
@@ -193,6 +199,14 @@ mod tests {
         for pattern in ["", "linux*", "linux-image-6.12 x", "-", "~nlinux", "linux/testing"] {
             assert!(!is_name(pattern), "{pattern}");
         }
+    }
+
+    #[test]
+    fn the_cause_is_told_and_not_its_consequence() {
+        let apt = "W: Failed to fetch http://x  Could not connect\nE: Some index files failed\n";
+        assert_eq!(complaint(apt).as_deref(), Some("Failed to fetch http://x  Could not connect"));
+        assert_eq!(complaint("usage\n\nno such file\n\n").as_deref(), Some("no such file"));
+        assert_eq!(complaint(" \n"), None);
     }
 
     #[test]
