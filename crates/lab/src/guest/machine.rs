@@ -4,7 +4,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use unjank_host::Root;
 use unjank_host::first_process::{load_module, mount, power_off};
+use unjank_host::sched::CpuSet;
 
 use crate::error::Result;
 use crate::order::Module;
@@ -42,6 +44,15 @@ pub(super) fn load(modules: &[Module]) -> Vec<String> {
         .filter_map(|module| load_module(Path::new(&module.file), &module.parameters).err())
         .map(|error| error.to_string())
         .collect()
+}
+
+/// Brings up all CPUs: the kernel has booted on one. Says which could not be.
+pub(super) fn bring_up_cpus(root: &Root) -> Result<Vec<String>> {
+    let present: CpuSet = root.read("/sys/devices/system/cpu/present")?.parse()?;
+    let online: CpuSet = root.read("/sys/devices/system/cpu/online")?.parse()?;
+    let missing = present.iter().filter(|&cpu| !online.contains(cpu));
+    let bring_up = |cpu| root.write(format!("/sys/devices/system/cpu/cpu{cpu}/online"), "1").err();
+    Ok(missing.filter_map(bring_up).map(|error| error.to_string()).collect())
 }
 
 /// Waits for the host, which ends the phone when all is said; ends it itself

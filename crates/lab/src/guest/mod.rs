@@ -51,7 +51,8 @@ pub fn run() -> Result<()> {
     machine::mount_all()?;
     let host = Host(Mutex::new(VirtioPort::open(&Root::system(), PORT)?));
     let order = read_order()?;
-    for complaint in machine::load(&order.modules) {
+    let complaints = machine::load(&order.modules);
+    for complaint in complaints.into_iter().chain(machine::bring_up_cpus(&Root::system())?) {
         host.tell(&Frame::Remark(complaint))?;
     }
     host.tell(&Frame::Greeting(GREETING.to_owned()))?;

@@ -29,6 +29,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const BOOT: Nanos = Nanos::from_millis(180_000);
 /// With KVM it takes a second or two. One that hangs is given up soon.
 const BOOT_KVM: Nanos = Nanos::from_millis(15_000);
+/// How often an emulated phone is booted until it is up.
+const BOOTS: usize = 3;
 /// What a boot takes, for the progress bar.
 const USUAL_BOOT: f64 = 10.0;
 /// Less, and the kernel and its initramfs do not fit.
@@ -120,13 +122,35 @@ pub fn run(
         None if qemu::may_use_kvm() => Accelerator::Kvm,
         None => Accelerator::Tcg,
     };
-    match Boot::start(options, first, commands)?.follow(options, monitor, hear) {
-        Err(error) if options.accelerator.is_none() && is_for_want_of_kvm(first, &error) => {
-            hear(Event::Remark("KVM does not work on this machine: emulating"));
-            Boot::start(options, Accelerator::Tcg, commands)?.follow(options, monitor, hear)
+    if first == Accelerator::Kvm {
+        match Boot::start(options, first, commands)?.follow(options, monitor, hear) {
+            Err(error) if options.accelerator.is_none() && is_for_want_of_kvm(first, &error) => {
+                hear(Event::Remark("KVM does not work on this machine: emulating"));
+            }
+            done => return done,
         }
-        done => done,
     }
+    emulate(options, commands, monitor, hear)
+}
+
+/// A kernel changes its own code while it boots, and once in a while QEMU's
+/// translating threads let one of its CPUs run half a change: such a crash says
+/// nothing about the phone, and the next boot works.
+fn emulate(
+    options: &Options,
+    commands: &[Vec<String>],
+    monitor: &dyn Monitor,
+    hear: &mut dyn FnMut(Event<'_>),
+) -> Result<Outcome> {
+    for _ in 1..BOOTS {
+        match Boot::start(options, Accelerator::Tcg, commands)?.follow(options, monitor, hear) {
+            Err(Error::Ended { doing: BOOTING, .. }) => {
+                hear(Event::Remark("the emulated phone crashed while booting: booting it again"));
+            }
+            done => return done,
+        }
+    }
+    Boot::start(options, Accelerator::Tcg, commands)?.follow(options, monitor, hear)
 }
 
 fn check(options: &Options) -> Result<()> {
@@ -298,7 +322,8 @@ impl Boot {
 
 /// The kernel's command line.
 fn parameters(options: &Options) -> String {
-    let mut parameters = "console=ttyS0 panic=-1 rdinit=/bin/unjank".to_owned();
+    // The guest brings the other CPUs up when the kernel has changed its code.
+    let mut parameters = "console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank".to_owned();
     parameters.push_str(if options.talkative { " ignore_loglevel" } else { " quiet" });
     if let Some(profile) = &options.profile {
         // A processor of the host's kind may have a driver of its own.
