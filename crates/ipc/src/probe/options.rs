@@ -51,8 +51,9 @@ impl Placement {
         self != Self::TwoCpus || allowed.len() >= 2
     }
 
-    /// CPUs of client and peer, if they are to have certain ones.
-    pub(crate) fn cpus(self, allowed: &CpuSet) -> Option<(usize, usize)> {
+    /// CPUs of client and peer, if they are to have certain ones: the first
+    /// that are allowed.
+    pub fn cpus(self, allowed: &CpuSet) -> Option<(usize, usize)> {
         let mut cpus = allowed.iter();
         let first = cpus.next()?;
         match self {

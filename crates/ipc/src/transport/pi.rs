@@ -41,6 +41,7 @@ pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
 pub(super) fn serve(route: &Route) -> Result<()> {
     let socket = UnixStream::from(OwnedFd::from(duplicate_stdin()?));
     let settings = Settings {
+        lanes: 1,
         request_capacity: route.payload,
         reply_capacity: route.payload,
         ..Settings::default()

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Nanos;
+use unjank_host::sched::CpuSet;
 use unjank_ipc::{Options, Placement, explain};
 use unjank_report::Detail;
 
@@ -104,11 +105,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
+/// CPUs of client and server, as `0,1`; nothing where the scheduler decides.
+pub(super) fn cpus(placement: Placement) -> Option<String> {
+    let (client, server) = placement.cpus(&CpuSet::allowed().ok()?)?;
+    Some(format!("{client},{server}"))
+}
+
 fn settings(options: &Options) -> Settings {
     let names = |names: Vec<&'static str>| names;
     Settings::default()
         .with("transport", names(options.transports.iter().map(|t| t.name()).collect()))
         .with("placement", names(options.placements.iter().map(|p| p.name()).collect()))
+        .with("cpus", options.placements.iter().map(|&p| cpus(p)).collect::<Vec<_>>())
         .with("payload", options.payload)
         .with("deadline", options.deadline.get())
         .with("for", options.duration.get())

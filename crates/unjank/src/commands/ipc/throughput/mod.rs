@@ -13,7 +13,7 @@ use unjank_ipc::throughput::{self, Cell, Options, Outcome};
 use unjank_report::Detail;
 
 use super::peer;
-use super::probe::PlacementName;
+use super::probe::{PlacementName, cpus};
 use super::transport_name::TransportName;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -130,6 +130,7 @@ fn settings(options: &Options) -> Settings {
         .with("smallest", options.smallest.get())
         .with("largest", options.largest.get())
         .with("placement", options.placement.name())
+        .with("cpus", cpus(options.placement))
         .with("for", options.duration.get())
         .with("rounds", options.rounds)
 }
