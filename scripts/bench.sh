@@ -1,6 +1,7 @@
 #!/bin/sh
 # Speed and size of unjank itself, after the criterion benches: start-up, size,
-# memory, and wake-up latency against cyclictest. Prints a table; judges nothing.
+# memory; calls against perf bench and unix sockets, wake-up latency against
+# cyclictest. Prints tables; judges nothing.
 set -eu
 
 unjank=${CARGO_TARGET_DIR:-target}/release/unjank
@@ -49,7 +50,13 @@ awk -v nothing="$nothing" -v help="$help" -v host="$host" -v size="$size" -v mem
 }'
 echo
 
+# What measuring a call costs (passthrough: two clock reads and a plain call),
+# and calls against perf bench and unix sockets.
+$unjank ipc throughput --no-store --transport passthrough --largest 16 --for 2s
+$unjank ipc bench --no-store --pairs 30
+
 if [ "$(id -u)" -eq 0 ]; then
+    $unjank ipc inversion --no-store --transport unix,pi --calls 600
     for condition in "" --dma-latency; do
         # shellcheck disable=SC2086  # no option, or one
         $unjank jitter bench --no-store --pairs 30 --visit 1s $condition

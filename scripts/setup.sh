@@ -36,7 +36,11 @@ test)
     need apt-get apt
     [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
     ;;
-bench) need cyclictest rt-tests ;;
+bench)
+    need cyclictest rt-tests
+    # Ubuntu has perf in a package for each kernel; there it is not installed.
+    ! apt-cache show linux-perf >/dev/null 2>&1 || need perf linux-perf
+    ;;
 esac
 [ -n "$missing" ] || exit 0
 
