@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unjank_host::{Support, Unsupported};
 
-use crate::record::{Change, Curve, Fact, Outlier, Quantity, SeriesRecord, Verdict};
+use crate::record::{Answer, Change, Curve, Fact, Outlier, Quantity, SeriesRecord, Verdict};
 
 /// Everything that one probe, or several, found out: the part of a run record
 /// that is not about the run itself.
@@ -44,6 +44,18 @@ impl Findings {
         let warning = warning.into();
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
+        }
+    }
+
+    /// Takes back every answer about health, for a machine whose times say
+    /// nothing about hardware. `because` is a sentence without a full stop.
+    pub fn withhold_health(&mut self, because: &str) {
+        for verdict in self.verdicts.iter_mut().filter(|verdict| verdict.healthy.is_some()) {
+            if matches!(verdict.answer, Answer::Healthy | Answer::Slow) {
+                verdict.answer = Answer::CannotTell;
+                because.clone_into(&mut verdict.reason);
+                verdict.next = None;
+            }
         }
     }
 
@@ -105,5 +117,36 @@ impl Findings {
             self.warn(warning);
         }
         self.unsupported.extend(other.unsupported);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Bound, Unit};
+
+    #[test]
+    fn health_is_withheld_and_other_answers_stay() {
+        let healthy = Bound { at_most: 10.0, source: "a test".to_owned() };
+        let measured = Quantity {
+            name: "x".to_owned(),
+            value: 5.0,
+            unit: Unit::Nanoseconds,
+            interval: Some([4.0, 6.0]),
+            n: 100,
+        };
+        let verdict =
+            Verdict::of_health("ipc", "?", healthy, Some(measured), "it is".to_owned(), "next");
+        let question = Verdict {
+            answer: Answer::Yes,
+            healthy: None,
+            reason: "so".to_owned(),
+            ..verdict.clone()
+        };
+        let mut findings = Findings { verdicts: vec![verdict, question], ..Findings::default() };
+        findings.withhold_health("emulated");
+        let told: Vec<_> =
+            findings.verdicts.iter().map(|verdict| (verdict.answer, &*verdict.reason)).collect();
+        assert_eq!(told, [(Answer::CannotTell, "emulated"), (Answer::Yes, "so")]);
     }
 }

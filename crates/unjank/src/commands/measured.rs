@@ -21,6 +21,9 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
 use crate::paths;
 
+/// The label of what was measured where a program translates instructions.
+const EMULATED: &str = "emulated";
+
 /// Options of every measuring command.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
@@ -105,6 +108,10 @@ impl Command<'_> {
         progress.clear();
         findings.merge(found?);
         let interrupted = interrupt.requested();
+        let labels = labels(interrupted);
+        if labels.iter().any(|label| label == EMULATED) {
+            findings.withhold_health("an emulated machine's times say nothing about hardware");
+        }
         let record = start.finish(
             Timestamp::now(),
             Run {
@@ -113,7 +120,7 @@ impl Command<'_> {
                 host,
                 settings: self.settings.with("seed", seed).0,
                 findings,
-                labels: labels(interrupted),
+                labels,
             },
         );
         deliver(&record, self.output, self.detail, own_form)?;
