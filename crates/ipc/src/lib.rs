@@ -7,7 +7,7 @@
 //! | [`throughput`] | calls back to back, over payload sizes |
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
 //! | [`inversion`] | what priority inversion costs a real-time call |
-//! | [`bench`] | calls against those of other tools |
+//! | [`mod@bench`] | calls against those of other tools |
 //! | [`explain`] | from round trips to verdicts, from a trace to a reason |
 
 pub mod bench;
