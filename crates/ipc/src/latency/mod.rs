@@ -90,8 +90,17 @@ pub fn run(
             outcome.notes.warn("interrupted before every transport was measured");
             break;
         }
+        // Kept for as long as the pairs need it.
+        let manager = || Manager::find_or_start(transport, peer);
+        let manager = transport.is_binder().then(manager).transpose()?;
+        if manager.as_ref().is_some_and(Manager::is_foreign) {
+            let reason = "its device has a context manager of somebody else's, with which no \
+                          server can be registered";
+            outcome.notes.not_supported(format!("ipc/{transport}"), reason);
+            continue;
+        }
         let part = Part { of: options.transports.len(), index, transport, monitor };
-        let measured = measure(options, transport, client, peer, root, &part, &mut outcome.notes)?;
+        let measured = measure(options, transport, client, root, &part, &mut outcome.notes)?;
         let missed = measured.missed().is_some();
         outcome.measured.push(measured);
         if missed {
@@ -105,7 +114,6 @@ fn measure(
     options: &Options,
     transport: Transport,
     client: &PeerCommand,
-    peer: &PeerCommand,
     root: &Root,
     monitor: &dyn Monitor,
     notes: &mut Findings,
@@ -126,9 +134,6 @@ fn measure(
         raw: options.raw,
         tripwire: tracing.as_ref().and_then(Tracing::tripwire),
     };
-    // Kept for as long as the pairs need it.
-    let manager = || Manager::find_or_start(transport, peer);
-    let _manager = transport.is_binder().then(manager).transpose()?;
     let pairs = pairs::run(&vec![task; options.pairs], client, monitor)?;
     let reports = || pairs.iter().flatten();
     let circumstances = Circumstances {

@@ -59,7 +59,8 @@ impl Manager {
         }
     }
 
-    pub(super) fn is_foreign(&self) -> bool {
+    /// Whether it is somebody else's, with which nothing can be registered.
+    pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign)
     }
 }
