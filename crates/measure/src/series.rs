@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use unjank_host::{Nanos, Timestamp};
 
+use crate::error::Result;
 use crate::record::{QUANTILES, SeriesRecord, Slice, Summary, Unit};
 use crate::stats::{Empirical, order};
 
@@ -117,6 +118,19 @@ impl Series {
         if let (Some(course), Some(theirs)) = (&mut self.course, &other.course) {
             course.absorb(theirs);
         }
+    }
+
+    /// Takes in the samples of a finished series, without its course.
+    ///
+    /// # Errors
+    /// Its histogram cannot be read.
+    pub fn absorb_record(&mut self, record: &SeriesRecord) -> Result<()> {
+        let Some(summary) = record.summary else { return Ok(()) };
+        self.histogram += record.histogram()?;
+        self.min = self.min.min(summary.min);
+        self.max = self.max.max(summary.max);
+        self.miss(record.missed);
+        Ok(())
     }
 
     /// Samples recorded so far.
@@ -301,6 +315,21 @@ mod tests {
         assert_eq!((record.n, record.missed), (3, 2));
         let slices: Vec<_> = record.slices.iter().map(|s| (s.at, s.n, s.p50, s.max)).collect();
         assert_eq!(slices, [(0, 2, 20, 30), (10, 1, 7, 7)]);
+    }
+
+    #[test]
+    fn a_finished_series_can_be_taken_in() {
+        let mut finished = Series::new("test/finished");
+        for value in [5, 70_001] {
+            finished.record(Nanos(value));
+        }
+        let mut series = Series::new("test/all");
+        series.record(Nanos(300));
+        series.absorb_record(&finished.finish()).unwrap();
+        series.absorb_record(&Series::new("test/empty").finish()).unwrap();
+        let record = series.finish();
+        let summary = record.summary.unwrap();
+        assert_eq!((record.n, summary.min, summary.p50, summary.max), (3, 5, 300, 70_001));
     }
 
     #[test]

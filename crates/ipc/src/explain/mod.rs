@@ -8,4 +8,4 @@ mod verdict;
 pub(crate) use inheritance::{Circumstances, judge};
 pub use inheritance::{Inheritance, InheritanceVerdict};
 pub(crate) use journey::journey_of;
-pub use verdict::{HEALTHY, verdict};
+pub use verdict::{CLOSER, HEALTHY, verdict};

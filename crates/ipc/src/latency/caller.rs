@@ -57,11 +57,14 @@ pub fn call(
         }
         Err(error) => return Err(error),
     };
-    let mut calls = Calls { task, connection, realtime, tripwire: None, server: None };
+    let mut calls =
+        Calls { task, connection, realtime, tripwire: None, server: None, each: Nanos::ZERO };
     let end = watch.during(monitor, || {
+        let start = Timestamp::now();
         for _ in 0..WARM_UP {
             calls.timed(None, &look_around())?;
         }
+        calls.each = Nanos(Timestamp::now().since(start).get() / WARM_UP);
         calls.look(&mut report)?;
         ready()?;
         calls.tripwire = tripwire;
@@ -98,6 +101,8 @@ struct Calls<'a> {
     /// Only while calls count.
     tripwire: Option<Tripwire>,
     server: Option<ThreadId>,
+    /// About how long a call takes.
+    each: Nanos,
 }
 
 /// One call.
@@ -120,8 +125,12 @@ impl Calls<'_> {
         };
         let kinds =
             task.callers.iter().flat_map(|&caller| policies.iter().map(move |&p| (p, caller)));
-        let mut legs: Vec<Recorder> =
-            kinds.map(|(policy, caller)| Recorder::new(policy, caller, task)).collect();
+        let kinds: Vec<(CallPolicy, Caller)> = kinds.collect();
+        let expected = self.each.times(task.iterations.saturating_mul(kinds.len() as u64));
+        let mut legs: Vec<Recorder> = kinds
+            .into_iter()
+            .map(|(policy, caller)| Recorder::new(policy, caller, task, (start, expected)))
+            .collect();
         let mut told = start;
         let mut end = Ok(());
         'calls: for iteration in 0..task.iterations {
@@ -263,12 +272,20 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(policy: CallPolicy, caller: Caller, task: &Task) -> Self {
+    /// `course`: when the calls begin, and about how long they take together.
+    fn new(
+        policy: CallPolicy,
+        caller: Caller,
+        task: &Task,
+        (start, expected): (Timestamp, Nanos),
+    ) -> Self {
         let name = format!("ipc/{}/{}/round_trip", task.transport, policy.name());
         Self {
             policy,
             caller,
-            series: Series::new(name).with_label("caller", caller.name()),
+            series: Series::new(name)
+                .with_label("caller", caller.name())
+                .with_course(start, expected),
             total: 0,
             late: 0,
             same_cpu: 0,
@@ -279,7 +296,7 @@ impl Recorder {
 
     fn note(&mut self, call: &Call, deadline: Nanos) {
         let took = call.took();
-        self.series.record(took);
+        self.series.record_at(call.after, took);
         self.total = self.total.saturating_add(took.get());
         self.late += u64::from(took > deadline);
         let [before, server, after] = call.cpus;

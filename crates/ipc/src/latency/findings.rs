@@ -1,7 +1,7 @@
 //! From reports to a run record.
 
 use unjank_measure::stats::proportion;
-use unjank_measure::{Fact, Findings, Outlier, SeriesRecord, Unit};
+use unjank_measure::{Fact, Findings, Outlier, Series, SeriesRecord, Unit};
 
 use super::options::{CallPolicy, Caller};
 use super::report::Leg;
@@ -9,7 +9,7 @@ use super::{Measured, Outcome};
 
 impl Outcome {
     /// As findings. Series: `ipc/<transport>/<fifo|other>/round_trip` with the
-    /// labels `caller` and `pair`. Facts, for each caller over all pairs:
+    /// labels `caller` and `pair`, of which `all` is all together. Facts, for each caller over all pairs:
     /// `…/deadline_missed` and `…/same_cpu`, shares of calls;
     /// `ipc/<transport>/inherited/<real_time|nice>`, shares of the calls that
     /// looked at it; `ipc/<transport>/failed_pairs`.
@@ -92,10 +92,25 @@ impl Measured {
                 .with_label("caller", caller.name())
                 .with_interval(proportion::interval(count, calls), calls)
         };
+        if legs.len() > 1 {
+            findings.series.extend(pooled(&legs));
+        }
         findings.facts.push(share("deadline_missed", sum(|leg| leg.late)));
         findings.facts.push(share("same_cpu", sum(|leg| leg.same_cpu)));
         findings.facts.push(share("client_moved", sum(|leg| leg.moved)));
     }
+}
+
+/// The calls of all pairs in one series.
+fn pooled(legs: &[&Leg]) -> Option<SeriesRecord> {
+    let first = &legs.first()?.series;
+    let caller = first.labels.get("caller")?;
+    let mut all = Series::new(&first.name).with_label("caller", caller).with_label("pair", "all");
+    for leg in legs {
+        // They were written by this program a moment ago.
+        all.absorb_record(&leg.series).ok()?;
+    }
+    Some(all.finish())
 }
 
 fn labelled(series: &SeriesRecord, pair: usize) -> SeriesRecord {

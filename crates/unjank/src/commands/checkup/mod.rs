@@ -154,7 +154,7 @@ fn probe(
         Delay::Ipc => {
             let options = unjank_ipc::Options::usual(time);
             findings = unjank_ipc::run(&options, &peer::command(), monitor)?;
-            unjank_ipc::explain::verdict(&findings)
+            unjank_ipc::explain::verdict(&findings, unjank_ipc::explain::CLOSER)
         }
     };
     findings.verdicts.push(verdict);

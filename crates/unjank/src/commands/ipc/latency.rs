@@ -40,7 +40,7 @@ pub(crate) struct Args {
     )]
     transport: Vec<TransportName>,
     /// Calls of each caller at each policy
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
     iterations: u64,
     /// Pairs of processes that call at the same time; at most as many as CPUs
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -94,6 +94,9 @@ impl From<CallerName> for Caller {
     }
 }
 
+/// The command that says where the time of a late call went.
+const NEXT: &str = "sudo unjank ipc latency --trace late.txt";
+
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
@@ -122,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             threads::tell(&outcome);
         }
         let mut findings = outcome.findings();
-        findings.verdicts.push(explain::verdict(&findings));
+        findings.verdicts.push(explain::verdict(&findings, NEXT));
         Ok(findings)
     };
     let code = command.run_and_print(measure, |_| None)?;

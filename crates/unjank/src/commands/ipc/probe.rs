@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     command.run(|_, _, monitor| {
         let mut findings = unjank_ipc::run(&options, &peer::command(), monitor)?;
-        findings.verdicts.push(explain::verdict(&findings));
+        findings.verdicts.push(explain::verdict(&findings, explain::CLOSER));
         Ok(findings)
     })
 }
