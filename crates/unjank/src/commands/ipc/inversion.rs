@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Calls without the hog, and as many beside it
     #[arg(long, value_name = "N", default_value_t = 300)]
     calls: u64,
-    /// A hundred calls
+    /// A hundred and fifty calls
     #[arg(long, conflicts_with = "calls")]
     quick: bool,
     /// Where client, server and hog run [default: the last CPU that this process may use]
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let last = || CpuSet::allowed().ok()?.iter().last();
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
-        calls: if args.quick { 100 } else { args.calls },
+        calls: if args.quick { 150 } else { args.calls },
         cpu: args.cpu.or_else(last).context("no CPU is allowed to this process")?,
         client: Priority::new(args.priority)?,
         hog: Priority::new(args.hog)?,
