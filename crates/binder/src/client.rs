@@ -177,8 +177,8 @@ impl Client {
     ) -> Result<Sent> {
         let call = Call { target: target.into(), code, flags: TF_ONE_WAY, body: request.into() };
         self.abandon_if_broken(|client| {
-            let mut commands = start(&mut client.scratch, &client.exchange, &mut client.held);
-            commands.call(call.target, call.code, call.flags, call.body);
+            let mut commands =
+                to_call(&call, &mut client.scratch, &client.exchange, &mut client.held);
             wait_until_sent(&mut client.exchange, &mut commands, &call)
         })
     }
@@ -216,10 +216,9 @@ impl Client {
     /// # Errors
     /// The kernel's.
     pub fn give_back(&mut self) -> Result<()> {
-        if self.held.is_none() {
-            return Ok(());
-        }
-        let mut commands = start(&mut self.scratch, &self.exchange, &mut self.held);
+        let Some(held) = self.held.take() else { return Ok(()) };
+        let mut commands = Commands::new(&mut self.scratch);
+        commands.free(held, self.exchange.driver().mapping());
         self.exchange.send(&mut commands, "BC_FREE_BUFFER")
     }
 
@@ -242,8 +241,7 @@ impl Client {
     }
 
     fn round_trip(&mut self, call: &Call<'_>) -> Result<()> {
-        let mut commands = start(&mut self.scratch, &self.exchange, &mut self.held);
-        commands.call(call.target, call.code, call.flags, call.body);
+        let mut commands = to_call(call, &mut self.scratch, &self.exchange, &mut self.held);
         let delivery = wait_for_reply(&mut self.exchange, &mut commands, call)?;
 
         let malformed = |malformed| self.exchange.malformed(call.command(), malformed);
@@ -276,15 +274,22 @@ impl Drop for Client {
     }
 }
 
-/// Commands that begin with giving back what is held.
-fn start<'a>(
+/// The commands of a call. The last reply is given back with them: after the
+/// call has gone out, if it can wait.
+fn to_call<'a>(
+    call: &Call<'a>,
     scratch: &'a mut Vec<u8>,
     exchange: &Exchange,
     held: &mut Option<Delivery>,
 ) -> Commands<'a> {
+    let mapping = exchange.driver().mapping();
     let mut commands = Commands::new(scratch);
-    if let Some(delivery) = held.take() {
-        commands.free(delivery, exchange.driver().mapping());
+    if let Some(reply) = held.take_if(|held| !exchange.can_give_back_later(held)) {
+        commands.free(reply, mapping);
+    }
+    commands.call(call.target, call.code, call.flags, call.body);
+    if let Some(reply) = held.take() {
+        commands.free(reply, mapping);
     }
     commands
 }

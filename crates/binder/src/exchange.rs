@@ -18,6 +18,13 @@ use crate::threads::attend;
 /// driver sends at most one call or reply at a time.
 const RETURNS: usize = 512;
 
+/// The part of the mapping up to which a payload may be given back late. The
+/// usual 16 threads of a pool hold back no more than a quarter then.
+const SMALL: u64 = 64;
+
+/// The driver uses no more of a mapping than this.
+const USED: u64 = 4 << 20;
+
 /// A payload that the driver has put in the mapping, until it is given back.
 /// There is one for each payload, and it cannot be copied.
 #[derive(Debug)]
@@ -48,6 +55,25 @@ impl Delivery {
         // and it is given back only by a command that swallows this value,
         // which the borrow prevents (include/uapi/linux/android/binder.h).
         unsafe { mapping.payload(buffer, data_size) }
+    }
+
+    /// Whether it takes up at most `limit` bytes of the mapping. The driver
+    /// does not tell how long the buffers are that go with it; the table does.
+    fn fits(&self, limit: u64, mapping: &Mapping) -> bool {
+        let TransactionData { data_size, offsets_size, .. } = self.transaction;
+        let size = data_size.saturating_add(offsets_size);
+        if offsets_size == 0 || size > limit {
+            return size <= limit;
+        }
+        let (Ok(bytes), Ok(table)) = (self.bytes(mapping), self.table(mapping)) else {
+            return false;
+        };
+        let size = entries(bytes, table).try_fold(size, |size, entry| match entry {
+            Ok(Entry::Buffer { length, .. }) => Ok(size.saturating_add(length)),
+            Ok(_) => Ok(size),
+            Err(malformed) => Err(malformed),
+        });
+        size.is_ok_and(|size| size <= limit)
     }
 
     /// The table of the objects in the payload.
@@ -145,6 +171,17 @@ impl Exchange {
         self.read == self.filled
     }
 
+    /// Whether a payload may be given back after what is sent next, so that
+    /// the other process need not wait for that. A large one goes before: what
+    /// comes next could find no room. So does one while returns wait to be
+    /// handed out: should what is sent fail, the driver takes no command after
+    /// it until they are.
+    pub(crate) fn can_give_back_later(&self, delivery: &Delivery) -> bool {
+        let mapping = self.driver.mapping();
+        let limit = USED.min(mapping.length() as u64) / SMALL;
+        self.is_drained() && delivery.fits(limit, mapping)
+    }
+
     /// Sends all commands and waits for the next event. `during` names the
     /// command under way in errors. A signal ends the wait with
     /// [`Return::Noop`]; the protocol wants the wait repeated then.
@@ -234,7 +271,9 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{BC_ENTER_LOOPER, BC_EXIT_LOOPER, BR_FAILED_REPLY, BR_NOOP};
+    use crate::protocol::{
+        BC_ENTER_LOOPER, BC_EXIT_LOOPER, BR_FAILED_REPLY, BR_NOOP, BufferObject, Layout, TYPE_PTR,
+    };
     use crate::scripted::{Bytes, Scripted, Step};
 
     fn exchange(steps: impl IntoIterator<Item = Step>) -> (Arc<Scripted>, Exchange) {
@@ -276,5 +315,38 @@ mod tests {
         let event = exchange.next(&mut commands, "test").unwrap();
         assert!(matches!(event, Event::Other(Return::Noop)), "{event:?}");
         assert!(exchange.is_drained());
+    }
+
+    /// A delivery of `size` bytes that begin with an entry for a buffer of
+    /// `length` bytes, and whose table has one entry, which stands at `entry`.
+    fn with_buffer(mapping: &Mapping, size: u64, length: u64, entry: u64) -> Delivery {
+        let mut bytes = Vec::new();
+        BufferObject { kind: TYPE_PTR, length, ..BufferObject::default() }.put(&mut bytes);
+        let transaction = TransactionData {
+            buffer: mapping.deliver(0, &bytes),
+            data_size: size,
+            offsets: mapping.deliver(2048, &entry.to_ne_bytes()),
+            offsets_size: 8,
+            ..TransactionData::default()
+        };
+        Delivery { transaction }
+    }
+
+    #[test]
+    fn the_buffers_that_go_with_a_payload_count() {
+        let mapping = Mapping::anonymous(4096);
+        let fits =
+            |size, length, entry| with_buffer(&mapping, size, length, entry).fits(1024, &mapping);
+        assert!(fits(40, 1024 - 48, 0));
+        assert!(!fits(40, 1024 - 47, 0));
+        assert!(!fits(40, u64::MAX, 0));
+        assert!(fits(1016, 0, 0));
+        assert!(!fits(1017, 0, 0), "the table counts, too");
+        assert!(!fits(40, 0, 40), "who knows what stands there");
+        let mut nowhere = with_buffer(&mapping, 40, 0, 0);
+        nowhere.transaction.offsets = 1;
+        assert!(!nowhere.fits(1024, &mapping));
+        nowhere.transaction.offsets_size = 0;
+        assert!(nowhere.fits(1024, &mapping), "there is no table");
     }
 }

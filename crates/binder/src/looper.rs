@@ -69,8 +69,7 @@ impl Looper {
     /// Serves calls until there is a reason to stop, and everything that was
     /// read is served.
     ///
-    /// A call is given back before its reply goes out: the other way round the
-    /// caller's next call could find no room.
+    /// A call is given back after its reply has gone out, if it can wait.
     pub(crate) fn run(
         &mut self,
         entry: Entry,
@@ -89,8 +88,14 @@ impl Looper {
             let during = match last.take() {
                 None => entry.name(),
                 Some((delivery, answer)) => {
+                    let mapping = self.exchange.driver().mapping();
                     let one_way = delivery.is_one_way();
-                    commands.free(delivery, self.exchange.driver().mapping());
+                    let mut call = Some(delivery);
+                    if let Some(call) =
+                        call.take_if(|call| !self.exchange.can_give_back_later(call))
+                    {
+                        commands.free(call, mapping);
+                    }
                     match answer {
                         _ if one_way => {}
                         Answer::Reply | Answer::ReplyAndStop => commands.reply(&self.reply),
@@ -98,6 +103,9 @@ impl Looper {
                             status = code.to_ne_bytes();
                             commands.reply_status(&status);
                         }
+                    }
+                    if let Some(call) = call {
+                        commands.free(call, mapping);
                     }
                     owed |= !one_way;
                     "BC_REPLY"

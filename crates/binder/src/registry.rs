@@ -231,7 +231,7 @@ mod tests {
     /// A transfer that replies, with a payload or a bare status, and gets this.
     fn replies(status: bool, then: Vec<u8>) -> Step {
         Step::inspects(move |commands| {
-            let data = TransactionData::take(&mut &commands[16..]).unwrap();
+            let data = TransactionData::take(&mut &commands[4..]).unwrap();
             assert_eq!(data.flags == TF_STATUS_CODE, status, "{data:?}");
         })
         .returns(then)

@@ -67,6 +67,12 @@ impl Step {
         self
     }
 
+    /// Expects these bytes, too, after those so far.
+    pub(crate) fn then(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.writes.extend(bytes.into());
+        self
+    }
+
     /// Answers with these returns.
     pub(crate) fn returns(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.returns = bytes.into();

@@ -21,6 +21,11 @@ fn call() -> Bytes {
     Bytes::default().with(BC_TRANSACTION, &data)
 }
 
+/// The bytes that give a payload back.
+fn freed(address: u64) -> Vec<u8> {
+    Bytes::default().with(BC_FREE_BUFFER, &address).into()
+}
+
 /// The returns of a call that ends with `last`.
 fn answered(last: u32) -> Bytes {
     Bytes::default().code(BR_NOOP).code(BR_TRANSACTION_COMPLETE).code(last)
@@ -49,15 +54,15 @@ fn error_after(step: Step) -> Error {
 fn a_call_writes_a_transaction_and_hands_out_the_reply() {
     let mapping = Mapping::anonymous(4096);
     let address = mapping.deliver(512, b"world!");
-    let freed_and_called = Bytes::default().with(BC_FREE_BUFFER, &address);
-    let freed_and_called = [Vec::from(freed_and_called), call().into()].concat();
-    let freed = Bytes::default().with(BC_FREE_BUFFER, &address);
     let driver = Arc::new(Scripted::over(
         mapping,
         [
             Step::writes(call()).pointing_to("hello").returns(reply(address, 6, 0)),
-            Step::writes(freed_and_called).pointing_to("hello").returns(reply(address, 2, 0)),
-            Step::sends(freed),
+            Step::writes(call())
+                .pointing_to("hello")
+                .then(freed(address))
+                .returns(reply(address, 2, 0)),
+            Step::sends(freed(address)),
         ],
     ));
     let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
@@ -69,10 +74,85 @@ fn a_call_writes_a_transaction_and_hands_out_the_reply() {
 }
 
 #[test]
+fn a_large_reply_is_given_back_before_the_next_call_goes_out() {
+    let mapping = Mapping::anonymous(64 << 10);
+    let address = mapping.deliver(0, &[7; 1025]);
+    let then = |size, next: Step| {
+        [Step::whatever(reply(address, size, 0).into()), next.returns(reply(address, 0, 0))]
+    };
+    let before = Step::writes([freed(address), call().into()].concat()).pointing_to("hello");
+    let after = Step::writes(call()).pointing_to("hello").then(freed(address));
+    let steps = [then(1025, before), then(1024, after)].into_iter().flatten();
+    let driver = Arc::new(Scripted::over(mapping, steps));
+    for size in [1025, 1024] {
+        let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
+        assert_eq!(client.call_in_place(TARGET, 1, b"hello").unwrap().len(), size);
+        client.call_in_place(TARGET, 1, b"hello").unwrap();
+        // What it would give back when dropped is no part of the script.
+        client.held = None;
+    }
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn a_reply_is_given_back_before_a_call_while_returns_are_left() {
+    let mapping = Mapping::anonymous(4096);
+    let address = mapping.deliver(0, b"ok");
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            Step::whatever(reply(address, 2, 0).code(BR_NOOP).into()),
+            Step::sends([freed(address), call().into()].concat()).pointing_to("hello"),
+            Step::reads().returns(answered(BR_FAILED_REPLY)),
+        ],
+    ));
+    let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
+    assert_eq!(hello(&mut client).unwrap(), b"ok");
+    assert!(matches!(hello(&mut client), Err(Error::FailedReply { .. })));
+    assert_eq!(driver.left(), 0);
+}
+
+#[test]
+fn a_reply_is_given_back_even_if_the_next_call_fails() {
+    let one_way =
+        TransactionData { code: 1, flags: TF_ONE_WAY, data_size: 5, ..TransactionData::default() };
+    for one_way in [None, Some(Bytes::default().with(BC_TRANSACTION, &one_way))] {
+        let sends = one_way.is_some();
+        let mapping = Mapping::anonymous(4096);
+        let address = mapping.deliver(0, b"ok");
+        let fails = Step::writes(one_way.unwrap_or_else(call))
+            .pointing_to("hello")
+            .then(freed(address))
+            .takes(4 + size_of::<TransactionData>())
+            .returns(Bytes::default().code(BR_NOOP).code(BR_FAILED_REPLY));
+        let driver = Arc::new(Scripted::over(
+            mapping,
+            [
+                Step::whatever(reply(address, 2, 0).into()),
+                fails,
+                Step::sends(freed(address)),
+                Step::writes(call()).pointing_to("hello").returns(answered(BR_DEAD_REPLY)),
+            ],
+        ));
+        let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
+        assert_eq!(hello(&mut client).unwrap(), b"ok");
+        let error = if sends {
+            client.send(TARGET, 1, b"hello").unwrap_err()
+        } else {
+            hello(&mut client).unwrap_err()
+        };
+        assert!(matches!(error, Error::FailedReply { .. }), "{error}");
+        assert!(matches!(hello(&mut client), Err(Error::DeadReply { .. })));
+        drop(client);
+        assert_eq!(driver.left(), 0, "and it is given back once");
+    }
+}
+
+#[test]
 fn a_reply_in_place_is_the_mapping_itself() {
     let mapping = Mapping::anonymous(4096);
     let address = mapping.deliver(512, b"world!");
-    let freed = || Step::sends(Bytes::default().with(BC_FREE_BUFFER, &address));
+    let freed = || Step::sends(freed(address));
     let step = || Step::writes(call()).pointing_to("hello").returns(reply(address, 6, 0));
     let driver = Arc::new(Scripted::over(mapping, [step(), freed(), step(), freed()]));
     let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
@@ -313,18 +393,19 @@ fn a_call_into_the_waiting_thread_is_refused() {
     let into = |flags| TransactionData { buffer: here, flags, ..TransactionData::default() };
     let busy = TransactionData { flags: TF_STATUS_CODE, data_size: 4, ..into(0) };
     let busy = TransactionData { buffer: 0, ..busy };
-    let freed = || Bytes::default().with(BC_FREE_BUFFER, &here);
     let driver = Arc::new(Scripted::over(
         mapping,
         [
             Step::writes(call())
                 .pointing_to("hello")
                 .returns(Bytes::default().with(BR_TRANSACTION, &into(0))),
-            Step::sends(freed().with(BC_REPLY, &busy)).pointing_to((-libc::EBUSY).to_ne_bytes()),
+            Step::sends(freed(here))
+                .then(Bytes::default().with(BC_REPLY, &busy))
+                .pointing_to((-libc::EBUSY).to_ne_bytes()),
             Step::reads().returns(Bytes::default().with(BR_TRANSACTION, &into(TF_ONE_WAY))),
-            Step::sends(freed()),
+            Step::sends(freed(here)),
             Step::reads().returns(reply(here, 2, 0)),
-            Step::sends(freed()),
+            Step::sends(freed(here)),
         ],
     ));
     assert_eq!(hello(&mut Client::new(Arc::clone(&driver) as Arc<dyn Driver>)).unwrap(), b"ok");

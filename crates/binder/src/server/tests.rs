@@ -51,10 +51,21 @@ fn comes(call: TransactionData) -> Bytes {
     Bytes::default().code(BR_NOOP).with(BR_TRANSACTION, &call)
 }
 
-/// The bytes that give a call back and reply with `size` bytes.
-fn replied(buffer: u64, flags: u32, size: u64) -> Vec<u8> {
+/// The bytes of a reply of `size` bytes.
+fn reply(flags: u32, size: u64) -> Vec<u8> {
     let data = TransactionData { flags, data_size: size, ..TransactionData::default() };
-    Bytes::default().with(BC_FREE_BUFFER, &buffer).with(BC_REPLY, &data).into()
+    Bytes::default().with(BC_REPLY, &data).into()
+}
+
+/// The bytes that give a call back.
+fn freed(buffer: u64) -> Vec<u8> {
+    Bytes::default().with(BC_FREE_BUFFER, &buffer).into()
+}
+
+/// Expects a reply, the call given back after it, and room for returns.
+fn replies(buffer: u64, flags: u32, payload: impl Into<Vec<u8>>) -> Step {
+    let payload = payload.into();
+    Step::writes(reply(flags, payload.len() as u64)).pointing_to(payload).then(freed(buffer))
 }
 
 fn server(driver: &Arc<Scripted>) -> Server {
@@ -117,8 +128,8 @@ fn each_reply_goes_out_with_the_wait_for_the_next_call() {
         [
             enters(),
             Step::reads().returns(comes(call(first, 3))),
-            Step::writes(replied(first, 0, 3)).pointing_to("ONE").returns(with_context),
-            Step::writes(replied(second, 0, 5)).pointing_to("THREE").returns(sent()),
+            replies(first, 0, "ONE").returns(with_context),
+            replies(second, 0, "THREE").returns(sent()),
             exits(),
         ],
     ));
@@ -142,10 +153,8 @@ fn a_refusal_is_a_status_and_a_one_way_call_has_no_reply() {
         [
             enters(),
             Step::reads().returns(comes(TransactionData { buffer: here, ..one_way })),
-            Step::writes(Bytes::default().with(BC_FREE_BUFFER, &here))
-                .returns(comes(call(here, 0))),
-            Step::writes(replied(here, TF_STATUS_CODE, 4))
-                .pointing_to((-38_i32).to_ne_bytes())
+            Step::writes(freed(here)).returns(comes(call(here, 0))),
+            replies(here, TF_STATUS_CODE, (-38_i32).to_ne_bytes())
                 .returns(code(BR_TRANSACTION_COMPLETE)),
         ],
     ));
@@ -168,7 +177,7 @@ fn a_ping_is_answered_without_the_handler() {
         [
             enters(),
             Step::reads().returns(comes(TransactionData { code: PING, ..call(here, 0) })),
-            Step::writes(replied(here, 0, 0)).pointing_to([]),
+            replies(here, 0, []),
         ],
     ));
     let outcome = server(&driver).serve(|_, _| panic!("a ping reached the handler"));
@@ -185,7 +194,7 @@ fn a_stopper_ends_the_loop_after_the_reply() {
         [
             enters(),
             Step::reads().returns(comes(call(here, 1))),
-            Step::writes(replied(here, 0, 1)).pointing_to("!").returns(sent()),
+            replies(here, 0, "!").returns(sent()),
             exits(),
             enters(),
             exits(),
@@ -214,13 +223,58 @@ fn a_call_that_was_read_is_served_before_the_loop_ends() {
         [
             enters(),
             Step::reads().returns(two),
-            Step::sends(replied(here, 0, 0)).pointing_to([]),
-            Step::writes(replied(here, 0, 0)).pointing_to([]).returns(sent()),
+            Step::sends([freed(here), reply(0, 0)].concat()).pointing_to([]),
+            replies(here, 0, []).returns(sent()),
             exits(),
         ],
     ));
     let served = server(&driver).serve(|_, _| Answer::ReplyAndStop);
     assert_eq!((served.unwrap().calls, driver.left()), (2, 0));
+}
+
+#[test]
+fn a_large_call_is_given_back_before_its_reply_goes_out() {
+    let mapping = Mapping::anonymous(64 << 10);
+    let here = mapping.deliver(0, &[7; 1025]);
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(call(here, 1024))),
+            replies(here, 0, "!").returns(comes(call(here, 1025))),
+            Step::writes([freed(here), reply(0, 1)].concat()).pointing_to("!").returns(sent()),
+            exits(),
+        ],
+    ));
+    let served = server(&driver).serve(|request, reply| {
+        reply.push(b'!');
+        if request.payload.len() == 1025 { Answer::ReplyAndStop } else { Answer::Reply }
+    });
+    assert_eq!((served.unwrap().calls, driver.left()), (2, 0));
+}
+
+#[test]
+fn a_call_is_given_back_even_if_its_reply_fails() {
+    let mapping = Mapping::anonymous(4096);
+    let here = mapping.deliver(0, b"?");
+    let driver = Arc::new(Scripted::over(
+        mapping,
+        [
+            enters(),
+            Step::reads().returns(comes(call(here, 1))),
+            replies(here, 0, "!")
+                .takes(4 + size_of::<TransactionData>())
+                .returns(Bytes::default().code(BR_NOOP).code(BR_DEAD_REPLY)),
+            Step::sends(freed(here)),
+            exits(),
+        ],
+    ));
+    let served = server(&driver).serve(|_, reply| {
+        reply.push(b'!');
+        Answer::ReplyAndStop
+    });
+    assert_eq!(served.unwrap(), Served { calls: 1, undelivered: 1, threads: 1 });
+    assert_eq!(driver.left(), 0);
 }
 
 #[test]
@@ -287,10 +341,11 @@ fn a_reply_may_hold_an_object() {
     let here = mapping.deliver(0, &[]);
     let offered = Object { name: 5, flags: NodeFlags::INHERIT_RT };
     let inspect = move |commands: &[u8]| {
-        let mut rest = &commands[12..];
+        let mut rest = commands;
         assert_eq!(u32::take(&mut rest), Some(BC_REPLY));
         let data = TransactionData::take(&mut rest).unwrap();
-        assert_eq!((data.data_size, data.offsets_size, rest.len()), (28, 8, 0));
+        assert_eq!((data.data_size, data.offsets_size), (28, 8));
+        assert_eq!(rest, freed(here));
     };
     let driver = Arc::new(Scripted::over(
         mapping,
