@@ -1,6 +1,7 @@
 //! `unjank ipc probe`, its other process, and signals to both.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -78,4 +79,27 @@ fn a_peer_that_dies_or_stops_is_an_error() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
     assert_eq!(stderr, "error: call failed for the peer over pipe: no reply within 5 s\n");
+}
+
+#[test]
+fn a_server_is_left_in_peace_until_all_pairs_are_ready() {
+    let task = serde_json::json!({
+        "parent": std::process::id(), "transport": "unix", "iterations": 3,
+        "deadline": 1_000_000, "callers": ["warm"], "priority": 10, "force": false,
+        "inherit_rt": true, "raw": false, "tripwire": null,
+    });
+    let mut client = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["ipc", "caller", &task.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("unjank runs");
+    // Longer than a call may take before its server is ended.
+    thread::sleep(Duration::from_millis(7_500));
+    client.stdin.take().expect("a pipe").write_all(b"go\n").expect("the client lives");
+    let output = end(client);
+    let last = text(&output.stdout).lines().next_back().map(str::to_owned).expect("a report");
+    let last: serde_json::Value = serde_json::from_str(&last).expect("a message");
+    assert_eq!(last["done"]["failure"], serde_json::Value::Null, "{last}");
+    assert_eq!(last["done"]["legs"][0]["series"]["n"], 3);
 }
