@@ -182,14 +182,13 @@ impl Measured {
         self.pairs.iter().filter(failed).count()
     }
 
-    /// The call that missed its deadline under trace, and in which pair.
+    /// The call that missed its deadline under trace, and in which pair: the
+    /// first one to end, because it has stopped the trace.
     pub fn missed(&self) -> Option<(usize, &Miss)> {
-        let of_pair = |(number, pair): (usize, &'_ Result<PairReport, String>)| {
-            Some((number, pair.as_ref().ok()?.miss?))
-        };
-        let (number, _) = self.pairs.iter().enumerate().find_map(of_pair)?;
-        let miss = self.pairs[number].as_ref().ok()?.miss.as_ref()?;
-        Some((number, miss))
+        let misses = self.pairs.iter().enumerate().filter_map(|(number, pair)| {
+            pair.as_ref().ok()?.miss.as_ref().map(|miss| (number, miss))
+        });
+        misses.min_by_key(|(_, miss)| miss.began.saturating_add(miss.took.get()))
     }
 }
 
