@@ -51,8 +51,15 @@ pub enum Transport {
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Passthrough, Self::Unix, Self::Pipe, Self::Futex, Self::Binder, Self::Hwbinder];
+    pub const ALL: [Self; 7] = [
+        Self::Passthrough,
+        Self::Unix,
+        Self::Pipe,
+        Self::Futex,
+        Self::Pi,
+        Self::Binder,
+        Self::Hwbinder,
+    ];
 
     /// Those that lead to another process.
     pub const BETWEEN_PROCESSES: [Self; 6] =
