@@ -109,3 +109,24 @@ fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
     assert!(trace.contains("unjank: woken"), "{trace}");
     assert!(trace.contains("sched_switch"), "{trace}");
 }
+
+#[test]
+fn a_trace_that_cannot_be_kept_costs_no_figure() {
+    if !is_root() {
+        return;
+    }
+    for file in ["/dev/full", "/nowhere/late.txt"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+            .args(["ipc", "latency", "--transport", "pipe", "--deadline", "1ns"])
+            .args(["--json", "--no-store", "--trace", file])
+            .output()
+            .expect("unjank runs");
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+        assert_eq!(record["series"][0]["n"], 1, "{file}");
+        assert!(record["outliers"][0]["cause"].is_string(), "{record}");
+        let warnings = record["warnings"].as_array().expect("a list");
+        let of_trace = warnings.iter().filter_map(Value::as_str).find(|w| w.contains("not kept"));
+        assert!(of_trace.is_some_and(|warning| warning.contains(file)), "{warnings:?}");
+    }
+}

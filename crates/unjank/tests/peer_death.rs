@@ -116,3 +116,20 @@ fn over_futexes() {
 fn over_a_pi_channel() {
     kill_many("pi");
 }
+
+#[test]
+fn schd_dbg_does_not_pass_on_half_of_its_pairs() {
+    let command = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["schd-dbg", "-transport", "pi", "-pair", "2", "-i", "60000", "--no-store"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unjank runs");
+    let client = child_of(command.id());
+    thread::sleep(Duration::from_millis(100));
+    kill(client);
+    let (code, told) = wait(command, "a killed client");
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("pair 0 over pi failed: its client process died"), "{told}");
+    assert!(told.contains("\"P1\":"), "{told}");
+}

@@ -57,6 +57,9 @@ impl Measured {
         if !self.pairs.iter().all(Result::is_err) {
             findings.verdicts.push(self.inheritance.verdict());
         }
+        if let Some(why) = &self.trace_lost {
+            findings.warn(format!("the trace was not kept: {why}"));
+        }
         if let Some((pair, miss)) = self.missed() {
             findings.warn(format!(
                 "stopped at the first missed deadline: call {} of pair {pair} over {transport} \

@@ -47,6 +47,8 @@ pub struct Measured {
     /// Where the time of the call went that missed its deadline under trace,
     /// or why that cannot be told; one sentence without a full stop.
     pub cause: Option<String>,
+    /// Why the trace of that call was not kept, if it was not.
+    pub trace_lost: Option<String>,
 }
 
 /// What was measured over all transports, and what could not be.
@@ -145,11 +147,12 @@ fn measure(
     };
     let looks: Vec<Look> = reports().flat_map(|report| report.looks.iter().copied()).collect();
     let inheritance = judge(&looks, &circumstances);
-    let mut measured = Measured { transport, pairs, inheritance, cause: None };
+    let mut measured = Measured { transport, pairs, inheritance, cause: None, trace_lost: None };
     if let Some(tracing) = tracing {
         let miss = measured.missed().map(|(_, miss)| *miss);
         let keep = options.trace.as_deref().filter(|_| miss.is_some());
-        let trace = tracing.finish(keep)?;
+        let (trace, lost) = tracing.finish(keep)?;
+        measured.trace_lost = lost.map(|error| error.to_string());
         measured.cause = miss.map(|miss| where_it_went(&trace, &miss));
     }
     Ok(measured)
@@ -167,9 +170,10 @@ fn where_it_went(trace: &Trace, miss: &Miss) -> String {
 }
 
 impl Outcome {
-    /// Pairs that measured nothing, or ended before they were done.
-    pub fn failed_pairs(&self) -> usize {
-        self.measured.iter().map(Measured::failed_pairs).sum()
+    /// Whether a pair measured nothing or ended before it was done, or a trace
+    /// was not kept.
+    pub fn has_failures(&self) -> bool {
+        self.measured.iter().any(Measured::has_failures)
     }
 }
 
@@ -180,6 +184,12 @@ impl Measured {
             Err(_) => true,
         };
         self.pairs.iter().filter(failed).count()
+    }
+
+    /// Whether a pair measured nothing or ended before it was done, or the
+    /// trace was not kept.
+    pub fn has_failures(&self) -> bool {
+        self.failed_pairs() > 0 || self.trace_lost.is_some()
     }
 
     /// The call that missed its deadline under trace, and in which pair: the

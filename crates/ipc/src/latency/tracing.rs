@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs, TripwirePaths};
-use unjank_host::{Bytes, Result, Root, Support};
+use unjank_host::{Bytes, Error, Result, Root, Support};
 
 /// Room for events on each CPU: some seconds of back-to-back calls.
 const BUFFER: Bytes = Bytes::from_mib(4);
@@ -30,14 +30,13 @@ impl Tracing {
         self.0.tripwire()
     }
 
-    /// Ends the recording and gives what it holds, as text in `keep` too.
-    pub(super) fn finish(self, keep: Option<&Path>) -> Result<Trace> {
+    /// Ends the recording and gives what it holds, and why its text could not
+    /// be kept in `keep`, if it could not.
+    pub(super) fn finish(self, keep: Option<&Path>) -> Result<(Trace, Option<Error>)> {
         self.0.stop()?;
-        if let Some(path) = keep {
-            self.0.save_text(path)?;
-        }
+        let lost = keep.and_then(|path| self.0.save_text(path).err());
         let trace = self.0.read_events()?;
         self.0.remove()?;
-        Ok(trace)
+        Ok((trace, lost))
     }
 }

@@ -117,10 +117,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(&options),
         detail: Detail::Everything,
     };
-    let mut failed = 0;
+    let mut failed = false;
     let measure = |root: &Root, _, monitor: &dyn Monitor| {
         let outcome = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
-        failed = outcome.failed_pairs();
+        failed = outcome.has_failures();
         if args.verbose {
             threads::tell(&outcome);
         }
@@ -129,8 +129,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Ok(findings)
     };
     let code = command.run_and_print(measure, |_| None)?;
-    // What the other pairs measured has been printed.
-    Ok(ExitCode::from(if failed > 0 && code == exit::FINE { exit::FAILURE } else { code }))
+    // What was measured nevertheless has been printed.
+    Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
 }
 
 fn settings(options: &Options) -> Settings {
