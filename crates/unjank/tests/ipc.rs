@@ -103,3 +103,44 @@ fn a_server_is_left_in_peace_until_all_pairs_are_ready() {
     assert_eq!(last["done"]["failure"], serde_json::Value::Null, "{last}");
     assert_eq!(last["done"]["legs"][0]["series"]["n"], 3);
 }
+
+#[test]
+fn ctrl_c_ends_a_comparison_with_another_tool_between_visits() {
+    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["ipc", "bench", "--visit", "400ms", "--no-store"])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unjank runs");
+    // The first visit is one of perf's.
+    thread::sleep(Duration::from_millis(300));
+    kill("-INT", &format!("-{}", child.id()));
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("unjank ipc bench"));
+}
+
+#[test]
+fn a_peer_that_stops_ends_a_comparison() {
+    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["ipc", "bench", "--visit", "900ms", "--no-store"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unjank runs");
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let peer = std::iter::repeat_with(|| {
+        thread::sleep(Duration::from_millis(50));
+        let children = fs::read_to_string(&children).unwrap_or_default();
+        let is_peer = |child: &&str| {
+            fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|c| c.contains("peer"))
+        };
+        children.split_whitespace().find(is_peer).map(str::to_owned)
+    });
+    let peer = peer.take(600).flatten().next().expect("a peer is started");
+    kill("-STOP", &peer);
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("no reply within 5 s"), "{}", text(&output.stderr));
+}

@@ -11,6 +11,7 @@ use unjank_measure::{Findings, Monitor, Series, Unit};
 
 use crate::probe::Placement;
 use crate::transport::{Connection, PeerCommand, Route, SIGHT, Transport};
+use crate::watch::{self, Watch};
 use perf::PerfBench;
 
 /// How to compare.
@@ -87,7 +88,7 @@ fn against_perf(
     let visits = plan.run(monitor, |arm| {
         let mean = match arm {
             Arm::A => perf.visit()?,
-            Arm::B => pipe.visit(comparison.visit, subject)?.mean,
+            Arm::B => pipe.visit(comparison.visit, subject, monitor)?.mean,
         };
         let mut series = Series::new(subject);
         series.record(Nanos(mean.round() as u64));
@@ -122,7 +123,7 @@ fn pi_against_unix(
             Arm::A => &mut unix,
             Arm::B => &mut pi,
         };
-        caller.visit(comparison.visit, &subject).map(|visit| visit.series)
+        caller.visit(comparison.visit, &subject, monitor).map(|visit| visit.series)
     })?;
     let question = Question {
         text: format!("Is a round trip over pi faster than over a unix socket, {place}?"),
@@ -146,6 +147,7 @@ fn note(visits: &Visits<Series>, question: &Question, arms: [&str; 2], findings:
 
 /// A connection that is visited again and again.
 struct Caller {
+    transport: Transport,
     connection: Connection,
     request: Vec<u8>,
     reply: Vec<u8>,
@@ -167,14 +169,23 @@ impl Caller {
     ) -> Result<Self> {
         let route = Route { peer_cpu: Some(cpu), ..Route::echo(transport, payload) };
         let connection = Connection::open(&route, peer)?;
-        let mut caller = Self { connection, request: vec![0; payload], reply: vec![0; payload] };
+        let (request, reply) = (vec![0; payload], vec![0; payload]);
+        let mut caller = Self { transport, connection, request, reply };
         for _ in 0..WARM_UP {
             caller.connection.call(&caller.request, &mut caller.reply)?;
         }
         Ok(caller)
     }
 
-    fn visit(&mut self, length: Nanos, subject: &str) -> Result<Visit> {
+    fn visit(&mut self, length: Nanos, subject: &str, monitor: &dyn Monitor) -> Result<Visit> {
+        let watch = Watch::new(self.connection.peer_id());
+        match watch.during(monitor, || self.calls(length, subject, &watch))? {
+            Err(_) if watch.gave_up() => Err(watch::no_reply(self.transport)),
+            visit => visit,
+        }
+    }
+
+    fn calls(&mut self, length: Nanos, subject: &str, watch: &Watch) -> Result<Visit> {
         let mut series = Series::new(subject);
         let mut calls = 0_u64;
         let start = Timestamp::now();
@@ -187,6 +198,7 @@ impl Caller {
                 series.record(now.since(before));
             }
             calls += u64::from(BATCH);
+            watch.answered();
         }
         Ok(Visit { series, mean: now.since(start).get() as f64 / calls as f64 })
     }

@@ -1,6 +1,7 @@
 //! `perf bench sched pipe`, run and read: `perf-bench(1)`.
 
 use std::io;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use unjank_host::{Error, Nanos, Result};
@@ -36,6 +37,9 @@ fn run(loops: u64) -> Result<f64> {
     let output = Command::new("perf")
         .args(["bench", "--format", "simple", "sched", "pipe", "--loop", &loops.to_string()])
         .stdin(Stdio::null())
+        // Ctrl-C at the terminal ends the comparison after this visit, and
+        // does not break the visit.
+        .process_group(0)
         .output()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::Unsupported(
