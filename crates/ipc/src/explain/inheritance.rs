@@ -7,7 +7,7 @@ use unjank_measure::stats::proportion;
 use unjank_measure::{Answer, Fact, Quantity, Unit, Verdict};
 
 use crate::latency::Look;
-use crate::transport::{Examined, SeenPolicy, Transport};
+use crate::transport::{SeenPolicy, Transport};
 
 /// Whether real-time priority reaches the server, and what keeps it from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ struct Seen {
 
 impl Seen {
     fn note(&mut self, look: &Look) {
-        let served = real_time_priority(look.server);
+        let served = look.server.real_time();
         match look.caller.policy {
             SeenPolicy::Fifo(priority) => {
                 self.real_time.count(served >= priority);
@@ -206,16 +206,6 @@ impl Seen {
     }
 }
 
-/// The real-time priority at which the kernel ran a thread; 0 for none.
-fn real_time_priority(thread: Examined) -> u8 {
-    let effective = thread.effective.saturating_add(1).saturating_neg().max(0).unsigned_abs();
-    match thread.policy {
-        // Without procfs only the policy is known.
-        SeenPolicy::Fifo(priority) | SeenPolicy::RoundRobin(priority) => effective.max(priority),
-        SeenPolicy::Fair(_) | SeenPolicy::Other => effective,
-    }
-}
-
 impl InheritanceVerdict {
     /// As a verdict of the run record. Its reason holds the answer in the
     /// words of [`Inheritance`].
@@ -267,6 +257,7 @@ mod tests {
     use unjank_host::sched::ThreadId;
 
     use super::*;
+    use crate::transport::Examined;
 
     fn about(transport: Transport, inherit_rt: bool) -> Circumstances {
         Circumstances {
@@ -368,7 +359,7 @@ mod tests {
     #[test]
     fn effective_priorities_are_read_as_the_kernel_writes_them() {
         let thread = |effective| Examined { thread: ThreadId(1), policy: FAIR, effective };
-        let priorities = [-2, -81, -100, -101, 0, 20, 39].map(|e| real_time_priority(thread(e)));
+        let priorities = [-2, -81, -100, -101, 0, 20, 39].map(|e| thread(e).real_time());
         assert_eq!(priorities, [1, 80, 99, 100, 0, 0, 0]);
     }
 }

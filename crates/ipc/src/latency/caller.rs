@@ -12,7 +12,7 @@ use unjank_measure::{Monitor, Series};
 use super::options::{CallPolicy, Caller};
 use super::report::{Leg, Look, Miss, PairReport, Task};
 use crate::transport::{
-    Connection, PeerCommand, Route, SIGHT, Service, Sight, examine, look_around,
+    Connection, Examined, PeerCommand, Route, SIGHT, Service, Sight, examine, look_around,
 };
 use crate::watch::Watch;
 
@@ -226,7 +226,8 @@ impl Calls<'_> {
             let _realtime = enter(self.realtime.as_ref(), policy)?;
             Sight::of_this_thread()
         };
-        let call = self.timed(policy, &examine())?;
+        let real_time = caller.thread.map_or(0, Examined::real_time);
+        let call = self.timed(policy, &examine(real_time))?;
         Ok(caller.thread.zip(call.reply.thread).map(|(caller, server)| Look {
             caller,
             caller_cpu: call.cpus[0],

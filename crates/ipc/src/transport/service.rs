@@ -46,14 +46,21 @@ const EXAMINE: u8 = 1;
 /// transport spins before its client sleeps and its priority is inherited.
 const UNTIL_THE_CLIENT_SLEEPS: Nanos = Nanos::from_micros(500);
 
+/// How long it computes at most where that was not enough: on a virtual
+/// machine the client's CPU may itself not be running.
+const AT_MOST: Nanos = Nanos::from_millis(20);
+
 /// A request of [`SIGHT`] bytes for the CPU and nothing else.
 pub(crate) fn look_around() -> [u8; SIGHT] {
     request(LOOK_AROUND)
 }
 
-/// A request of [`SIGHT`] bytes for everything about the peer's thread.
-pub(crate) fn examine() -> [u8; SIGHT] {
-    request(EXAMINE)
+/// A request of [`SIGHT`] bytes for everything about the peer's thread, from a
+/// client of this real-time priority; 0 if it has none.
+pub(crate) fn examine(real_time: u8) -> [u8; SIGHT] {
+    let mut request = request(EXAMINE);
+    request[1] = real_time;
+    request
 }
 
 fn request(what: u8) -> [u8; SIGHT] {
@@ -65,10 +72,7 @@ fn request(what: u8) -> [u8; SIGHT] {
 fn witness(message: &mut [u8]) {
     let Some(message) = message.first_chunk_mut::<SIGHT>() else { return };
     let sight = match message[0] {
-        EXAMINE => {
-            compute_for(UNTIL_THE_CLIENT_SLEEPS);
-            Sight::of_this_thread()
-        }
+        EXAMINE => Sight::once_at(message[1]),
         _ => Sight::of_this_cpu(),
     };
     *message = sight.to_bytes();
@@ -99,6 +103,20 @@ pub(crate) struct Examined {
     pub(crate) policy: SeenPolicy,
     /// The priority that the kernel ran it at: see [`effective_priority`].
     pub(crate) effective: i8,
+}
+
+impl Examined {
+    /// The real-time priority that it ran at; 0 for none.
+    pub(crate) fn real_time(self) -> u8 {
+        let effective = self.effective.saturating_add(1).saturating_neg().max(0).unsigned_abs();
+        match self.policy {
+            // Without procfs only the policy is known.
+            SeenPolicy::Fifo(priority) | SeenPolicy::RoundRobin(priority) => {
+                effective.max(priority)
+            }
+            SeenPolicy::Fair(_) | SeenPolicy::Other => effective,
+        }
+    }
 }
 
 /// A scheduling policy as a witness reports it.
@@ -141,6 +159,19 @@ impl From<Policy> for SeenPolicy {
 impl Sight {
     fn of_this_cpu() -> Self {
         Self { cpu: current_cpu() as u32, thread: None }
+    }
+
+    /// Once this thread runs at the priority, or does not for too long.
+    fn once_at(real_time: u8) -> Self {
+        let give_up = Timestamp::now() + AT_MOST;
+        loop {
+            compute_for(UNTIL_THE_CLIENT_SLEEPS);
+            let sight = Self::of_this_thread();
+            let is_there = sight.thread.is_none_or(|thread| thread.real_time() >= real_time);
+            if is_there || Timestamp::now() >= give_up {
+                return sight;
+            }
+        }
     }
 
     pub(crate) fn of_this_thread() -> Self {
@@ -204,7 +235,7 @@ mod tests {
     #[test]
     fn a_witness_says_no_more_than_it_is_asked() {
         assert_eq!(answer(look_around()).thread, None);
-        let seen = answer(examine()).thread.unwrap();
+        let seen = answer(examine(0)).thread.unwrap();
         assert_eq!(seen.thread, ThreadId::current());
         let (policy, _) = policy_of(ThreadId::current()).unwrap();
         assert_eq!(seen.policy, policy.into());
