@@ -130,3 +130,27 @@ fn a_trace_that_cannot_be_kept_costs_no_figure() {
         assert!(of_trace.is_some_and(|warning| warning.contains(file)), "{warnings:?}");
     }
 }
+
+#[test]
+fn calls_started_at_real_time_priority_or_niced_are_labelled_as_they_are() {
+    if !is_root() {
+        return;
+    }
+    for starter in [&["chrt", "-f", "10"][..], &["nice", "-n", "5"]] {
+        let output = Command::new(starter[0])
+            .args(&starter[1..])
+            .arg(env!("CARGO_BIN_EXE_unjank"))
+            .args(["ipc", "latency", "--transport", "unix", "--iterations", "20"])
+            .args(["--json", "--no-store"])
+            .output()
+            .expect("chrt and nice are everywhere");
+        let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+        let facts = record["facts"].as_array().expect("a list");
+        // A socket passes on neither; the server has what it was started with.
+        for what in ["ipc/unix/inherited/real_time", "ipc/unix/inherited/nice"] {
+            let fact = facts.iter().find(|fact| fact["name"] == what).expect(what);
+            assert_eq!(fact["value"], 0.0, "{starter:?} {what}");
+            assert_eq!(fact["n"], 16, "{starter:?} {what}");
+        }
+    }
+}

@@ -129,10 +129,10 @@ impl Seen {
                     self.lowest_nice = self.lowest_nice.min(nice);
                 }
             }
-            SeenPolicy::Fair(0) => self.kept += u64::from(served > 0),
-            SeenPolicy::Fair(nice) => {
+            SeenPolicy::Fair(nice) if look.at_nice => {
                 self.nice.count(look.server.policy == SeenPolicy::Fair(nice));
             }
+            SeenPolicy::Fair(_) => self.kept += u64::from(served > 0),
             SeenPolicy::RoundRobin(_) | SeenPolicy::Other => {}
         }
     }
@@ -273,6 +273,7 @@ mod tests {
         let examined = |policy, effective| Examined { thread: ThreadId(1), policy, effective };
         Look {
             caller: examined(caller, 0),
+            at_nice: caller == NICE,
             caller_cpu: 0,
             server: examined(server, effective),
             server_cpu: 0,
@@ -311,6 +312,13 @@ mod tests {
         let (answer, reason) = answer(&looks, &about(Transport::Unix, true));
         assert_eq!(answer, Inheritance::NotInherited);
         assert_eq!(reason, "unix has no priority inheritance");
+    }
+
+    #[test]
+    fn a_nice_value_from_the_beginning_is_not_inherited() {
+        let niced = SeenPolicy::Fair(5);
+        let verdict = judge(&[look(niced, niced, 25)], &about(Transport::Unix, true));
+        assert_eq!(verdict.nice, Share::default());
     }
 
     #[test]

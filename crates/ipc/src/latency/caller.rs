@@ -21,8 +21,11 @@ const WARM_UP: u64 = 100;
 /// Calls at each policy that look how the server runs, before the others and
 /// again after them.
 const LOOKS: usize = 8;
-/// The nice value of the calls that look whether it is inherited.
-const NICE: i32 = -5;
+/// How far below the client's own nice value, which its server has from the
+/// beginning, that of the calls is which look whether it is inherited.
+const NICER: i32 = 5;
+/// The lowest nice value.
+const NICEST: i32 = -20;
 /// Time between two words about progress.
 const PROGRESS: Nanos = Nanos::from_millis(300);
 
@@ -42,6 +45,7 @@ pub fn call(
     let witness = Route::echo(task.transport, SIGHT);
     let route = Route { service: Service::Witness, inherit_rt, ..witness };
     let tripwire = task.tripwire.as_ref().map(TripwirePaths::open).transpose()?;
+    be_ordinary()?;
     let connection = Connection::open(&route, peer)?;
     let watch = Watch::new(connection.peer_id());
     let mut report = PairReport {
@@ -89,6 +93,16 @@ pub fn call(
         }
     }
     Ok(report)
+}
+
+/// Leaves the real-time or idle policy that this process was started with, so
+/// that ordinary calls, and the server to come, are ordinary.
+fn be_ordinary() -> Result<()> {
+    let thread = ThreadId::current();
+    match policy_of(thread)? {
+        (Policy::Other { .. } | Policy::Batch { .. }, _) => Ok(()),
+        (_, reset_on_fork) => set_policy(thread, Policy::Other { nice: 0 }, reset_on_fork),
+    }
 }
 
 /// Whether the privilege is really there.
@@ -210,11 +224,14 @@ impl Calls<'_> {
             report.looks.extend(self.look_at(None)?);
             let thread = ThreadId::current();
             let (own, reset_on_fork) = policy_of(thread)?;
+            let Policy::Other { nice: own_nice } = own else { continue };
+            let nice = own_nice.saturating_sub(NICER).max(NICEST);
             // Not allowed to everybody, and then not looked at.
-            if set_policy(thread, Policy::Other { nice: NICE }, reset_on_fork).is_ok() {
+            if nice != own_nice && set_policy(thread, Policy::Other { nice }, reset_on_fork).is_ok()
+            {
                 let look = self.look_at(None);
                 set_policy(thread, own, reset_on_fork)?;
-                report.looks.extend(look?);
+                report.looks.extend(look?.map(|look| Look { at_nice: true, ..look }));
             }
         }
         self.server = report.looks.last().map(|look| look.server.thread);
@@ -230,6 +247,7 @@ impl Calls<'_> {
         let call = self.timed(policy, &examine(real_time))?;
         Ok(caller.thread.zip(call.reply.thread).map(|(caller, server)| Look {
             caller,
+            at_nice: false,
             caller_cpu: call.cpus[0],
             server,
             server_cpu: call.cpus[1],

@@ -86,6 +86,8 @@ pub struct Leg {
 pub(crate) struct Look {
     /// How the client called.
     pub(crate) caller: Examined,
+    /// Whether it had taken another nice value than its own for this call.
+    pub(crate) at_nice: bool,
     /// Where the client was.
     pub(crate) caller_cpu: u32,
     /// How the server served it.

@@ -34,11 +34,10 @@ impl fmt::Display for ThreadSeen {
 impl PairReport {
     /// Client and server in a call at real-time priority, and in one without.
     pub fn threads(&self) -> Vec<ThreadSeen> {
-        let called_at = |wanted: fn(SeenPolicy) -> bool| {
-            self.looks.iter().find(|look| wanted(look.caller.policy))
-        };
-        let fifo = called_at(|policy| matches!(policy, SeenPolicy::Fifo(_)));
-        let other = called_at(|policy| policy == SeenPolicy::Fair(0));
+        let called_at = |wanted: fn(&Look) -> bool| self.looks.iter().find(|look| wanted(look));
+        let fifo = called_at(|look| matches!(look.caller.policy, SeenPolicy::Fifo(_)));
+        let other =
+            called_at(|look| !look.at_nice && matches!(look.caller.policy, SeenPolicy::Fair(_)));
         let both = |role, look: &Look| {
             let seen = |role, process: Option<u32>, examined: Examined, cpu| ThreadSeen {
                 role,
