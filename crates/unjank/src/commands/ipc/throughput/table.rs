@@ -26,7 +26,7 @@ pub(super) fn table(record: &RunRecord, outcome: &Outcome) -> String {
     lines.push(String::new());
     lines.push(format!(
         "Time: a whole round trip, the median of {rounds} alternating turns' means; CPU: of the \
-         client's thread."
+         client's thread, with the stamps and what notes them."
     ));
     for missing in &record.findings.unsupported {
         lines.push(format!("{}: n/a ({})", missing.what, missing.reason));
