@@ -16,10 +16,15 @@ pub(crate) fn headline(records: &[RunRecord]) -> String {
     let (questions, verdicts): (Vec<&Verdict>, Vec<&Verdict>) =
         records.iter().flat_map(|record| &record.findings.verdicts).partition(is_question);
     match (questions.is_empty(), verdicts.is_empty()) {
-        (true, true) => return measured(records),
-        (false, true) => return answered(&questions),
-        _ => {}
+        (true, true) => measured(records),
+        (false, true) => answered(&questions),
+        (true, false) => judged(&verdicts),
+        (false, false) => format!("{} {}", judged(&verdicts), answered(&questions)),
     }
+}
+
+/// Questions about health, or about differences.
+fn judged(verdicts: &[&Verdict]) -> String {
     let with = |answer: Answer| -> Vec<&Verdict> {
         verdicts.iter().filter(|verdict| verdict.answer == answer).copied().collect()
     };
@@ -239,8 +244,14 @@ mod tests {
 
     #[test]
     fn questions_about_neither_health_nor_a_difference_are_answered() {
-        let both = [("ipc/unix", Answer::Yes, 1.0), ("ipc/pi", Answer::No, 1.0)];
-        assert_eq!(told(&both), "Yes: ipc/unix; no: ipc/pi.");
+        let both = [
+            ("ipc/unix", Answer::Yes, 1.0),
+            ("ipc/pi", Answer::No, 1.0),
+            ("ipc", Answer::CannotTell, 1.0),
+        ];
+        assert_eq!(told(&both), "No answer: cannot tell: ipc. Yes: ipc/unix; no: ipc/pi.");
+        let both = &both[..2];
+        assert_eq!(told(both), "Yes: ipc/unix; no: ipc/pi.");
         assert!(told(&both[..1]).ends_with(" Yes."));
     }
 

@@ -8,6 +8,6 @@ mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use effective::effective_priority;
-pub use policy::{Policy, Priority, ThreadId, policy_of, set_policy};
+pub use policy::{Policy, Priority, ThreadId, be_ordinary, policy_of, set_policy};
 pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard, rtprio_limit};
 pub use slack::timer_slack;

@@ -235,6 +235,19 @@ pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Resu
     Err(Error::syscall("sched_setattr", format!("{thread} ({policy})"), error))
 }
 
+/// Takes the calling thread out of the real-time, deadline or idle policy that
+/// it was started with. A nice value stays.
+///
+/// # Errors
+/// None for a live thread: anybody may do with less.
+pub fn be_ordinary() -> Result<()> {
+    let thread = ThreadId::current();
+    match policy_of(thread)? {
+        (Policy::Other { .. } | Policy::Batch { .. }, _) => Ok(()),
+        (_, reset_on_fork) => set_policy(thread, Policy::Other { nice: 0 }, reset_on_fork),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ mod options;
 use std::thread;
 
 use rand::RngExt as _;
-use unjank_host::sched::{AffinityGuard, Realtime};
+use unjank_host::sched::{AffinityGuard, Realtime, be_ordinary};
 use unjank_host::{Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::stats::random::{Random, seeded};
 use unjank_measure::{Findings, Monitor, Series};
@@ -51,6 +51,8 @@ pub fn run(
     let realtime_of_hog = Realtime::prepare(root, options.hog, options.force)?;
     drop(realtime.enter()?);
     let mut findings = Findings::default();
+    // Servers inherit this thread's policy, and must stand below the hog.
+    be_ordinary()?;
     let _pinned = AffinityGuard::pin_to(options.cpu)?;
     let switch = Switch::default();
     thread::scope(|scope| {

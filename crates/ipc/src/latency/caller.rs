@@ -3,7 +3,7 @@
 use std::thread;
 
 use unjank_host::sched::{
-    Policy, Realtime, RealtimeGuard, ThreadId, current_cpu, policy_of, set_policy,
+    Policy, Realtime, RealtimeGuard, ThreadId, be_ordinary, current_cpu, policy_of, set_policy,
 };
 use unjank_host::tracefs::{Tripwire, TripwirePaths};
 use unjank_host::{Error, ErrorClass, Nanos, Result, Root, Timestamp};
@@ -45,6 +45,7 @@ pub fn call(
     let witness = Route::echo(task.transport, SIGHT);
     let route = Route { service: Service::Witness, inherit_rt, ..witness };
     let tripwire = task.tripwire.as_ref().map(TripwirePaths::open).transpose()?;
+    // So that ordinary calls, and the server to come, are ordinary.
     be_ordinary()?;
     let connection = Connection::open(&route, peer)?;
     let watch = Watch::new(connection.peer_id());
@@ -93,16 +94,6 @@ pub fn call(
         }
     }
     Ok(report)
-}
-
-/// Leaves the real-time or idle policy that this process was started with, so
-/// that ordinary calls, and the server to come, are ordinary.
-fn be_ordinary() -> Result<()> {
-    let thread = ThreadId::current();
-    match policy_of(thread)? {
-        (Policy::Other { .. } | Policy::Batch { .. }, _) => Ok(()),
-        (_, reset_on_fork) => set_policy(thread, Policy::Other { nice: 0 }, reset_on_fork),
-    }
 }
 
 /// Whether the privilege is really there.

@@ -76,11 +76,10 @@ pub fn run(
     let cpus = CpuSet::allowed()?.len();
     if options.pairs > cpus {
         outcome.notes.warn(format!(
-            "{} pairs on {cpus} CPUs: the machine is overloaded, and these figures say nothing \
-             about it (at most {} pairs, better {})",
+            "{} pairs on {cpus} CPU{}: the machine is overloaded, and these figures say nothing \
+             about it",
             options.pairs,
-            cpus,
-            cpus.saturating_sub(1).max(1),
+            if cpus == 1 { "" } else { "s" },
         ));
     }
     for (index, &transport) in options.transports.iter().enumerate() {

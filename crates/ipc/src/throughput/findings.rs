@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unjank_measure::record::Axis;
 use unjank_measure::stats::order;
-use unjank_measure::{Curve, Fact, Findings, Point, Unit};
+use unjank_measure::{Curve, Findings, Point, Unit};
 
 use super::{Cell, Outcome, Round};
 use crate::transport::Transport;
@@ -61,14 +61,12 @@ impl Cell {
 
 impl Outcome {
     /// As findings. Series: `ipc/<transport>/round_trip` with the label
-    /// `payload`. Facts with the same label: `…/time`, `…/cpu`,
-    /// `…/calls_per_second`, `…/bytes_per_second` (each way). Curves over the
-    /// payload: `…/time` and `…/bytes_per_second`.
+    /// `payload`. Curves over the payload: `…/time`, `…/cpu`,
+    /// `…/calls_per_second` and `…/bytes_per_second` (each way).
     pub fn findings(&self) -> Findings {
         let mut findings = self.notes.clone();
         for cell in &self.cells {
             findings.series.push(cell.series.clone().finish());
-            cell.note(&mut findings);
         }
         let mut transports: Vec<Transport> = Vec::new();
         for cell in &self.cells {
@@ -77,10 +75,13 @@ impl Outcome {
             }
         }
         for transport in transports {
-            let time = Axis::new("time", Unit::Nanoseconds);
-            let bytes = Axis::new("bytes_per_second", Unit::BytesPerSecond);
-            findings.curves.push(self.curve(transport, time, Cell::time));
-            findings.curves.push(self.curve(transport, bytes, Cell::bytes_per_second));
+            let mut curve = |what, unit, value| {
+                findings.curves.push(self.curve(transport, Axis::new(what, unit), value));
+            };
+            curve("time", Unit::Nanoseconds, Cell::time);
+            curve("cpu", Unit::Nanoseconds, Cell::cpu);
+            curve("calls_per_second", Unit::PerSecond, Cell::calls_per_second);
+            curve("bytes_per_second", Unit::BytesPerSecond, Cell::bytes_per_second);
         }
         findings
     }
@@ -98,26 +99,6 @@ impl Outcome {
             labels: BTreeMap::new(),
             points: of_transport.filter_map(point).collect(),
         }
-    }
-}
-
-impl Cell {
-    fn note(&self, findings: &mut Findings) {
-        let n = self.rounds.len() as u64;
-        let mut fact = |what: &str, median: Option<Median>, unit| {
-            let Some(median) = median else { return };
-            let name = format!("ipc/{}/{what}", self.transport);
-            let mut fact =
-                Fact::new(name, median.value, unit).with_label("payload", self.payload.to_string());
-            if let Some(interval) = median.interval {
-                fact = fact.with_interval(interval, n);
-            }
-            findings.facts.push(fact);
-        };
-        fact("time", self.time(), Unit::Nanoseconds);
-        fact("cpu", self.cpu(), Unit::Nanoseconds);
-        fact("calls_per_second", self.calls_per_second(), Unit::PerSecond);
-        fact("bytes_per_second", self.bytes_per_second(), Unit::BytesPerSecond);
     }
 }
 
