@@ -12,7 +12,7 @@ ARGS ?=
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
-	@echo 'make guest     build a static unjank for the virtual phone'
+	@echo 'make guest     build a static unjank for the virtual phone, and programs of its tests'
 	@echo 'make test      run all tests (installs what they need; root runs more of them)'
 	@echo 'make lint      formatting, clippy, documentation, licences'
 	@echo 'make bench     speed of unjank itself, against its peers'
@@ -27,8 +27,11 @@ build: setup
 
 # The virtual phone has no libraries. Static glibc wants the target to be named,
 # or build scripts would be linked the same way. It is a phone of x86-64 only.
+# The examples are programs of tests that run there.
 guest: setup
-	[ "$$(uname -m)" != x86_64 ] || RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked --package unjank \
+	[ "$$(uname -m)" != x86_64 ] || RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked \
+		--package unjank --package unjank-binder --package unjank-ipc \
+		--bin unjank --example exercise --example peer_death \
 		--target x86_64-unknown-linux-gnu --target-dir "$${CARGO_TARGET_DIR:-target}/guest"
 
 test: setup-test guest
