@@ -1,8 +1,10 @@
 //! `unjank schd-dbg` and `unjank ipc throughput` where AOSP's tools were used.
 
-use std::collections::BTreeSet;
+#[path = "aosp/keys.rs"]
+mod keys;
 
 use assert_cmd::Command;
+use keys::keys;
 use serde_json::Value;
 
 const LATENCY: &str = include_str!("aosp/latency.json");
@@ -18,28 +20,6 @@ fn json(output: &std::process::Output) -> Value {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         panic!("{error}: {} {}", text(&output.stdout), text(&output.stderr))
     })
-}
-
-/// The keys of a document with their paths; those of all pairs, and of all
-/// elements of a list, are one.
-fn keys(value: &Value) -> BTreeSet<String> {
-    fn walk(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
-        match value {
-            Value::Object(object) => {
-                for (key, value) in object {
-                    let is_pair = key.strip_prefix('P').is_some_and(|n| n.parse::<u32>().is_ok());
-                    let path = format!("{path}/{}", if is_pair { "P" } else { key });
-                    walk(value, &path, keys);
-                    keys.insert(path);
-                }
-            }
-            Value::Array(elements) => elements.iter().for_each(|value| walk(value, path, keys)),
-            _ => {}
-        }
-    }
-    let mut found = BTreeSet::new();
-    walk(value, "", &mut found);
-    found
 }
 
 #[test]

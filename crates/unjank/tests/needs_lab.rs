@@ -4,16 +4,17 @@
 //! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod phone;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use phone::{compiled, guest, lab, lab_run, texts, unjank};
 use serde_json::Value;
 use unjank_host::process::send_signal;
 
@@ -22,59 +23,6 @@ const HANGS: Duration = Duration::from_secs(120);
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
-
-/// Whether there is all that a phone needs.
-fn lab() -> bool {
-    let missing = missing();
-    if let Some(what) = &missing {
-        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs the lab: {what}");
-        println!("skipped: {what}");
-    }
-    missing.is_none()
-}
-
-fn missing() -> Option<String> {
-    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
-        return Some("QEMU is not installed".to_owned());
-    }
-    if !guest().is_file() {
-        return Some(format!("no {} (make guest)", guest().display()));
-    }
-    let fetch = Command::new(unjank()).args(["lab", "fetch"]).output().unwrap();
-    (!fetch.status.success()).then(|| String::from_utf8_lossy(&fetch.stderr).into_owned())
-}
-
-fn unjank() -> &'static str {
-    env!("CARGO_BIN_EXE_unjank")
-}
-
-/// Where `make guest` puts it.
-fn guest() -> PathBuf {
-    let builds = Path::new(unjank()).parent().unwrap().parent().unwrap();
-    builds.join("guest/x86_64-unknown-linux-gnu/release/unjank")
-}
-
-/// `unjank lab run`, emulated: so it is the same everywhere.
-fn lab_run() -> Command {
-    let mut command = Command::new(unjank());
-    command.args(["lab", "run", "--accel", "tcg", "--timeout", "110s"]);
-    command
-}
-
-/// A static program of C.
-fn compiled(directory: &Path, name: &str, source: &str) -> PathBuf {
-    let (file, program) = (directory.join("source.c"), directory.join(name));
-    fs::write(&file, source).unwrap();
-    let mut cc = Command::new("cc");
-    let built = cc.arg("-static").arg("-o").arg(&program).arg(&file).status().unwrap();
-    assert!(built.success());
-    program
-}
-
-fn texts(output: &Output) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (text(&output.stdout), text(&output.stderr))
-}
 
 #[test]
 fn a_phone_has_p_states_and_binder_and_its_runs_come_back() {
@@ -249,7 +197,7 @@ fn a_guest_that_cannot_begin_is_told_with_the_kernel_s_last_words() {
 }
 
 /// A phone that is on for a while.
-fn phone(timeout: &str) -> Child {
+fn long_phone(timeout: &str) -> Child {
     Command::new(unjank())
         .args(["lab", "run", "--accel", "tcg", "--no-store", "--timeout", timeout])
         .args(["--", "unjank", "jitter", "native", "--for", "1h"])
@@ -301,7 +249,7 @@ fn whatever_ends_unjank_ends_its_phone() {
     if !lab() {
         return;
     }
-    let child = phone("1s");
+    let child = long_phone("1s");
     let qemu = qemu_of(&child);
     let output = child.wait_with_output().unwrap();
     let (_, stderr) = texts(&output);
@@ -309,7 +257,7 @@ fn whatever_ends_unjank_ends_its_phone() {
     assert!(stderr.starts_with("error: the virtual phone was ended after 1.00 s"), "{stderr}");
     assert!(is_gone(&qemu), "after a timeout");
     for (signal, code) in [(SIGINT, Some(130)), (SIGKILL, None)] {
-        let mut child = phone("110s");
+        let mut child = long_phone("110s");
         let qemu = qemu_of(&child);
         thread::sleep(Duration::from_millis(500));
         send_signal(child.id(), signal).unwrap();

@@ -1,0 +1,372 @@
+//! `unjank ipc` and `unjank schd-dbg` over the real binder driver, in the
+//! virtual phone.
+//!
+//! Needs the same as `needs_lab.rs`. Times of an emulated phone mean nothing,
+//! so nothing here looks at them, except to compare what differs by design:
+//! with whom a call waits.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+#[path = "aosp/keys.rs"]
+mod keys;
+mod phone;
+
+use std::collections::BTreeSet;
+
+use keys::keys;
+use phone::{Ran, compiled, example, in_one_phone, lab};
+use serde_json::Value;
+
+const LATENCY: &str = include_str!("aosp/latency.json");
+const THROUGHPUT: &str = include_str!("aosp/throughput.json");
+const SCHEMA: &str = include_str!("../../../docs/run.schema.json");
+
+/// Becomes the context manager of a device while a command runs.
+const MANAGER: &str = include_str!("phone/manager.c");
+/// Lists a directory.
+const LIST: &str = include_str!("phone/list.c");
+
+/// What stands under `key` in each element of a list of a record.
+fn each<'a>(record: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
+    record[list].as_array().unwrap().iter().filter_map(|element| element[key].as_str()).collect()
+}
+
+/// The element of a list with this name, and this value of a label if one is
+/// asked for.
+fn named<'a>(record: &'a Value, list: &str, name: &str, label: Option<(&str, &str)>) -> &'a Value {
+    let is_it = |element: &&Value| {
+        element["name"] == name
+            && label.is_none_or(|(label, value)| element["labels"][label] == value)
+    };
+    let found = record[list].as_array().unwrap().iter().find(is_it);
+    found.unwrap_or_else(|| panic!("no {name} {label:?} in {list} of {record:#}"))
+}
+
+fn verdict<'a>(record: &'a Value, subject: &str) -> &'a Value {
+    let verdicts = record["verdicts"].as_array().unwrap();
+    verdicts.iter().find(|verdict| verdict["subject"] == subject).unwrap()
+}
+
+/// Powers of two from 4 on.
+fn sizes(largest: u64) -> impl Iterator<Item = u64> {
+    (2..).map(|power| 1 << power).take_while(move |&size| size <= largest)
+}
+
+#[test]
+fn throughput_has_aosp_s_sizes_over_both_devices_and_more() {
+    if !lab() {
+        return;
+    }
+    let ran = in_one_phone(
+        &[],
+        &[
+            "unjank ipc throughput --no-store --transport binder,hwbinder --for 1s --rounds 1",
+            "unjank ipc throughput --no-store --transport binder,hwbinder --for 1s --rounds 2 \
+             --largest 512KiB --benchmark_format=json",
+        ],
+    );
+    let [table, document] = ran.as_slice() else { panic!("{ran:#?}") };
+    assert_eq!((table.code, document.code), (0, 0), "{ran:#?}");
+    let rows: Vec<&str> = table
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("BM_"))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let names = |size| ["binder", "binderize"].map(|way| format!("BM_sendVec_{way}/{size}"));
+    assert_eq!(rows, sizes(65_536).flat_map(names).collect::<Vec<_>>());
+    assert_eq!(rows.len(), 30);
+
+    let ours = document.json();
+    let theirs: Value = serde_json::from_str(THROUGHPUT).unwrap();
+    let missing: Vec<_> = keys(&theirs).difference(&keys(&ours)).cloned().collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let benchmarks = ours["benchmarks"].as_array().unwrap();
+    assert_eq!(benchmarks.len(), 2 * 2 * 18, "two rounds of each size over each device");
+    let measured: BTreeSet<String> =
+        each(&ours, "benchmarks", "name").into_iter().map(str::to_owned).collect();
+    assert_eq!(measured, sizes(512 << 10).flat_map(names).collect());
+    for benchmark in benchmarks {
+        assert!(benchmark["iterations"].as_u64().unwrap() > 0, "{benchmark}");
+        assert!(benchmark["bytes_per_second"].as_f64().unwrap() > 0.0, "{benchmark}");
+    }
+}
+
+#[test]
+fn latency_tells_who_inherits_what_over_both_devices() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let list = compiled(directory.path(), "list", LIST);
+    let ran = in_one_phone(
+        &[list],
+        &[
+            "unjank ipc latency --transport binder,hwbinder --iterations 20 --pairs 2 --deadline \
+             60s --verbose --caller warm,cold --priority 70 --trace late.txt --no-store --json",
+            "unjank ipc latency --transport binder,hwbinder --iterations 5 --no-inherit-rt \
+             --deadline 1ns --caller warm --no-store --json",
+            "unjank ipc latency --transport pi --iterations 5 --no-store --json",
+            "unjank ipc latency --transport binder --iterations 5 --pairs 3 --no-store --json",
+            "unjank ipc latency --transport hwbinder --iterations 5 --deadline 1ns --trace \
+             late.txt --no-store --json",
+            "list /root",
+            "list /sys/kernel/tracing/instances",
+        ],
+    );
+    let [both, not_asked, pi, overloaded, traced, files, instances] = ran.as_slice() else {
+        panic!("{ran:#?}")
+    };
+    assert_eq!(both.code, 0, "{both:#?}");
+    let record = both.json();
+    assert_eq!(record["settings"]["priority"], 70);
+    for transport in ["binder", "hwbinder"] {
+        served_with_nice_only(&record, transport);
+        let served = format!("{transport} P1 server: pid ");
+        assert!(both.stderr.contains(&served), "{}", both.stderr);
+        let caller = format!("{transport} P0 fifo-caller: pid ");
+        let thread = both.stderr.lines().find(|line| line.starts_with(&caller)).unwrap();
+        assert!(thread.ends_with(", SCHED_FIFO 70, effective priority -71"), "{thread}");
+    }
+
+    assert_eq!(not_asked.code, 0, "{not_asked:#?}");
+    let record = not_asked.json();
+    for transport in ["binder", "hwbinder"] {
+        inheritance(&record, transport, "node_not_opted_in");
+        let name = format!("ipc/{transport}/fifo/deadline_missed");
+        assert_eq!(named(&record, "facts", &name, None)["value"], 1.0, "nothing takes 1 ns");
+    }
+    inheritance(&pi.json(), "pi", "inherited");
+    assert_eq!(verdict(&pi.json(), "ipc/pi")["answer"], "yes");
+
+    let record = overloaded.json();
+    let warnings = record["warnings"].to_string();
+    assert!(warnings.contains("3 pairs on 2 CPUs: the machine is overloaded"), "{warnings}");
+
+    let record = traced.json();
+    let warnings = record["warnings"].to_string();
+    let stopped = "stopped at the first missed deadline: call 0 of pair 0 over hwbinder";
+    assert!(warnings.contains(stopped), "{warnings}");
+    assert!(record["outliers"][0]["cause"].is_string(), "{}", record["outliers"]);
+    let files: Vec<&str> = files.stdout.lines().collect();
+    assert!(files.contains(&"late.txt"), "{files:?}");
+    assert_eq!((instances.stdout.as_str(), instances.code), ("", 0));
+}
+
+/// Two pairs, each caller at each policy, and a kernel that passes on nice
+/// values only.
+fn served_with_nice_only(record: &Value, transport: &str) {
+    for policy in ["fifo", "other"] {
+        let name = format!("ipc/{transport}/{policy}/round_trip");
+        let series: Vec<&Value> = record["series"].as_array().unwrap().iter().collect();
+        let labels: BTreeSet<[&str; 2]> = series
+            .iter()
+            .filter(|series| series["name"] == name.as_str())
+            .map(|series| ["caller", "pair"].map(|label| series["labels"][label].as_str().unwrap()))
+            .collect();
+        let all = ["warm", "cold"].into_iter().flat_map(|caller| [[caller, "0"], [caller, "1"]]);
+        assert_eq!(labels, all.collect());
+        for series in series.iter().filter(|series| series["name"] == name.as_str()) {
+            assert_eq!(series["n"], 20);
+            let summary = &series["summary"];
+            let figures = ["min", "p50", "p90", "p99", "max"].map(|key| summary[key].as_u64());
+            assert!(figures.is_sorted() && figures[0] > Some(0), "{summary}");
+        }
+        for caller in ["warm", "cold"] {
+            let of = |what: &str| {
+                let name = format!("ipc/{transport}/{policy}/{what}");
+                let fact = named(record, "facts", &name, Some(("caller", caller)));
+                assert_eq!(fact["n"], 40, "{fact}");
+                fact["value"].clone()
+            };
+            assert!((0.0..=1.0).contains(&of("same_cpu").as_f64().unwrap()));
+            assert!((0.0..=1.0).contains(&of("client_moved").as_f64().unwrap()));
+            assert_eq!(of("deadline_missed"), 0.0, "nothing takes a minute");
+        }
+    }
+    inheritance(record, transport, "nice_only");
+    let share = |what: &str| {
+        named(record, "facts", &format!("ipc/{transport}/inherited/{what}"), None)["value"].clone()
+    };
+    assert_eq!((share("real_time"), share("nice")), (0.0.into(), 1.0.into()));
+}
+
+fn inheritance(record: &Value, transport: &str, answer: &str) {
+    let verdict = verdict(record, &format!("ipc/{transport}"));
+    let reason = verdict["reason"].as_str().unwrap();
+    assert!(reason.starts_with(&format!("inheritance: {answer}, ")), "{verdict}");
+}
+
+#[test]
+fn schd_dbg_is_aosp_s_and_leaves_no_trace_behind() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let list = compiled(directory.path(), "list", LIST);
+    let ran = in_one_phone(
+        &[list],
+        &[
+            "unjank schd-dbg -i 50 -pair 2 -deadline_us 2500 -v --no-store",
+            "unjank schd-dbg -i 50 -pair 2 -deadline_us 2500 -v -transport hwbinder --no-store",
+            "unjank schd-dbg -trace -deadline_us 1 -i 1000 --no-store",
+            "list /root",
+            "list /sys/kernel/tracing/instances",
+        ],
+    );
+    let [binder, hwbinder, traced, files, instances] = ran.as_slice() else { panic!("{ran:#?}") };
+    let theirs: Value = serde_json::from_str(LATENCY).unwrap();
+    for (ran, transport) in [(binder, "binder"), (hwbinder, "hwbinder")] {
+        let ours = ran.json();
+        assert_eq!(keys(&ours), keys(&theirs));
+        assert_eq!((&ours["inheritance"], ran.code), (&"UNSUPPORTED".into(), 3));
+        assert_eq!(ours["P1"]["I"], 100);
+        assert!(ran.stderr.contains("inheritance: nice_only, "), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("{transport} P1 server: pid ")), "{}", ran.stderr);
+    }
+    let ours = traced.json();
+    assert_eq!(traced.code, 5, "{traced:#?}");
+    // The first call of all, at real-time priority, takes longer than 1 µs.
+    assert_eq!(ours["P0"]["I"], 1);
+    assert_eq!(ours["P0"]["fifo_ms"]["miss"], 1);
+    assert!(traced.stderr.contains("cause of the missed deadline: "), "{}", traced.stderr);
+    assert!(traced.stderr.contains("stopped at the first missed deadline"), "{}", traced.stderr);
+    assert!(files.stdout.lines().any(|file| file == "unjank-trace.txt"), "{files:?}");
+    assert_eq!((instances.stdout.as_str(), instances.code), ("", 0));
+}
+
+#[test]
+fn inversion_and_checkup_measure_both_devices() {
+    if !lab() {
+        return;
+    }
+    let ran = in_one_phone(
+        &[],
+        &[
+            "unjank ipc inversion --quick --transport unix,binder,hwbinder,pi --json --no-store",
+            "unjank checkup --quick --only ipc --json --no-store",
+        ],
+    );
+    let [inversion, checkup] = ran.as_slice() else { panic!("{ran:#?}") };
+    assert_eq!(inversion.code, 0, "{inversion:#?}");
+    let record = inversion.json();
+    let all = ["unix", "binder", "hwbinder", "pi"];
+    assert_eq!(
+        each(&record, "verdicts", "subject"),
+        all.map(|transport| format!("ipc/{transport}"))
+    );
+    let beside_hog = |transport: &str| {
+        let name = format!("ipc/{transport}/inversion/round_trip");
+        let series = named(&record, "series", &name, Some(("load", "hog")));
+        assert_eq!(series["n"], 100);
+        series["summary"]["p50"].as_u64().unwrap()
+    };
+    // The hog keeps whoever inherits nothing from the CPU for four fifths of
+    // the time, whatever a machine is like.
+    for transport in ["unix", "binder", "hwbinder"] {
+        let answer = &verdict(&record, &format!("ipc/{transport}"))["answer"];
+        assert_eq!(answer, "yes", "{transport}");
+        assert!(beside_hog("pi") < beside_hog(transport), "{transport}");
+    }
+    // A host that is busy may delay some calls: then it cannot be told.
+    assert_ne!(verdict(&record, "ipc/pi")["answer"], "yes");
+
+    assert_eq!(checkup.code, 0, "{checkup:#?}");
+    let record = checkup.json();
+    for transport in ["binder", "hwbinder"] {
+        for placement in ["one-cpu", "two-cpus"] {
+            let name = format!("ipc/{transport}/round_trip");
+            let series = named(&record, "series", &name, Some(("placement", placement)));
+            assert!(series["n"].as_u64().unwrap() > 0, "{series}");
+        }
+    }
+    let schema = jsonschema::validator_for(&serde_json::from_str(SCHEMA).unwrap()).unwrap();
+    for record in ran.iter().map(Ran::json) {
+        let errors: Vec<_> = schema.iter_errors(&record).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+}
+
+#[test]
+fn somebody_else_s_context_manager_is_pinged_and_left_alone() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let manager = compiled(directory.path(), "manager", MANAGER);
+    let ran = in_one_phone(
+        &[manager],
+        &[
+            "manager /dev/binder unjank ipc probe --quick --transport binder --json --no-store",
+            "manager /dev/hwbinder unjank ipc latency --transport hwbinder --no-store --json",
+            "manager /dev/binder unjank schd-dbg --no-store",
+            "manager /dev/binder unjank ipc throughput --transport binder,unix --largest 8 \
+             --rounds 1 --for 100ms --no-store",
+            "manager /dev/binder unjank ipc inversion --quick --transport binder --no-store",
+            "unjank ipc probe --quick --transport binder,hwbinder --json --no-store",
+        ],
+    );
+    let [probe, latency, schd_dbg, throughput, inversion, after] = ran.as_slice() else {
+        panic!("{ran:#?}")
+    };
+    let record = probe.json();
+    let pings = named(&record, "series", "ipc/binder/round_trip", Some(("call", "ping")));
+    assert!(pings["n"].as_u64().unwrap() > 0, "{pings}");
+    assert_eq!((&pings["labels"]["payload"], probe.code), (&"0".into(), 0));
+
+    let record = latency.json();
+    assert_eq!((latency.code, &record["series"]), (3, &serde_json::json!([])));
+    let [missing] = record["unsupported"].as_array().unwrap().as_slice() else {
+        panic!("{record}")
+    };
+    assert_eq!(missing["what"], "ipc/hwbinder");
+    let reason = missing["reason"].as_str().unwrap();
+    assert!(reason.contains("a context manager of somebody else's"), "{reason}");
+
+    assert_eq!((&schd_dbg.json()["inheritance"], schd_dbg.code), (&"UNSUPPORTED".into(), 3));
+    assert!(schd_dbg.stderr.contains("of somebody else's"), "{}", schd_dbg.stderr);
+
+    assert_eq!(throughput.code, 0, "{throughput:#?}");
+    assert!(throughput.stdout.contains("BM_sendVec_unix/8 "), "{}", throughput.stdout);
+    assert!(throughput.stdout.contains("ipc/binder: n/a (the device has a context manager"));
+    assert_eq!(inversion.code, 3, "{inversion:#?}");
+
+    let record = after.json();
+    for name in ["ipc/binder/round_trip", "ipc/hwbinder/round_trip"] {
+        named(&record, "series", name, Some(("call", "echo")));
+    }
+}
+
+/// Of each device: half of the 200 that `docs/testing.md` tells of, because an
+/// emulated phone takes seconds where others take milliseconds.
+const KILLS: u64 = 100;
+
+#[test]
+fn whoever_is_killed_in_the_middle_of_a_call_is_told_and_the_driver_goes_on() {
+    if !lab() {
+        return;
+    }
+    let ran = in_one_phone(
+        &[example("peer_death"), example("exercise")],
+        &[
+            &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 200 100"),
+            "unjank ipc probe --quick --transport binder,hwbinder --json --no-store",
+            "exercise /dev/binder",
+            "exercise /dev/hwbinder",
+        ],
+    );
+    let [killed, probe, exercises @ ..] = ran.as_slice() else { panic!("{ran:#?}") };
+    assert_eq!(killed.code, 0, "{killed:#?}");
+    let record = probe.json();
+    for transport in ["binder", "hwbinder"] {
+        let told = format!("{transport}: {KILLS} killed: ");
+        let line = killed.stdout.lines().find(|line| line.starts_with(&told)).unwrap();
+        assert!(line.ends_with("each was told, and nobody was left behind"), "{line}");
+        assert!(!line.contains("(0 during calls"), "{line}");
+        named(&record, "series", &format!("ipc/{transport}/round_trip"), None);
+    }
+    for exercise in exercises {
+        assert_eq!(exercise.code, 0, "{exercise:#?}");
+        assert!(exercise.stdout.ends_with("all passed\n"), "{exercise:#?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! The virtual phone, and programs for it.
+
+// No test file uses all of it.
+#![allow(dead_code)]
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Whether there is all that a phone needs.
+pub(crate) fn lab() -> bool {
+    let missing = missing();
+    if let Some(what) = &missing {
+        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs the lab: {what}");
+        println!("skipped: {what}");
+    }
+    missing.is_none()
+}
+
+fn missing() -> Option<String> {
+    if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
+        return Some("QEMU is not installed".to_owned());
+    }
+    let built = [guest(), example("exercise"), example("peer_death")];
+    if let Some(program) = built.iter().find(|program| !program.is_file()) {
+        return Some(format!("no {} (make guest)", program.display()));
+    }
+    let fetch = Command::new(unjank()).args(["lab", "fetch"]).output().unwrap();
+    (!fetch.status.success()).then(|| String::from_utf8_lossy(&fetch.stderr).into_owned())
+}
+
+pub(crate) fn unjank() -> &'static str {
+    env!("CARGO_BIN_EXE_unjank")
+}
+
+/// What runs in the phone.
+pub(crate) fn guest() -> PathBuf {
+    guests().join("unjank")
+}
+
+/// Where `make guest` puts it.
+fn guests() -> PathBuf {
+    let builds = Path::new(unjank()).parent().unwrap().parent().unwrap();
+    builds.join("guest/x86_64-unknown-linux-gnu/release")
+}
+
+/// A program of tests that `make guest` builds, too.
+pub(crate) fn example(name: &str) -> PathBuf {
+    guests().join("examples").join(name)
+}
+
+/// `unjank lab run`, emulated: so it is the same everywhere.
+pub(crate) fn lab_run() -> Command {
+    let mut command = Command::new(unjank());
+    command.args(["lab", "run", "--accel", "tcg", "--timeout", "10m"]);
+    command
+}
+
+/// A static program of C.
+pub(crate) fn compiled(directory: &Path, name: &str, source: &str) -> PathBuf {
+    let (file, program) = (directory.join("source.c"), directory.join(name));
+    fs::write(&file, source).unwrap();
+    let mut cc = Command::new("cc");
+    let built = cc.arg("-static").arg("-o").arg(&program).arg(&file).status().unwrap();
+    assert!(built.success());
+    program
+}
+
+pub(crate) fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// A program that says where the output of a command ends, and how it ended.
+const ENDS: &str = include_str!("ends.c");
+
+/// What one of several commands has printed, and its exit code.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: i32,
+}
+
+impl Ran {
+    /// Its only JSON document.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// Runs all commands in one phone, one after the other, however they end.
+/// `programs` are for its `/bin`.
+pub(crate) fn in_one_phone(programs: &[PathBuf], commands: &[&str]) -> Vec<Ran> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut phone = lab_run();
+    phone.arg("--no-store").arg("--add").arg(compiled(directory.path(), "ends", ENDS));
+    for program in programs {
+        phone.arg("--add").arg(program);
+    }
+    for (number, command) in commands.iter().enumerate() {
+        phone.args([if number == 0 { "--" } else { "--and" }, "ends"]);
+        phone.args(command.split_whitespace());
+    }
+    let output = phone.output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let (stdout, stderr) = (pieces(&stdout), pieces(&stderr));
+    assert_eq!((stdout.len(), stderr.len()), (commands.len(), commands.len()), "{stderr:#?}");
+    let both = stdout.into_iter().zip(stderr);
+    both.map(|((stdout, code), (stderr, _))| Ran { stdout, stderr, code }).collect()
+}
+
+/// What stands before each end, and the exit code there.
+fn pieces(text: &str) -> Vec<(String, i32)> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((piece, after)) = rest.split_once('\u{1e}') {
+        let (code, after) = after.split_once('\n').unwrap();
+        pieces.push((piece.to_owned(), code.parse().unwrap()));
+        rest = after;
+    }
+    pieces
+}
