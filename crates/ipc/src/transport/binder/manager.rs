@@ -13,6 +13,8 @@ use crate::transport::{PeerCommand, Role, Transport};
 
 /// Time for the manager to become it.
 const PATIENCE: Nanos = Nanos::from_millis(2_000);
+/// Time from the end of one that was too early to the start of the next.
+const UNTIL_THE_NEXT: Nanos = Nanos::from_millis(20);
 
 /// Who is the context manager of a device.
 pub(crate) enum Manager {
@@ -31,31 +33,38 @@ impl Manager {
         let failed = |error| failed(transport, error);
         let driver = KernelDriver::open(device(transport)).map_err(failed)?;
         let mut client = Client::new(Arc::new(driver));
-        match client.ping() {
-            Ok(()) => return Ok(Self::known(&mut client)),
-            Err(BinderError::NoContextManager { .. }) => {}
-            Err(error) => return Err(failed(error)),
-        }
-        let mut process = Helper::start(&mut peer.to_start(&Role::KeepRegistry(transport)))?;
         let give_up = Timestamp::now() + PATIENCE;
+        let mut own: Option<Helper> = None;
         loop {
-            match client.ping() {
-                Ok(()) => return Ok(Self::Own { _process: process }),
-                Err(BinderError::NoContextManager { .. })
-                    if process.is_alive() && Timestamp::now() < give_up =>
-                {
-                    (Timestamp::now() + Nanos::from_millis(1)).sleep_until();
+            match Self::known(&mut client) {
+                Ok(Self::OfThisProgram) => {
+                    return Ok(
+                        own.map_or(Self::OfThisProgram, |process| Self::Own { _process: process })
+                    );
                 }
+                Ok(found) => return Ok(found),
+                Err(BinderError::NoContextManager { .. }) if Timestamp::now() < give_up => {}
                 Err(error) => return Err(failed(error)),
             }
+            // A manager that has just ended does not answer any more, but the
+            // kernel may not have given away its place yet: ours has ended then.
+            if !own.as_mut().is_some_and(Helper::is_alive) {
+                if own.is_some() {
+                    (Timestamp::now() + UNTIL_THE_NEXT).sleep_until();
+                }
+                own = Some(Helper::start(&mut peer.to_start(&Role::KeepRegistry(transport)))?);
+            }
+            (Timestamp::now() + Nanos::from_millis(1)).sleep_until();
         }
     }
 
     /// A registry knows what it is asked; `servicemanager` refuses the code.
-    fn known(client: &mut Client) -> Self {
+    fn known(client: &mut Client) -> Result<Self, BinderError> {
+        client.ping()?;
         match registry::look_up(client, 0) {
-            Ok(_) => Self::OfThisProgram,
-            Err(_) => Self::Foreign,
+            Ok(_) => Ok(Self::OfThisProgram),
+            Err(error @ BinderError::NoContextManager { .. }) => Err(error),
+            Err(_) => Ok(Self::Foreign),
         }
     }
 
