@@ -75,8 +75,12 @@ pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Mome
     let mut killed = Killed::default();
     for round in 0..kills {
         let command = latency(unjank, transport);
-        let client = child_of(command.id(), "caller");
-        let server = child_of(client, "{\"serve\"");
+        let started = child_of(command.id(), "caller")
+            .and_then(|client| Some((client, child_of(client, "{\"serve\"")?)));
+        let Some((client, server)) = started else {
+            let (code, told) = wait(command, transport);
+            panic!("{transport}, {round} kills: it did not start its pair ({code:?}): {told}");
+        };
         if round % 2 == 0 {
             has_slept(server, moment.sleeps);
         }
@@ -124,20 +128,20 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 /// The child of a process with `argument` on its command line, as soon as it
-/// has one.
-fn child_of(process: u32, argument: &str) -> u32 {
+/// has one; `None` if it ends without, or takes too long.
+fn child_of(process: u32, argument: &str) -> Option<u32> {
     let has_it = |child: &u32| {
         let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
         line.split(|&byte| byte == 0).any(|word| word.starts_with(argument.as_bytes()))
     };
     let start = Instant::now();
-    while start.elapsed() < TOO_LONG {
+    while start.elapsed() < TOO_LONG && is_alive(process) {
         if let Some(child) = children(process).into_iter().find(has_it) {
-            return child;
+            return Some(child);
         }
         thread::sleep(Duration::from_millis(1));
     }
-    panic!("process {process} has started no {argument}");
+    None
 }
 
 /// Waits until a process has slept so often.
