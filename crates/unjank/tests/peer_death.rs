@@ -6,9 +6,12 @@
 mod kills;
 
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
-use kills::{Killed, Moment};
+use kills::{KILL, Killed, Moment, child_of, wait};
+use unjank_host::process::send_signal;
 
 /// Kills over each transport.
 const KILLS: u64 = 200;
@@ -52,9 +55,9 @@ fn schd_dbg_does_not_pass_on_half_of_its_pairs() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    let client = child_of(command.id());
+    let client = child_of(command.id(), "caller").expect("it has two clients");
     thread::sleep(Duration::from_millis(100));
-    kill(client);
+    send_signal(client, KILL).expect("it runs");
     let (code, told) = wait(command, "a killed client");
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("pair 0 over pi failed: its client process died"), "{told}");

@@ -17,7 +17,7 @@ const TOO_LONG: Duration = Duration::from_secs(40);
 /// Those who are left end as soon as the kernel has told them.
 const SOON: Duration = Duration::from_secs(5);
 /// `SIGKILL` of `signal(7)`.
-const KILL: i32 = 9;
+pub(crate) const KILL: i32 = 9;
 
 /// The same numbers for the same seed: Marsaglia, *Xorshift RNGs* (2003).
 struct Random(u64);
@@ -129,7 +129,7 @@ fn children(process: u32) -> Vec<u32> {
 
 /// The child of a process with `argument` on its command line, as soon as it
 /// has one; `None` if it ends without, or takes too long.
-fn child_of(process: u32, argument: &str) -> Option<u32> {
+pub(crate) fn child_of(process: u32, argument: &str) -> Option<u32> {
     let has_it = |child: &u32| {
         let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
         line.split(|&byte| byte == 0).any(|word| word.starts_with(argument.as_bytes()))
@@ -165,7 +165,11 @@ fn is_alive(process: u32) -> bool {
         .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }
 
-fn wait(mut child: Child, what: &str) -> (Option<i32>, String) {
+/// The exit code of a process, and what it has printed.
+///
+/// # Panics
+/// It does not end.
+pub(crate) fn wait(mut child: Child, what: &str) -> (Option<i32>, String) {
     let start = Instant::now();
     while child.try_wait().expect("it was started here").is_none() {
         if start.elapsed() > TOO_LONG {
