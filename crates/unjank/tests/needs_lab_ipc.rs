@@ -58,6 +58,7 @@ fn throughput_has_aosp_s_sizes_over_both_devices_and_more() {
         return;
     }
     let ran = in_one_phone(
+        2,
         &[],
         &[
             "unjank ipc throughput --no-store --transport binder,hwbinder --for 1s --rounds 1",
@@ -97,26 +98,19 @@ fn latency_tells_who_inherits_what_over_both_devices() {
     if !lab() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let list = compiled(directory.path(), "list", LIST);
     let ran = in_one_phone(
-        &[list],
+        2,
+        &[],
         &[
             "unjank ipc latency --transport binder,hwbinder --iterations 20 --pairs 2 --deadline \
-             60s --verbose --caller warm,cold --priority 70 --trace late.txt --no-store --json",
+             60s --verbose --caller warm,cold --priority 70 --no-store --json",
             "unjank ipc latency --transport binder,hwbinder --iterations 5 --no-inherit-rt \
              --deadline 1ns --caller warm --no-store --json",
             "unjank ipc latency --transport pi --iterations 5 --no-store --json",
             "unjank ipc latency --transport binder --iterations 5 --pairs 3 --no-store --json",
-            "unjank ipc latency --transport hwbinder --iterations 5 --deadline 1ns --trace \
-             late.txt --no-store --json",
-            "list /root",
-            "list /sys/kernel/tracing/instances",
         ],
     );
-    let [both, not_asked, pi, overloaded, traced, files, instances] = ran.as_slice() else {
-        panic!("{ran:#?}")
-    };
+    let [both, not_asked, pi, overloaded] = ran.as_slice() else { panic!("{ran:#?}") };
     assert_eq!(both.code, 0, "{both:#?}");
     let record = both.json();
     assert_eq!(record["settings"]["priority"], 70);
@@ -142,15 +136,6 @@ fn latency_tells_who_inherits_what_over_both_devices() {
     let record = overloaded.json();
     let warnings = record["warnings"].to_string();
     assert!(warnings.contains("3 pairs on 2 CPUs: the machine is overloaded"), "{warnings}");
-
-    let record = traced.json();
-    let warnings = record["warnings"].to_string();
-    let stopped = "stopped at the first missed deadline: call 0 of pair 0 over hwbinder";
-    assert!(warnings.contains(stopped), "{warnings}");
-    assert!(record["outliers"][0]["cause"].is_string(), "{}", record["outliers"]);
-    let files: Vec<&str> = files.stdout.lines().collect();
-    assert!(files.contains(&"late.txt"), "{files:?}");
-    assert_eq!((instances.stdout.as_str(), instances.code), ("", 0));
 }
 
 /// Two pairs, each caller at each policy, and a kernel that passes on nice
@@ -164,10 +149,12 @@ fn served_with_nice_only(record: &Value, transport: &str) {
             .filter(|series| series["name"] == name.as_str())
             .map(|series| ["caller", "pair"].map(|label| series["labels"][label].as_str().unwrap()))
             .collect();
-        let all = ["warm", "cold"].into_iter().flat_map(|caller| [[caller, "0"], [caller, "1"]]);
-        assert_eq!(labels, all.collect());
+        let of_caller = |caller| ["0", "1", "all"].map(|pair| [caller, pair]);
+        let expected = ["warm", "cold"].into_iter().flat_map(of_caller);
+        assert_eq!(labels, expected.collect(), "{}", record["warnings"]);
         for series in series.iter().filter(|series| series["name"] == name.as_str()) {
-            assert_eq!(series["n"], 20);
+            let calls = if series["labels"]["pair"] == "all" { 40 } else { 20 };
+            assert_eq!(series["n"], calls);
             let summary = &series["summary"];
             let figures = ["min", "p50", "p90", "p99", "max"].map(|key| summary[key].as_u64());
             assert!(figures.is_sorted() && figures[0] > Some(0), "{summary}");
@@ -198,40 +185,67 @@ fn inheritance(record: &Value, transport: &str, answer: &str) {
 }
 
 #[test]
-fn schd_dbg_is_aosp_s_and_leaves_no_trace_behind() {
+fn schd_dbg_is_aosp_s() {
     if !lab() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let list = compiled(directory.path(), "list", LIST);
     let ran = in_one_phone(
-        &[list],
+        2,
+        &[],
         &[
             "unjank schd-dbg -i 50 -pair 2 -deadline_us 2500 -v --no-store",
             "unjank schd-dbg -i 50 -pair 2 -deadline_us 2500 -v -transport hwbinder --no-store",
-            "unjank schd-dbg -trace -deadline_us 1 -i 1000 --no-store",
-            "list /root",
-            "list /sys/kernel/tracing/instances",
         ],
     );
-    let [binder, hwbinder, traced, files, instances] = ran.as_slice() else { panic!("{ran:#?}") };
     let theirs: Value = serde_json::from_str(LATENCY).unwrap();
-    for (ran, transport) in [(binder, "binder"), (hwbinder, "hwbinder")] {
+    for (ran, transport) in ran.iter().zip(["binder", "hwbinder"]) {
         let ours = ran.json();
-        assert_eq!(keys(&ours), keys(&theirs));
+        assert_eq!(keys(&ours), keys(&theirs), "{ran:#?}");
         assert_eq!((&ours["inheritance"], ran.code), (&"UNSUPPORTED".into(), 3));
         assert_eq!(ours["P1"]["I"], 100);
         assert!(ran.stderr.contains("inheritance: nice_only, "), "{}", ran.stderr);
         assert!(ran.stderr.contains(&format!("{transport} P1 server: pid ")), "{}", ran.stderr);
     }
-    let ours = traced.json();
-    assert_eq!(traced.code, 5, "{traced:#?}");
+}
+
+#[test]
+fn a_missed_deadline_ends_a_traced_run_and_leaves_no_trace_instance() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let list = compiled(directory.path(), "list", LIST);
+    // A kernel changes its own code when it begins to trace, which several CPUs
+    // that QEMU translates at the same time do not always survive.
+    let ran = in_one_phone(
+        1,
+        &[list],
+        &[
+            "unjank schd-dbg -trace -deadline_us 1 -i 1000 --no-store",
+            "unjank ipc latency --transport hwbinder --iterations 5 --deadline 1ns --trace \
+             late.txt --no-store --json",
+            "list /root",
+            "list /sys/kernel/tracing/instances",
+        ],
+    );
+    let [schd_dbg, latency, files, instances] = ran.as_slice() else { panic!("{ran:#?}") };
+    let ours = schd_dbg.json();
+    assert_eq!(schd_dbg.code, 5, "{schd_dbg:#?}");
     // The first call of all, at real-time priority, takes longer than 1 µs.
     assert_eq!(ours["P0"]["I"], 1);
     assert_eq!(ours["P0"]["fifo_ms"]["miss"], 1);
-    assert!(traced.stderr.contains("cause of the missed deadline: "), "{}", traced.stderr);
-    assert!(traced.stderr.contains("stopped at the first missed deadline"), "{}", traced.stderr);
-    assert!(files.stdout.lines().any(|file| file == "unjank-trace.txt"), "{files:?}");
+    let stderr = &schd_dbg.stderr;
+    assert!(stderr.contains("cause of the missed deadline: "), "{stderr}");
+    assert!(stderr.contains("stopped at the first missed deadline"), "{stderr}");
+
+    let record = latency.json();
+    let warnings = record["warnings"].to_string();
+    let stopped = "stopped at the first missed deadline: call 0 of pair 0 over hwbinder";
+    assert!(warnings.contains(stopped), "{warnings}");
+    assert!(record["outliers"][0]["cause"].is_string(), "{}", record["outliers"]);
+
+    let files: Vec<&str> = files.stdout.lines().collect();
+    assert!(["unjank-trace.txt", "late.txt"].iter().all(|file| files.contains(file)), "{files:?}");
     assert_eq!((instances.stdout.as_str(), instances.code), ("", 0));
 }
 
@@ -241,6 +255,7 @@ fn inversion_and_checkup_measure_both_devices() {
         return;
     }
     let ran = in_one_phone(
+        2,
         &[],
         &[
             "unjank ipc inversion --quick --transport unix,binder,hwbinder,pi --json --no-store",
@@ -295,6 +310,7 @@ fn somebody_else_s_context_manager_is_pinged_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let manager = compiled(directory.path(), "manager", MANAGER);
     let ran = in_one_phone(
+        2,
         &[manager],
         &[
             "manager /dev/binder unjank ipc probe --quick --transport binder --json --no-store",
@@ -347,6 +363,7 @@ fn whoever_is_killed_in_the_middle_of_a_call_is_told_and_the_driver_goes_on() {
         return;
     }
     let ran = in_one_phone(
+        2,
         &[example("peer_death"), example("exercise")],
         &[
             &format!("peer_death /bin/unjank binder,hwbinder {KILLS} 200 100"),

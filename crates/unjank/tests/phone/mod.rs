@@ -96,10 +96,11 @@ impl Ran {
 
 /// Runs all commands in one phone, one after the other, however they end.
 /// `programs` are for its `/bin`.
-pub(crate) fn in_one_phone(programs: &[PathBuf], commands: &[&str]) -> Vec<Ran> {
+pub(crate) fn in_one_phone(cpus: usize, programs: &[PathBuf], commands: &[&str]) -> Vec<Ran> {
     let directory = tempfile::tempdir().unwrap();
     let mut phone = lab_run();
-    phone.arg("--no-store").arg("--add").arg(compiled(directory.path(), "ends", ENDS));
+    phone.args(["--no-store", "--cpus", &cpus.to_string()]);
+    phone.arg("--add").arg(compiled(directory.path(), "ends", ENDS));
     for program in programs {
         phone.arg("--add").arg(program);
     }
