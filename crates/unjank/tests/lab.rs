@@ -61,6 +61,21 @@ fn a_guest_that_needs_libraries_is_refused() {
 }
 
 #[test]
+fn an_added_program_that_needs_libraries_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (guest, kernel) = (directory.path().join("guest"), directory.path().join("vmlinuz"));
+    fs::write(&guest, bare_program()).expect("a file");
+    fs::write(&kernel, "").expect("a file");
+    let guest = guest.to_str().expect("a path of text");
+    let kernel = kernel.to_str().expect("a path of text");
+    let added = unjank().to_str().expect("a path of text");
+    let arguments = ["--guest", guest, "--kernel", kernel, "--add", added];
+    let stderr = fails(unjank(), directory.path(), &arguments, 2);
+    let told = "needs libraries, which the virtual phone does not have: link it with -static";
+    assert_eq!(stderr, format!("error: {added} {told}\n"));
+}
+
+#[test]
 fn a_missing_emulator_or_fetcher_is_told_with_its_package() {
     let directory = tempfile::tempdir().expect("a directory");
     let (guest, kernel) = (directory.path().join("guest"), directory.path().join("vmlinuz"));

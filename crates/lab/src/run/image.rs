@@ -18,6 +18,9 @@ use crate::program::{Linkage, linkage};
 const PROGRAM: &str = "bin/unjank";
 /// Where the guest's modules are.
 const MODULES: &str = "lib/modules";
+/// What helps against libraries.
+const BUILD_A_GUEST: &str = "`make guest` builds an unjank that needs none";
+const LINK_IT: &str = "link it with -static";
 /// Directories that something is put into.
 const DIRECTORIES: [&str; 4] = ["bin", "lib", MODULES, "root"];
 
@@ -55,12 +58,14 @@ impl Image {
         for name in DIRECTORIES {
             archive.directory(name).map_err(failed)?;
         }
-        archive.program(PROGRAM, &static_program(&options.guest)?).map_err(failed)?;
+        archive
+            .program(PROGRAM, &static_program(&options.guest, BUILD_A_GUEST)?)
+            .map_err(failed)?;
         for program in &options.programs {
             let name = program.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
                 HostError::Invalid(format!("{} has no name that can be typed", program.display()))
             })?;
-            let content = static_program(program)?;
+            let content = static_program(program, LINK_IT)?;
             archive.program(&format!("bin/{name}"), &content).map_err(failed)?;
         }
         let mut order = Order { modules: Vec::new(), commands: commands.to_vec(), labels };
@@ -92,11 +97,11 @@ fn chosen(options: &Options) -> Result<Vec<(String, String, PathBuf)>> {
         .collect())
 }
 
-fn static_program(file: &Path) -> Result<Vec<u8>> {
+/// The content of a program that runs alone; `remedy` is for one that does not.
+fn static_program(file: &Path, remedy: &str) -> Result<Vec<u8>> {
     if linkage(file)? == Linkage::Dynamic {
         return Err(HostError::Invalid(format!(
-            "{} needs libraries, which the virtual phone does not have; `make guest` builds an \
-             unjank that does not",
+            "{} needs libraries, which the virtual phone does not have: {remedy}",
             file.display()
         ))
         .into());
