@@ -144,7 +144,7 @@ fn emulate(
 ) -> Result<Outcome> {
     for _ in 1..BOOTS {
         match Boot::start(options, Accelerator::Tcg, commands)?.follow(options, monitor, hear) {
-            Err(Error::Ended { doing: BOOTING, .. }) => {
+            Err(Error::Ended { doing: BOOTING, console }) if !has_no_init(&console) => {
                 hear(Event::Remark("the emulated phone crashed while booting: booting it again"));
             }
             done => return done,
@@ -171,6 +171,12 @@ fn check(options: &Options) -> Result<()> {
 const BOOTING: &str = "booting";
 /// And then.
 const RUNNING: &str = "running its commands";
+
+/// Whether the kernel has come as far as the guest's program, and cannot start
+/// it. No further boot will.
+fn has_no_init(console: &[String]) -> bool {
+    console.iter().any(|line| line.contains("No working init found"))
+}
 
 /// Whether a boot with KVM has failed before the guest had any part in it.
 fn is_for_want_of_kvm(accelerator: Accelerator, error: &Error) -> bool {
@@ -379,6 +385,14 @@ mod tests {
         assert!(!is_for_want_of_kvm(Accelerator::Kvm, &late(Nanos(1))), "the user's own limit");
         assert!(!is_for_want_of_kvm(Accelerator::Kvm, &ended(RUNNING)));
         assert!(!is_for_want_of_kvm(Accelerator::Tcg, &ended(BOOTING)));
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_no_crash() {
+        let panic = |why: &str| [format!("[    3.3] Kernel panic - not syncing: {why}")];
+        assert!(has_no_init(&panic("No working init found.  Try passing init= option to kernel.")));
+        assert!(!has_no_init(&panic("Attempted to kill init! exitcode=0x0000000b")));
+        assert!(!has_no_init(&[]));
     }
 
     #[test]
