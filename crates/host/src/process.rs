@@ -2,10 +2,11 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 
 use rustix::process::{
-    Pid, Signal, geteuid, getppid, kill_process, set_parent_process_death_signal,
+    Pid, Signal, geteuid, getppid, kill_process, kill_process_group,
+    set_parent_process_death_signal,
 };
 
 use crate::error::{Error, Result};
@@ -56,6 +57,11 @@ impl Helper {
         (self.0.stdout.take(), self.0.stderr.take())
     }
 
+    /// What it reads, where that was piped. It can be taken once.
+    pub fn take_input(&mut self) -> Option<ChildStdin> {
+        self.0.stdin.take()
+    }
+
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
@@ -97,11 +103,29 @@ pub fn die_with_parent(parent: u32) -> Result<bool> {
 /// # Errors
 /// `Invalid` for what is no signal; `Syscall` if there is no such process.
 pub fn send_signal(process: u32, signal: i32) -> Result<()> {
-    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    send(process, signal, "process", kill_process)
+}
+
+/// Sends `signal` to every process of the group that `leader` began, as a
+/// terminal does on Ctrl-C: `killpg(3)`.
+///
+/// # Errors
+/// `Invalid` for what is no signal; `Syscall` if the group is empty.
+pub fn send_signal_to_group(leader: u32, signal: i32) -> Result<()> {
+    send(leader, signal, "process group", kill_process_group)
+}
+
+fn send(
+    number: u32,
+    signal: i32,
+    what: &str,
+    kill: fn(Pid, Signal) -> rustix::io::Result<()>,
+) -> Result<()> {
+    let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
     match (pid, Signal::from_named_raw(signal)) {
-        (Some(pid), Some(signal)) => kill_process(pid, signal)
-            .map_err(|error| Error::syscall("kill", format!("process {process}"), error)),
-        _ => Err(Error::Invalid(format!("no signal {signal} can go to process {process}"))),
+        (Some(pid), Some(signal)) => kill(pid, signal)
+            .map_err(|error| Error::syscall("kill", format!("{what} {number}"), error)),
+        _ => Err(Error::Invalid(format!("no signal {signal} can go to {what} {number}"))),
     }
 }
 
@@ -166,6 +190,23 @@ mod tests {
         send_signal(child.id(), libc::SIGTERM).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+    }
+
+    #[test]
+    fn a_group_s_signal_reaches_all_that_the_leader_has_started() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & echo $!; wait"]).process_group(0);
+        let mut leader = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut output = io::BufReader::new(leader.stdout.take().unwrap());
+        let mut started = String::new();
+        io::BufRead::read_line(&mut output, &mut started).unwrap();
+        assert!(send_signal_to_group(started.trim().parse().unwrap(), libc::SIGTERM).is_err());
+        assert!(send_signal_to_group(0, libc::SIGTERM).is_err(), "not this test's own group");
+        send_signal_to_group(leader.id(), libc::SIGTERM).unwrap();
+        let status = leader.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+        // The pipe ends when both have.
+        assert_eq!(io::Read::read(&mut output, &mut [0]).unwrap(), 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A port from a virtual machine to its host: `drivers/char/virtio_console.c`.
+//! Ports between a virtual machine and its host: `drivers/char/virtio_console.c`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -53,6 +53,16 @@ impl Write for VirtioPort {
     }
 }
 
+/// Opens the port that the host calls `name` for what the host writes. Who reads
+/// it sleeps until there is something.
+///
+/// # Errors
+/// `Unsupported` if there is none.
+pub fn open_for_reading(root: &Root, name: &str) -> Result<File> {
+    let path = find(root, name)?;
+    File::open(&path).map_err(|error| Error::file("open", &path, error))
+}
+
 fn find(root: &Root, name: &str) -> Result<PathBuf> {
     let none = || Error::Unsupported(format!("this machine has no port {name} to its host"));
     let ports = root.list(PORTS).map_err(|_| none())?;
@@ -86,6 +96,8 @@ mod tests {
         let root = Root::at(directory.path());
         VirtioPort::open(&root, "unjank").unwrap().write_all(b"hello").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"hello");
+        let heard = io::read_to_string(open_for_reading(&root, "unjank").unwrap()).unwrap();
+        assert_eq!(heard, "hello");
         let error = VirtioPort::open(&root, "other").unwrap_err();
         assert_eq!(error.to_string(), "this machine has no port other to its host");
     }

@@ -1,5 +1,8 @@
-//! Frames from the guest to its host: one byte for the kind, four for the
-//! length (little endian), and so many bytes.
+//! What guest and host say to each other.
+//!
+//! The guest sends frames: one byte for the kind, four for the length (little
+//! endian), and so many bytes. The host sends one byte at most: see
+//! [`INTERRUPT_PORT`].
 //!
 //! The guest is not trusted: its program may be an old one, or have been hit
 //! by whatever the run provoked. A [`Decoder`] takes bytes in pieces of any
@@ -7,11 +10,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The name of the port, as QEMU and the guest's kernel know it.
+/// The name of the frames' port, as QEMU and the guest's kernel know it.
 pub const PORT: &str = "unjank";
 
+/// The name of the port on which a byte, whichever, tells the guest that the
+/// user wants its command to end.
+pub const INTERRUPT_PORT: &str = "unjank.interrupt";
+
 /// The first thing a guest says, and the version of all that follows.
-pub const GREETING: &str = "unjank.lab/1";
+pub const GREETING: &str = "unjank.lab/2";
 
 /// No frame is longer. A run record is the longest that there is.
 pub const LONGEST: usize = 64 << 20;

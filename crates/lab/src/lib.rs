@@ -15,7 +15,7 @@
 //! | [`initramfs`] | the archive that the kernel unpacks as its root |
 //! | [`pstates`] | profiles of a device's clock, and their ACPI table |
 //! | [`qemu`] | the emulator's command line, and whether KVM works |
-//! | [`channel`] | frames from the guest to its host |
+//! | [`channel`] | what guest and host say to each other |
 //! | [`order`] | what the guest is told to do |
 //! | [`guest`] | the guest's side of it all |
 

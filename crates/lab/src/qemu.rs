@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use unjank_host::process::Helper;
 use unjank_host::{Bytes, Error, Result};
 
-use crate::channel::PORT;
+use crate::channel::{INTERRUPT_PORT, PORT};
 
 /// The emulator's name, as its package installs it.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -52,14 +52,15 @@ pub fn may_use_kvm() -> bool {
 
 impl Machine<'_> {
     /// Starts it. Frames from the guest come on the helper's stdout; its
-    /// console and what QEMU has to say on stderr.
+    /// console and what QEMU has to say on stderr. A byte on its stdin interrupts
+    /// the guest's command.
     ///
     /// # Errors
     /// `Unsupported` if there is no QEMU.
     pub fn start(&self) -> Result<Helper> {
         let mut command = Command::new(PROGRAM);
         command.args(self.arguments());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Helper::start_tied(&mut command).map_err(|error| match error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Error::Unsupported(format!(
@@ -96,13 +97,20 @@ impl Machine<'_> {
             "chardev:console",
             "-chardev",
             "file,id=channel,path=/dev/fd/1",
+            // And stdin, on which QEMU reads nothing until the guest does. What a
+            // guest would write there comes out between the frames; it opens this
+            // port only to read.
+            "-chardev",
+            "stdio,id=interrupt,signal=off",
             "-device",
             "virtio-serial-pci",
-            "-device",
         ]
         .map(str::to_owned)
         .into();
-        arguments.push(format!("virtserialport,chardev=channel,name={PORT}"));
+        for (chardev, name) in [("channel", PORT), ("interrupt", INTERRUPT_PORT)] {
+            let port = format!("virtserialport,chardev={chardev},name={name}");
+            arguments.extend(["-device".to_owned(), port]);
+        }
         // A comma in a file's name would end it.
         let file = |path: &Path| path.display().to_string();
         let pairs = [

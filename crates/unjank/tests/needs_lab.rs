@@ -9,6 +9,7 @@
 mod phone;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -265,4 +266,43 @@ fn whatever_ends_unjank_ends_its_phone() {
         assert_eq!(child.wait().unwrap().code(), code);
         assert!(is_gone(&qemu), "after signal {signal}");
     }
+}
+
+#[test]
+fn ctrl_c_reaches_the_command_and_what_is_known_comes_back() {
+    if !lab() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("runs.sqlite");
+    let start = Instant::now();
+    let mut child = lab_run()
+        .arg("--store")
+        .arg(&store)
+        .args(["--", "unjank", "host", "--and", "unjank", "jitter", "native", "--for", "1h"])
+        .args(["--and", "unjank", "host", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let qemu = qemu_of(&child);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    stdout.read_line(&mut text).unwrap();
+    // As long again as it took to boot and run a command is enough to begin
+    // with the next one, on a machine of any speed.
+    thread::sleep(start.elapsed());
+    send_signal(child.id(), SIGINT).unwrap();
+    stdout.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    assert!(is_gone(&qemu));
+    assert!(text.contains("unjank jitter native [emulated] [interrupted]\n"), "{text}");
+    assert!(!text.contains("\n{"), "a further command was run: {text}");
+
+    let show = ["runs", "show", "last", "--json", "--store"];
+    let show = Command::new(unjank()).args(show).arg(&store).output().unwrap();
+    let record: Value = serde_json::from_slice(&show.stdout).unwrap();
+    assert_eq!(record["command"], "jitter native");
+    assert_eq!(record["labels"], serde_json::json!(["emulated", "interrupted"]));
+    let series = record["series"].as_array().unwrap();
+    assert!(series.iter().any(|series| series["n"].as_u64() > Some(0)), "{series:?}");
 }

@@ -1,7 +1,7 @@
 //! One command, from its start to the end of everything that it started.
 
 use std::io::{self, Read};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use unjank_host::first_process::{kill_all_others, wait_for};
 
 use super::Host;
+use super::interrupt::Interrupt;
 use crate::channel::{End, Frame};
 use crate::error::Result;
 
@@ -29,8 +30,13 @@ const PIECE: usize = 16 << 10;
 /// Time for what a command left behind, such as a keeper, to end by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Runs a command, and tells the host what it prints.
-pub(super) fn run(command: &[String], labels: &[String], host: &Host) -> Result<End> {
+/// Runs a command, which `interrupt` reaches, and tells the host what it prints.
+pub(super) fn run(
+    command: &[String],
+    labels: &[String],
+    host: &Host,
+    interrupt: &Interrupt,
+) -> Result<End> {
     let mut child = match start(command, labels) {
         Ok(child) => child,
         Err(error) => {
@@ -41,6 +47,7 @@ pub(super) fn run(command: &[String], labels: &[String], host: &Host) -> Result<
             return Ok(End::Code(if missing { NOT_FOUND } else { NO_PROGRAM }));
         }
     };
+    interrupt.reaches(child.id());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (over, pipes) = mpsc::channel::<()>();
     let status = thread::scope(|scope| -> Result<ExitStatus> {
@@ -54,6 +61,7 @@ pub(super) fn run(command: &[String], labels: &[String], host: &Host) -> Result<
             pass_on(stderr, host, Frame::Stderr);
         });
         let status = wait_for(child.id())?;
+        interrupt.reaches_nobody();
         // Whoever has the other end of a pipe keeps its reader waiting.
         if pipes.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             kill_all_others()?;
@@ -74,6 +82,7 @@ fn start(command: &[String], labels: &[String]) -> io::Result<Child> {
         .envs(ENVIRONMENT)
         .env(LABELS, labels.join(","))
         .current_dir("/root")
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -2,6 +2,7 @@
 //! virtual phone.
 
 mod command;
+mod interrupt;
 mod machine;
 
 use std::fs;
@@ -17,6 +18,7 @@ use unjank_measure::store::{Filter, Selector};
 use crate::channel::{End, Frame, GREETING, LONGEST, PORT};
 use crate::error::Result;
 use crate::order::{self, Order};
+use interrupt::Interrupt;
 
 /// The store of what is measured here, where unjank looks for it by itself.
 const STORE: &str = "/root/.local/share/unjank/runs.sqlite";
@@ -55,13 +57,14 @@ pub fn run() -> Result<()> {
     for complaint in complaints.into_iter().chain(machine::bring_up_cpus(&Root::system())?) {
         host.tell(&Frame::Remark(complaint))?;
     }
+    let interrupt = Interrupt::listen(&Root::system())?;
     host.tell(&Frame::Greeting(GREETING.to_owned()))?;
     let mut told = Vec::new();
     for command in &order.commands {
-        let end = command::run(command, &order.labels, &host)?;
+        let end = command::run(command, &order.labels, &host, &interrupt)?;
         tell_records(&host, &mut told)?;
         host.tell(&Frame::Ended(end))?;
-        if end != End::Code(0) {
+        if end != End::Code(0) || interrupt.has_come() {
             break;
         }
     }

@@ -30,6 +30,7 @@ use crate::{exit, values};
 The phone is a stock Debian kernel in QEMU with binder, ublk and zram; its only
 program is unjank, as root. It has no network, and no disk. The exit code is that
 of the last command, 128 more than the signal for one that was killed by it.
+Ctrl-C reaches the command, which prints what it knows; a second one ends the phone.
 Without KVM the phone is emulated: it works the same, its runs are labelled
 emulated, and their times are not those of hardware. docs/lab.md says more.")]
 pub(crate) struct Args {

@@ -1,0 +1,235 @@
+//! One boot, from power-on to the end of the last command.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use unjank_host::{Nanos, Timestamp};
+use unjank_measure::Monitor;
+
+use super::image::Image;
+use super::interrupt::{IGNORED, Interrupt, Step};
+use super::listen::{Heard, Listener};
+use super::{Event, Options, Outcome};
+use crate::channel::{Decoder, End, Frame};
+use crate::error::{Error, Result};
+use crate::qemu::{Accelerator, KVM_GAVE_UP, Machine};
+use crate::tail::Tail;
+
+/// The label of what was measured where QEMU translates instructions.
+pub const EMULATED: &str = "emulated";
+
+/// What a phone does until its guest greets.
+pub(super) const BOOTING: &str = "booting";
+/// And then.
+pub(super) const RUNNING: &str = "running its commands";
+
+/// How often the limits and the wish to stop are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time for the guest to greet. Translated on a slow machine it takes 30 s.
+const BOOT: Nanos = Nanos::from_millis(180_000);
+/// With KVM it takes a second or two. One that hangs is given up soon.
+pub(super) const BOOT_KVM: Nanos = Nanos::from_millis(15_000);
+/// What a boot takes, for the progress bar.
+const USUAL_BOOT: f64 = 10.0;
+
+/// A phone that is on.
+#[derive(Debug)]
+pub(super) struct Boot {
+    // Dropped in this order: QEMU ends before its files are gone.
+    listener: Listener,
+    interrupt: Interrupt,
+    _image: Image,
+    accelerator: Accelerator,
+    start: Timestamp,
+    console: Tail,
+    up: bool,
+    ends: Vec<End>,
+}
+
+/// Whether there is more to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    More,
+    Over,
+}
+
+impl Boot {
+    /// Turns it on.
+    pub(super) fn start(
+        options: &Options,
+        accelerator: Accelerator,
+        commands: &[Vec<String>],
+    ) -> Result<Self> {
+        let labels = match accelerator {
+            Accelerator::Kvm => Vec::new(),
+            Accelerator::Tcg => vec![EMULATED.to_owned()],
+        };
+        let image = Image::build(options, commands, labels)?;
+        let machine = Machine {
+            accelerator,
+            cpus: options.cpus,
+            memory: options.memory,
+            kernel: &options.kernel.image,
+            initramfs: &image.initramfs,
+            table: image.table.as_deref(),
+            parameters: &parameters(options),
+        };
+        let start = Timestamp::now();
+        let mut qemu = machine.start()?;
+        Ok(Self {
+            start,
+            interrupt: Interrupt::through(qemu.take_input()),
+            listener: Listener::new(qemu),
+            _image: image,
+            accelerator,
+            console: Tail::default(),
+            up: false,
+            ends: Vec::new(),
+        })
+    }
+
+    /// Hears it out.
+    pub(super) fn follow(
+        mut self,
+        options: &Options,
+        monitor: &dyn Monitor,
+        hear: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Outcome> {
+        let mut decoder = Decoder::default();
+        loop {
+            match self.listener.next(LOOK) {
+                Heard::Channel(bytes) => {
+                    decoder.push(&bytes);
+                    while let Some(frame) = decoder.next_frame()? {
+                        if self.take(frame, hear) == Next::Over {
+                            return Ok(self.outcome());
+                        }
+                    }
+                }
+                Heard::Console(bytes) => {
+                    hear(Event::Console(&bytes));
+                    self.console.push(&bytes);
+                    if !self.up && self.console.contains(KVM_GAVE_UP) {
+                        return Err(self.ended());
+                    }
+                }
+                Heard::Nothing => {}
+                Heard::End => return Err(self.ended()),
+            }
+            if monitor.stop_requested() {
+                match self.interrupt.step(self.up, Timestamp::now()) {
+                    Step::Wait => {}
+                    Step::End => return Ok(self.outcome()),
+                    Step::GiveUp => {
+                        hear(Event::Remark(IGNORED));
+                        return Ok(self.outcome());
+                    }
+                }
+            }
+            self.look_at_the_clock(options, monitor)?;
+        }
+    }
+
+    fn take(&mut self, frame: Frame, hear: &mut dyn FnMut(Event<'_>)) -> Next {
+        match frame {
+            Frame::Greeting(_) => {
+                self.up = true;
+                hear(Event::Up { after: Timestamp::now().since(self.start) });
+            }
+            Frame::Stdout(bytes) => hear(Event::Stdout(&bytes)),
+            Frame::Stderr(bytes) => hear(Event::Stderr(&bytes)),
+            Frame::Ended(end) => {
+                self.ends.push(end);
+                hear(Event::Ended(end));
+            }
+            Frame::Record(text) => hear(Event::Record(&labelled(text, self.accelerator))),
+            Frame::Remark(text) => hear(Event::Remark(&text)),
+            Frame::Done => return Next::Over,
+        }
+        Next::More
+    }
+
+    /// Tells how far a boot is, and ends what takes too long.
+    fn look_at_the_clock(&mut self, options: &Options, monitor: &dyn Monitor) -> Result<()> {
+        let after = Timestamp::now().since(self.start);
+        let boot_limit = match self.accelerator {
+            Accelerator::Kvm => BOOT_KVM,
+            Accelerator::Tcg => BOOT,
+        };
+        let boot_limit = Some(boot_limit).filter(|_| !self.up);
+        let limit = boot_limit.into_iter().chain(options.limit).min();
+        if let Some(limit) = limit.filter(|&limit| after >= limit) {
+            let (doing, console) = (self.doing(), self.console.lines());
+            return Err(Error::TimedOut { limit, doing, console });
+        }
+        if !self.up {
+            let seconds = after.as_secs_f64();
+            monitor.progress(seconds / USUAL_BOOT, &format!("booting, {seconds:.0} s"));
+        }
+        Ok(())
+    }
+
+    fn doing(&self) -> &'static str {
+        if self.up { RUNNING } else { BOOTING }
+    }
+
+    fn ended(mut self) -> Error {
+        Error::Ended { doing: self.doing(), console: self.console.lines() }
+    }
+
+    fn outcome(self) -> Outcome {
+        let interrupted = self.interrupt.was_wanted();
+        Outcome { ends: self.ends, accelerator: self.accelerator, interrupted }
+    }
+}
+
+/// The kernel's command line.
+fn parameters(options: &Options) -> String {
+    // The guest brings the other CPUs up when the kernel has changed its code.
+    let mut parameters = "console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank".to_owned();
+    parameters.push_str(if options.talkative { " ignore_loglevel" } else { " quiet" });
+    if let Some(profile) = &options.profile {
+        // A processor of the host's kind may have a driver of its own.
+        parameters.push_str(" intel_pstate=disable amd_pstate=disable cpufreq.default_governor=");
+        parameters.push_str(&profile.governor);
+    }
+    parameters + " -- lab init"
+}
+
+/// The record with the label of the machine that it was measured on, whatever
+/// the guest thinks of that.
+fn labelled(text: String, accelerator: Accelerator) -> String {
+    if accelerator == Accelerator::Kvm {
+        return text;
+    }
+    let Ok(mut record) = serde_json::from_str::<Value>(&text) else {
+        // No record; whoever keeps it will say so.
+        return text;
+    };
+    if let Some(object) = record.as_object_mut() {
+        let labels = object.entry("labels").or_insert_with(|| Value::Array(Vec::new()));
+        match labels.as_array_mut() {
+            Some(labels) if labels.iter().any(|label| label == EMULATED) => return text,
+            Some(labels) => labels.push(EMULATED.into()),
+            None => return text,
+        }
+    }
+    record.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_labelled_once() {
+        let label = |text: &str, accelerator| labelled(text.to_owned(), accelerator);
+        let tcg = |text| label(text, Accelerator::Tcg);
+        assert_eq!(tcg(r#"{"id":"x"}"#), r#"{"id":"x","labels":["emulated"]}"#);
+        assert_eq!(tcg(r#"{"labels":["a"]}"#), r#"{"labels":["a","emulated"]}"#);
+        for same in [r#"{ "labels": ["emulated"] }"#, "no record", "[1]", r#"{"labels":1}"#] {
+            assert_eq!(tcg(same), same);
+        }
+        assert_eq!(label("{}", Accelerator::Kvm), "{}");
+    }
+}
