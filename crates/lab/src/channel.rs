@@ -28,8 +28,9 @@ const HEADER: usize = 5;
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// The guest is up: [`GREETING`].
-    Greeting(String),
+    /// The guest is up: [`GREETING`], a space, and which build of unjank it is,
+    /// if it knows.
+    Greeting(Option<String>),
     /// What the command printed on stdout.
     Stdout(Vec<u8>),
     /// What it printed on stderr.
@@ -86,9 +87,13 @@ pub enum Violation {
 impl Frame {
     /// The bytes that a [`Decoder`] makes this frame of.
     pub fn encode(&self) -> Vec<u8> {
-        let end;
+        let (end, greeting);
         let (kind, content): (u8, &[u8]) = match self {
-            Self::Greeting(text) => (1, text.as_bytes()),
+            Self::Greeting(None) => (1, GREETING.as_bytes()),
+            Self::Greeting(Some(build)) => {
+                greeting = format!("{GREETING} {build}");
+                (1, greeting.as_bytes())
+            }
             Self::Stdout(bytes) => (2, bytes),
             Self::Stderr(bytes) => (3, bytes),
             Self::Ended(how) => {
@@ -111,10 +116,14 @@ impl Frame {
     fn decode(kind: u8, content: Vec<u8>) -> Result<Self, Violation> {
         let text = |content| String::from_utf8(content).map_err(|_| Violation::Content(kind));
         Ok(match kind {
-            1 => match text(content)? {
-                greeting if greeting == GREETING => Self::Greeting(greeting),
-                other => return Err(Violation::Greeting(other.chars().take(40).collect())),
-            },
+            1 => {
+                let greeting = text(content)?;
+                match greeting.split_once(' ') {
+                    Some((GREETING, build)) => Self::Greeting(Some(build.to_owned())),
+                    None if greeting == GREETING => Self::Greeting(None),
+                    _ => return Err(Violation::Greeting(greeting.chars().take(40).collect())),
+                }
+            }
             2 => Self::Stdout(content),
             3 => Self::Stderr(content),
             4 => {
@@ -171,7 +180,7 @@ mod tests {
     fn frame() -> impl Strategy<Value = Frame> {
         let bytes = || prop::collection::vec(any::<u8>(), 0..200);
         prop_oneof![
-            Just(Frame::Greeting(GREETING.to_owned())),
+            any::<Option<String>>().prop_map(Frame::Greeting),
             bytes().prop_map(Frame::Stdout),
             bytes().prop_map(Frame::Stderr),
             any::<u8>().prop_map(|code| Frame::Ended(End::Code(code))),

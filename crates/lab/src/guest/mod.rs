@@ -15,7 +15,7 @@ use unjank_host::{Error as HostError, Root, first_process};
 use unjank_measure::Store;
 use unjank_measure::store::{Filter, Selector};
 
-use crate::channel::{End, Frame, GREETING, LONGEST, PORT};
+use crate::channel::{End, Frame, LONGEST, PORT};
 use crate::error::Result;
 use crate::order::{self, Order};
 use interrupt::Interrupt;
@@ -37,12 +37,13 @@ impl Host {
 }
 
 /// Boots the phone, runs what it was ordered to, and tells the host; then
-/// waits for the host to end it.
+/// waits for the host to end it. `build` says which unjank this is, if that is
+/// known.
 ///
 /// # Errors
 /// Nobody hears of errors but the console: when this returns, the machine must
 /// end.
-pub fn run() -> Result<()> {
+pub fn run(build: Option<String>) -> Result<()> {
     if !first_process::is_first() {
         return Err(HostError::Invalid(
             "`unjank lab init` is the first process of a virtual phone: see `unjank lab run`"
@@ -58,7 +59,7 @@ pub fn run() -> Result<()> {
         host.tell(&Frame::Remark(complaint))?;
     }
     let interrupt = Interrupt::listen(&Root::system())?;
-    host.tell(&Frame::Greeting(GREETING.to_owned()))?;
+    host.tell(&Frame::Greeting(build))?;
     let mut told = Vec::new();
     for command in &order.commands {
         let end = command::run(command, &order.labels, &host, &interrupt)?;

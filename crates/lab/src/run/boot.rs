@@ -31,6 +31,8 @@ const BOOT: Nanos = Nanos::from_millis(180_000);
 pub(super) const BOOT_KVM: Nanos = Nanos::from_millis(15_000);
 /// What a boot takes, for the progress bar.
 const USUAL_BOOT: f64 = 10.0;
+/// Of the name of a guest's build, this much is told.
+const LONGEST_BUILD: usize = 80;
 
 /// A phone that is on.
 #[derive(Debug)]
@@ -101,7 +103,7 @@ impl Boot {
                 Heard::Channel(bytes) => {
                     decoder.push(&bytes);
                     while let Some(frame) = decoder.next_frame()? {
-                        if self.take(frame, hear) == Next::Over {
+                        if self.take(frame, options, hear) == Next::Over {
                             return Ok(self.outcome());
                         }
                     }
@@ -130,11 +132,14 @@ impl Boot {
         }
     }
 
-    fn take(&mut self, frame: Frame, hear: &mut dyn FnMut(Event<'_>)) -> Next {
+    fn take(&mut self, frame: Frame, options: &Options, hear: &mut dyn FnMut(Event<'_>)) -> Next {
         match frame {
-            Frame::Greeting(_) => {
+            Frame::Greeting(build) => {
                 self.up = true;
                 hear(Event::Up { after: Timestamp::now().since(self.start) });
+                if let Some(remark) = other_build(options.build.as_deref(), build.as_deref()) {
+                    hear(Event::Remark(&remark));
+                }
             }
             Frame::Stdout(bytes) => hear(Event::Stdout(&bytes)),
             Frame::Stderr(bytes) => hear(Event::Stderr(&bytes)),
@@ -181,6 +186,13 @@ impl Boot {
         let interrupted = self.interrupt.was_wanted();
         Outcome { ends: self.ends, accelerator: self.accelerator, interrupted }
     }
+}
+
+/// What to say of a guest that is another build of unjank, if both are known.
+fn other_build(this: Option<&str>, guest: Option<&str>) -> Option<String> {
+    let (this, guest) = this.zip(guest).filter(|(this, guest)| this != guest)?;
+    let guest: String = guest.chars().take(LONGEST_BUILD).collect();
+    Some(format!("its unjank is of another build ({guest}; this one is {this}): make guest"))
 }
 
 /// The kernel's command line.
@@ -231,5 +243,17 @@ mod tests {
             assert_eq!(tcg(same), same);
         }
         assert_eq!(label("{}", Accelerator::Kvm), "{}");
+    }
+
+    #[test]
+    fn a_guest_of_another_build_is_told_where_both_are_known() {
+        assert_eq!(
+            other_build(Some("1.0.0 of b"), Some("1.0.0 of a")).unwrap(),
+            "its unjank is of another build (1.0.0 of a; this one is 1.0.0 of b): make guest"
+        );
+        assert!(other_build(Some("b"), Some(&"a".repeat(1_000))).unwrap().len() < 200);
+        for (this, guest) in [(Some("a"), Some("a")), (Some("a"), None), (None, Some("a"))] {
+            assert_eq!(other_build(this, guest), None);
+        }
     }
 }

@@ -34,6 +34,9 @@ pub struct Options {
     pub kernel: Kernel,
     /// Its program: a static unjank.
     pub guest: PathBuf,
+    /// Which build of unjank this is, to tell a guest of another one; `None`
+    /// where that is not known.
+    pub build: Option<String>,
     /// Further static programs for its `/bin`.
     pub programs: Vec<PathBuf>,
     /// Virtual CPUs.

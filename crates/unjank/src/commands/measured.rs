@@ -153,6 +153,12 @@ fn tool() -> Tool {
     }
 }
 
+/// Which build this is, where its commit is known.
+pub(super) fn build() -> Option<String> {
+    let Tool { version, commit } = tool();
+    commit.map(|commit| format!("{version}, commit {commit}"))
+}
+
 /// Prints, writes and stores the record. What fails keeps nothing else from
 /// being done; the first failure is told.
 fn deliver(

@@ -13,7 +13,7 @@ use unjank_measure::Store;
 
 use super::cache;
 use super::fetch::fetched;
-use crate::commands::measured::store_path;
+use crate::commands::measured::{build, store_path};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress, Stream};
 use crate::{exit, values};
@@ -103,6 +103,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         kernel,
         guest,
+        build: build(),
         programs: args.add.clone(),
         cpus: args.cpus,
         memory: args.memory,
