@@ -45,7 +45,7 @@ lint: setup
 		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION)
 	$(CARGO) deny --locked check bans licenses sources
 
-bench: setup-bench build
+bench: setup-bench build guest
 	$(CARGO) bench --locked --workspace
 	./scripts/bench.sh
 

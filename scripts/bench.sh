@@ -64,3 +64,6 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     echo "unjank jitter bench needs root: run 'sudo $unjank jitter bench' for cyclictest's side"
 fi
+
+echo
+"$(dirname "$0")/bench-binder.sh"
