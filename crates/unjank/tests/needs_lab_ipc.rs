@@ -273,7 +273,7 @@ fn inversion_and_checkup_measure_both_devices() {
     let beside_hog = |transport: &str| {
         let name = format!("ipc/{transport}/inversion/round_trip");
         let series = named(&record, "series", &name, Some(("load", "hog")));
-        assert_eq!(series["n"], 100);
+        assert_eq!(series["n"], record["settings"]["calls"]);
         series["summary"]["p50"].as_u64().unwrap()
     };
     // The hog keeps whoever inherits nothing from the CPU for four fifths of
