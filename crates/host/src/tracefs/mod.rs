@@ -9,7 +9,7 @@
 //! | module | subject |
 //! |---|---|
 //! | `mount` | finding tracefs, or mounting it where nobody sees it |
-//! | `options` | what an instance records |
+//! | `options`, `buffer` | what an instance records, and in how much room |
 //! | `instance`, `read` | one private trace, and reading its ring buffer |
 //! | `leftovers` | instances by name, and those of processes that died |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
@@ -23,6 +23,7 @@
 //! that way, and 180 ms as text before that is parsed; and because a thread
 //! whose name holds a line feed or `==>` cannot forge an event in it.
 
+mod buffer;
 mod decode;
 mod event;
 pub mod format;
@@ -40,6 +41,7 @@ pub mod timeline;
 mod trace;
 mod tripwire;
 
+pub use buffer::buffer_per_cpu;
 pub use decode::Decoder;
 pub use event::{Event, EventKind, Irq, Softirq, Task};
 pub use instance::Instance;

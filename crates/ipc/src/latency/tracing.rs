@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs, TripwirePaths};
+use unjank_host::tracefs::{
+    Instance, InstanceOptions, Trace, Tracefs, TripwirePaths, buffer_per_cpu,
+};
 use unjank_host::{Bytes, Error, Result, Root, Support};
 
-/// Room for events on each CPU: some seconds of back-to-back calls.
+/// Room for events on each CPU: some seconds of back-to-back calls. Less
+/// on a machine with many.
 const BUFFER: Bytes = Bytes::from_mib(4);
 
 /// A trace that is being recorded.
@@ -19,7 +22,8 @@ impl Tracing {
             Support::No(reason) => return Ok(Support::No(reason)),
         };
         tracefs.remove_leftovers()?;
-        let options = InstanceOptions { buffer: BUFFER, ..InstanceOptions::default() };
+        let options =
+            InstanceOptions { buffer: buffer_per_cpu(root, BUFFER), ..InstanceOptions::default() };
         let instance = tracefs.instance(&options)?;
         instance.start()?;
         Ok(Support::Yes(Self(instance)))

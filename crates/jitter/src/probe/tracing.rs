@@ -2,21 +2,15 @@
 
 use std::path::Path;
 
-use unjank_host::sched::CpuSet;
-use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs};
+use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs, buffer_per_cpu};
 use unjank_host::{Bytes, Result, Root, Support};
 
 use super::options::Options;
 use super::worst::WakeUp;
 
-/// Room for events on each CPU: some ten seconds of a busy one.
+/// Room for events on each CPU: some ten seconds of a busy one. Less on a
+/// machine with many.
 const BUFFER: Bytes = Bytes::from_mib(8);
-/// Room on all CPUs of a large machine together: the kernel gives every CPU
-/// its buffer, traced or not, and takes none of it back before the end.
-const ALL_BUFFERS: Bytes = Bytes::from_mib(256);
-/// The least for each CPU.
-const SMALLEST_BUFFER: Bytes = Bytes::from_mib(1);
-
 /// A trace that is being recorded.
 pub(crate) struct Tracing(Instance);
 
@@ -30,7 +24,7 @@ impl Tracing {
         };
         tracefs.remove_leftovers()?;
         let instance = tracefs.instance(&InstanceOptions {
-            buffer: buffer_for(online(root).unwrap_or(options.cpus.len())),
+            buffer: buffer_per_cpu(root, BUFFER),
             cpus: Some(options.cpus.clone()),
             ..InstanceOptions::default()
         })?;
@@ -55,25 +49,5 @@ impl Tracing {
         let trace = self.0.read_events()?;
         self.0.remove()?;
         Ok(trace)
-    }
-}
-
-fn online(root: &Root) -> Option<usize> {
-    let list = root.read_if_there("/sys/devices/system/cpu/online").ok()??;
-    Some(list.parse::<CpuSet>().ok()?.len())
-}
-
-fn buffer_for(cpus: usize) -> Bytes {
-    Bytes(ALL_BUFFERS.get() / cpus.max(1) as u64).clamp(SMALLEST_BUFFER, BUFFER)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_machines_have_smaller_buffers() {
-        let sizes = [0, 2, 32, 128, 4096].map(|cpus| buffer_for(cpus).get() >> 20);
-        assert_eq!(sizes, [8, 8, 8, 2, 1]);
     }
 }
