@@ -52,4 +52,4 @@ pub use machine::Machine;
 pub use recording::Recording;
 pub use root::Root;
 pub use support::{Support, Unsupported};
-pub use units::{Bytes, Hertz, Nanos};
+pub use units::{Bytes, Hertz, Joules, Nanos, Watts};

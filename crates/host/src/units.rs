@@ -155,6 +155,65 @@ impl fmt::Display for Hertz {
     }
 }
 
+/// An amount of energy in joules. It can be negative: a difference.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Joules(pub f64);
+
+impl Joules {
+    /// So many milliwatt hours: 3.6 J each.
+    pub fn from_milliwatt_hours(milliwatt_hours: f64) -> Self {
+        Self(milliwatt_hours * 3.6)
+    }
+
+    /// The same energy in milliwatt hours.
+    pub fn as_milliwatt_hours(self) -> f64 {
+        self.0 / 3.6
+    }
+}
+
+impl Add for Joules {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Joules {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+/// A power in watts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Watts(pub f64);
+
+impl Watts {
+    /// So many milliwatts.
+    pub fn from_milliwatts(milliwatts: f64) -> Self {
+        Self(milliwatts / 1e3)
+    }
+
+    /// The energy of this power over `time`.
+    #[must_use]
+    pub fn over(self, time: Nanos) -> Joules {
+        Joules(self.0 * time.as_secs_f64())
+    }
+}
+
+impl Add for Watts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
 /// A number from 1 up to 1023, or beyond, with three significant digits.
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
@@ -190,6 +249,14 @@ mod tests {
         assert_eq!(Nanos(1) - Nanos(2), Nanos::ZERO);
         assert_eq!(Nanos(u64::MAX) + Nanos(1), Nanos(u64::MAX));
         assert_eq!(Nanos::from(Duration::MAX), Nanos(u64::MAX));
+    }
+
+    #[test]
+    fn a_power_over_a_time_is_an_energy() {
+        assert_eq!(Watts::from_milliwatts(500.0).over(Nanos::from_millis(2_000)), Joules(1.0));
+        assert_eq!(Joules::from_milliwatt_hours(10.0), Joules(36.0));
+        assert!((Joules(36.0).as_milliwatt_hours() - 10.0).abs() < 1e-12);
+        assert_eq!(Joules(1.0) + Joules(2.0) - Joules(4.0), Joules(-1.0));
     }
 
     #[test]

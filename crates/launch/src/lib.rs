@@ -5,8 +5,10 @@
 //! |---|---|
 //! | [`probe`] | speed of a CPU against time since it woke |
 //! | [`explain`] | from ramps to a verdict |
+//! | [`model`] | clocks, governors and launches, simulated |
 
 pub mod explain;
+pub mod model;
 pub mod probe;
 
 pub use probe::{Options, run};

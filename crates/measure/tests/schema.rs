@@ -56,7 +56,9 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn unit() -> impl Strategy<Value = Unit> {
-    use Unit::{Bytes, BytesPerSecond, Count, Hertz, Joules, Nanoseconds, Pages, PerSecond, Ratio};
+    use Unit::{
+        Bytes, BytesPerSecond, Count, Hertz, Joules, Nanoseconds, Pages, PerSecond, Ratio, Watts,
+    };
     prop::sample::select(vec![
         Nanoseconds,
         Count,
@@ -67,6 +69,7 @@ fn unit() -> impl Strategy<Value = Unit> {
         BytesPerSecond,
         Hertz,
         Joules,
+        Watts,
     ])
 }
 

@@ -37,6 +37,12 @@ pub struct Profile {
     pub clock: Clock,
     /// Where the powers come from.
     pub power: Origin,
+    /// What an idle CPU takes, in milliwatts.
+    #[serde(default)]
+    pub idle_milliwatts: u32,
+    /// What the rest of the device takes, whatever its CPUs do, in milliwatts.
+    #[serde(default)]
+    pub device_milliwatts: u32,
     /// The states, the fastest first.
     #[serde(rename = "state")]
     pub states: Vec<State>,

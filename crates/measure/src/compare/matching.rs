@@ -118,6 +118,7 @@ impl Unit {
             Self::BytesPerSecond => "bytes_per_second",
             Self::Hertz => "hertz",
             Self::Joules => "joules",
+            Self::Watts => "watts",
         }
     }
 }

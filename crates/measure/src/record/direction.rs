@@ -19,7 +19,7 @@ impl Unit {
     /// ratios and frequencies, where it depends on what is counted.
     pub fn better(self) -> Option<Direction> {
         match self {
-            Self::Nanoseconds | Self::Bytes | Self::Pages | Self::Joules => {
+            Self::Nanoseconds | Self::Bytes | Self::Pages | Self::Joules | Self::Watts => {
                 Some(Direction::Smaller)
             }
             Self::PerSecond | Self::BytesPerSecond => Some(Direction::Larger),

@@ -33,6 +33,9 @@ pub enum Unit {
     /// Joules.
     #[serde(rename = "joules")]
     Joules,
+    /// Watts.
+    #[serde(rename = "watts")]
+    Watts,
 }
 
 impl Unit {
@@ -52,8 +55,19 @@ impl Unit {
             Self::Ratio => format!("{} %", digits(value * 100.0)),
             Self::PerSecond => format!("{}/s", digits(value)),
             Self::BytesPerSecond => format!("{}/s", Bytes(whole())),
-            Self::Joules => format!("{} J", digits(value)),
+            Self::Joules => small(value, "J"),
+            Self::Watts => small(value, "W"),
         }
+    }
+}
+
+/// With `unit`, or thousandths or millionths of it.
+fn small(value: f64, unit: &str) -> String {
+    match value.abs() {
+        0.0 => format!("0 {unit}"),
+        0.9995.. => format!("{} {unit}", digits(value)),
+        0.000_999_5.. => format!("{} m{unit}", digits(value * 1e3)),
+        _ => format!("{} µ{unit}", digits(value * 1e6)),
     }
 }
 
@@ -83,5 +97,9 @@ mod tests {
         assert_eq!(Unit::Ratio.show(0.953), "95.3 %");
         assert_eq!(Unit::Count.show(120_000.0), "120000");
         assert_eq!(Unit::BytesPerSecond.show(1_048_576.0), "1.00 MiB/s");
+        assert_eq!(Unit::Joules.show(57.73), "57.7 J");
+        assert_eq!(Unit::Joules.show(-0.0254), "-25.4 mJ");
+        assert_eq!(Unit::Watts.show(0.000_2), "200 µW");
+        assert_eq!(Unit::Watts.show(0.0), "0 W");
     }
 }

@@ -37,6 +37,7 @@ const BYTES: &[(&str, f64)] = &[
 const HERTZ: &[(&str, f64)] = &[(" Hz", 1.0), (" kHz", 1e3), (" MHz", 1e6), (" GHz", 1e9)];
 const COUNTS: &[(&str, f64)] = &[("", 1.0), (" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12)];
 const JOULES: &[(&str, f64)] = &[(" µJ", 1e-6), (" mJ", 1e-3), (" J", 1.0), (" kJ", 1e3)];
+const WATTS: &[(&str, f64)] = &[(" µW", 1e-6), (" mW", 1e-3), (" W", 1.0), (" kW", 1e3)];
 const PERCENT: &[(&str, f64)] = &[(" %", 0.01)];
 
 fn ladder(unit: Unit) -> Ladder {
@@ -48,6 +49,7 @@ fn ladder(unit: Unit) -> Ladder {
         Unit::Count | Unit::Pages => (COUNTS, ""),
         Unit::PerSecond => (COUNTS, "/s"),
         Unit::Joules => (JOULES, ""),
+        Unit::Watts => (WATTS, ""),
         Unit::Ratio => (PERCENT, ""),
     };
     Ladder { rungs, tail }
