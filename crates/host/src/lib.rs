@@ -10,16 +10,21 @@
 //! | [`recording`] | a copy of what was read, without what is private |
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
+//! | [`control_socket`] | a socket on which a service is asked |
 //! | [`futex`] | parking and waking threads |
+//! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`storage`] | files whose pages can be evicted |
+//! | [`pid`] | what another process is, and what it does |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`process`] | processes that help a measurement |
+//! | [`process_events`] | being told of every process that starts or ends |
 //! | [`first_process`], [`virtio_port`] | being `init` in a virtual machine, and talking to its host |
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`tracefs`] | private traces of what the scheduler did |
+//! | [`wait`] | waiting for several things at once |
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -28,14 +33,18 @@ compile_error!(
 );
 
 pub mod clock;
+pub mod control_socket;
 mod error;
 pub mod first_process;
 pub mod futex;
+pub mod inotify;
 pub mod journal;
 pub mod machine;
 pub mod memory;
+pub mod pid;
 pub mod pm_qos;
 pub mod process;
+pub mod process_events;
 pub mod recording;
 pub mod root;
 pub mod sched;
@@ -45,6 +54,7 @@ pub mod terminal;
 pub mod tracefs;
 pub mod units;
 pub mod virtio_port;
+pub mod wait;
 
 pub use clock::Timestamp;
 pub use error::{Error, ErrorClass, Result};

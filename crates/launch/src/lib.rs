@@ -10,5 +10,6 @@
 pub mod explain;
 pub mod model;
 pub mod probe;
+pub mod remedy;
 
 pub use probe::{Options, run};

@@ -82,6 +82,12 @@ impl Knob {
     pub fn set(&self, value: &str) -> Result<()> {
         self.shared.lock().set(self.taken.seq, self.taken.layer, value)
     }
+
+    /// Whether the knob reads as this session left it: nobody else has given
+    /// it another value meanwhile, and it is still there.
+    pub fn is_as_left(&self) -> bool {
+        self.shared.lock().is_as_left(self.taken.seq)
+    }
 }
 
 impl Drop for Knob {

@@ -149,6 +149,13 @@ impl Holding {
         Ok(())
     }
 
+    /// Whether a knob reads the value that it was given last.
+    pub(super) fn is_as_left(&self, seq: u64) -> bool {
+        let given = self.knobs.get(&seq).and_then(|knob| knob.layers.last());
+        let reads = self.knobs.get(&seq).and_then(|knob| knob.file.read().ok());
+        given.is_some_and(|layer| Some(&layer.value) == reads.as_ref())
+    }
+
     /// A guard of a knob is dropped.
     pub(super) fn release(&mut self, seq: u64, layer: u64) {
         if self.live.is_none() {

@@ -10,12 +10,16 @@
 //! transaction under `synchronous = EXTRA`: once it is stored, a power cut does
 //! not take it away, and half of it is never seen.
 //!
+//! **Notes.** A second table, made when something is first put into it, keeps
+//! what a service has learned, by name.
+//!
 //! **Private.** Records name processes and files. The directory is made with
 //! mode 0700, the file with 0600, and SQLite gives its journal the same.
 
 mod entry;
 mod failure;
 mod file;
+mod memory;
 mod selector;
 
 use std::path::{Path, PathBuf};

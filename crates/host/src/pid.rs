@@ -1,0 +1,195 @@
+//! What another process is, and what it does: `/proc/PID`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, getpgid};
+
+use crate::root::Root;
+use crate::units::{Bytes, Nanos};
+
+/// What the kernel appends to the link of a program whose file was removed.
+const DELETED: &str = " (deleted)";
+
+/// What a process has done since it began, and what it does now. Differences
+/// between two of these tell whether it is busy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// CPU time of all its threads, those that have ended included.
+    pub ran: Nanos,
+    /// How long its first thread was ready to run and did not; zero where the
+    /// kernel does not count that (`CONFIG_SCHED_INFO`).
+    pub waited: Nanos,
+    /// Pages of all its threads that had to come from storage.
+    pub major_faults: u64,
+    /// Whether its first thread waits in the kernel and cannot be interrupted,
+    /// mostly for storage: state D.
+    pub blocked: bool,
+}
+
+impl Activity {
+    /// Of process `number`; `None` if there is none.
+    pub fn of(root: &Root, number: u32) -> Option<Self> {
+        let stat = root.read(file(number, "stat")).ok()?;
+        let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
+        let schedstat = root.read(file(number, "schedstat")).unwrap_or_default();
+        let waited = schedstat.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
+        Some(Self {
+            ran: cpu_time(number)?,
+            waited: Nanos(waited.unwrap_or(0)),
+            major_faults: stat.major_faults,
+            blocked: stat.state == 'D',
+        })
+    }
+}
+
+/// The program that process `number` runs; `None` for a thread of the kernel
+/// and for a process that has ended.
+pub fn executable(root: &Root, number: u32) -> Option<PathBuf> {
+    let link = fs::read_link(root.resolve(file(number, "exe"))).ok()?;
+    match link.to_str().and_then(|link| link.strip_suffix(DELETED)) {
+        Some(link) => Some(PathBuf::from(link)),
+        None => Some(link),
+    }
+}
+
+/// The command line of process `number`, word by word.
+pub fn command_line(root: &Root, number: u32) -> Option<Vec<OsString>> {
+    let bytes = root.read_bytes(file(number, "cmdline")).ok()?;
+    let words = bytes.strip_suffix(&[0]).unwrap_or(&bytes).split(|&byte| byte == 0);
+    Some(words.map(|word| OsString::from_vec(word.to_vec())).collect())
+}
+
+/// The control group of process `number` in the unified hierarchy, or in that
+/// of its `cpuset` where there is none; `/` is the root.
+pub fn control_group(root: &Root, number: u32) -> Option<String> {
+    let text = root.read(file(number, "cgroup")).ok()?;
+    group_in(&text).map(str::to_owned)
+}
+
+/// The user that process `number` runs as.
+pub fn user(root: &Root, number: u32) -> Option<u32> {
+    fs::metadata(root.resolve(Path::new("/proc").join(number.to_string())))
+        .ok()
+        .map(|metadata| metadata.uid())
+}
+
+/// Whether process `number` of this machine leads a process group: shells and
+/// desktops put what a user starts into a group of its own, and programs leave
+/// what they start in theirs. `None` if there is no such process.
+pub fn leads_group(number: u32) -> Option<bool> {
+    let pid = Pid::from_raw(i32::try_from(number).ok()?)?;
+    getpgid(Some(pid)).ok().map(|group| group == pid)
+}
+
+/// The processes that process `number` has made and that live, where the
+/// kernel tells (`CONFIG_PROC_CHILDREN`), of its first thread.
+pub fn children(root: &Root, number: u32) -> Vec<u32> {
+    let list = root.read(file(number, &format!("task/{number}/children"))).unwrap_or_default();
+    list.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+}
+
+/// Memory of process `number` that is in use now, pages of files included:
+/// `VmRSS`.
+pub fn resident(root: &Root, number: u32) -> Option<Bytes> {
+    let status = root.read(file(number, "status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok().map(Bytes::from_kib)
+}
+
+/// CPU time of all threads of process `number`, to the nanosecond; `None` if
+/// there is no such process.
+fn cpu_time(number: u32) -> Option<Nanos> {
+    // `CPUCLOCK_SCHED` of a whole process: include/linux/posix-timers.h.
+    let clock = (!i32::try_from(number).ok()? << 3) | 2;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: clock_gettime(2) writes a timespec to the address it is given,
+    // and answers EINVAL for a clock that is none.
+    let failed = unsafe { libc::clock_gettime(clock, &raw mut time) } != 0;
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    (!failed).then(|| Nanos(seconds.saturating_mul(1_000_000_000) + time.tv_nsec as u64))
+}
+
+fn file(number: u32, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{number}/{name}"))
+}
+
+/// The fields of `/proc/PID/stat` that are used: `proc_pid_stat(5)`.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    state: char,
+    major_faults: u64,
+}
+
+impl Stat {
+    /// The name in the second field may hold anything, brackets included.
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.rsplit_once(") ")?.1.split_whitespace();
+        let state = fields.next()?.chars().next()?;
+        let major_faults = fields.nth(8)?.parse().ok()?;
+        Some(Self { state, major_faults })
+    }
+}
+
+fn group_in(text: &str) -> Option<&str> {
+    let of = |wanted: &str| {
+        text.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            controllers.split(',').any(|name| name == wanted).then_some(path)
+        })
+    };
+    of("").or_else(|| of("cpuset"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Helper;
+
+    #[test]
+    fn a_name_with_brackets_hides_no_field() {
+        let text = "7 (a) b) (c) D 1 7 7 0 -1 4194560 10 20 33 40 1 2 3 4 20 0 1 0 5 6 7";
+        assert_eq!(Stat::parse(text), Some(Stat { state: 'D', major_faults: 33 }));
+        assert_eq!(Stat::parse("7 (a"), None);
+        assert_eq!(Stat::parse("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn the_unified_hierarchy_comes_first() {
+        assert_eq!(group_in("3:cpuset:/top-app\n0::/user.slice/a:b\n"), Some("/user.slice/a:b"));
+        assert_eq!(group_in("4:cpu,cpuset:/top-app\n2:freezer:/\n"), Some("/top-app"));
+        assert_eq!(group_in("2:freezer:/\nnonsense"), None);
+    }
+
+    #[test]
+    fn this_process_is_what_it_is() {
+        let root = Root::system();
+        let me = std::process::id();
+        assert_eq!(executable(&root, me), std::env::current_exe().ok());
+        let words: Vec<OsString> = std::env::args_os().collect();
+        assert_eq!(command_line(&root, me), Some(words));
+        assert_eq!(user(&root, me), Some(rustix::process::geteuid().as_raw()));
+        assert!(control_group(&root, me).is_some_and(|group| group.starts_with('/')));
+        let before = Activity::of(&root, me).unwrap();
+        assert!(before.ran > Nanos::ZERO);
+        while cpu_time(me).unwrap() <= before.ran {}
+        assert!(Activity::of(&root, me).unwrap().ran > before.ran);
+    }
+
+    #[test]
+    fn a_helper_leads_its_group_and_is_a_child_until_it_ends() {
+        let root = Root::system();
+        let helper = Helper::start(std::process::Command::new("sleep").arg("600")).unwrap();
+        let number = helper.id();
+        assert_eq!(leads_group(number), Some(true));
+        assert!(Activity::of(&root, number).is_some());
+        drop(helper);
+        assert_eq!(leads_group(number), None);
+        assert_eq!(Activity::of(&root, number), None);
+        assert_eq!(executable(&root, number), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! The messages of the process connector, as bytes: `linux/netlink.h`,
+//! `linux/connector.h` and `linux/cn_proc.h`.
+
+use super::{EventKinds, ProcessEvent};
+use crate::clock::Timestamp;
+
+/// `CN_IDX_PROC` and `CN_VAL_PROC`: which connector this is, and the multicast
+/// group of its messages.
+pub(super) const CONNECTOR: u32 = 1;
+
+/// `PROC_CN_MCAST_LISTEN`.
+const LISTEN: u32 = 1;
+/// `NLMSG_DONE`, the type of every message of a connector.
+const DONE: u16 = 3;
+/// `sizeof(struct nlmsghdr)`.
+const NETLINK_HEADER: usize = 16;
+/// `sizeof(struct cn_msg)`.
+const CONNECTOR_HEADER: usize = 20;
+/// Where the fields of `struct proc_event` that differ from event to event
+/// begin: after `what`, `cpu` and `timestamp_ns`.
+const EVENT_HEADER: usize = 16;
+
+/// `PROC_EVENT_NONE`: the answer to a request.
+const NONE: u32 = 0;
+/// `PROC_EVENT_FORK`.
+pub(super) const FORK: u32 = 1;
+/// `PROC_EVENT_EXEC`.
+pub(super) const EXEC: u32 = 2;
+/// `PROC_EVENT_EXIT`.
+pub(super) const EXIT: u32 = 0x8000_0000;
+
+/// What one message says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    /// Something happened to a process.
+    Event(ProcessEvent),
+    /// The kernel's answer to a request of some listener: an error number, or 0.
+    Answer(u32),
+}
+
+/// The request to be told of `kinds`: to the kernels from 6.6 on, which take a
+/// `struct proc_input` and send nothing else; or to all kernels (`filtered` is
+/// false), which then send every event.
+pub(super) fn listen(kinds: EventKinds, filtered: bool) -> Vec<u8> {
+    let input = [LISTEN, kinds.bits()];
+    let input = if filtered { &input[..] } else { &input[..1] };
+    let payload = size_of_val(input);
+    let length = NETLINK_HEADER + CONNECTOR_HEADER + payload;
+    let mut bytes = Vec::with_capacity(length);
+    let word = |bytes: &mut Vec<u8>, word: u32| bytes.extend(word.to_ne_bytes());
+    let half = |bytes: &mut Vec<u8>, half: u16| bytes.extend(half.to_ne_bytes());
+    word(&mut bytes, length as u32);
+    half(&mut bytes, DONE);
+    half(&mut bytes, 0);
+    word(&mut bytes, 0);
+    word(&mut bytes, 0);
+    for value in [CONNECTOR, CONNECTOR, 0, 0] {
+        word(&mut bytes, value);
+    }
+    half(&mut bytes, payload as u16);
+    half(&mut bytes, 0);
+    for &value in input {
+        word(&mut bytes, value);
+    }
+    bytes
+}
+
+/// What the messages in one datagram say. What is none of them, or of a kind
+/// that nobody asked for, is passed over; threads are no processes.
+pub(super) fn decode(mut datagram: &[u8], mut each: impl FnMut(Message)) {
+    while let Some(length) = word(datagram, 0) {
+        let length = length as usize;
+        if length < NETLINK_HEADER || length > datagram.len() {
+            return;
+        }
+        if let Some(message) = one(&datagram[NETLINK_HEADER..length]) {
+            each(message);
+        }
+        // Messages begin at multiples of four (`NLMSG_ALIGN`).
+        let next = length.next_multiple_of(4).min(datagram.len());
+        datagram = &datagram[next..];
+    }
+}
+
+fn one(connector: &[u8]) -> Option<Message> {
+    if (word(connector, 0)?, word(connector, 4)?) != (CONNECTOR, CONNECTOR) {
+        return None;
+    }
+    let event = connector.get(CONNECTOR_HEADER..)?;
+    let at = Timestamp::from_nanos(u64::from_ne_bytes(event.get(8..16)?.try_into().ok()?));
+    let field = |index: usize| word(event, EVENT_HEADER + 4 * index);
+    let event = match word(event, 0)? {
+        NONE => return field(0).map(Message::Answer),
+        EXEC => ProcessEvent::Exec { process: field(1)?, at },
+        FORK => {
+            let (parent, thread, child) = (field(1)?, field(2)?, field(3)?);
+            if thread != child {
+                return None;
+            }
+            ProcessEvent::Fork { parent, child, at }
+        }
+        EXIT => {
+            let (thread, process) = (field(0)?, field(1)?);
+            if thread != process {
+                return None;
+            }
+            ProcessEvent::Exit { process, at }
+        }
+        _ => return None,
+    };
+    Some(Message::Event(event))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A message as the kernel sends it.
+    fn message(what: u32, fields: &[u32]) -> Vec<u8> {
+        let payload = EVENT_HEADER + 4 * fields.len();
+        let length = NETLINK_HEADER + CONNECTOR_HEADER + payload;
+        let mut bytes = Vec::new();
+        bytes.extend((length as u32).to_ne_bytes());
+        bytes.extend([3, 0, 0, 0]);
+        bytes.extend([0; 8]);
+        for value in [CONNECTOR, CONNECTOR, 7, 0] {
+            bytes.extend(value.to_ne_bytes());
+        }
+        bytes.extend((payload as u16).to_ne_bytes());
+        bytes.extend([0; 2]);
+        bytes.extend(what.to_ne_bytes());
+        bytes.extend(1_u32.to_ne_bytes());
+        bytes.extend(5_000_u64.to_ne_bytes());
+        for field in fields {
+            bytes.extend(field.to_ne_bytes());
+        }
+        bytes
+    }
+
+    fn decoded(bytes: &[u8]) -> Vec<Message> {
+        let mut all = Vec::new();
+        decode(bytes, |message| all.push(message));
+        all
+    }
+
+    #[test]
+    fn events_of_processes_are_told_and_those_of_threads_are_not() {
+        let at = Timestamp::from_nanos(5_000);
+        let told = |what, fields: &[u32]| decoded(&message(what, fields));
+        assert_eq!(told(EXEC, &[7, 7]), [Message::Event(ProcessEvent::Exec { process: 7, at })]);
+        assert_eq!(
+            told(FORK, &[7, 6, 9, 9]),
+            [Message::Event(ProcessEvent::Fork { parent: 6, child: 9, at })]
+        );
+        assert_eq!(told(FORK, &[7, 6, 9, 6]), []);
+        assert_eq!(
+            told(EXIT, &[7, 7, 0, 17, 1, 1]),
+            [Message::Event(ProcessEvent::Exit { process: 7, at })]
+        );
+        assert_eq!(told(EXIT, &[8, 7, 0, 17, 1, 1]), []);
+        assert_eq!(told(NONE, &[1]), [Message::Answer(1)]);
+        assert_eq!(told(0x200, &[7, 7]), [], "a changed name");
+    }
+
+    #[test]
+    fn a_datagram_may_hold_several_messages() {
+        let both = [message(EXEC, &[7, 7]), message(EXIT, &[7, 7, 0, 0, 1, 1])].concat();
+        assert_eq!(decoded(&both).len(), 2);
+        assert_eq!(decoded(&both[..both.len() - 1]).len(), 1, "the second one is cut off");
+    }
+
+    #[test]
+    fn a_request_is_as_long_as_it_says() {
+        for (filtered, length) in [(false, 40), (true, 44)] {
+            let request = listen(EventKinds::EXEC, filtered);
+            assert_eq!(request.len(), length);
+            assert_eq!(word(&request, 0), Some(length as u32));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            decode(&bytes, |_| {});
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Waiting for several things at once, and being woken by another thread.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::{Errno, read, write};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+
+/// Waits until one of `sources` can be read, has ended or has failed, or until
+/// the moment `until`. Says of each whether it is so; of none when the moment
+/// has come or a signal arrived.
+///
+/// # Errors
+/// `poll(2)` as a whole failed, which no source can cause.
+pub fn until_readable<const N: usize>(
+    sources: [Option<BorrowedFd<'_>>; N],
+    until: Option<Timestamp>,
+) -> Result<[bool; N]> {
+    let mut watched: Vec<(usize, PollFd<'_>)> = sources
+        .into_iter()
+        .enumerate()
+        .filter_map(|(index, source)| {
+            Some((index, PollFd::from_borrowed_fd(source?, PollFlags::IN)))
+        })
+        .collect();
+    let mut fds: Vec<PollFd<'_>> = watched.iter().map(|(_, fd)| fd.clone()).collect();
+    let timeout = until.map(|until| {
+        let left = until.since(Timestamp::now()).get();
+        Timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ }
+    });
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) => {}
+        Err(Errno::INTR) => return Ok([false; N]),
+        Err(error) => return Err(Error::syscall("poll", "what is waited for", error)),
+    }
+    let mut ready = [false; N];
+    for ((index, _), fd) in watched.drain(..).zip(&fds) {
+        ready[index] = !fd.revents().is_empty();
+    }
+    Ok(ready)
+}
+
+/// Reads what is there, without waiting if `source` was opened so: how many
+/// bytes, 0 at the end; `None` if there is nothing yet.
+///
+/// # Errors
+/// `read(2)` failed.
+pub fn read_some(source: impl AsFd, buffer: &mut [u8]) -> Result<Option<usize>> {
+    match read(source, buffer) {
+        Ok(length) => Ok(Some(length)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(Error::syscall("read", "what is waited for", error)),
+    }
+}
+
+/// What one thread rings to wake another that waits for it among other things:
+/// `eventfd(2)`.
+#[derive(Debug)]
+pub struct Doorbell(OwnedFd);
+
+impl Doorbell {
+    /// A doorbell that nobody has rung.
+    ///
+    /// # Errors
+    /// No file descriptor is left.
+    pub fn new() -> Result<Self> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        eventfd(0, flags).map(Self).map_err(|error| Error::syscall("eventfd", "a doorbell", error))
+    }
+
+    /// Rings it. Whoever waits for it wakes, and whoever comes to wait finds it
+    /// rung, until it is [`quiet`](Self::quiet).
+    pub fn ring(&self) {
+        // It can only be full, after 2⁶⁴ − 2 rings that nobody heard.
+        let _rung_anyway = write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Quiets it. Says whether it was rung.
+    pub fn quiet(&self) -> bool {
+        read(&self.0, &mut [0_u8; 8]).is_ok()
+    }
+}
+
+impl AsFd for Doorbell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Nanos;
+
+    #[test]
+    fn a_ring_wakes_who_waits_and_stays_until_it_is_quieted() {
+        let bell = Doorbell::new().unwrap();
+        let soon = Some(Timestamp::now() + Nanos::from_millis(1));
+        assert_eq!(until_readable([Some(bell.as_fd()), None], soon).unwrap(), [false, false]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| bell.ring());
+            assert_eq!(until_readable([None, Some(bell.as_fd())], None).unwrap(), [false, true]);
+        });
+        assert!(bell.quiet());
+        assert!(!bell.quiet());
+    }
+
+    #[test]
+    fn a_moment_that_has_passed_is_not_waited_for() {
+        let past = Some(Timestamp::from_nanos(1));
+        assert_eq!(until_readable([None], past).unwrap(), [false]);
+    }
+}

@@ -1,0 +1,112 @@
+//! A limit on boosted time: whatever starts, the clock is not held up for more
+//! than a share of the time.
+
+use unjank_host::{Nanos, Timestamp};
+
+/// The time over which a budget is given.
+pub const PERIOD: Nanos = Nanos::from_millis(60_000);
+
+/// Boosted time that may be used: it grows by the budget per minute, up to one
+/// budget, and is spent while boosted.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    per_period: Nanos,
+    left: Nanos,
+    at: Timestamp,
+    spending: bool,
+}
+
+impl Budget {
+    /// A full budget of so much boosted time per minute; one of a minute or
+    /// more has no end.
+    pub fn new(per_period: Nanos, now: Timestamp) -> Self {
+        let per_period = per_period.min(PERIOD);
+        Self { per_period, left: per_period, at: now, spending: false }
+    }
+
+    /// What is left now.
+    pub fn left(&mut self, now: Timestamp) -> Nanos {
+        let passed = now.since(self.at);
+        let grown = u128::from(passed.min(PERIOD).get()) * u128::from(self.per_period.get())
+            / u128::from(PERIOD.get());
+        // No more than a budget, so it fits.
+        let grown = Nanos(grown as u64);
+        let spent = if self.spending { passed } else { Nanos::ZERO };
+        self.left = (self.left + grown).min(self.per_period + spent) - spent;
+        self.at = now;
+        self.left
+    }
+
+    /// Begins or ends spending.
+    pub fn spend(&mut self, spending: bool, now: Timestamp) {
+        self.left(now);
+        self.spending = spending;
+    }
+
+    /// When spending that goes on will have used all of it; `None` if that is
+    /// never.
+    pub fn empty_at(&self) -> Option<Timestamp> {
+        let rest = PERIOD - self.per_period;
+        if !self.spending || rest == Nanos::ZERO {
+            return None;
+        }
+        let until = u128::from(self.left.get()) * u128::from(PERIOD.get()) / u128::from(rest.get());
+        Some(self.at + Nanos(u64::try_from(until).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    fn ms(millis: u64) -> Nanos {
+        Nanos::from_millis(millis)
+    }
+
+    #[test]
+    fn it_is_spent_while_boosted_and_grows_all_the_time() {
+        let mut budget = Budget::new(ms(15_000), at(0));
+        budget.spend(true, at(0));
+        // Spent at one second a second, and given back at a quarter of it.
+        assert_eq!(budget.left(at(4_000)), ms(12_000));
+        assert_eq!(budget.empty_at(), Some(at(20_000)));
+        budget.spend(false, at(20_000));
+        assert_eq!((budget.left(at(20_000)), budget.empty_at()), (Nanos::ZERO, None));
+        assert_eq!(budget.left(at(24_000)), ms(1_000));
+        assert_eq!(budget.left(at(10_000_000)), ms(15_000));
+    }
+
+    #[test]
+    fn a_minute_a_minute_has_no_end() {
+        let mut budget = Budget::new(ms(90_000), at(0));
+        budget.spend(true, at(0));
+        assert_eq!((budget.left(at(50_000)), budget.empty_at()), (ms(60_000), None));
+    }
+
+    proptest! {
+        /// However boosts come, no stretch of time holds more boosted time
+        /// than one budget and what grew during it.
+        #[test]
+        fn no_storm_gets_more(gaps in prop::collection::vec((0_u64..3_000, 0_u64..3_000), 1..200)) {
+            let per_minute = 6_000;
+            let mut budget = Budget::new(ms(per_minute), at(0));
+            let (mut now, mut boosted) = (0, 0);
+            for (idle, wanted) in gaps {
+                now += idle;
+                let left = budget.left(at(now)).get() / 1_000_000;
+                let length = wanted.min(left);
+                budget.spend(true, at(now));
+                now += length;
+                budget.spend(false, at(now));
+                boosted += length;
+            }
+            prop_assert!(boosted <= per_minute + now * per_minute / 60_000 + 1);
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! The file of rules and limits, `/etc/unjank/boost.toml`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+use serde::de::{self, Deserializer, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use unjank_host::{Error, Nanos, Result, Root};
+
+use super::plan::{Amounts, Method};
+use super::rules::{Choice, Rules};
+use super::settle::Idle;
+
+/// Where the file is, if it is not said.
+pub const PLACE: &str = "/etc/unjank/boost.toml";
+
+/// Everything that can be said in the file. What is left out is as in
+/// [`Config::default`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// What a launch is.
+    pub launch: Launch,
+    /// Where launches are seen.
+    pub detect: Detect,
+    /// What is done about them.
+    pub boost: Boost,
+    /// When they are over.
+    pub end: End,
+}
+
+/// `[launch]`: what a launch is. Patterns are of the whole text, with `*` and `?`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Launch {
+    /// Whether only leaders of process groups count.
+    pub leaders_only: bool,
+    /// Executables that count; all if empty.
+    pub executables: Vec<String>,
+    /// Executables that do not.
+    pub not_executables: Vec<String>,
+    /// Control groups that count; all if empty.
+    pub control_groups: Vec<String>,
+    /// Control groups that do not.
+    pub not_control_groups: Vec<String>,
+    /// Users that count, by name or number; all if empty.
+    pub users: Vec<String>,
+    /// Users that do not.
+    pub not_users: Vec<String>,
+}
+
+/// `[detect]`: where launches are seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Detect {
+    /// Programs that begin to run, from the process connector.
+    pub exec: bool,
+    /// Processes that come to the front: the `cgroup.procs` or `tasks` of the
+    /// cpusets into which Android puts them.
+    pub top_app: Vec<PathBuf>,
+    /// Launches that Android's log tells of: the service runs `logcat`.
+    pub logcat: bool,
+}
+
+/// `[boost]`: what is done about launches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Boost {
+    /// How the clock is raised.
+    pub method: Method,
+    /// `sampling_rate` of ondemand and conservative while boosted.
+    pub sampling_rate: Time,
+    /// `rate_limit_us` of schedutil while boosted.
+    pub rate_limit: Time,
+    /// `timer_rate` of interactive while boosted.
+    pub timer_rate: Time,
+    /// How long after the first write a double tap writes again.
+    pub second_tap: Time,
+    /// Control groups whose `cpu.uclamp.min` the method uclamp raises.
+    pub control_groups: Vec<PathBuf>,
+    /// The longest boost of one launch.
+    pub longest: Time,
+    /// Boosted time per minute.
+    pub budget: Time,
+    /// Whether a boost ends when launches of its program usually have.
+    pub learn: bool,
+}
+
+/// `[end]`: when launches are over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct End {
+    /// For how long its processes must be idle.
+    pub window: Time,
+    /// The largest share of that for which they may run.
+    pub share: f64,
+    /// How often they are looked at.
+    pub look: Time,
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        Self {
+            leaders_only: true,
+            executables: Vec::new(),
+            not_executables: texts(&["/usr/lib/systemd/*", "/lib/systemd/*", "*/unjank"]),
+            control_groups: Vec::new(),
+            not_control_groups: texts(&["/system.slice*", "/init.scope"]),
+            users: Vec::new(),
+            not_users: Vec::new(),
+        }
+    }
+}
+
+impl Default for Detect {
+    fn default() -> Self {
+        Self { exec: true, top_app: Vec::new(), logcat: false }
+    }
+}
+
+impl Default for Boost {
+    fn default() -> Self {
+        let millis = |millis| Time(Nanos::from_millis(millis));
+        Self {
+            method: Method::Auto,
+            sampling_rate: millis(50),
+            rate_limit: Time(Nanos::from_micros(500)),
+            timer_rate: millis(10),
+            second_tap: millis(8),
+            control_groups: Vec::new(),
+            longest: millis(3_000),
+            budget: millis(20_000),
+            learn: true,
+        }
+    }
+}
+
+impl Default for End {
+    fn default() -> Self {
+        let millis = |millis| Time(Nanos::from_millis(millis));
+        Self { window: millis(60), share: 0.1, look: millis(10) }
+    }
+}
+
+impl Config {
+    /// The file `path`; where none is named, that at [`PLACE`], if there is one.
+    ///
+    /// # Errors
+    /// `File` for one that cannot be read, `Parse` with the line of what is
+    /// wrong in it.
+    pub fn read(root: &Root, path: Option<&Path>) -> Result<Self> {
+        let text = match path {
+            Some(path) => Some(root.read(path)?),
+            None => root.read_if_there(PLACE)?,
+        };
+        let origin = path.unwrap_or(Path::new(PLACE));
+        text.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text, origin))
+    }
+
+    /// The text of a file; `origin` is its name.
+    ///
+    /// # Errors
+    /// `Parse` with the line and what is wrong there.
+    pub fn parse(text: &str, origin: &Path) -> Result<Self> {
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Error::parse(origin, line, error.message().trim_end())
+        })?;
+        config.check().map_err(|(key, reason)| {
+            let named = |line: &str| line.trim_start().starts_with(key);
+            let line = text.lines().position(named).map_or(1, |index| index + 1);
+            Error::parse(origin, line, format!("{key} {reason}"))
+        })?;
+        Ok(config)
+    }
+
+    /// The first key with a value that cannot be, and why.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        let (boost, end) = (&self.boost, &self.end);
+        let wrong = |key, reason: &str| Err((key, reason.to_owned()));
+        if !(0.0..1.0).contains(&end.share) {
+            return wrong("share", "is a share, from 0 up to 1");
+        }
+        if end.look.0 < Nanos::from_millis(1) || end.look.0 > end.window.0 {
+            return wrong("look", "must be 1 ms or more, and no longer than the window");
+        }
+        if boost.longest.0 < end.window.0 || boost.longest.0 > Nanos::from_millis(60_000) {
+            return wrong("longest", "must be between the window of [end] and one minute");
+        }
+        if boost.sampling_rate.0 < Nanos::from_micros(100) {
+            return wrong("sampling_rate", "must be 100 µs or more");
+        }
+        Ok(())
+    }
+
+    /// The rules, with users' names looked up in `/etc/passwd`.
+    ///
+    /// # Errors
+    /// `Invalid` for a user that is not there.
+    pub fn rules(&self, root: &Root) -> Result<Rules> {
+        let launch = &self.launch;
+        let users = |names: &[String]| -> Result<Vec<u32>> {
+            names.iter().map(|name| user(root, name)).collect()
+        };
+        Ok(Rules {
+            leaders_only: launch.leaders_only,
+            executables: Choice::new(&launch.executables, &launch.not_executables),
+            control_groups: Choice::new(&launch.control_groups, &launch.not_control_groups),
+            users: users(&launch.users)?,
+            not_users: users(&launch.not_users)?,
+        })
+    }
+
+    /// How much is changed.
+    pub fn amounts(&self) -> Amounts {
+        Amounts {
+            sampling_rate: self.boost.sampling_rate.0,
+            rate_limit: self.boost.rate_limit.0,
+            timer_rate: self.boost.timer_rate.0,
+            control_groups: self.boost.control_groups.clone(),
+        }
+    }
+
+    /// When processes count as idle.
+    pub fn idle(&self) -> Idle {
+        Idle { window: self.end.window.0, share: self.end.share }
+    }
+}
+
+fn user(root: &Root, name: &str) -> Result<u32> {
+    if let Ok(number) = name.parse() {
+        return Ok(number);
+    }
+    let passwd = root.read_if_there("/etc/passwd")?.unwrap_or_default();
+    let number = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(name)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    });
+    number.ok_or_else(|| Error::Invalid(format!("/etc/passwd has no user {name:?}")))
+}
+
+/// A length of time as it is written: a number and a unit, `50ms`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub Nanos);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}us", self.0.get() / 1_000))
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Time;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a length of time with its unit, such as \"50ms\" or \"3s\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Time, E> {
+                let length: Option<SignedDuration> = text.parse().ok();
+                let nanos = length.and_then(|length| u64::try_from(length.as_nanos()).ok());
+                nanos
+                    .filter(|&nanos| nanos > 0)
+                    .map(|nanos| Time(Nanos(nanos)))
+                    .ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config> {
+        Config::parse(text, Path::new("boost.toml"))
+    }
+
+    fn told(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_file_is_the_default_and_the_default_is_right() {
+        let config = parse("").unwrap();
+        assert_eq!(config, Config::default());
+        assert!(config.check().is_ok());
+    }
+
+    #[test]
+    fn what_is_said_counts() {
+        let text = "[launch]\nexecutables = [\"/opt/*\"]\nusers = [\"1000\"]\n[boost]\nmethod = \
+                    \"double-tap\"\nsampling_rate = \"20ms\"\n[end]\nwindow = \"0.1s\"\n";
+        let config = parse(text).unwrap();
+        assert_eq!(config.boost.method, Method::DoubleTap);
+        assert_eq!(config.amounts().sampling_rate, Nanos::from_millis(20));
+        assert_eq!(config.idle().window, Nanos::from_millis(100));
+        assert_eq!(config.rules(&Root::at("/nowhere")).unwrap().users, [1000]);
+        let written = toml::to_string(&config).unwrap();
+        assert_eq!(parse(&written).unwrap(), config);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_file_and_line() {
+        let unknown = told("[boost]\nmethod = \"auto\"\nlongset = \"3s\"\n");
+        assert!(
+            unknown.starts_with("cannot parse boost.toml, line 3: unknown field `longset`"),
+            "{unknown}"
+        );
+        for wrong in ["50", "\"50\"", "\"-5ms\"", "\"soon\"", "0.05"] {
+            let error = told(&format!("\n[boost]\nsampling_rate = {wrong}\n"));
+            assert!(error.starts_with("cannot parse boost.toml, line 3: "), "{error}");
+            assert!(error.contains("a length of time with its unit"), "{error}");
+        }
+        let method = told("[boost]\nmethod = \"fast\"");
+        assert!(method.contains("`double-tap`"), "{method}");
+        let share = told("[end]\n\nshare = 3");
+        assert!(share.starts_with("cannot parse boost.toml, line 3: share is a share"), "{share}");
+        assert!(told("[boost]\nlongest = \"10ms\"").contains("longest must be between"));
+        assert!(told("[boost\n").starts_with("cannot parse boost.toml, line 1: "));
+    }
+
+    #[test]
+    fn users_have_names() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("etc")).unwrap();
+        let passwd = "root:x:0:0::/root:/bin/sh\nmaria:x:1000:1000::/home/maria:/bin/sh\n";
+        std::fs::write(dir.path().join("etc/passwd"), passwd).unwrap();
+        let root = Root::at(dir.path());
+        assert_eq!(user(&root, "maria").unwrap(), 1000);
+        assert_eq!(user(&root, "33").unwrap(), 33);
+        assert_eq!(user(&root, "x").unwrap_err().to_string(), "/etc/passwd has no user \"x\"");
+    }
+}

@@ -1,0 +1,127 @@
+//! How long the launch of each program takes, learned from those that were
+//! seen.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use unjank_host::Nanos;
+
+/// Launches of a program that are remembered.
+const REMEMBERED: usize = 16;
+/// Launches before a program's own length is believed.
+const ENOUGH: usize = 3;
+/// Programs that are remembered; those not seen for longest are forgotten.
+const PROGRAMS: usize = 1_000;
+
+/// What is known of the launches of programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Learned {
+    programs: BTreeMap<String, Program>,
+    /// Counts launches, so that the order of the last ones is known.
+    launches: u64,
+}
+
+/// What is known of one program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Program {
+    /// Lengths of its last launches, in nanoseconds, oldest first; `None` for
+    /// one that was not seen to end.
+    lengths: VecDeque<Option<Nanos>>,
+    last: u64,
+}
+
+impl Learned {
+    /// Remembers that a launch of `program` took so long; `None` if it had not
+    /// ended when it was given up.
+    pub fn note(&mut self, program: &str, length: Option<Nanos>) {
+        self.launches += 1;
+        let known = self.programs.entry(program.to_owned()).or_default();
+        known.lengths.push_back(length);
+        while known.lengths.len() > REMEMBERED {
+            known.lengths.pop_front();
+        }
+        known.last = self.launches;
+        while self.programs.len() > PROGRAMS {
+            let oldest = self.programs.iter().min_by_key(|(_, known)| known.last);
+            let Some(oldest) = oldest.map(|(program, _)| program.clone()) else { break };
+            self.programs.remove(&oldest);
+        }
+    }
+
+    /// How long a boost of `program` is of use: a quarter more than the longest
+    /// but one of its last launches. `None` while too few are known, and for a
+    /// program whose launches do not end by themselves.
+    pub fn length_of(&self, program: &str) -> Option<Nanos> {
+        let known = self.programs.get(program)?;
+        let mut lengths: Vec<Nanos> = known.lengths.iter().copied().flatten().collect();
+        if lengths.len() < ENOUGH || lengths.len() * 2 < known.lengths.len() {
+            return None;
+        }
+        lengths.sort_unstable();
+        let nearly_longest = lengths[lengths.len() - 2];
+        Some(nearly_longest + Nanos(nearly_longest.get() / 4))
+    }
+
+    /// Programs that something is known of.
+    pub fn len(&self) -> usize {
+        self.programs.len()
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.programs.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Option<Nanos> {
+        Some(Nanos::from_millis(millis))
+    }
+
+    fn learned(lengths: &[Option<Nanos>]) -> Learned {
+        let mut learned = Learned::default();
+        for &length in lengths {
+            learned.note("/usr/bin/a", length);
+        }
+        learned
+    }
+
+    #[test]
+    fn one_slow_launch_in_many_makes_no_difference() {
+        let length = |lengths: &[_]| learned(lengths).length_of("/usr/bin/a");
+        assert_eq!(length(&[ms(400), ms(400)]), None, "too few");
+        assert_eq!(length(&[ms(400), ms(360), ms(3_000)]), ms(500));
+        assert_eq!(learned(&[ms(1); 3]).length_of("/usr/bin/b"), None);
+    }
+
+    #[test]
+    fn a_program_that_never_settles_has_no_length() {
+        let mostly_not = [None, None, None, None, ms(5), ms(5), ms(5)];
+        assert_eq!(learned(&mostly_not).length_of("/usr/bin/a"), None);
+        assert!(learned(&mostly_not[1..]).length_of("/usr/bin/a").is_some());
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten() {
+        let lengths = [&[ms(9_000); 5][..], &[ms(400); REMEMBERED]].concat();
+        assert_eq!(learned(&lengths).length_of("/usr/bin/a"), ms(500));
+        let mut learned = Learned::default();
+        for program in 0..=PROGRAMS {
+            learned.note(&program.to_string(), ms(1));
+        }
+        assert_eq!(learned.len(), PROGRAMS);
+        assert!(!learned.programs.contains_key("0"));
+    }
+
+    #[test]
+    fn it_survives_being_written_down() {
+        let before = learned(&[ms(1), None, ms(3)]);
+        let text = serde_json::to_string(&before).unwrap();
+        assert_eq!(serde_json::from_str::<Learned>(&text).unwrap(), before);
+    }
+}

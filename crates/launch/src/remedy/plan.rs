@@ -1,0 +1,338 @@
+//! What is changed for which governor, and why.
+//!
+//! | method | governor or driver | knob | while boosted | why |
+//! |---|---|---|---|---|
+//! | `sampling-rate` | ondemand, conservative | `sampling_rate` | 50 ms | it looks at the load twice as often (Jo & Suh) |
+//! | `sampling-rate` | schedutil | `rate_limit_us` | 500 µs | it may change the clock more often |
+//! | `sampling-rate` | interactive | `timer_rate` | 10 ms | it looks at the load twice as often |
+//! | `double-tap` | ondemand, conservative | `sampling_rate` | 50 ms, written twice | every write makes it look at once (kernels from 4.6 on), and the second look sees nothing but load |
+//! | `min-freq` | all but performance | `scaling_min_freq` | `scaling_max_freq` | the clock is up before the governor has seen anything |
+//! | `preference` | `intel_pstate`, `amd-pstate` (active) | `energy_performance_preference` | performance | the processor raises its clock at once |
+//! | `uclamp` | schedutil, with control groups named | `cpu.uclamp.min` | max | tasks of these groups count as large from their first moment |
+//!
+//! `auto` is `min-freq`.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use unjank_host::machine::FrequencyPolicy;
+use unjank_host::{Nanos, Root};
+
+/// How a clock is raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Whatever gains most for the governor that is there.
+    #[default]
+    Auto,
+    /// The governor looks at the load more often.
+    SamplingRate,
+    /// The governor looks at the load at once, and again a moment later.
+    DoubleTap,
+    /// The lowest allowed frequency is the highest.
+    MinFreq,
+    /// The processor is told that energy does not matter.
+    Preference,
+    /// The scheduler counts tasks of some control groups as large.
+    Uclamp,
+}
+
+/// How much is changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amounts {
+    /// `sampling_rate` of ondemand and conservative.
+    pub sampling_rate: Nanos,
+    /// `rate_limit_us` of schedutil.
+    pub rate_limit: Nanos,
+    /// `timer_rate` of interactive.
+    pub timer_rate: Nanos,
+    /// Control groups whose `cpu.uclamp.min` is raised: directories.
+    pub control_groups: Vec<PathBuf>,
+}
+
+/// One knob, and the value it has while boosted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// The knob.
+    pub path: PathBuf,
+    /// Its value without a boost.
+    pub normal: String,
+    /// Its value with one.
+    pub boosted: String,
+    /// Whether it is written a second time a moment later.
+    pub again: bool,
+    /// What that does.
+    pub why: String,
+}
+
+/// What a boost changes on this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What is changed, in this order.
+    pub moves: Vec<Move>,
+    /// Where nothing is, and why: a policy or a control group, and a reason.
+    pub left: Vec<(String, String)>,
+}
+
+impl Plan {
+    /// What `method` changes on a machine with these policies.
+    pub fn new(
+        method: Method,
+        amounts: &Amounts,
+        policies: &[FrequencyPolicy],
+        root: &Root,
+    ) -> Self {
+        let mut plan = Self::default();
+        if method == Method::Uclamp {
+            plan.raise_control_groups(amounts, root);
+            return plan;
+        }
+        if policies.is_empty() {
+            plan.leave("cpufreq", "no clock of this machine can be changed: it has no cpufreq");
+        }
+        for policy in policies {
+            match of_policy(method, amounts, policy) {
+                // Policies can share their governor's tunables.
+                Ok(step) if plan.moves.iter().any(|known| known.path == step.path) => {}
+                Ok(step) => plan.moves.push(step),
+                Err(reason) => plan.leave(&policy.name, reason),
+            }
+        }
+        plan
+    }
+
+    fn raise_control_groups(&mut self, amounts: &Amounts, root: &Root) {
+        if amounts.control_groups.is_empty() {
+            self.leave("uclamp", "no control groups are named (boost.control_groups)");
+        }
+        for group in &amounts.control_groups {
+            let path = group.join("cpu.uclamp.min");
+            match root.read_if_there(&path) {
+                Ok(Some(normal)) => self.moves.push(Move {
+                    path,
+                    normal,
+                    boosted: "max".to_owned(),
+                    again: false,
+                    why: "its tasks count as large from their first moment".to_owned(),
+                }),
+                Ok(None) => self.leave(&group.to_string_lossy(), "it has no cpu.uclamp.min"),
+                Err(error) => self.leave(&group.to_string_lossy(), error.to_string()),
+            }
+        }
+    }
+
+    fn leave(&mut self, what: &str, reason: impl Into<String>) {
+        self.left.push((what.to_owned(), reason.into()));
+    }
+}
+
+/// What is changed for one policy, or why nothing is.
+fn of_policy(method: Method, amounts: &Amounts, policy: &FrequencyPolicy) -> Result<Move, String> {
+    let governor = policy.governor.as_str();
+    let preference = policy.epp.as_deref();
+    if governor == "performance" {
+        return Err("its governor is performance: the clock is always up".to_owned());
+    }
+    match (method, governor) {
+        (Method::Auto | Method::MinFreq, _) => raise_lowest(policy),
+        (Method::SamplingRate | Method::DoubleTap, "ondemand" | "conservative") => {
+            let again = method == Method::DoubleTap;
+            let why = if again {
+                "the governor looks at the load at once, and again a moment later"
+            } else {
+                "the governor looks at the load more often"
+            };
+            shorten(policy, "sampling_rate", amounts.sampling_rate, again, why)
+        }
+        (Method::SamplingRate, "schedutil") => shorten(
+            policy,
+            "rate_limit_us",
+            amounts.rate_limit,
+            false,
+            "the governor may change the clock more often",
+        ),
+        (Method::SamplingRate, "interactive") => shorten(
+            policy,
+            "timer_rate",
+            amounts.timer_rate,
+            false,
+            "the governor looks at the load more often",
+        ),
+        (Method::SamplingRate | Method::DoubleTap, _) => Err(format!(
+            "its governor, {governor}, has no period that could be changed; --method min-freq \
+             works with every governor"
+        )),
+        (Method::Preference, _) => match preference {
+            None => Err(format!("its driver, {}, has no preference", policy.driver)),
+            Some("performance") => Err("its preference is performance already".to_owned()),
+            Some(normal) => Ok(Move {
+                path: policy.path.join("energy_performance_preference"),
+                normal: normal.to_owned(),
+                boosted: "performance".to_owned(),
+                again: false,
+                why: "the processor raises its clock at once".to_owned(),
+            }),
+        },
+        (Method::Uclamp, _) => Err("uclamp is about control groups".to_owned()),
+    }
+}
+
+/// The lowest allowed frequency becomes the highest allowed one, which may be
+/// lower than the hardware's: heat or a user has set it.
+fn raise_lowest(policy: &FrequencyPolicy) -> Result<Move, String> {
+    if policy.min >= policy.max {
+        return Err(format!("only {} is allowed", policy.max));
+    }
+    let khz = |frequency: unjank_host::Hertz| (frequency.0 / 1_000).to_string();
+    Ok(Move {
+        path: policy.path.join("scaling_min_freq"),
+        normal: khz(policy.min),
+        boosted: khz(policy.max),
+        again: false,
+        why: "the clock is up before the governor has seen anything".to_owned(),
+    })
+}
+
+/// A period of the governor, in microseconds, is made `wanted` if it is longer.
+fn shorten(
+    policy: &FrequencyPolicy,
+    name: &str,
+    wanted: Nanos,
+    again: bool,
+    why: &str,
+) -> Result<Move, String> {
+    let governor = &policy.governor;
+    let (Some(path), Some(normal)) = (&policy.tunables_path, policy.tunables.get(name)) else {
+        return Err(format!("its governor, {governor}, has no {name} here"));
+    };
+    let present: u64 =
+        normal.parse().map_err(|_| format!("{name} of {governor} is {normal:?}, no number"))?;
+    let wanted = wanted.get() / 1_000;
+    // A second tap needs no shorter period than there is.
+    let boosted = if again { wanted.min(present) } else { wanted };
+    if boosted >= present && !again {
+        return Err(format!("{name} of {governor} is {present} µs already"));
+    }
+    Ok(Move {
+        path: Path::new(path).join(name),
+        normal: normal.clone(),
+        boosted: boosted.to_string(),
+        again,
+        why: why.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Hertz;
+
+    use super::*;
+
+    fn amounts() -> Amounts {
+        Amounts {
+            sampling_rate: Nanos::from_millis(50),
+            rate_limit: Nanos::from_micros(500),
+            timer_rate: Nanos::from_millis(10),
+            control_groups: vec![PathBuf::from("/sys/fs/cgroup/user.slice")],
+        }
+    }
+
+    fn policy(governor: &str, tunables: &[(&str, &str)]) -> FrequencyPolicy {
+        let path = PathBuf::from("/sys/devices/system/cpu/cpufreq/policy0");
+        FrequencyPolicy {
+            name: "policy0".to_owned(),
+            tunables_path: (!tunables.is_empty()).then(|| path.join(governor)),
+            path,
+            governor: governor.to_owned(),
+            driver: "acpi-cpufreq".to_owned(),
+            min: Hertz::from_khz(200_000),
+            max: Hertz::from_khz(1_200_000),
+            tunables: tunables.iter().map(|&(n, v)| (n.to_owned(), v.to_owned())).collect(),
+            ..FrequencyPolicy::default()
+        }
+    }
+
+    fn plan(method: Method, policy: FrequencyPolicy) -> Result<(String, String, bool), String> {
+        let mut plan = Plan::new(method, &amounts(), &[policy], &Root::at("/nowhere"));
+        match plan.moves.pop() {
+            Some(step) => {
+                let name = step.path.file_name().unwrap().to_string_lossy().into_owned();
+                Ok((name, step.boosted, step.again))
+            }
+            None => Err(plan.left.pop().unwrap().1),
+        }
+    }
+
+    fn changed(name: &str, boosted: &str, again: bool) -> Result<(String, String, bool), String> {
+        Ok((name.to_owned(), boosted.to_owned(), again))
+    }
+
+    #[test]
+    fn every_governor_has_a_period_of_its_own() {
+        let shorter =
+            |governor, name, value| plan(Method::SamplingRate, policy(governor, &[(name, value)]));
+        let ondemand = changed("sampling_rate", "50000", false);
+        assert_eq!(shorter("ondemand", "sampling_rate", "100000"), ondemand);
+        assert_eq!(shorter("conservative", "sampling_rate", "100000"), ondemand);
+        let schedutil = changed("rate_limit_us", "500", false);
+        assert_eq!(shorter("schedutil", "rate_limit_us", "2000"), schedutil);
+        let interactive = changed("timer_rate", "10000", false);
+        assert_eq!(shorter("interactive", "timer_rate", "20000"), interactive);
+        let short = shorter("ondemand", "sampling_rate", "40000").unwrap_err();
+        assert_eq!(short, "sampling_rate of ondemand is 40000 µs already");
+        let none = plan(Method::SamplingRate, policy("walt", &[])).unwrap_err();
+        assert!(none.contains("walt, has no period"), "{none}");
+    }
+
+    #[test]
+    fn a_second_tap_lengthens_no_period() {
+        let tap =
+            |present| plan(Method::DoubleTap, policy("ondemand", &[("sampling_rate", present)]));
+        assert_eq!(tap("100000"), changed("sampling_rate", "50000", true));
+        assert_eq!(tap("20000"), changed("sampling_rate", "20000", true));
+    }
+
+    #[test]
+    fn the_lowest_frequency_goes_to_the_highest_that_is_allowed() {
+        let raised = changed("scaling_min_freq", "1200000", false);
+        assert_eq!(plan(Method::MinFreq, policy("ondemand", &[])), raised);
+        assert_eq!(plan(Method::Auto, policy("schedutil", &[])), raised);
+        let always = plan(Method::Auto, policy("performance", &[])).unwrap_err();
+        assert!(always.contains("always up"));
+        let mut capped = policy("ondemand", &[]);
+        capped.max = capped.min;
+        assert_eq!(plan(Method::Auto, capped).unwrap_err(), "only 200 MHz is allowed");
+    }
+
+    #[test]
+    fn a_preference_is_for_drivers_that_have_one() {
+        let mut active = policy("powersave", &[]);
+        assert!(plan(Method::Preference, active.clone()).unwrap_err().contains("no preference"));
+        active.epp = Some("balance_performance".to_owned());
+        let told = changed("energy_performance_preference", "performance", false);
+        assert_eq!(plan(Method::Preference, active), told);
+    }
+
+    #[test]
+    fn control_groups_are_raised_where_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        let plan = || Plan::new(Method::Uclamp, &amounts(), &[], &root);
+        assert!(plan().left[0].1.contains("no cpu.uclamp.min"));
+        let group = dir.path().join("sys/fs/cgroup/user.slice");
+        std::fs::create_dir_all(&group).unwrap();
+        std::fs::write(group.join("cpu.uclamp.min"), "0.00\n").unwrap();
+        assert_eq!(plan().moves[0].normal, "0.00");
+    }
+
+    #[test]
+    fn shared_tunables_are_changed_once_and_no_clock_is_said() {
+        let mut both = [policy("ondemand", &[("sampling_rate", "100000")]); 1].to_vec();
+        both.push(both[0].clone());
+        let root = Root::at("/nowhere");
+        let plan = Plan::new(Method::SamplingRate, &amounts(), &both, &root);
+        assert_eq!(plan.moves.len(), 1);
+        let none = Plan::new(Method::Auto, &amounts(), &[], &root);
+        assert!(none.moves.is_empty() && none.left[0].1.contains("no cpufreq"));
+    }
+}
