@@ -85,6 +85,15 @@ pub fn leads_group(number: u32) -> Option<bool> {
     getpgid(Some(pid)).ok().map(|group| group == pid)
 }
 
+/// The processes that run under one of `names`, as the kernel knows them: at
+/// most 15 characters.
+pub fn running(root: &Root, names: &[&str]) -> Vec<(u32, String)> {
+    let all = root.list("/proc").unwrap_or_default();
+    let numbers = all.iter().filter_map(|entry| entry.parse().ok());
+    let known = numbers.filter_map(|number| Some((number, root.read(file(number, "comm")).ok()?)));
+    known.filter(|(_, name)| names.contains(&name.as_str())).collect()
+}
+
 /// The processes that process `number` has made and that live, where the
 /// kernel tells (`CONFIG_PROC_CHILDREN`), of its first thread.
 pub fn children(root: &Root, number: u32) -> Vec<u32> {

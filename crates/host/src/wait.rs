@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::io::{Errno, read, write};
+use rustix::io::{Errno, ioctl_fionbio, read, write};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -53,6 +53,14 @@ pub fn read_some(source: impl AsFd, buffer: &mut [u8]) -> Result<Option<usize>> 
         Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(error) => Err(Error::syscall("read", "what is waited for", error)),
     }
+}
+
+/// Makes reads from `source`, here and wherever else it is open, not wait.
+///
+/// # Errors
+/// It is nothing that could wait.
+pub fn never_wait(source: impl AsFd) -> Result<()> {
+    ioctl_fionbio(source, true).map_err(|error| Error::syscall("ioctl", "FIONBIO", error))
 }
 
 /// What one thread rings to wake another that waits for it among other things:

@@ -141,6 +141,16 @@ impl Machine {
         }
     }
 
+    /// Reads only the clocks of the machine that `root` stands for, which
+    /// takes a fraction of that.
+    pub fn clocks(root: &Root) -> Vec<FrequencyPolicy> {
+        let mut reader = Reader::new(root);
+        let info = reader.optional("cpu", CpuInfo::read(root).map(Some)).unwrap_or_default();
+        let cpu = topology::read(&mut reader, &info);
+        let online: Vec<usize> = cpu.cpus.iter().map(|cpu| cpu.cpu).collect();
+        cpufreq::read(&mut reader, &online)
+    }
+
     /// Reads the machine, and keeps a copy of what was read, to be written
     /// where [`Root::at`] finds it. The copy leaves out what nobody needs to
     /// know to read it the same way: serial numbers, other boot parameters,

@@ -26,6 +26,8 @@ const NONE: u32 = 0;
 pub(super) const FORK: u32 = 1;
 /// `PROC_EVENT_EXEC`.
 pub(super) const EXEC: u32 = 2;
+/// `PROC_EVENT_COMM`.
+const COMM: u32 = 0x200;
 /// `PROC_EVENT_EXIT`.
 pub(super) const EXIT: u32 = 0x8000_0000;
 
@@ -36,6 +38,8 @@ pub(super) enum Message {
     Event(ProcessEvent),
     /// The kernel's answer to a request of some listener: an error number, or 0.
     Answer(u32),
+    /// A thread was given a name.
+    Named(u32),
 }
 
 /// The request to be told of `kinds`: to the kernels from 6.6 on, which take a
@@ -91,6 +95,7 @@ fn one(connector: &[u8]) -> Option<Message> {
     let field = |index: usize| word(event, EVENT_HEADER + 4 * index);
     let event = match word(event, 0)? {
         NONE => return field(0).map(Message::Answer),
+        COMM => return field(0).map(Message::Named),
         EXEC => ProcessEvent::Exec { process: field(1)?, at },
         FORK => {
             let (parent, thread, child) = (field(1)?, field(2)?, field(3)?);
@@ -165,7 +170,8 @@ pub(super) mod tests {
         );
         assert_eq!(told(EXIT, &[8, 7, 0, 17, 1, 1]), []);
         assert_eq!(told(NONE, &[1]), [Message::Answer(1)]);
-        assert_eq!(told(0x200, &[7, 7]), [], "a changed name");
+        assert_eq!(told(COMM, &[8, 7]), [Message::Named(8)]);
+        assert_eq!(told(4, &[7, 7, 0, 0]), [], "another user");
     }
 
     #[test]

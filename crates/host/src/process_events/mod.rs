@@ -16,6 +16,7 @@ use rustix::net::{
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::sched::ThreadId;
 use crate::support::Support;
 use crate::units::Nanos;
 use message::Message;
@@ -109,26 +110,41 @@ impl ProcessEvents {
         set_socket_recv_buffer_size_force(&socket, BUFFER)
             .or_else(|_not_allowed| set_socket_recv_buffer_size(&socket, BUFFER))
             .map_err(failed("setsockopt"))?;
-        let mut events = Self { socket, filters: true, lost: 0 };
-        for filters in [true, false] {
-            events.filters = filters;
-            events.ask(kinds)?;
-            match events.answer()? {
-                Some(0) => return Ok(Support::Yes(events)),
-                Some(code) if code == Errno::PERM.raw_os_error().unsigned_abs() => {
-                    return Ok(Support::no(NOT_ALLOWED));
-                }
-                Some(code) => {
-                    let error = Errno::from_raw_os_error(code.cast_signed());
-                    return Err(failed("listen to")(error));
-                }
-                None => {}
+        let mut events = Self { socket, filters: false, lost: 0 };
+        events.ask(EventKinds::ALL)?;
+        match events.answer()? {
+            Some(0) => {}
+            Some(code) if code == Errno::PERM.raw_os_error().unsigned_abs() => {
+                return Ok(Support::no(NOT_ALLOWED));
+            }
+            Some(code) => {
+                return Err(failed("listen to")(Errno::from_raw_os_error(code.cast_signed())));
+            }
+            None => {
+                return Ok(Support::no(
+                    "the process connector does not answer: it serves no containers (other PID or \
+                     user namespaces)",
+                ));
             }
         }
-        Ok(Support::no(
-            "the process connector does not answer: it serves neither containers (another PID \
-             or user namespace) nor kernels without CONFIG_PROC_EVENTS",
-        ))
+        events.filters = true;
+        events.ask(kinds)?;
+        events.filters = !events.hears_names()?;
+        Ok(Support::Yes(events))
+    }
+
+    /// Whether the kernel tells what nobody has asked for. A request to filter
+    /// has no answer, neither from kernels that do (the answer is filtered out)
+    /// nor from those that do not know it; so this thread is given the name it
+    /// has, which is an event of another kind.
+    fn hears_names(&mut self) -> Result<bool> {
+        let failed = |error| Error::syscall("prctl", "PR_SET_NAME", error);
+        let name = rustix::thread::name().map_err(failed)?;
+        rustix::thread::set_name(&name).map_err(failed)?;
+        let me = ThreadId::current().0;
+        let mut heard = false;
+        while self.receive(|message| heard |= message == Message::Named(me))? {}
+        Ok(heard)
     }
 
     /// Whether this kernel sends only what was asked for (6.6 and newer).

@@ -59,8 +59,9 @@ pub struct Detect {
     /// Processes that come to the front: the `cgroup.procs` or `tasks` of the
     /// cpusets into which Android puts them.
     pub top_app: Vec<PathBuf>,
-    /// Launches that Android's log tells of: the service runs `logcat`.
-    pub logcat: bool,
+    /// The command that prints Android's events as they happen, such as
+    /// `["logcat", "-b", "events", "-T", "1"]`; none if empty.
+    pub logcat: Vec<String>,
 }
 
 /// `[boost]`: what is done about launches.
@@ -116,7 +117,7 @@ impl Default for Launch {
 
 impl Default for Detect {
     fn default() -> Self {
-        Self { exec: true, top_app: Vec::new(), logcat: false }
+        Self { exec: true, top_app: Vec::new(), logcat: Vec::new() }
     }
 }
 
@@ -178,7 +179,10 @@ impl Config {
     }
 
     /// The first key with a value that cannot be, and why.
-    fn check(&self) -> Result<(), (&'static str, String)> {
+    ///
+    /// # Errors
+    /// The key, and what is wrong with it.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
         let (boost, end) = (&self.boost, &self.end);
         let wrong = |key, reason: &str| Err((key, reason.to_owned()));
         if !(0.0..1.0).contains(&end.share) {

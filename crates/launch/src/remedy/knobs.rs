@@ -51,6 +51,11 @@ impl Held {
         Ok(Self { knob, step: Move { normal, boosted, ..step.clone() } })
     }
 
+    /// Where the knob really lies.
+    pub fn path(&self) -> &str {
+        self.knob.path()
+    }
+
     /// What is changed, with values as the kernel spells them.
     pub fn step(&self) -> &Move {
         &self.step

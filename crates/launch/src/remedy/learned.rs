@@ -79,10 +79,6 @@ impl Learned {
 mod tests {
     use super::*;
 
-    fn ms(millis: u64) -> Option<Nanos> {
-        Some(Nanos::from_millis(millis))
-    }
-
     fn learned(lengths: &[Option<Nanos>]) -> Learned {
         let mut learned = Learned::default();
         for &length in lengths {
@@ -94,25 +90,48 @@ mod tests {
     #[test]
     fn one_slow_launch_in_many_makes_no_difference() {
         let length = |lengths: &[_]| learned(lengths).length_of("/usr/bin/a");
-        assert_eq!(length(&[ms(400), ms(400)]), None, "too few");
-        assert_eq!(length(&[ms(400), ms(360), ms(3_000)]), ms(500));
-        assert_eq!(learned(&[ms(1); 3]).length_of("/usr/bin/b"), None);
+        assert_eq!(
+            length(&[Some(Nanos::from_millis(400)), Some(Nanos::from_millis(400))]),
+            None,
+            "too few"
+        );
+        assert_eq!(
+            length(&[
+                Some(Nanos::from_millis(400)),
+                Some(Nanos::from_millis(360)),
+                Some(Nanos::from_millis(3_000))
+            ]),
+            Some(Nanos::from_millis(500))
+        );
+        assert_eq!(learned(&[Some(Nanos::from_millis(1)); 3]).length_of("/usr/bin/b"), None);
     }
 
     #[test]
     fn a_program_that_never_settles_has_no_length() {
-        let mostly_not = [None, None, None, None, ms(5), ms(5), ms(5)];
+        let mostly_not = [
+            None,
+            None,
+            None,
+            None,
+            Some(Nanos::from_millis(5)),
+            Some(Nanos::from_millis(5)),
+            Some(Nanos::from_millis(5)),
+        ];
         assert_eq!(learned(&mostly_not).length_of("/usr/bin/a"), None);
         assert!(learned(&mostly_not[1..]).length_of("/usr/bin/a").is_some());
     }
 
     #[test]
     fn what_is_old_is_forgotten() {
-        let lengths = [&[ms(9_000); 5][..], &[ms(400); REMEMBERED]].concat();
-        assert_eq!(learned(&lengths).length_of("/usr/bin/a"), ms(500));
+        let lengths = [
+            &[Some(Nanos::from_millis(9_000)); 5][..],
+            &[Some(Nanos::from_millis(400)); REMEMBERED],
+        ]
+        .concat();
+        assert_eq!(learned(&lengths).length_of("/usr/bin/a"), Some(Nanos::from_millis(500)));
         let mut learned = Learned::default();
         for program in 0..=PROGRAMS {
-            learned.note(&program.to_string(), ms(1));
+            learned.note(&program.to_string(), Some(Nanos::from_millis(1)));
         }
         assert_eq!(learned.len(), PROGRAMS);
         assert!(!learned.programs.contains_key("0"));
@@ -120,7 +139,7 @@ mod tests {
 
     #[test]
     fn it_survives_being_written_down() {
-        let before = learned(&[ms(1), None, ms(3)]);
+        let before = learned(&[Some(Nanos::from_millis(1)), None, Some(Nanos::from_millis(3))]);
         let text = serde_json::to_string(&before).unwrap();
         assert_eq!(serde_json::from_str::<Learned>(&text).unwrap(), before);
     }

@@ -1,5 +1,6 @@
 //! `unjank launch`: the CPU is still slow when an app starts.
 
+pub(crate) mod boost;
 pub(crate) mod ramp;
 
 use std::process::ExitCode;
@@ -12,11 +13,14 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure how fast CPUs get up to speed after an idle gap
     Ramp(ramp::Args),
+    /// Raise the clock while programs start, as a service
+    Boost(Box<boost::Args>),
 }
 
 /// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Ramp(args) => ramp::run(args),
+        Verb::Boost(args) => boost::run(args),
     }
 }

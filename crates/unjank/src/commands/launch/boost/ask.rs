@@ -1,0 +1,125 @@
+//! `unjank launch boost status`, `pause` and `resume`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use unjank_host::control_socket;
+use unjank_host::{Error, Nanos};
+use unjank_launch::remedy::report::Status;
+
+use super::requests::{Action, Answer, Question};
+use crate::{exit, output};
+
+/// How long the service may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Arguments of `pause` and `resume`.
+#[derive(Debug, clap::Args)]
+pub(super) struct SocketArgs {
+    /// Where the service listens
+    #[arg(long, value_name = "PATH", default_value = super::SOCKET)]
+    socket: PathBuf,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank launch boost status
+  unjank launch boost status --json | jq .counts")]
+pub(super) struct StatusArgs {
+    /// Print the state as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    socket: SocketArgs,
+}
+
+/// Prints the state.
+pub(super) fn status(args: &StatusArgs) -> Result<ExitCode> {
+    let status = ask(&args.socket.socket, Action::Status)?;
+    let text = if args.json { serde_json::to_string_pretty(&status)? } else { text(&status) };
+    output::print(&text)?;
+    Ok(ExitCode::from(exit::FINE))
+}
+
+/// Pauses.
+pub(super) fn pause(args: &SocketArgs) -> Result<ExitCode> {
+    ask(&args.socket, Action::Pause)?;
+    output::remark("paused: nothing is boosted until unjank launch boost resume");
+    Ok(ExitCode::from(exit::FINE))
+}
+
+/// Resumes.
+pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
+    ask(&args.socket, Action::Resume)?;
+    output::remark("launches are boosted");
+    Ok(ExitCode::from(exit::FINE))
+}
+
+fn ask(socket: &Path, action: Action) -> Result<Status> {
+    let question = serde_json::to_string(&Question { action })?;
+    let line = control_socket::ask(socket, &question, PATIENCE)
+        .context("is there a service? sudo unjank launch boost starts one")?;
+    match serde_json::from_str(&line).context("while reading the service's answer")? {
+        Answer::Status(status) => Ok(*status),
+        Answer::Error { reason, not_permitted: true } => Err(Error::Permission {
+            what: reason,
+            needs: "root, or the group of the socket".to_owned(),
+        }
+        .into()),
+        Answer::Error { reason, .. } => Err(anyhow::anyhow!(reason)),
+    }
+}
+
+fn text(status: &Status) -> String {
+    let Status { counts, latency, .. } = status;
+    let state = match (status.paused, status.boosted_for) {
+        (true, _) => "paused".to_owned(),
+        (false, Some(time)) => format!("boosted for {time} now"),
+        (false, None) => "waits for launches".to_owned(),
+    };
+    let mut lines = vec![
+        format!("process {}, up {}: {state}", status.process, status.up),
+        format!("sees launches by: {}", status.sources.join(", ")),
+    ];
+    for step in &status.moves {
+        let (path, why) = (step.path.display(), &step.why);
+        lines.push(format!("changes {path}: {} → {} ({why})", step.normal, step.boosted));
+    }
+    if status.moves.is_empty() {
+        lines.push("changes nothing: all its knobs are left to others".to_owned());
+    }
+    lines.extend(
+        status.launches.iter().map(|(process, program)| format!("now: {program} ({process})")),
+    );
+    lines.push(format!(
+        "{} programs started, {} launches, {} boosts, {} boosted; budget left {}",
+        counts.execs, counts.launches, counts.boosts, counts.boosted, status.budget_left
+    ));
+    if !counts.not.is_empty() {
+        let not = counts.not.iter().map(|(reason, n)| format!("{} {n}", reason.name()));
+        lines.push(format!("no launches: {}", not.collect::<Vec<_>>().join(", ")));
+    }
+    if latency.n > 0 {
+        lines.push(format!(
+            "start to knobs written: p50 {}, p99 {}, worst {} (n {})",
+            latency.p50, latency.p99, latency.max, latency.n
+        ));
+    }
+    let share = share(status.cpu_time, status.up);
+    lines.push(format!(
+        "costs {} of CPU time ({share}), {}; events lost {} times, knobs lost {}",
+        status.cpu_time,
+        unjank_host::Bytes(status.resident),
+        counts.overruns,
+        counts.knobs_lost
+    ));
+    lines.join("\n")
+}
+
+fn share(part: Nanos, whole: Nanos) -> String {
+    let percent = part.get() as f64 / whole.get().max(1) as f64 * 100.0;
+    format!("{percent:.2} % of one CPU")
+}

@@ -1,0 +1,75 @@
+//! `unjank launch boost plan`: what the service would change here, and why.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+use unjank_host::process_events::{EventKinds, ProcessEvents};
+use unjank_host::{Machine, Support};
+use unjank_launch::remedy::Plan;
+
+use super::ChoiceArgs;
+use crate::commands::restore::PlaceArgs;
+use crate::{exit, output};
+
+/// Arguments of `unjank launch boost plan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank launch boost plan
+  unjank launch boost plan --method sampling-rate --json
+
+Changes nothing. Exit code 3: there is nothing to change.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    choice: ChoiceArgs,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    plan: &'a Plan,
+    /// Why programs that start cannot be seen; `null` if they can.
+    exec: Option<&'a str>,
+}
+
+/// Prints the plan.
+pub(super) fn run(args: &Args) -> Result<ExitCode> {
+    let root = args.place.root();
+    let config = args.choice.config(&root)?;
+    let clocks = Machine::clocks(&root);
+    let plan = Plan::new(config.boost.method, &config.amounts(), &clocks, &root);
+    let exec = ProcessEvents::listen(EventKinds::EXEC)?;
+    if args.json {
+        let schema = "unjank.boost-plan/1";
+        let document = Document { schema, plan: &plan, exec: exec.reason() };
+        output::print(&serde_json::to_string_pretty(&document)?)?;
+    } else {
+        output::print(&text(&plan, &exec))?;
+    }
+    Ok(ExitCode::from(if plan.moves.is_empty() { exit::UNSUPPORTED } else { exit::FINE }))
+}
+
+fn text(plan: &Plan, exec: &Support<ProcessEvents>) -> String {
+    let mut lines = Vec::new();
+    for step in &plan.moves {
+        let (path, twice) = (step.path.display(), if step.again { ", twice" } else { "" });
+        lines.push(format!("{path}: {} → {}{twice}", step.normal, step.boosted));
+        lines.push(format!("  {}", step.why));
+    }
+    lines.extend(plan.left.iter().map(|(what, why)| format!("{what}: nothing is changed: {why}")));
+    lines.push(match exec {
+        Support::Yes(events) if events.filters() => {
+            "launches are seen by the process connector, which tells nothing else".to_owned()
+        }
+        Support::Yes(_) => "launches are seen by the process connector".to_owned(),
+        Support::No(reason) => format!("launches cannot be seen: {reason}"),
+    });
+    lines.join("\n")
+}
