@@ -82,6 +82,13 @@ fn a_kernel_that_filters_sends_nothing_else() {
     let second = run();
     let ended = |event: &ProcessEvent| matches!(event, ProcessEvent::Exit { process, .. } if *process == second);
     until(&mut events, ended);
+    // And none at all, for a while.
+    events.ask(EventKinds::NONE).unwrap();
+    while events.read(drop).unwrap() {}
+    run();
+    events.read(|event| panic!("{event:?}")).unwrap();
+    events.ask(EventKinds::EXEC).unwrap();
+    until(&mut events, is_exec(run()));
 }
 
 #[test]

@@ -87,9 +87,11 @@ impl KnobFile {
     /// access is one system call then. In tracefs and debugfs, opening and
     /// closing can mean something.
     pub(super) fn stay_open(&mut self) {
-        if self.stays_open.is_none()
-            && let Some(KernelFs::Cgroup | KernelFs::Procfs | KernelFs::Sysfs) = self.kernel
-        {
+        let only_time = matches!(
+            self.kernel,
+            None | Some(KernelFs::Cgroup | KernelFs::Procfs | KernelFs::Sysfs)
+        );
+        if self.stays_open.is_none() && only_time {
             self.stays_open = self.reopen(OFlags::RDWR).ok();
         }
     }
@@ -117,17 +119,23 @@ impl KnobFile {
     pub(super) fn write(&self, value: &str) -> io::Result<()> {
         fuse::burn()?;
         let value = if value.is_empty() { "\n" } else { value };
-        if let Some(file) = &self.stays_open {
-            return file.write_all_at(value.as_bytes(), 0);
-        }
         if self.kernel.is_some() {
-            return self.reopen(OFlags::WRONLY | OFlags::TRUNC)?.write_all(value.as_bytes());
+            return match &self.stays_open {
+                Some(file) => file.write_all_at(value.as_bytes(), 0),
+                None => self.reopen(OFlags::WRONLY | OFlags::TRUNC)?.write_all(value.as_bytes()),
+            };
         }
         // A tree that stands for a machine should show either the old value
         // or the new one, as the kernel does, even if the writer is killed
         // between two calls: the new one is written over the old one with
         // line ends for padding, and the file is cut after that.
-        let file = self.reopen(OFlags::WRONLY)?;
+        let opened;
+        let file = if let Some(file) = &self.stays_open {
+            file
+        } else {
+            opened = self.reopen(OFlags::WRONLY)?;
+            &opened
+        };
         let length = value.trim_end_matches('\n').len() + 1;
         let padding = usize::try_from(file.metadata()?.len()).unwrap_or(0).min(LARGEST_VALUE);
         let padded = format!("{value:\n<width$}", width = length.max(padding));

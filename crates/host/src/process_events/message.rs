@@ -10,6 +10,8 @@ pub(super) const CONNECTOR: u32 = 1;
 
 /// `PROC_CN_MCAST_LISTEN`.
 const LISTEN: u32 = 1;
+/// `PROC_CN_MCAST_IGNORE`.
+const IGNORE: u32 = 2;
 /// `NLMSG_DONE`, the type of every message of a connector.
 const DONE: u16 = 3;
 /// `sizeof(struct nlmsghdr)`.
@@ -46,7 +48,8 @@ pub(super) enum Message {
 /// `struct proc_input` and send nothing else; or to all kernels (`filtered` is
 /// false), which then send every event.
 pub(super) fn listen(kinds: EventKinds, filtered: bool) -> Vec<u8> {
-    let input = [LISTEN, kinds.bits()];
+    let wish = if kinds == EventKinds::NONE { IGNORE } else { LISTEN };
+    let input = [wish, kinds.bits()];
     let input = if filtered { &input[..] } else { &input[..1] };
     let payload = size_of_val(input);
     let length = NETLINK_HEADER + CONNECTOR_HEADER + payload;

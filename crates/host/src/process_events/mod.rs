@@ -65,6 +65,10 @@ pub struct EventKinds(u32);
 impl EventKinds {
     /// Only new programs.
     pub const EXEC: Self = Self(message::EXEC);
+    /// New processes, and ended ones.
+    pub const FAMILY: Self = Self(message::FORK | message::EXIT);
+    /// None, for the time being.
+    pub const NONE: Self = Self(0);
     /// New programs, new processes and ended ones.
     pub const ALL: Self = Self(message::EXEC | message::FORK | message::EXIT);
 

@@ -14,6 +14,11 @@ use super::settle::{Idle, Settle, Step};
 /// Launches that are followed at a time; what starts beside so many is no
 /// launch that anybody waits for.
 const MOST_LAUNCHES: usize = 32;
+/// Programs that are looked at in one second: a script that starts more is
+/// nobody's launch, and costs no more than being heard.
+const MOST_STARTS: u32 = 50;
+/// The second of [`MOST_STARTS`].
+const SECOND: Nanos = Nanos::from_millis(1_000);
 /// Processes of one launch that are looked at.
 const MOST_MEMBERS: usize = 64;
 /// A boost lasts at least so long, so that a storm of programs that end at
@@ -95,6 +100,8 @@ pub struct Engine {
     launches: Vec<Launch>,
     boosted_since: Option<Timestamp>,
     next_look: Timestamp,
+    second: Timestamp,
+    starts: u32,
 }
 
 #[derive(Debug)]
@@ -120,6 +127,8 @@ impl Engine {
             launches: Vec::new(),
             boosted_since: None,
             next_look: now,
+            second: now,
+            starts: 0,
         }
     }
 
@@ -132,6 +141,16 @@ impl Engine {
         } else {
             None
         }
+    }
+
+    /// Counts a program that might be a launch, before it is looked at. Whether
+    /// there are too many in this second.
+    pub fn crowded(&mut self, now: Timestamp) -> bool {
+        if now.since(self.second) >= SECOND {
+            (self.second, self.starts) = (now, 0);
+        }
+        self.starts = self.starts.saturating_add(1);
+        self.starts > MOST_STARTS
     }
 
     /// `process` has begun, at `at`, to run `program`, and that is a launch.
@@ -483,6 +502,14 @@ mod tests {
         assert_eq!(engine.objection(at(40)), Some(Reason::Paused));
         assert_eq!(engine.pause(false, at(50)), []);
         assert_eq!(engine.objection(at(50)), None);
+    }
+
+    #[test]
+    fn a_crowd_is_not_looked_at_until_the_next_second() {
+        let mut engine = engine();
+        let looked_at = (0..1_000).filter(|&now| !engine.crowded(at(now))).count();
+        assert_eq!(looked_at, MOST_STARTS as usize);
+        assert!(!engine.crowded(at(1_000)));
     }
 
     #[test]

@@ -13,16 +13,10 @@ use super::rules::Reason;
 /// Something that happened, for the log.
 #[derive(Debug)]
 pub enum Note {
-    /// A launch was seen.
-    Seen(Launch),
-    /// The boost of a launch is over. `knobs` is how many were given their
-    /// normal values again with it; none if other launches go on.
-    Over {
-        /// The launch.
-        over: Over,
-        /// What is left of the budget.
-        budget_left: Nanos,
-    },
+    /// The boost of a launch is over.
+    Over(Boosted),
+    /// So many boosts were over of which nothing was said: they came too fast.
+    NotTold(u64),
     /// A knob is not changed any more.
     Lost {
         /// Which one.
@@ -38,17 +32,24 @@ pub enum Note {
     Failed(unjank_host::Error),
 }
 
-/// A launch that was seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Launch {
-    /// Its process.
-    pub process: u32,
-    /// Its program.
-    pub program: String,
-    /// From its beginning, by the kernel's clock, until all knobs were
-    /// written; `None` where they were boosted already, or there are none.
-    pub written_after: Option<Nanos>,
-    /// How many knobs were written.
+/// A launch that was boosted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boosted {
+    /// How it ended.
+    pub over: Over,
+    /// How the clock was raised for it; `None` where it was up already.
+    pub raised: Option<Raised>,
+    /// What is left of the budget.
+    pub budget_left: Nanos,
+}
+
+/// How the clock was raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raised {
+    /// From the beginning of the program, by the kernel's clock, until all
+    /// knobs were written.
+    pub after: Nanos,
+    /// How many they were.
     pub knobs: usize,
 }
 

@@ -32,19 +32,22 @@ pub enum Reason {
     Gone,
     /// Boosts are paused.
     Paused,
+    /// More programs start than anybody starts by hand.
+    Crowd,
     /// The budget of this minute is used up.
     Budget,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Follower,
         Self::Executable,
         Self::ControlGroup,
         Self::User,
         Self::Gone,
         Self::Paused,
+        Self::Crowd,
         Self::Budget,
     ];
 
@@ -57,6 +60,7 @@ impl Reason {
             Self::User => "user",
             Self::Gone => "gone",
             Self::Paused => "paused",
+            Self::Crowd => "crowd",
             Self::Budget => "budget",
         }
     }

@@ -2,6 +2,7 @@
 //! time (log, socket, store) is another thread's, which it hands notes to and
 //! never waits for.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,15 +15,19 @@ use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 
 use super::engine::{Engine, Over, Why};
 use super::knobs::{Held, Knobs, Outcome};
-use super::report::{Counts, Latency, Launch, Note, Status};
+use super::report::{Boosted, Counts, Latency, Note, Raised, Status};
 use super::rules::{Candidate, Reason, Rules};
 use super::sources::{Front, LogEvent, LogLines};
 
 /// The schema of the state.
 const SCHEMA: &str = "unjank.boost/1";
-/// For how long after a boost forks and exits are still listened to: asking
-/// the kernel twice for each of many boosts would cost more.
+/// For how long after a boost processes that are made and end are still
+/// listened to: asking the kernel twice for each of many boosts would cost more.
 const LISTEN_ON: Nanos = Nanos::from_millis(1_000);
+/// Ends of boosts that are told in any ten seconds; the others are counted.
+const TOLD: u64 = 100;
+/// The time of [`TOLD`].
+const TELLING: Nanos = Nanos::from_millis(10_000);
 /// What is read of the log at once.
 const PIECE: usize = 4 << 10;
 /// Android's programs are all this one; their name is their first argument.
@@ -57,8 +62,11 @@ pub struct Switch {
 /// Where launches are seen.
 #[derive(Debug, Default)]
 pub struct Sources {
-    /// Programs that begin to run.
+    /// Programs that begin to run. Every event wakes the service.
     pub exec: Option<ProcessEvents>,
+    /// Processes that are made and that end, listened to while something is
+    /// boosted. They are read when processes are looked at anyway.
+    pub family: Option<ProcessEvents>,
     /// Processes that come to the front.
     pub front: Option<Front>,
     /// The system's log: the reading end of a pipe that does not block.
@@ -76,11 +84,13 @@ pub struct Service {
     log: LogLines,
     second_tap: Nanos,
     tap_at: Option<Timestamp>,
-    hears_forks: bool,
+    hears_family: bool,
     quiet_at: Option<Timestamp>,
     begun: Timestamp,
     counts: Counts,
     latency: Histogram<u64>,
+    raised: BTreeMap<u32, Raised>,
+    told: Told,
     orders: Receiver<Order>,
     bell: Arc<Doorbell>,
     notes: Sender<Note>,
@@ -127,13 +137,15 @@ impl Service {
             log: LogLines::default(),
             second_tap,
             tap_at: None,
-            hears_forks: false,
+            hears_family: false,
             quiet_at: None,
             begun: Timestamp::now(),
             counts: Counts::default(),
             // Two digits, from 1 µs to 100 s: 16 KiB.
             latency: Histogram::new_with_bounds(1_000, 100_000_000_000, 2)
                 .expect("these bounds are possible"),
+            raised: BTreeMap::new(),
+            told: Told::default(),
             orders,
             bell,
             notes,
@@ -187,8 +199,25 @@ impl Service {
 
     fn read_events(&mut self) -> Result<()> {
         let Some(mut events) = self.sources.exec.take() else { return Ok(()) };
-        let lost_before = events.lost();
-        let read = events.read(|event| match event {
+        let read = events.read(|event| self.event(event));
+        self.sources.exec = Some(events);
+        self.count_overruns();
+        read.map(drop)
+    }
+
+    /// What has become of the processes that are followed, since the last look.
+    fn read_family(&mut self) {
+        if !self.hears_family {
+            return;
+        }
+        let Some(mut events) = self.sources.family.take() else { return };
+        while let Ok(true) = events.read(|event| self.event(event)) {}
+        self.sources.family = Some(events);
+        self.count_overruns();
+    }
+
+    fn event(&mut self, event: ProcessEvent) {
+        match event {
             ProcessEvent::Exec { process, at } => self.exec(process, at),
             ProcessEvent::Fork { parent, child, .. } => self.engine.forked(parent, child),
             ProcessEvent::Exit { process, .. } => {
@@ -198,13 +227,16 @@ impl Service {
                     self.tell_over(over, now);
                 }
             }
-        });
-        self.counts.overruns = events.lost();
-        if events.lost() > lost_before {
-            self.note(Note::Overrun(events.lost()));
         }
-        self.sources.exec = Some(events);
-        read.map(drop)
+    }
+
+    fn count_overruns(&mut self) {
+        let sources = [&self.sources.exec, &self.sources.family];
+        let lost = sources.into_iter().flatten().map(ProcessEvents::lost).sum();
+        if lost > self.counts.overruns {
+            self.counts.overruns = lost;
+            self.note(Note::Overrun(lost));
+        }
     }
 
     /// A process has begun to run a program. The cheap questions come first:
@@ -223,12 +255,15 @@ impl Service {
                 }
                 Some(_) => {}
             }
+            if self.engine.crowded(Timestamp::now()) {
+                return self.pass_over(Reason::Crowd);
+            }
         }
         let Some(executable) = pid::executable(&self.root, process) else {
             return self.pass_over(Reason::Gone);
         };
         let control_group = pid::control_group(&self.root, process).unwrap_or_default();
-        let user = pid::user(&self.root, process).unwrap_or_default();
+        let user = self.user(process);
         let candidate = Candidate { executable: &executable, control_group: &control_group, user };
         match self.rules.objection(&candidate) {
             Some(reason) => self.pass_over(reason),
@@ -279,12 +314,18 @@ impl Service {
         if let Some(reason) = self.engine.objection(at) {
             return self.pass_over(reason);
         }
-        let user = pid::user(&self.root, process).unwrap_or_default();
+        let user = self.user(process);
         let candidate = Candidate { executable: program.as_ref(), control_group: "/", user };
         match self.rules.objection(&candidate) {
             Some(reason) => self.pass_over(reason),
             None => self.begin(process, program, at),
         }
+    }
+
+    /// The user of a process, if any rule asks for it.
+    fn user(&self, process: u32) -> u32 {
+        let asked = !(self.rules.users.is_empty() && self.rules.not_users.is_empty());
+        asked.then(|| pid::user(&self.root, process)).flatten().unwrap_or_default()
     }
 
     /// The program of a process: on Android, its package.
@@ -298,39 +339,33 @@ impl Service {
     }
 
     fn begin(&mut self, process: u32, program: &str, at: Timestamp) {
+        let now = Timestamp::now();
         let known = self.engine.follows(process);
-        let begins = self.engine.begin(process, program, at, Timestamp::now());
-        let mut launch =
-            Launch { process, program: program.to_owned(), written_after: None, knobs: 0 };
-        if begins {
+        if self.engine.begin(process, program, at, now) {
             let outcome = self.knobs.boost();
             let written = Timestamp::now();
             self.counts.boosts += 1;
-            launch.knobs = outcome.written;
             if outcome.written > 0 {
-                let latency = written.since(at);
-                self.latency.saturating_record(latency.get());
-                launch.written_after = Some(latency);
+                let raised = Raised { after: written.since(at), knobs: outcome.written };
+                self.latency.saturating_record(raised.after.get());
+                self.raised.insert(process, raised);
             }
             self.tap_at = self.knobs.want_again().then(|| written + self.second_tap);
             self.tell_lost(outcome);
-            self.hear_forks(process);
+            self.hear_family(process);
         }
-        if !known {
-            self.counts.launches += 1;
-            self.note(Note::Seen(launch));
-        }
+        self.counts.launches += u64::from(!known);
     }
 
     /// Follows what `process` starts, from now on and what it has started
     /// already.
-    fn hear_forks(&mut self, process: u32) {
+    fn hear_family(&mut self, process: u32) {
         self.quiet_at = None;
-        if !self.hears_forks
+        if !self.hears_family
             && let Some(events) = &self.sources.exec
         {
             // If it fails, a launch is over with its first process.
-            self.hears_forks = events.ask(EventKinds::ALL).is_ok();
+            self.hears_family = events.ask(EventKinds::ALL).is_ok();
         }
         for child in pid::children(&self.root, process) {
             self.engine.forked(process, child);
@@ -346,6 +381,7 @@ impl Service {
             self.tell_lost(outcome);
         }
         if self.engine.wake_at().is_some_and(|at| at <= now) {
+            self.read_family();
             let root = &self.root;
             let over = self.engine.look(now, |process| Activity::of(root, process));
             self.tell_over(over, now);
@@ -359,8 +395,8 @@ impl Service {
         }
         if self.quiet_at.is_some_and(|at| at <= now) {
             self.quiet_at = None;
-            if let Some(events) = self.sources.exec.as_ref().filter(|events| events.filters()) {
-                self.hears_forks = events.ask(EventKinds::EXEC).is_err();
+            if let Some(events) = &self.sources.family {
+                self.hears_family = events.ask(EventKinds::NONE).is_err();
             }
         }
     }
@@ -434,8 +470,14 @@ impl Service {
 
     fn tell_over(&mut self, over: Vec<Over>, now: Timestamp) {
         for over in over {
+            let raised = self.raised.remove(&over.process);
             let budget_left = self.engine.budget_left(now);
-            self.note(Note::Over { over, budget_left });
+            match self.told.another(now) {
+                Telling::Nothing => continue,
+                Telling::All => {}
+                Telling::AndThatNot(n) => self.note(Note::NotTold(n)),
+            }
+            self.note(Note::Over(Boosted { over, raised, budget_left }));
         }
     }
 
@@ -450,5 +492,57 @@ impl Service {
         // Whoever does not listen any more is ending.
         let _nobody_there = self.notes.send(note);
         self.noted.ring();
+    }
+}
+
+/// Counts what is told, so that a storm of programs is no storm of lines.
+#[derive(Debug, Default)]
+struct Told {
+    since: Option<Timestamp>,
+    count: u64,
+}
+
+/// Whether something is told.
+#[derive(Debug, PartialEq, Eq)]
+enum Telling {
+    /// It is.
+    All,
+    /// It is, and that so many before it were not.
+    AndThatNot(u64),
+    /// It is not.
+    Nothing,
+}
+
+impl Told {
+    fn another(&mut self, now: Timestamp) -> Telling {
+        let over = self.since.is_none_or(|since| now.since(since) >= TELLING);
+        let not_told = self.count.saturating_sub(TOLD);
+        if over {
+            (self.since, self.count) = (Some(now), 0);
+        }
+        self.count += 1;
+        match (over, self.count <= TOLD) {
+            (true, _) if not_told > 0 => Telling::AndThatNot(not_told),
+            (_, true) => Telling::All,
+            (_, false) => Telling::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_storm_is_told_in_part_and_then_in_sum() {
+        let mut told = Told::default();
+        let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
+        for nth in 0..250 {
+            let wanted = if nth < 100 { Telling::All } else { Telling::Nothing };
+            assert_eq!(told.another(at(nth)), wanted, "{nth}");
+        }
+        assert_eq!(told.another(at(10_000)), Telling::AndThatNot(150));
+        assert_eq!(told.another(at(10_001)), Telling::All);
+        assert_eq!(told.another(at(30_000)), Telling::All);
     }
 }

@@ -1,72 +1,45 @@
-//! What the service says about single things: a line each.
+//! What the service says about single launches: a line each.
 
-use std::collections::BTreeMap;
+use unjank_launch::remedy::report::{Boosted, Raised};
 
-use unjank_host::Nanos;
-use unjank_launch::remedy::engine::Over;
-use unjank_launch::remedy::report::Launch;
-
-/// Makes one line of the beginning and the end of a boost.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    /// Launches that were seen and are not over.
-    seen: BTreeMap<u32, Launch>,
-}
-
-impl Log {
-    /// A launch was seen. What there is to say is said when it is over.
-    pub(super) fn seen(&mut self, launch: Launch) {
-        self.seen.insert(launch.process, launch);
-    }
-
-    /// The boost of a launch is over: what was done, and what it cost.
-    pub(super) fn over(&mut self, over: &Over, budget_left: Nanos) -> String {
-        let Over { process, program, boosted, why } = over;
-        let done = match self.seen.remove(process) {
-            Some(Launch { written_after: Some(after), knobs, .. }) => {
-                let knobs = if knobs == 1 { "1 knob".to_owned() } else { format!("{knobs} knobs") };
-                format!("{knobs} raised {after} after its start")
-            }
-            Some(Launch { .. }) => "the clock was up for another launch".to_owned(),
-            None => "it was seen before".to_owned(),
-        };
-        let why = why.words();
-        format!(
-            "boosted {program} ({process}) for {boosted}: {why}; {done}; budget left {budget_left}"
-        )
-    }
+/// What was done about a launch, why it ended, and what it cost.
+pub(super) fn line(boosted: &Boosted) -> String {
+    let Boosted { over, raised, budget_left } = boosted;
+    let done = match raised {
+        Some(Raised { after, knobs: 1 }) => format!("1 knob raised {after} after its start"),
+        Some(Raised { after, knobs }) => format!("{knobs} knobs raised {after} after its start"),
+        None => "the clock was up for another launch".to_owned(),
+    };
+    let (program, process, length) = (&over.program, over.process, over.boosted);
+    let why = over.why.words();
+    format!("boosted {program} ({process}) for {length}: {why}; {done}; budget left {budget_left}")
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_launch::remedy::engine::Why;
+    use unjank_host::Nanos;
+    use unjank_launch::remedy::engine::{Over, Why};
 
     use super::*;
 
     #[test]
     fn a_boost_is_one_line() {
-        let mut log = Log::default();
-        let over = |process| Over {
-            process,
-            program: "/usr/bin/gimp".to_owned(),
-            boosted: Nanos::from_millis(412),
-            why: Why::Settled,
+        let mut boosted = Boosted {
+            over: Over {
+                process: 7,
+                program: "/usr/bin/gimp".to_owned(),
+                boosted: Nanos::from_millis(412),
+                why: Why::Settled,
+            },
+            raised: Some(Raised { after: Nanos(38_000), knobs: 1 }),
+            budget_left: Nanos::from_millis(19_600),
         };
-        let launch = |process, written_after, knobs| Launch {
-            process,
-            program: "/usr/bin/gimp".to_owned(),
-            written_after,
-            knobs,
-        };
-        log.seen(launch(7, Some(Nanos(38_000)), 1));
-        log.seen(launch(8, None, 0));
-        let left = Nanos::from_millis(19_600);
         assert_eq!(
-            log.over(&over(7), left),
+            line(&boosted),
             "boosted /usr/bin/gimp (7) for 412 ms: settled; 1 knob raised 38.0 µs after its start; \
              budget left 19.6 s"
         );
-        assert!(log.over(&over(8), left).contains("the clock was up for another launch"));
-        assert!(log.seen.is_empty());
+        boosted.raised = None;
+        assert!(line(&boosted).contains("the clock was up for another launch"));
     }
 }

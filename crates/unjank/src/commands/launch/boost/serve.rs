@@ -26,10 +26,9 @@ use unjank_launch::remedy::report::{Note, Status};
 use unjank_launch::remedy::{Config, Order, Service, Switch, metrics};
 use unjank_measure::Store;
 
-use super::ServiceArgs;
-use super::log::Log;
 use super::requests::{self, Action, Request};
 use super::setup::{self, Clocks};
+use super::{ServiceArgs, log};
 use crate::commands::{keeper, measured};
 use crate::{exit, output};
 
@@ -92,7 +91,6 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         switch,
         requests,
         waiting: Vec::new(),
-        log: Log::default(),
         failed: None,
         look_again: None,
         last: None,
@@ -175,7 +173,6 @@ struct Talk<'a> {
     switch: Switch,
     requests: Receiver<Request>,
     waiting: Vec<Request>,
-    log: Log,
     failed: Option<unjank_host::Error>,
     look_again: Option<Timestamp>,
     last: Option<Box<Status>>,
@@ -249,12 +246,10 @@ impl Talk<'_> {
     fn hear(&mut self, clocks: &mut Clocks<'_>) {
         while let Ok(note) = self.switch.notes.try_recv() {
             match note {
-                Note::Seen(launch) => self.log.seen(launch),
-                Note::Over { over, budget_left } => {
-                    let line = self.log.over(&over, budget_left);
-                    if !self.args.quiet {
-                        output::remark(&line);
-                    }
+                Note::Over(_) | Note::NotTold(_) if self.args.quiet => {}
+                Note::Over(boosted) => output::remark(&log::line(&boosted)),
+                Note::NotTold(times) => {
+                    output::remark(&format!("{times} more boosts, of which nothing was said"));
                 }
                 Note::Lost { knob, reason } => {
                     output::remark(&format!("{knob} is left alone: {reason}"));

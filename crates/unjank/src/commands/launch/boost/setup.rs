@@ -107,7 +107,13 @@ pub(super) fn sources(config: &Config) -> Result<(Sources, Option<Helper>)> {
     let mut sources = Sources::default();
     if detect.exec {
         match ProcessEvents::listen(EventKinds::EXEC)? {
-            Support::Yes(events) => sources.exec = Some(events),
+            Support::Yes(events) => {
+                // Where the kernel tells everything anyway, one is enough.
+                if events.filters() {
+                    sources.family = ProcessEvents::listen(EventKinds::NONE)?.yes();
+                }
+                sources.exec = Some(events);
+            }
             Support::No(reason) if detect.top_app.is_empty() && detect.logcat.is_empty() => {
                 return Err(Error::Unsupported(format!("no launch can be seen: {reason}")).into());
             }

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# What `unjank launch boost` costs, and how fast it is: the real process
+# connector, and files of a fake machine for knobs. Needs root; the machine
+# should be quiet. Prints the service's own figures.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cargo build --release --locked --quiet --package unjank
+cargo build --release --locked --quiet --package unjank-launch --example starts
+unjank=target/release/unjank
+starts=target/release/examples/starts
+
+work=$(mktemp -d)
+hogs=
+trap 'kill $hogs $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+cp -r crates/host/fixtures/panel-exynos4210/. "$work/machine"
+
+serve() { # options: starts the service, and waits until it is there
+    "$unjank" launch boost --root "$work/machine" --state-dir "$work/state" \
+        --socket "$work/socket" --no-store --quiet "$@" 2>"$work/log" &
+    service=$!
+    until "$unjank" launch boost status --socket "$work/socket" >/dev/null 2>&1; do
+        kill -0 "$service" || { cat "$work/log" >&2; exit 1; }
+        sleep 0.1
+    done
+}
+
+finish() { # what: prints the service's figures
+    echo "## $1"
+    "$unjank" launch boost status --socket "$work/socket" | grep -E 'start to knobs|costs|programs started'
+    kill "$service"
+    wait "$service"
+    echo
+}
+
+serve --budget 60s
+sleep "${IDLE:-20}"
+finish "nothing starts"
+
+for _ in $(seq "$(nproc)"); do
+    (while :; do :; done) &
+    hogs="$hogs $!"
+done
+serve --budget 60s
+"$starts" 3000 50
+finish "3000 launches, 50 a second, all CPUs busy"
+kill $hogs
+wait $hogs 2>/dev/null || true
+hogs=
+
+serve
+"$starts" 20000 1000 led
+finish "20000 programs of a build, 1000 a second"
+
+serve
+"$starts" 20000 1000
+finish "20000 launches, 1000 a second, the usual budget"
