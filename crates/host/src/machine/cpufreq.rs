@@ -76,6 +76,16 @@ pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Vec<FrequencyPolicy
     if dirs.is_empty() {
         reader.miss("frequency", "no cpufreq driver: a virtual machine usually has none");
     }
+    each_once(reader, dirs)
+}
+
+/// The policies of this machine, without a word about what is missing.
+pub(super) fn policies(reader: &mut Reader, online: &[usize]) -> Vec<FrequencyPolicy> {
+    let dirs = policy_dirs(reader.root(), online).unwrap_or_default();
+    each_once(reader, dirs)
+}
+
+fn each_once(reader: &mut Reader, dirs: Vec<PathBuf>) -> Vec<FrequencyPolicy> {
     let mut policies: Vec<FrequencyPolicy> = Vec::new();
     for dir in dirs {
         let policy = one_policy(reader, dir);

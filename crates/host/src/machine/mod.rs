@@ -18,6 +18,7 @@
 //! | `virtualisation`, `device` | what this machine runs under, and its name |
 //! | `clock_source` | the clock behind `CLOCK_MONOTONIC` |
 //! | [`VmStat`], [`CpuTime`], [`MemInfo`] | counters for probes |
+//! | `residency` | times of frequencies and of idle CPUs, for energy |
 //! | `private` | what a recording leaves out |
 
 mod arm_core;
@@ -39,6 +40,7 @@ pub mod pressure;
 mod private;
 mod reader;
 mod realtime;
+mod residency;
 mod status;
 mod summary;
 pub mod swap;
@@ -60,6 +62,7 @@ pub use meminfo::MemInfo;
 pub use memory::{Memory, available as available_memory};
 pub use pressure::{Pressure, Stall};
 pub use realtime::RealtimeLimits;
+pub use residency::{frequency_policies, idle_times, time_in_state};
 pub use swap::{SwapDevice, SwapKind};
 pub use topology::{Cpu, CpuTopology};
 pub use virtualisation::Virtualisation;

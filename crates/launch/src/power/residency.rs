@@ -1,0 +1,339 @@
+//! The energy of CPUs whose clocks and idle times were watched. Pure.
+//!
+//! The kernel says how long a clock had each frequency, and how long each CPU
+//! was idle, but not how long a CPU was busy at each frequency. To charge the
+//! power of a frequency for all the time in it would charge idle time at full
+//! power. So time is cut into the intervals between two looks, and within each
+//! the busy time is spread over the frequencies by their shares of it. The
+//! shorter the intervals, the nearer this comes to the truth: a governor that
+//! raises the clock when a CPU gets busy makes the two go together.
+
+use std::collections::BTreeMap;
+
+use unjank_host::{Hertz, Joules, Nanos, Timestamp};
+
+use crate::model::OppTable;
+
+/// What was seen in one look at a machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// When.
+    pub at: Timestamp,
+    /// The clocks of its CPUs.
+    pub clocks: Vec<Clock>,
+    /// How long each CPU that is online has been idle since boot.
+    pub idle: BTreeMap<usize, Nanos>,
+}
+
+/// One clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clock {
+    /// The CPUs that have it.
+    pub cpus: Vec<usize>,
+    /// What is known of its frequency.
+    pub frequency: Frequency,
+}
+
+/// What is known of a frequency.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Frequency {
+    /// The time in each since boot.
+    TimeIn(Vec<(Hertz, Nanos)>),
+    /// The one at the moment of the look.
+    Now(Hertz),
+}
+
+/// Energy since the first look.
+#[derive(Debug, Clone)]
+pub struct Account {
+    table: OppTable,
+    last: Look,
+    cpu: Joules,
+    device: Joules,
+    cpus: BTreeMap<usize, Cpu>,
+}
+
+/// The times of one CPU since the first look.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cpu {
+    /// Online, whatever it did.
+    online: Nanos,
+    /// Idle, as the kernel counts it: in whole ticks.
+    idle: Nanos,
+    /// Busy, as far as it was charged.
+    charged: Nanos,
+}
+
+impl Account {
+    /// Begins with a look.
+    pub fn new(table: OppTable, first: Look) -> Self {
+        let (cpu, device) = (Joules(0.0), Joules(0.0));
+        Self { table, last: first, cpu, device, cpus: BTreeMap::new() }
+    }
+
+    /// Charges the time since the last look.
+    pub fn add(&mut self, look: Look) {
+        let time = look.at.since(self.last.at);
+        if time == Nanos::ZERO {
+            return;
+        }
+        for clock in &look.clocks {
+            let before = self.last.clocks.iter().find(|before| before.cpus == clock.cpus);
+            let shares = shares(before.map(|before| &before.frequency), &clock.frequency);
+            for cpu in &clock.cpus {
+                let idle = look.idle.get(cpu).zip(self.last.idle.get(cpu));
+                // One that came or went in between takes nothing meanwhile.
+                let Some((now, then)) = idle else { continue };
+                let busy = self.cpus.entry(*cpu).or_default().busy(time, *now - *then);
+                for &(frequency, share) in &shares {
+                    let part = |time: Nanos| Nanos((time.get() as f64 * share).round() as u64);
+                    let energy = self.table.cpu_energy(frequency, part(busy), part(time - busy));
+                    self.cpu = self.cpu + energy;
+                }
+            }
+        }
+        self.device = self.device + self.table.rest.over(time);
+        self.last = look;
+    }
+
+    /// The energy of the CPUs.
+    pub fn cpu(&self) -> Joules {
+        self.cpu
+    }
+
+    /// The energy of the whole device, the CPUs in it.
+    pub fn device(&self) -> Joules {
+        self.cpu + self.device
+    }
+
+    /// The last look.
+    pub fn last(&self) -> &Look {
+        &self.last
+    }
+}
+
+impl Cpu {
+    /// How much of `time` it was busy, if the kernel counted `idle` in it. The
+    /// kernel counts in whole ticks, so what one interval is charged too much
+    /// or too little comes off the next.
+    fn busy(&mut self, time: Nanos, idle: Nanos) -> Nanos {
+        self.online = self.online + time;
+        self.idle = self.idle + idle;
+        let busy = (self.online - self.idle - self.charged).min(time);
+        self.charged = self.charged + busy;
+        busy
+    }
+}
+
+/// The shares of the interval between two looks that each frequency had.
+fn shares(before: Option<&Frequency>, now: &Frequency) -> Vec<(Hertz, f64)> {
+    let (before, now) = match (before, now) {
+        (Some(Frequency::TimeIn(before)), Frequency::TimeIn(now)) => (before, now),
+        (Some(Frequency::Now(before)), Frequency::Now(now)) => {
+            return vec![(*before, 0.5), (*now, 0.5)];
+        }
+        (_, Frequency::Now(now)) => return vec![(*now, 1.0)],
+        (_, Frequency::TimeIn(now)) => return by_weight(now.clone()),
+    };
+    let then = |frequency| before.iter().find(|(hertz, _)| *hertz == frequency);
+    let spent = |&(hertz, time): &(Hertz, Nanos)| {
+        (hertz, time - then(hertz).map_or(Nanos::ZERO, |before| before.1))
+    };
+    let moved: Vec<(Hertz, Nanos)> = now.iter().map(spent).collect();
+    // Shorter than a tick: as it was all the time before.
+    if moved.iter().all(|(_, time)| *time == Nanos::ZERO) {
+        return by_weight(now.clone());
+    }
+    by_weight(moved)
+}
+
+fn by_weight(times: Vec<(Hertz, Nanos)>) -> Vec<(Hertz, f64)> {
+    let all: f64 = times.iter().map(|(_, time)| time.as_secs_f64()).sum();
+    let parts = times.into_iter().filter(|(_, time)| *time > Nanos::ZERO);
+    parts.map(|(hertz, time)| (hertz, time.as_secs_f64() / all)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use unjank_host::Watts;
+
+    use super::*;
+    use crate::model::Opp;
+
+    const SLOW: Hertz = Hertz::from_khz(200_000);
+    const FAST: Hertz = Hertz::from_khz(1_200_000);
+    const TICK: Nanos = Nanos::from_millis(10);
+
+    fn table() -> OppTable {
+        let point =
+            |frequency, milliwatts| Opp { frequency, busy: Watts::from_milliwatts(milliwatts) };
+        let mut table = OppTable::new(vec![point(SLOW, 200.0), point(FAST, 600.0)]).unwrap();
+        (table.idle, table.rest) = (Watts::from_milliwatts(5.0), Watts::from_milliwatts(950.0));
+        table
+    }
+
+    /// What a machine of one CPU did from one moment to the next.
+    #[derive(Debug, Clone, Copy)]
+    struct Stretch {
+        time: Nanos,
+        frequency: Hertz,
+        busy: bool,
+    }
+
+    /// The energy of the CPU, without an error.
+    fn exact(trace: &[Stretch]) -> f64 {
+        let table = table();
+        let energy = |stretch: &Stretch| {
+            let power = if stretch.busy { table.busy_at(stretch.frequency) } else { table.idle };
+            power.over(stretch.time).0
+        };
+        trace.iter().map(energy).sum()
+    }
+
+    /// The same as the kernel's counters tell it, looked at every `period`.
+    fn accounted(trace: &[Stretch], period: Nanos) -> Account {
+        let mut account = Account::new(table(), look(trace, Nanos::ZERO));
+        let all = trace.iter().fold(Nanos::ZERO, |sum, stretch| sum + stretch.time);
+        let mut at = Nanos::ZERO;
+        while at < all {
+            at = (at + period).min(all);
+            account.add(look(trace, at));
+        }
+        account
+    }
+
+    /// The counters at one moment, in whole ticks.
+    fn look(trace: &[Stretch], at: Nanos) -> Look {
+        let (mut slow, mut fast, mut idle, mut begin) = (0, 0, 0, 0);
+        for stretch in trace {
+            let time = stretch.time.get().min(at.get().saturating_sub(begin));
+            begin += stretch.time.get();
+            *(if stretch.frequency == SLOW { &mut slow } else { &mut fast }) += time;
+            idle += if stretch.busy { 0 } else { time };
+        }
+        let ticks = |nanos: u64| Nanos(nanos - nanos % TICK.get());
+        Look {
+            at: Timestamp::from_nanos(at.get()),
+            clocks: vec![Clock {
+                cpus: vec![0],
+                frequency: Frequency::TimeIn(vec![(FAST, ticks(fast)), (SLOW, ticks(slow))]),
+            }],
+            idle: [(0, ticks(idle))].into(),
+        }
+    }
+
+    fn stretch(millis: u64, frequency: Hertz, busy: bool) -> Stretch {
+        Stretch { time: Nanos::from_millis(millis), frequency, busy }
+    }
+
+    /// A governor: idle and slow, busy and slow until the next sample, busy
+    /// and fast, idle and still fast until the one after.
+    fn launches(count: usize) -> Vec<Stretch> {
+        let one = [
+            stretch(737, SLOW, false),
+            stretch(53, SLOW, true),
+            stretch(331, FAST, true),
+            stretch(79, FAST, false),
+        ];
+        one.repeat(count)
+    }
+
+    #[test]
+    fn idle_time_is_not_charged_at_full_power() {
+        let trace = launches(20);
+        let found = accounted(&trace, Nanos::from_millis(50)).cpu().0;
+        let all_in_state: f64 = trace
+            .iter()
+            .map(|stretch| table().busy_at(stretch.frequency).over(stretch.time).0)
+            .sum();
+        let truth = exact(&trace);
+        assert!((found - truth).abs() < 0.03 * truth, "{found} for {truth}");
+        assert!(all_in_state > 1.7 * truth, "{all_in_state} for {truth}");
+    }
+
+    #[test]
+    fn looking_more_often_comes_nearer() {
+        let trace = launches(50);
+        let truth = exact(&trace);
+        let error = |millis| {
+            let found = accounted(&trace, Nanos::from_millis(millis)).cpu().0;
+            (found / truth - 1.0).abs()
+        };
+        let [never, seldom, often] = [60_000, 400, 50].map(error);
+        assert!(never > 0.1 && seldom > 2.0 * often && often < 0.02, "{never} {seldom} {often}");
+    }
+
+    #[test]
+    fn the_rest_of_the_device_takes_its_power_all_the_time() {
+        let account = accounted(&[stretch(2_000, SLOW, false)], Nanos::from_millis(100));
+        assert!((account.cpu().0 - 0.010).abs() < 1e-9, "{account:?}");
+        assert!((account.device().0 - 1.910).abs() < 1e-9, "{account:?}");
+        assert_eq!(account.last().at, Timestamp::from_nanos(2_000_000_000));
+    }
+
+    #[test]
+    fn a_cpu_that_is_unplugged_takes_nothing() {
+        let mut first = look(&[], Nanos::ZERO);
+        first.clocks[0].frequency = Frequency::Now(FAST);
+        first.clocks[0].cpus = vec![0, 1];
+        first.idle.insert(1, Nanos::ZERO);
+        let mut account = Account::new(table(), first.clone());
+        for second in 1..=2 {
+            let mut next = first.clone();
+            next.at = Timestamp::from_nanos(second * 1_000_000_000);
+            if second == 2 {
+                next.idle.remove(&1);
+            }
+            account.add(next);
+        }
+        // Two CPUs for a second, and one for another.
+        assert!((account.cpu().0 - 3.0 * 0.6).abs() < 1e-9, "{account:?}");
+    }
+
+    #[test]
+    fn without_statistics_two_looks_share_the_time_between_them() {
+        let now = |seconds: u64, frequency| Look {
+            at: Timestamp::from_nanos(seconds * 1_000_000_000),
+            clocks: vec![Clock { cpus: vec![0], frequency: Frequency::Now(frequency) }],
+            idle: [(0, Nanos::ZERO)].into(),
+        };
+        let mut account = Account::new(table(), now(0, SLOW));
+        account.add(now(1, FAST));
+        account.add(now(2, FAST));
+        assert!((account.cpu().0 - 1.0).abs() < 1e-9, "{account:?}");
+    }
+
+    proptest! {
+        /// Where frequency and busy time do not depend on each other within an
+        /// interval, only ticks are lost: a few in all, however many looks.
+        #[test]
+        fn a_constant_clock_is_charged_to_the_tick(
+            parts in prop::collection::vec((1_u64..300, any::<bool>()), 1..60),
+            period in 7_u64..500,
+        ) {
+            let trace: Vec<Stretch> =
+                parts.into_iter().map(|(millis, busy)| stretch(millis, FAST, busy)).collect();
+            let found = accounted(&trace, Nanos::from_millis(period)).cpu().0;
+            let truth = exact(&trace);
+            let two_ticks = 0.6 * 0.020;
+            prop_assert!((found - truth).abs() < two_ticks, "{found} for {truth}");
+        }
+
+        /// Whatever it did, it took no less than idle and no more than busy
+        /// and fast.
+        #[test]
+        fn energy_is_between_its_bounds(
+            parts in prop::collection::vec((1_u64..300, any::<bool>(), any::<bool>()), 1..60),
+            period in 3_u64..500,
+        ) {
+            let trace: Vec<Stretch> = parts
+                .into_iter()
+                .map(|(millis, fast, busy)| stretch(millis, if fast { FAST } else { SLOW }, busy))
+                .collect();
+            let found = accounted(&trace, Nanos::from_millis(period)).cpu().0;
+            let seconds: f64 = trace.iter().map(|stretch| stretch.time.as_secs_f64()).sum();
+            prop_assert!(found >= 0.005 * seconds - 1e-6 && found <= 0.6 * seconds + 1e-6);
+        }
+    }
+}
