@@ -20,6 +20,11 @@ impl Integral {
         Self { period, energy: Joules(0.0), last: None, samples: Samples::default() }
     }
 
+    /// From now on, samples are due every `period`.
+    pub fn expect_every(&mut self, period: Nanos) {
+        self.period = period;
+    }
+
     /// Takes in the power at one moment. The first one only begins. A sample
     /// that is not later than the one before, or no number, is damaged.
     pub fn add(&mut self, at: Timestamp, power: Watts) {

@@ -10,11 +10,26 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`find`](mod@find) | which meters there are here, and opening one |
 //! | [`integral`] | from powers at moments to energy |
 //! | [`sampler`] | a thread that looks at something every so often |
+//! | [`format`](mod@format), [`replay`] | what meters on a line and recordings say |
+//! | `rapl`, `perf`, `hwmon`, `battery` | meters of the kernel |
+//! | `counted`, `sampled`, `stream`, `serial` | what these have in common |
 
+mod battery;
+mod counted;
+pub mod find;
+pub mod format;
+mod hwmon;
 pub mod integral;
+mod perf;
+mod rapl;
+pub mod replay;
+mod sampled;
 pub mod sampler;
+mod serial;
+mod stream;
 
 use std::fmt;
 
@@ -24,7 +39,9 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::units::{Joules, Nanos, Watts};
 
+pub use find::{Found, Place, find, meters};
 pub use integral::Integral;
+pub use replay::Replay;
 pub use sampler::Sampler;
 
 /// Something that says how much energy was taken since it was opened.
@@ -191,8 +208,38 @@ impl Samples {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::root::Root;
+
+    /// A machine of files.
+    pub(crate) struct Machine(tempfile::TempDir);
+
+    impl Machine {
+        pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+            let machine = Self(tempfile::tempdir().unwrap());
+            for (path, text) in files {
+                machine.write(path, text);
+            }
+            machine
+        }
+
+        pub(crate) fn root(&self) -> Root {
+            Root::at(self.0.path())
+        }
+
+        pub(crate) fn write(&self, path: &str, text: &str) {
+            let path = self.0.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        pub(crate) fn remove(&self, path: &str) {
+            fs::remove_dir_all(self.0.path().join(path)).unwrap();
+        }
+    }
 
     fn reading(seconds: u64, joules: f64) -> Reading {
         Reading {

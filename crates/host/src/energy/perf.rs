@@ -1,0 +1,234 @@
+//! The energy counters of the `power` events of `perf_event_open(2)`:
+//! `arch/x86/events/rapl.c`. They are the counters of RAPL, extended to 64
+//! bits by the kernel, so they do not begin again.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::path::Path;
+
+use super::counted::{Counted, Counters, Counts};
+use super::{About, Meter, Origin};
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::sched::CpuSet;
+use crate::support::Support;
+use crate::units::Joules;
+
+const SOURCE: &str = "/sys/bus/event_source/devices/power";
+/// The event of whole packages.
+const PACKAGES: &str = "energy-pkg";
+/// That of their cores.
+const CORES: &str = "energy-cores";
+
+/// One event, as the kernel describes it.
+#[derive(Debug, Clone, PartialEq)]
+struct Event {
+    /// Which kind of events it is one of.
+    kind: u32,
+    /// Which one.
+    config: u64,
+    /// Joules for each count.
+    scale: f64,
+    /// The CPUs on which it can be counted, one for each package.
+    cpus: CpuSet,
+}
+
+/// Events that are counted, one for each package.
+struct Counting {
+    scale: f64,
+    counters: Vec<File>,
+}
+
+/// All packages, and their cores where these are counted, too.
+struct Energy {
+    packages: Counting,
+    cores: Option<Counting>,
+}
+
+/// The energy of all packages.
+///
+/// # Errors
+/// `Permission` where `perf_event_paranoid` forbids it; `File`, `Parse`.
+pub(super) fn open(root: &Root) -> Result<Support<Box<dyn Meter>>> {
+    let Some(packages) = event(root, PACKAGES)? else {
+        return Ok(Support::No(format!("the kernel has no event {SOURCE}/events/{PACKAGES}")));
+    };
+    if !root.is_system() {
+        return Ok(Support::no("events are counted on the running machine only"));
+    }
+    let cores = match event(root, CORES)? {
+        Some(cores) => Some(Counting::start(&cores)?),
+        None => None,
+    };
+    let about = About {
+        name: "perf".to_owned(),
+        source: format!("{SOURCE}/events/{PACKAGES}"),
+        origin: Origin::Measured,
+        covers: format!("{} package(s)", packages.cpus.iter().count()),
+    };
+    let energy = Energy { packages: Counting::start(&packages)?, cores };
+    Ok(Support::Yes(Box::new(Counted::open(about, energy)?)))
+}
+
+/// What the kernel says of the event `name`, if it has it.
+fn event(root: &Root, name: &str) -> Result<Option<Event>> {
+    let path = Path::new(SOURCE).join("events").join(name);
+    let Some(text) = root.read_if_there(&path)? else { return Ok(None) };
+    let config = text.strip_prefix("event=").and_then(hexadecimal);
+    let config =
+        config.ok_or_else(|| Error::parse(&path, 1, "expected event= and a hexadecimal number"))?;
+    let unit_path = path.with_file_name(format!("{name}.unit"));
+    let unit = root.read(&unit_path)?;
+    if unit != "Joules" {
+        return Err(Error::parse(&unit_path, 1, format!("expected Joules, found {unit:?}")));
+    }
+    let scale_path = path.with_file_name(format!("{name}.scale"));
+    let scale: f64 = root.read_number(&scale_path)?;
+    if !(scale.is_finite() && scale > 0.0) {
+        return Err(Error::parse(&scale_path, 1, "expected a number of joules above zero"));
+    }
+    let mask = Path::new(SOURCE).join("cpumask");
+    let cpus = root.read(&mask)?.parse::<CpuSet>();
+    let cpus = cpus.map_err(|error| Error::parse(&mask, 1, error.to_string()))?;
+    let kind = root.read_number(Path::new(SOURCE).join("type"))?;
+    Ok(Some(Event { kind, config, scale, cpus }))
+}
+
+fn hexadecimal(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+impl Counters for Energy {
+    fn counts(&mut self) -> Result<Counts> {
+        let cores = self.cores.as_mut().map(Counting::joules).transpose()?;
+        Ok((self.packages.joules()?, cores))
+    }
+}
+
+impl Counting {
+    fn start(event: &Event) -> Result<Self> {
+        let counters = event.cpus.iter().map(|cpu| count(event, cpu));
+        Ok(Self { scale: event.scale, counters: counters.collect::<Result<_>>()? })
+    }
+
+    fn joules(&mut self) -> Result<Joules> {
+        let mut sum = 0.0;
+        for counter in &mut self.counters {
+            let mut count = [0; 8];
+            let read = counter.read_exact(&mut count);
+            read.map_err(|error| Error::syscall("read", "an energy event", error))?;
+            sum += u64::from_ne_bytes(count) as f64 * self.scale;
+        }
+        Ok(Joules(sum))
+    }
+}
+
+/// `struct perf_event_attr` in its first published form, which every kernel
+/// takes (`PERF_ATTR_SIZE_VER0`).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 64, "PERF_ATTR_SIZE_VER0");
+
+/// Counts `event` on `cpu`, whoever runs there.
+fn count(event: &Event, cpu: usize) -> Result<File> {
+    const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    let attributes = Attributes {
+        kind: event.kind,
+        size: size_of::<Attributes>() as u32,
+        config: event.config,
+        ..Attributes::default()
+    };
+    let everyone: libc::pid_t = -1;
+    let alone: libc::c_int = -1;
+    // SAFETY: perf_event_open(2) reads `size` bytes of the attributes, which
+    // live until the call returns, and keeps no pointer to them.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            everyone,
+            cpu as libc::c_int,
+            alone,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if fd < 0 {
+        let error = io::Error::last_os_error();
+        return Err(match error.kind() {
+            io::ErrorKind::PermissionDenied => Error::Permission {
+                what: "counting the energy of the processor".to_owned(),
+                needs: "root, or kernel.perf_event_paranoid at 0 or below".to_owned(),
+            },
+            _ => Error::syscall("perf_event_open", format!("CPU {cpu}"), error),
+        });
+    }
+    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::energy::tests::Machine;
+
+    const DIR: &str = "sys/bus/event_source/devices/power";
+
+    fn machine() -> Machine {
+        let machine = Machine::with(&[]);
+        for (file, text) in [
+            ("type", "23\n"),
+            ("cpumask", "0,8\n"),
+            ("events/energy-pkg", "event=0x02\n"),
+            ("events/energy-pkg.scale", "2.3283064365386962890625e-10\n"),
+            ("events/energy-pkg.unit", "Joules\n"),
+        ] {
+            machine.write(&format!("{DIR}/{file}"), text);
+        }
+        machine
+    }
+
+    #[test]
+    fn an_event_is_described_by_its_files() {
+        let machine = machine();
+        let event = event(&machine.root(), PACKAGES).unwrap().unwrap();
+        let scale = 2f64.powi(-32);
+        let cpus = CpuSet::new([0, 8]);
+        assert_eq!(event, Event { kind: 23, config: 2, scale, cpus });
+        assert_eq!(super::event(&machine.root(), CORES).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_energy_is_an_error_that_names_the_file() {
+        for (file, text) in [
+            ("events/energy-pkg", "umask=1"),
+            ("events/energy-pkg.unit", "Watts"),
+            ("events/energy-pkg.scale", "-1"),
+            ("cpumask", "x"),
+        ] {
+            let machine = machine();
+            machine.write(&format!("{DIR}/{file}"), text);
+            let error = event(&machine.root(), PACKAGES).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("cannot parse /{DIR}/{file}, line 1")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_machine_without_the_event_says_so() {
+        let none = open(&Machine::with(&[]).root()).unwrap();
+        assert!(none.reason().unwrap().starts_with("the kernel has no event"));
+    }
+}

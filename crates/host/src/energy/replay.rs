@@ -1,0 +1,386 @@
+//! Recordings of meters: tables with a moment and a power, or a voltage and a
+//! current, in each line.
+//!
+//! The first line names the columns, each with its unit behind a `_` or in
+//! brackets: `time_ms,volt_mV,ampere_mA`, `Time (s);Power (W)`. Without names,
+//! four numbers are milliseconds, volts, amperes and watts, as the program of
+//! `odroid-smartpower-linux` writes them for the ODROID `SmartPower`.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use super::{About, Ended, Meter, Origin, Reading, Samples};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::units::{Joules, Nanos, Watts};
+
+/// No recording has more samples: a week at 5 ms is 121 million, which is more
+/// than one wants to wait for.
+const MOST_SAMPLES: usize = 50_000_000;
+/// No line is longer.
+const LONGEST_LINE: usize = 4_096;
+/// The moment at which every recording begins.
+const BEGIN: Timestamp = Timestamp::from_nanos(0);
+
+/// What a recording says: the powers at moments since its beginning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    /// In the order of time.
+    points: Vec<(Nanos, Watts)>,
+    /// The energy up to each point.
+    energies: Vec<Joules>,
+    damaged: u64,
+}
+
+/// A meter that goes through a recording. Its clock is the recording's: time
+/// passes in it when [`pass`](Meter::pass) is called, at once, and not else.
+#[derive(Debug)]
+pub struct Replay {
+    about: About,
+    recorded: Recorded,
+    now: Nanos,
+}
+
+impl Replay {
+    /// Reads the recording in `path`: a file of the user's, not of the machine.
+    ///
+    /// # Errors
+    /// `File`; `Parse` with the line that is no sample, and for a table
+    /// without a time and a power.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |error| Error::file("read", path, error);
+        let file = BufReader::new(File::open(path).map_err(failed)?);
+        let mut table = Table::default();
+        for line in file.lines() {
+            table.line(&line.map_err(failed)?, path)?;
+        }
+        let about = About {
+            name: "csv".to_owned(),
+            source: path.display().to_string(),
+            origin: Origin::Measured,
+            covers: "whatever was recorded".to_owned(),
+        };
+        Ok(Self { about, recorded: table.finish(path)?, now: Nanos::ZERO })
+    }
+
+    /// How long the recording is.
+    pub fn length(&self) -> Nanos {
+        self.recorded.length()
+    }
+}
+
+impl Meter for Replay {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self) -> Result<Reading> {
+        let end = self.length();
+        let ended = (self.now > end).then(|| Ended {
+            at: BEGIN + end,
+            reason: format!("the recording is over after {end}"),
+        });
+        Ok(Reading { ended, ..self.recorded.reading(self.now) })
+    }
+
+    fn pass(&mut self, span: Nanos, stop: &dyn Fn() -> bool) -> bool {
+        self.now = self.now + span;
+        !stop()
+    }
+}
+
+impl Recorded {
+    /// Reads a whole table; `path` is for errors.
+    ///
+    /// # Errors
+    /// As [`Replay::open`].
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let mut table = Table::default();
+        for line in text.lines() {
+            table.line(line, path)?;
+        }
+        table.finish(path)
+    }
+
+    /// From the first sample to the last.
+    pub fn length(&self) -> Nanos {
+        self.points.last().map_or(Nanos::ZERO, |(at, _)| *at)
+    }
+
+    /// What a meter would have said at `now` after its beginning. Between two
+    /// samples, the power goes from one to the other in a straight line.
+    pub fn reading(&self, now: Nanos) -> Reading {
+        let now = now.min(self.length());
+        // There is at least one point, and the first one is at zero.
+        let place = self.points.partition_point(|(at, _)| *at <= now) - 1;
+        let (at, power) = self.points[place];
+        let open = self.points.get(place + 1).map_or(Joules(0.0), |(next, then)| {
+            let share = (now - at).as_secs_f64() / (*next - at).as_secs_f64();
+            let reached = power.0 + (then.0 - power.0) * share;
+            Watts(f64::midpoint(power.0, reached)).over(now - at)
+        });
+        let longest = self.points[..=place].windows(2).map(|pair| pair[1].0 - pair[0].0).max();
+        Reading {
+            at: BEGIN + now,
+            energy: self.energies[place] + open,
+            cpu: None,
+            samples: Samples {
+                good: place as u64 + 1,
+                damaged: self.damaged,
+                longest: longest.unwrap_or_default(),
+                ..Samples::default()
+            },
+            ended: None,
+        }
+    }
+}
+
+/// A table as it is read.
+#[derive(Debug, Default)]
+struct Table {
+    lines: usize,
+    columns: Option<Columns>,
+    first: f64,
+    points: Vec<(Nanos, Watts)>,
+    damaged: u64,
+}
+
+/// Which columns there are: their places, and what one of each is in seconds,
+/// volts, amperes and watts.
+#[derive(Debug, Clone, PartialEq)]
+struct Columns {
+    separator: char,
+    time: (usize, f64),
+    power: Power,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Power {
+    Watts(usize, f64),
+    VoltsTimesAmperes((usize, f64), (usize, f64)),
+}
+
+impl Table {
+    fn line(&mut self, line: &str, path: &Path) -> Result<()> {
+        self.lines += 1;
+        let line = line.trim().trim_start_matches('\u{feff}');
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        let wrong = |what: &str| Error::parse(path, self.lines, what);
+        if line.len() > LONGEST_LINE || self.points.len() >= MOST_SAMPLES {
+            return Err(wrong("more than a recording of a meter can hold"));
+        }
+        let Some(columns) = &self.columns else {
+            let columns = Columns::named(line).or_else(|| Columns::unnamed(line));
+            let columns = columns.ok_or_else(|| {
+                wrong(
+                    "expected the names of columns: a time, and a power or a voltage and a current",
+                )
+            })?;
+            let is_data =
+                number(line.split(columns.separator).next().unwrap_or_default()).is_some();
+            self.columns = Some(columns);
+            if is_data {
+                self.lines -= 1;
+                return self.line(line, path);
+            }
+            return Ok(());
+        };
+        let Some((time, power)) = columns.sample(line) else {
+            return Err(wrong("expected a number in each column that counts"));
+        };
+        if self.points.is_empty() {
+            self.first = time;
+        }
+        let at = Nanos(((time - self.first) * 1e9).round().max(0.0) as u64);
+        if self.points.last().is_some_and(|(last, _)| at <= *last) {
+            // Programs that log by a clock of whole milliseconds repeat it.
+            self.damaged += 1;
+        } else {
+            self.points.push((at, Watts(power)));
+        }
+        Ok(())
+    }
+
+    fn finish(self, path: &Path) -> Result<Recorded> {
+        if self.points.len() < 2 {
+            return Err(Error::parse(path, self.lines.max(1), "expected two samples at least"));
+        }
+        let mut energies = Vec::with_capacity(self.points.len());
+        let mut sum = Joules(0.0);
+        energies.push(sum);
+        for pair in self.points.windows(2) {
+            let mean = Watts(f64::midpoint(pair[0].1.0, pair[1].1.0));
+            sum = sum + mean.over(pair[1].0 - pair[0].0);
+            energies.push(sum);
+        }
+        Ok(Recorded { points: self.points, energies, damaged: self.damaged })
+    }
+}
+
+impl Columns {
+    fn named(line: &str) -> Option<Self> {
+        let separator = [',', ';', '\t'].into_iter().find(|&mark| line.contains(mark))?;
+        let names: Vec<String> = line.split(separator).map(str::to_lowercase).collect();
+        let find = |names_of: &[&str], units: &[(&str, f64)]| {
+            names.iter().enumerate().find_map(|(place, name)| {
+                let name = name.trim().trim_matches('"');
+                let split = name.find(['_', '(', '[', ' ']).unwrap_or(name.len());
+                let (word, rest) = name.split_at(split);
+                let unit = rest.trim_matches(['_', '(', '[', ')', ']', ' ']);
+                let (_, factor) = units.iter().find(|(known, _)| *known == unit)?;
+                names_of.contains(&word).then_some((place, *factor))
+            })
+        };
+        let times = [("", 1.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9)];
+        let time = find(&["time", "timestamp", "t", "seconds"], &times)?;
+        let watts = find(
+            &["power", "watt", "watts", "w"],
+            &[("", 1.0), ("w", 1.0), ("mw", 1e-3), ("uw", 1e-6), ("µw", 1e-6)],
+        );
+        let volts = find(
+            &["volt", "volts", "voltage", "v"],
+            &[("", 1.0), ("v", 1.0), ("mv", 1e-3), ("uv", 1e-6), ("µv", 1e-6)],
+        );
+        let amperes = find(
+            &["ampere", "amperes", "amp", "current", "a"],
+            &[("", 1.0), ("a", 1.0), ("ma", 1e-3), ("ua", 1e-6), ("µa", 1e-6)],
+        );
+        let power = match (watts, volts.zip(amperes)) {
+            (Some((place, factor)), _) => Power::Watts(place, factor),
+            (None, Some((volts, amperes))) => Power::VoltsTimesAmperes(volts, amperes),
+            (None, None) => return None,
+        };
+        Some(Self { separator, time, power })
+    }
+
+    /// Milliseconds, volts, amperes, watts.
+    fn unnamed(line: &str) -> Option<Self> {
+        let numbers: Vec<f64> = line.split(',').map(number).collect::<Option<_>>()?;
+        (numbers.len() == 4).then_some(Self {
+            separator: ',',
+            time: (0, 1e-3),
+            power: Power::Watts(3, 1.0),
+        })
+    }
+
+    fn sample(&self, line: &str) -> Option<(f64, f64)> {
+        let fields: Vec<&str> = line.split(self.separator).collect();
+        let at = |(place, factor): (usize, f64)| Some(number(fields.get(place)?)? * factor);
+        let power = match self.power {
+            Power::Watts(place, factor) => at((place, factor))?,
+            Power::VoltsTimesAmperes(volts, amperes) => at(volts)? * at(amperes)?,
+        };
+        Some((at(self.time)?, power)).filter(|(time, power)| time.is_finite() && power.is_finite())
+    }
+}
+
+fn number(field: &str) -> Option<f64> {
+    let number: f64 = field.trim().trim_matches('"').parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Recorded> {
+        Recorded::parse(text, Path::new("log.csv"))
+    }
+
+    fn joules(recorded: &Recorded, millis: u64) -> f64 {
+        recorded.reading(Nanos::from_millis(millis)).energy.0
+    }
+
+    #[test]
+    fn columns_are_found_by_their_names_and_units() {
+        for text in [
+            "time,power\n10,1\n11,3\n",
+            "# of a phone\nTime (ms);Current [mA];Voltage [V]\n5000;500;2\n6000;1500;2\n",
+            "n,timestamp_ms,watt_mW\n1,0,1000\n2,1000,3000\n",
+            "5000,5.0,0.2,1.000\n6000,5.0,0.6,3.000\n",
+        ] {
+            let recorded = parsed(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(recorded.length(), Nanos::from_millis(1_000), "{text}");
+            let energies = [0, 500, 1_000, 9_000].map(|millis| joules(&recorded, millis));
+            for (found, exact) in energies.into_iter().zip([0.0, 0.75, 2.0, 2.0]) {
+                assert!((found - exact).abs() < 1e-9, "{text}: {energies:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (text, line, what) in [
+            ("a,b\n1,2\n", 1, "expected the names of columns"),
+            ("time,power\n1,2\n\n2,x\n", 4, "expected a number in each column"),
+            ("time,power\n1,2\n2\n", 3, "expected a number in each column"),
+            ("time,power\n1,inf\n", 2, "expected a number in each column"),
+            ("time,power\n1,2\n", 2, "expected two samples"),
+            ("", 1, "expected two samples"),
+        ] {
+            let error = parsed(text).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("cannot parse log.csv, line {line}: {what}")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn moments_that_come_twice_are_left_out_and_counted() {
+        let recorded = parsed("time,power\n0,1\n1,1\n1,50\n0.5,50\n2,1\n").unwrap();
+        let reading = recorded.reading(Nanos::from_millis(2_000));
+        assert_eq!(
+            (reading.energy, reading.samples.good, reading.samples.damaged),
+            (Joules(2.0), 3, 2)
+        );
+    }
+
+    #[test]
+    fn time_passes_in_the_recording_and_it_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("log.csv"), "time_s,power_W\n0,2\n60,2\n").unwrap();
+        let mut replay = Replay::open(&dir.path().join("log.csv")).unwrap();
+        assert!(replay.pass(Nanos::from_millis(30_000), &|| false));
+        let begin = replay.read().unwrap();
+        assert!(replay.pass(Nanos::from_millis(20_000), &|| false));
+        let spent = replay.read().unwrap().since(&begin);
+        assert_eq!((spent.energy, spent.time), (Joules(40.0), Nanos::from_millis(20_000)));
+        replay.pass(Nanos::from_millis(20_000), &|| false);
+        let spent = replay.read().unwrap().since(&begin);
+        assert_eq!((spent.energy, spent.time), (Joules(60.0), Nanos::from_millis(30_000)));
+        assert_eq!(spent.cut_short.as_deref(), Some("the recording is over after 60.0 s"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_recording_or_an_error(text in "[a-z0-9.,;\n -]{0,300}") {
+            if let Ok(recorded) = parsed(&format!("time,power\n{text}")) {
+                prop_assert!(recorded.reading(recorded.length()).energy.0.is_finite());
+            }
+            let _any = parsed(&text);
+        }
+
+        #[test]
+        fn what_was_written_is_read(points in prop::collection::vec((1_u32..10_000, 0_u32..10_000), 2..100)) {
+            let (mut text, mut at, mut exact, mut last) = ("time_ms,power_mW\n".to_owned(), 0, 0.0, None);
+            for (step, power) in points {
+                at += step;
+                writeln!(text, "{at},{power}").unwrap();
+                if let Some(before) = last.replace(power) {
+                    exact += f64::from(step) * f64::from(before + power) / 2e6;
+                }
+            }
+            let recorded = parsed(&text).unwrap();
+            let found = recorded.reading(Nanos(u64::MAX)).energy.0;
+            prop_assert!((found - exact).abs() < 1e-6 * (1.0 + exact), "{} {}", found, exact);
+        }
+    }
+}
