@@ -12,6 +12,7 @@
 
 mod outcome;
 mod pooled;
+mod rounds;
 
 use std::fmt;
 
@@ -21,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::monitor::Monitor;
 use crate::stats::random::seeded;
 
-pub use outcome::{FEWEST_PAIRS, Outcome, Question};
+pub use outcome::{FEWEST_PAIRS, Outcome, Question, family};
+pub use rounds::{Round, rounds};
 
 /// One of the two things that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use crate::effect::{Asked, Effect, Side, decide};
 use crate::findings::Findings;
 use crate::record::{Direction, Fact, Unit};
 use crate::stats::random::{Random, seeded};
-use crate::stats::{Contrast, bootstrap, contrast, family, order};
+use crate::stats::{Contrast, bootstrap, contrast, family as questions, order};
 
 /// Fewer pairs cannot decide anything: even if all of five favour one arm,
 /// chance does that once in sixteen times.
@@ -87,21 +87,43 @@ impl Outcome {
     }
 
     pub(super) fn new<T>(visits: &Visits<T>, question: &Question, asked: Vec<Asked>) -> Self {
+        Self::of(visits, question, decide(asked, question.min_effect))
+    }
+
+    fn of<T>(visits: &Visits<T>, question: &Question, effects: Vec<Effect>) -> Self {
         Self {
             question: question.text.clone(),
             planned: visits.plan.pairs,
             pairs: visits.pairs.len(),
             order: visits.order(),
             seed: visits.plan.seed,
-            effects: decide(asked, question.min_effect),
+            effects,
         }
     }
+}
+
+/// The answers of several experiments, as one family: among all of them, the
+/// probability of a single false *better* or *worse* is 5 %. `min_effect`
+/// stands for that of each question.
+pub fn family(experiments: &[(Visits<f64>, Question)], min_effect: f64) -> Vec<Outcome> {
+    let asked: Vec<Vec<Asked>> =
+        experiments.iter().map(|(visits, question)| visits.asked(question)).collect();
+    let counts: Vec<usize> = asked.iter().map(Vec::len).collect();
+    let mut effects = decide(asked.into_iter().flatten().collect(), min_effect).into_iter();
+    let outcomes = experiments.iter().zip(counts).map(|((visits, question), count)| {
+        Outcome::of(visits, question, effects.by_ref().take(count).collect())
+    });
+    outcomes.collect()
 }
 
 impl Visits<f64> {
     /// The answer: the median of the differences within pairs, and the
     /// difference of the arms' tail quantiles where there are visits enough.
     pub fn outcome(&self, question: &Question) -> Outcome {
+        Outcome::new(self, question, self.asked(question))
+    }
+
+    fn asked(&self, question: &Question) -> Vec<Asked> {
         let arms = [|pair: &Pair<f64>| pair.a, |pair: &Pair<f64>| pair.b]
             .map(|arm| self.pairs.iter().map(arm).collect::<Vec<f64>>());
         let tails = TAILS.map(|q| {
@@ -118,7 +140,7 @@ impl Visits<f64> {
                     .weigh(&contrast, question.min_effect),
             );
         }
-        Outcome::new(self, question, asked)
+        asked
     }
 }
 
@@ -126,7 +148,7 @@ impl Visits<f64> {
 fn tail(arms: &[Vec<f64>; 2], q: f64, random: &mut Random) -> Contrast {
     let n = arms[0].len();
     let mut buffer = Vec::with_capacity(n);
-    bootstrap::pairs(n, family::draws_for(TAILS.len()), random, |drawn| {
+    bootstrap::pairs(n, questions::draws_for(TAILS.len()), random, |drawn| {
         [&arms[0], &arms[1]].map(|arm| pick_quantile(arm, drawn, q, &mut buffer))
     })
 }
@@ -151,7 +173,7 @@ pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64)
     let mut random = seeded(seed, &question.subject);
     let mut buffer = Vec::with_capacity(n);
     let mut drawn_b = Vec::new();
-    let contrast = bootstrap::pairs(n, family::draws_for(TAILS.len()), &mut random, |drawn| {
+    let contrast = bootstrap::pairs(n, questions::draws_for(TAILS.len()), &mut random, |drawn| {
         let a = pick_quantile(&arms[0], drawn, 0.5, &mut buffer);
         drawn_b.push(pick_quantile(&arms[1], drawn, 0.5, &mut buffer));
         [a, a + pick_quantile(&differences, drawn, 0.5, &mut buffer)]
