@@ -5,13 +5,24 @@
 //! |---|---|
 //! | [`residency`] | the energy of CPUs whose states were watched: pure |
 //! | [`modelled`] | a meter that watches them, for machines without one |
+//! | [`average`](mod@average) | the mean power now |
+//! | [`governor`], [`rates`], [`table`] | the sampling period, visits at each, Table 3 |
+//! | [`paper`] | what Jo & Suh measured |
+//! | `notes` | what all findings say of their meter |
 
+pub mod average;
+pub mod governor;
 pub mod modelled;
+mod notes;
+pub mod paper;
+pub mod rates;
 pub mod residency;
+pub mod table;
 
 use unjank_host::Result;
 use unjank_host::energy::{Meter, Spent};
 
+pub use average::{Window, average};
 pub use modelled::Modelled;
 
 /// The energy that `meter` counts while `work` is done, and what the work

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
+use unjank_host::energy::Origin;
 use unjank_host::{Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};
@@ -108,7 +109,7 @@ impl Command<'_> {
         progress.clear();
         findings.merge(found?);
         let interrupted = interrupt.requested();
-        let labels = labels(interrupted);
+        let labels = labels(interrupted, &findings);
         if labels.iter().any(|label| label == EMULATED) {
             findings.withhold_health("an emulated machine's times say nothing about hardware");
         }
@@ -139,11 +140,17 @@ fn has_nothing(findings: &Findings) -> bool {
 }
 
 /// How to read the numbers: what the environment says of the machine, as the
-/// virtual phone's does, and whether the run was cut short.
-fn labels(interrupted: bool) -> Vec<String> {
+/// virtual phone's does, whether any is modelled, and whether the run was cut
+/// short.
+fn labels(interrupted: bool, findings: &Findings) -> Vec<String> {
+    let is_modelled = findings.facts.iter().any(|fact| {
+        fact.labels.get("origin").is_some_and(|origin| *origin == Origin::Modelled.to_string())
+    });
     let told = env::var("UNJANK_LABELS").unwrap_or_default();
     let told = told.split(',').filter(|label| !label.is_empty()).map(str::to_owned);
-    told.chain(interrupted.then(|| "interrupted".to_owned())).collect()
+    told.chain(is_modelled.then(|| Origin::Modelled.to_string()))
+        .chain(interrupted.then(|| "interrupted".to_owned()))
+        .collect()
 }
 
 fn tool() -> Tool {

@@ -3,6 +3,7 @@
 pub(crate) mod boost;
 #[cfg_attr(not(test), expect(dead_code, reason = "launch power and launch simulate come next"))]
 pub(crate) mod device;
+pub(crate) mod power;
 pub(crate) mod ramp;
 
 use std::process::ExitCode;
@@ -17,6 +18,8 @@ pub(crate) enum Verb {
     Ramp(ramp::Args),
     /// Raise the clock while programs start, as a service
     Boost(Box<boost::Args>),
+    /// Measure what the machine takes, now or at each sampling period of its governor
+    Power(power::Args),
 }
 
 /// Runs the verb that was typed.
@@ -24,5 +27,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Ramp(args) => ramp::run(args),
         Verb::Boost(args) => boost::run(args),
+        Verb::Power(args) => power::run(args),
     }
 }

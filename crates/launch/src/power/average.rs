@@ -1,0 +1,136 @@
+//! The mean power now.
+
+use unjank_host::energy::{About, Meter, Spent};
+use unjank_host::{Error, Nanos, Result};
+use unjank_measure::record::Axis;
+use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit};
+
+use super::notes::{self, mean};
+
+/// Parts of the window that are looked at by themselves.
+const PARTS: u64 = 20;
+
+/// How long to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// All of it.
+    pub whole: Nanos,
+    /// What does not count of it, at its beginning.
+    pub discard: Nanos,
+}
+
+impl Window {
+    /// # Errors
+    /// `Invalid` if nothing is left to count.
+    pub fn check(&self) -> Result<()> {
+        if self.discard >= self.whole {
+            let Self { whole, discard } = self;
+            return Err(Error::Invalid(format!(
+                "{discard} of {whole} are not counted: nothing is left"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What counts.
+    pub fn counted(&self) -> Nanos {
+        self.whole - self.discard
+    }
+}
+
+/// Watches `meter` over one window.
+///
+/// # Errors
+/// The window is too short, or the meter cannot be read.
+pub fn average(
+    window: Window,
+    meter: &mut dyn Meter,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    window.check()?;
+    let stop = || monitor.stop_requested();
+    monitor.progress(0.0, "settling");
+    let mut parts: Vec<Spent> = Vec::new();
+    if window.discard == Nanos::ZERO || meter.pass(window.discard, &stop) {
+        let begin = meter.read()?;
+        let mut last = begin.clone();
+        for part in 0..PARTS {
+            monitor.progress(part as f64 / PARTS as f64, "reading the meter");
+            let whole = meter.pass(Nanos(window.counted().get() / PARTS), &stop);
+            let now = meter.read()?;
+            let spent = now.since(&last);
+            if spent.time > Nanos::ZERO {
+                parts.push(spent);
+            }
+            if !whole || now.ended.is_some() {
+                break;
+            }
+            last = now;
+        }
+    }
+    Ok(findings(meter.about(), &parts, seed))
+}
+
+fn findings(about: &About, parts: &[Spent], seed: u64) -> Findings {
+    let mut findings = Findings::default();
+    notes::about(about, &mut findings);
+    let Some(all) = sum(parts) else {
+        findings.not_supported("launch/power/power", "the meter said nothing in this time");
+        return findings;
+    };
+    let powers = |energy: fn(&Spent) -> Option<f64>| -> Vec<f64> {
+        let power = |part: &Spent| Some(energy(part)? / part.time.as_secs_f64());
+        parts.iter().filter_map(power).collect()
+    };
+    let fact = |name: &str, values: Vec<f64>| {
+        let fact = mean(name, &values, Unit::Watts, seed)?;
+        Some(fact.with_label("meter", &about.name).with_label("origin", about.origin.to_string()))
+    };
+    findings.facts.extend(fact("launch/power/power", powers(|part| Some(part.energy.0))));
+    findings.facts.extend(fact("launch/power/cpu_power", powers(|part| Some(part.cpu?.0))));
+    findings.facts.push(
+        Fact::new("launch/power/energy", all.energy.0, Unit::Joules)
+            .with_label("meter", &about.name)
+            .with_label("origin", about.origin.to_string()),
+    );
+    findings.facts.push(Fact::new("launch/power/time", all.time.get() as f64, Unit::Nanoseconds));
+    notes::samples(all.samples, &mut findings);
+    if let Some(reason) = &all.cut_short {
+        findings.warn(format!(
+            "the meter counted only {}: {reason}; what it counted is kept",
+            all.time
+        ));
+    }
+    findings.curves.push(course(parts));
+    findings
+}
+
+/// All parts together.
+fn sum(parts: &[Spent]) -> Option<Spent> {
+    let mut parts = parts.iter().cloned();
+    let first = parts.next()?;
+    Some(parts.fold(first, |sum, part| Spent {
+        time: sum.time + part.time,
+        energy: sum.energy + part.energy,
+        cpu: sum.cpu.zip(part.cpu).map(|(sum, part)| sum + part),
+        samples: sum.samples.and(part.samples),
+        cut_short: part.cut_short,
+    }))
+}
+
+/// Power over time.
+fn course(parts: &[Spent]) -> Curve {
+    let mut at = Nanos::ZERO;
+    let points = parts.iter().filter_map(|part| {
+        at = at + part.time;
+        Some(Point { x: at.get() as f64, y: part.power()?.0, interval: None })
+    });
+    Curve {
+        name: "launch/power/course".to_owned(),
+        x: Axis::new("time", Unit::Nanoseconds),
+        y: Axis::new("power", Unit::Watts),
+        labels: std::collections::BTreeMap::new(),
+        points: points.collect(),
+    }
+}

@@ -1,0 +1,224 @@
+//! The energy of an idle machine at each sampling period of its governor:
+//! Table 3 of Jo & Suh, with intervals.
+
+use unjank_host::energy::{About, Meter, Samples, Spent};
+use unjank_host::journal::Session;
+use unjank_host::{Error, Joules, Nanos, Result, Root, Support, Timestamp};
+use unjank_measure::experiment::{Plan, Round, rounds};
+use unjank_measure::{Monitor, Series};
+
+use super::average::Window;
+use super::governor::{Governors, Held};
+
+/// What to compare.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The sampling periods.
+    pub rates: Vec<Nanos>,
+    /// The one that the others are compared with.
+    pub reference: Nanos,
+    /// The window of each visit.
+    pub window: Window,
+    /// Visits of each period.
+    pub rounds: usize,
+    /// The smallest difference that matters, as a share; 0 if every one does.
+    pub min_effect: f64,
+}
+
+/// What was measured.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The meter.
+    pub about: About,
+    /// What was to be compared.
+    pub options: Options,
+    /// How.
+    pub plan: Plan,
+    /// One for each period that the kernel took.
+    pub arms: Vec<Arm>,
+    /// Periods that it did not take, and why.
+    pub refused: Vec<(Nanos, String)>,
+    /// The energy of each visit, by the place of its arm.
+    pub rounds: Vec<Round>,
+    /// A visit that was not finished, or was disturbed: it does not count.
+    pub partial: Option<(Nanos, Spent)>,
+    /// Why it ended early, if it did.
+    pub stopped: Option<String>,
+    /// All samples of the meter.
+    pub samples: Samples,
+    /// What one reading of the meter takes.
+    pub reading: Series,
+}
+
+/// One sampling period.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// As it was asked for.
+    pub rate: Nanos,
+    /// As the kernel has it.
+    pub actual: Nanos,
+    /// What its visits took, scaled to the time of a window: all of it, and
+    /// the CPUs.
+    pub visits: Vec<(Joules, Option<Joules>)>,
+}
+
+impl Options {
+    fn check(&self) -> Result<()> {
+        self.window.check()?;
+        let mut sorted = self.rates.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() < self.rates.len() {
+            return Err(Error::Invalid("a sampling period is given twice".to_owned()));
+        }
+        if !self.rates.contains(&self.reference) {
+            let reference = self.reference;
+            return Err(Error::Invalid(format!(
+                "the reference {reference} is none of the sampling periods"
+            )));
+        }
+        if let Some(rate) = self.rates.iter().find(|rate| !rate.get().is_multiple_of(1_000)) {
+            return Err(Error::Invalid(format!(
+                "the governor knows whole microseconds: no period of {} ns",
+                rate.get()
+            )));
+        }
+        if self.rates.len() < 2 || self.rounds == 0 {
+            return Err(Error::Invalid("there is nothing to compare".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+/// Visits every period once a round, in an order that runs back and forth.
+/// `session` puts the period back.
+///
+/// # Errors
+/// Options that cannot work; a period that may not be changed; a meter that
+/// cannot be read. What goes wrong later ends the experiment, and what was
+/// measured until then is the outcome.
+pub fn run(
+    options: &Options,
+    meter: &mut dyn Meter,
+    root: &Root,
+    session: &Session,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Support<Outcome>> {
+    options.check()?;
+    let governors = match Governors::find(root)? {
+        Support::Yes(governors) => governors,
+        Support::No(reason) => return Ok(Support::No(reason)),
+    };
+    let held = governors.hold(session)?;
+    let (arms, refused) = arms(options, &held);
+    if arms.len() < 2 || arms.iter().all(|arm| arm.rate != options.reference) {
+        let told: Vec<String> =
+            refused.iter().map(|(rate, reason)| format!("{rate}: {reason}")).collect();
+        return Err(Error::Unsupported(format!(
+            "the kernel takes too few of the sampling periods: {}",
+            told.join("; ")
+        )));
+    }
+    let mut outcome = Outcome {
+        about: meter.about().clone(),
+        options: options.clone(),
+        plan: Plan { pairs: options.rounds, warm_up: 0, seed },
+        arms,
+        refused,
+        rounds: Vec::new(),
+        partial: None,
+        stopped: None,
+        samples: Samples::default(),
+        reading: Series::new("launch/power/reading"),
+    };
+    outcome.visit_all(meter, &held, monitor)?;
+    Ok(Support::Yes(outcome))
+}
+
+/// The periods that the kernel takes, as it takes them.
+fn arms(options: &Options, held: &Held<'_>) -> (Vec<Arm>, Vec<(Nanos, String)>) {
+    let (mut arms, mut refused) = (Vec::new(), Vec::new());
+    for &rate in &options.rates {
+        match held.set(rate) {
+            Ok(actual) => arms.push(Arm { rate, actual, visits: Vec::new() }),
+            Err(error) => refused.push((rate, error.to_string())),
+        }
+    }
+    (arms, refused)
+}
+
+impl Outcome {
+    fn visit_all(
+        &mut self,
+        meter: &mut dyn Meter,
+        held: &Held<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        let order = rounds(self.arms.len(), &self.plan);
+        let all = (order.len() * self.arms.len()) as f64;
+        for (number, round) in order.iter().enumerate() {
+            self.rounds.push(Round::new());
+            for (place, &arm) in round.iter().enumerate() {
+                let rate = self.arms[arm].rate;
+                let done = (number * self.arms.len() + place) as f64 / all;
+                monitor.progress(done, &format!("round {}, every {rate}", number + 1));
+                if let Err(stopped) = self.visit(arm, meter, held, monitor)? {
+                    self.stopped = Some(stopped);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One visit; why it is the last one, if it is.
+    fn visit(
+        &mut self,
+        arm: usize,
+        meter: &mut dyn Meter,
+        held: &Held<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<Result<(), String>> {
+        let (window, rate) = (self.options.window, self.arms[arm].rate);
+        let stop = || monitor.stop_requested();
+        let interrupted = || Ok(Err("interrupted".to_owned()));
+        if stop() {
+            return interrupted();
+        }
+        if let Some(disturbance) = held.disturbed() {
+            return Ok(Err(disturbance));
+        }
+        match held.set(rate) {
+            Ok(actual) if actual == self.arms[arm].actual => {}
+            Ok(actual) => return Ok(Err(format!("the kernel now makes {actual} of {rate}"))),
+            Err(error) => return Ok(Err(error.to_string())),
+        }
+        if window.discard > Nanos::ZERO && !meter.pass(window.discard, &stop) {
+            return interrupted();
+        }
+        let begin = Timestamp::now();
+        let before = meter.read()?;
+        self.reading.record(Timestamp::now().since(begin));
+        let whole = meter.pass(window.counted(), &stop);
+        let spent = meter.read()?.since(&before);
+        self.samples = self.samples.and(spent.samples);
+        let disturbance = held.disturbed().or_else(|| spent.cut_short.clone());
+        let Some(power) = spent.power().filter(|_| whole && disturbance.is_none()) else {
+            self.partial = Some((rate, spent));
+            return match disturbance {
+                Some(disturbance) => Ok(Err(disturbance)),
+                None if whole => Ok(Err("no time has passed for the meter".to_owned())),
+                None => interrupted(),
+            };
+        };
+        // Sleeps end late by microseconds, and by more where all CPUs are busy.
+        let scale = window.counted().as_secs_f64() / spent.time.as_secs_f64();
+        let energy = power.over(window.counted());
+        self.arms[arm].visits.push((energy, spent.cpu.map(|cpu| Joules(cpu.0 * scale))));
+        if let Some(round) = self.rounds.last_mut() {
+            round.push((arm, energy.0));
+        }
+        Ok(Ok(()))
+    }
+}

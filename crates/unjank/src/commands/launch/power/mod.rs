@@ -1,0 +1,214 @@
+//! `unjank launch power`: what the machine takes, now or at each sampling
+//! period of its governor.
+
+mod list;
+mod meter;
+mod table;
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::energy::Meter;
+use unjank_host::journal::{ChangeReport, Session};
+use unjank_host::{Error, Nanos, Root, Support};
+use unjank_launch::power::{Window, average, rates, table::Row};
+use unjank_measure::{Change, Findings, Monitor};
+use unjank_report::Detail;
+
+use crate::commands::keeper;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::restore::PlaceArgs;
+use crate::values;
+use meter::MeterArgs;
+
+/// Arguments of `unjank launch power`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank launch power --list
+  sudo unjank launch power --for 30s
+  sudo unjank launch power --rates 10ms,50ms,100ms,200ms --for 2m --discard 1m -n 10
+  sudo unjank launch power --meter smartpower3:/dev/ttyUSB0 --rates 50ms,100ms
+  unjank launch power --meter smartpower3:udp --listen 192.168.1.5 --for 1m
+  unjank launch power --meter csv:log.csv --for 2m --discard 1m
+  unjank launch power --meter model --device exynos4210 --for 10s
+
+With --rates, the sampling period of ondemand or conservative is changed, each
+period is visited once a round, and each is compared with the reference: Table 3
+of Jo & Suh. The period is put back at the end, however that comes.
+
+Meters: rapl, perf, hwmon[:hwmonN/power1], battery[:NAME],
+smartpower2:/dev/ttyUSB0 (or its console, ADDRESS:23), smartpower3:/dev/ttyUSB0
+(@SPEED behind it for another than 921600) or smartpower3:udp[:PORT], csv:FILE,
+and model, which is none: powers of --device for times that the kernel counts.")]
+pub(crate) struct Args {
+    /// Say which meters there are here, and why others are not
+    #[arg(long, exclusive = true)]
+    list: bool,
+    #[command(flatten)]
+    meter: MeterArgs,
+    /// Sampling periods of the governor to compare [default: none is changed]
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration)]
+    rates: Vec<Nanos>,
+    /// The period with which the others are compared
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration, requires = "rates")]
+    reference: Nanos,
+    /// Length of each visit, with what is discarded [default: 2m with --rates, else 10s]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    whole: Option<Nanos>,
+    /// What does not count at the beginning of each visit [default: half with --rates, else nothing]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    discard: Option<Nanos>,
+    /// Visits of each sampling period
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, requires = "rates")]
+    rounds: usize,
+    /// Differences of at most so many percent do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "rates")]
+    min_effect: f64,
+    /// Six visits of 4 s each, or one of 3 s without --rates
+    #[arg(long, conflicts_with_all = ["whole", "discard", "rounds"])]
+    quick: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Lists, or measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.list {
+        return list::run(&args.place.root());
+    }
+    if !(0.0..=100.0).contains(&args.min_effect) {
+        let percent = args.min_effect;
+        return Err(Error::Invalid(format!("--min-effect {percent} is no percentage")).into());
+    }
+    let window = args.window();
+    window.check()?;
+    let meter = args.meter.parse()?;
+    let command = measured::Command {
+        name: "launch power",
+        output: &args.output,
+        settings: args.settings(window),
+        detail: Detail::Everything,
+    };
+    let rows: RefCell<Vec<Row>> = RefCell::default();
+    let code = command.run_and_print(
+        |_, seed, monitor| {
+            let root = args.place.root();
+            let mut meter = match meter.open(&root)? {
+                Support::Yes(meter) => meter,
+                Support::No(reason) => return Ok(not_here(reason)),
+            };
+            if args.rates.is_empty() {
+                return Ok(average(window, meter.as_mut(), seed, monitor)?);
+            }
+            let options = args.options(window);
+            let (table, findings) = args.compare(&options, meter.as_mut(), &root, seed, monitor)?;
+            *rows.borrow_mut() = table;
+            Ok(findings)
+        },
+        |record| {
+            let rows = rows.borrow();
+            (!rows.is_empty()).then(|| table::table(record, &rows, window))
+        },
+    )?;
+    Ok(ExitCode::from(code))
+}
+
+fn not_here(reason: String) -> Findings {
+    let mut findings = Findings::default();
+    findings.not_supported("launch/power/energy", reason);
+    findings
+}
+
+impl Args {
+    fn window(&self) -> Window {
+        let compares = !self.rates.is_empty();
+        let usual = match (self.quick, compares) {
+            (true, true) => 4_000,
+            (true, false) => 3_000,
+            (false, true) => 120_000,
+            (false, false) => 10_000,
+        };
+        let whole = self.whole.unwrap_or(Nanos::from_millis(usual));
+        let usual = if compares { Nanos(whole.get() / 2) } else { Nanos::ZERO };
+        Window { whole, discard: self.discard.unwrap_or(usual) }
+    }
+
+    fn options(&self, window: Window) -> rates::Options {
+        rates::Options {
+            rates: self.rates.clone(),
+            reference: self.reference,
+            window,
+            rounds: if self.quick { 6 } else { self.rounds },
+            min_effect: self.min_effect / 100.0,
+        }
+    }
+
+    fn settings(&self, window: Window) -> Settings {
+        let options = self.options(window);
+        let settings = self
+            .meter
+            .settings()
+            .with("for", window.whole.get())
+            .with("discard", window.discard.get());
+        if options.rates.is_empty() {
+            return settings;
+        }
+        let rates: Vec<u64> = options.rates.iter().map(|rate| rate.get()).collect();
+        settings
+            .with("rates", rates)
+            .with("reference", options.reference.get())
+            .with("rounds", options.rounds)
+            .with("min_effect", options.min_effect)
+    }
+
+    /// Visits all periods, and puts the former one back.
+    fn compare(
+        &self,
+        options: &rates::Options,
+        meter: &mut dyn Meter,
+        root: &Root,
+        seed: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<(Vec<Row>, Findings)> {
+        if meter.about().name == "csv" {
+            return Err(Error::Invalid(
+                "a recording is over: no sampling period changes what it says".to_owned(),
+            )
+            .into());
+        }
+        let state_dir = self.place.state_dir()?;
+        let session = open_session(root, &state_dir)?;
+        let outcome = rates::run(options, meter, root, &session, seed, monitor);
+        let reports = session.finish();
+        let (rows, mut findings) = match outcome? {
+            Support::Yes(outcome) => (outcome.table(), outcome.findings()),
+            Support::No(reason) => (Vec::new(), not_here(reason)),
+        };
+        note_changes(reports, &mut findings);
+        Ok((rows, findings))
+    }
+}
+
+fn open_session(root: &Root, state_dir: &Path) -> Result<Session> {
+    Session::open(root, state_dir, keeper::command(state_dir))
+        .context("while making sure that the sampling period can be put back")
+}
+
+/// What was changed for the time of the run, and what is still changed.
+fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
+    for report in reports {
+        if report.outcome.is_failure() {
+            findings.warn(report.to_string());
+        }
+        findings.changes.push(Change {
+            knob: report.path,
+            before: report.before,
+            during: report.during,
+            after: report.after,
+        });
+    }
+}
