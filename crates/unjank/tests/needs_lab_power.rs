@@ -1,0 +1,68 @@
+//! `unjank launch power` under the kernel's own `ondemand`, in a virtual
+//! phone.
+//!
+//! Needs QEMU, the phone's kernel (`unjank lab fetch`) and its program (`make
+//! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! was skipped.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod phone;
+
+use phone::{lab, lab_run, texts};
+use serde_json::Value;
+
+const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
+
+#[test]
+fn sampling_periods_of_the_kernels_governor_are_compared_and_put_back() {
+    if !lab() {
+        return;
+    }
+    let compare = "unjank launch power --meter model --device exynos4210 --discard 1s --for 2s \
+                   --rates 10ms,50ms,100ms,200ms -n 3 --json --no-store";
+    let refused = "unjank launch power --meter model --device exynos4210 --for 300ms \
+                   --rates 1ms,50ms,100ms -n 6 --json --no-store";
+    let output = lab_run()
+        .args(["--no-store", "--pstates", "exynos4210"])
+        .args(["--", "unjank", "host", "--json", "--and"])
+        .args(compare.split_whitespace())
+        .arg("--and")
+        .args(refused.split_whitespace())
+        .args(["--and", "unjank", "host", "--json"])
+        .output()
+        .unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
+    let documents: Vec<Value> = documents.map(Result::unwrap).collect();
+    let [before, compared, refused, after] = documents.as_slice() else { panic!("{stdout}") };
+
+    let labels = compared["labels"].as_array().unwrap();
+    assert!(labels.contains(&"emulated".into()) && labels.contains(&"modelled".into()));
+    let energies = energies(compared);
+    assert_eq!(energies.len(), 4, "{compared}");
+    for energy in &energies {
+        // From two idle CPUs to two that are busy at 1200 MHz, for a second.
+        let joules = energy["value"].as_f64().unwrap();
+        assert!((0.961..=2.211).contains(&joules), "{energy}");
+        assert_eq!(energy["n"], 3);
+    }
+    let change = &compared["changes"][0];
+    assert_eq!(change["knob"], RATE);
+    assert_eq!(change["before"], change["after"]);
+
+    let told = &refused["unsupported"][0];
+    assert_eq!(told["what"], "launch/power/energy every 1.00 ms");
+    assert!(told["reason"].as_str().unwrap().contains("refuses \"1000\""), "{told}");
+    assert_eq!(self::energies(refused).len(), 2, "{refused}");
+
+    let rate = |host: &Value| host["frequency"][0]["tunables"]["sampling_rate"].clone();
+    assert!(rate(before).is_string());
+    assert_eq!(rate(before), rate(after));
+}
+
+fn energies(record: &Value) -> Vec<&Value> {
+    let facts = record["facts"].as_array().unwrap().iter();
+    facts.filter(|fact| fact["name"] == "launch/power/energy").collect()
+}
