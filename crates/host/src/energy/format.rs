@@ -65,7 +65,9 @@ fn smart_power_2(line: &str) -> Result<Sample, Wrong> {
 fn decimal(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.')?;
-    let fits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = |part: &str| {
+        (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
     (fits(whole) && fits(fraction)).then(|| text.parse().ok()).flatten()
 }
 

@@ -20,6 +20,10 @@ use crate::units::{Joules, Nanos, Watts};
 const MOST_SAMPLES: usize = 50_000_000;
 /// No line is longer.
 const LONGEST_LINE: usize = 4_096;
+/// Seconds and watts beyond which a number is a mistake: 30 000 years, and a
+/// power station.
+const LONGEST_TIME: f64 = 1e12;
+const LARGEST: f64 = 1e9;
 /// The moment at which every recording begins.
 const BEGIN: Timestamp = Timestamp::from_nanos(0);
 
@@ -273,7 +277,9 @@ impl Columns {
             Power::Watts(place, factor) => at((place, factor))?,
             Power::VoltsTimesAmperes(volts, amperes) => at(volts)? * at(amperes)?,
         };
-        Some((at(self.time)?, power)).filter(|(time, power)| time.is_finite() && power.is_finite())
+        let believable =
+            |(time, power): &(f64, f64)| time.abs() < LONGEST_TIME && power.abs() < LARGEST;
+        Some((at(self.time)?, power)).filter(believable)
     }
 }
 
@@ -322,6 +328,8 @@ mod tests {
             ("time,power\n1,2\n\n2,x\n", 4, "expected a number in each column"),
             ("time,power\n1,2\n2\n", 3, "expected a number in each column"),
             ("time,power\n1,inf\n", 2, "expected a number in each column"),
+            ("time,power\n1,1e300\n", 2, "expected a number in each column"),
+            ("time,power\n1e300,1\n", 2, "expected a number in each column"),
             ("time,power\n1,2\n", 2, "expected two samples"),
             ("", 1, "expected two samples"),
         ] {

@@ -6,8 +6,10 @@ use std::path::Path;
 use super::cgroup::{Hierarchies, parse_cpu_max};
 use super::cpuinfo::CpuInfo;
 use super::realtime::Limits;
+use super::residency::{parse_idle_times, parse_time_in_state};
 use super::{CpuTime, MemInfo, Stall, VmStat, auxv, kernel, private, swap, zram};
 use crate::sched::CpuSet;
+use crate::units::Nanos;
 
 /// Gives one file to every parser, so that any file of a recorded machine is
 /// a seed.
@@ -27,6 +29,8 @@ pub fn parse(bytes: &[u8]) {
         zram::parse_mm_stat(&text, path),
         parse_cpu_max(&text, path),
         auxv::parse(bytes),
+        parse_time_in_state(&text, path, Nanos::from_millis(10)),
+        parse_idle_times(&text, Nanos::from_millis(10)),
     );
     if let Ok(stall) = Stall::parse(&text, "/proc/pressure/io") {
         assert!(stall.some_avg10.is_finite() && stall.full_avg10.is_finite());

@@ -38,8 +38,8 @@ pub(super) fn samples(samples: Samples, findings: &mut Findings) {
     ));
     if samples.gaps > 0 {
         findings.warn(format!(
-            "{} gaps between samples of the meter, {} in all: {} samples did not come; the power \
-             in a gap is taken to be the mean of those at its ends",
+            "{} gaps between samples of the meter, {} in all: {} samples did not come; what happened \
+             within a gap is known on average only",
             samples.gaps, samples.gap_time, samples.lost
         ));
     }

@@ -202,5 +202,11 @@ fn about_the_paper(table: &[Row]) -> Vec<String> {
             inside.join(", ")
         ));
     }
+    if !outside.is_empty() {
+        told.push(format!(
+            "the intervals seen here exclude zero or the paper's difference (on another device): {}",
+            outside.join(", ")
+        ));
+    }
     told
 }
