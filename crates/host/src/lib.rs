@@ -11,7 +11,7 @@
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`control_socket`] | a socket on which a service is asked |
-//! | [`energy`] | meters of energy
+//! | [`energy`] | meters of energy |
 //! | [`futex`] | parking and waking threads |
 //! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |

@@ -1,7 +1,6 @@
 //! `unjank launch`: the CPU is still slow when an app starts.
 
 pub(crate) mod boost;
-#[cfg_attr(not(test), expect(dead_code, reason = "launch power and launch simulate come next"))]
 pub(crate) mod device;
 pub(crate) mod power;
 pub(crate) mod ramp;
