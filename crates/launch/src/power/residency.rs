@@ -147,8 +147,19 @@ fn shares(before: Option<&Frequency>, now: &Frequency) -> Vec<(Hertz, f64)> {
     by_weight(moved)
 }
 
+/// The shares of `times`. Where there is none yet, shortly after a boot or a
+/// reset of the statistics, the slowest frequency is supposed.
 fn by_weight(times: Vec<(Hertz, Nanos)>) -> Vec<(Hertz, f64)> {
     let all: f64 = times.iter().map(|(_, time)| time.as_secs_f64()).sum();
+    if all <= 0.0 {
+        return times
+            .into_iter()
+            .map(|(hertz, _)| hertz)
+            .min()
+            .map(|hertz| (hertz, 1.0))
+            .into_iter()
+            .collect();
+    }
     let parts = times.into_iter().filter(|(_, time)| *time > Nanos::ZERO);
     parts.map(|(hertz, time)| (hertz, time.as_secs_f64() / all)).collect()
 }
@@ -270,6 +281,12 @@ mod tests {
         assert!((account.cpu().0 - 0.010).abs() < 1e-9, "{account:?}");
         assert!((account.device().0 - 1.910).abs() < 1e-9, "{account:?}");
         assert_eq!(account.last().at, Timestamp::from_nanos(2_000_000_000));
+    }
+
+    #[test]
+    fn statistics_that_hold_nothing_yet_are_of_the_slowest_frequency() {
+        let account = accounted(&[stretch(3, FAST, true)], Nanos::from_millis(1));
+        assert!((account.cpu().0 - 0.2 * 0.003).abs() < 1e-9, "{account:?}");
     }
 
     #[test]
