@@ -78,6 +78,17 @@ fn a_list_has_a_reason_for_every_meter_that_is_not_here() {
         let words = line.unwrap().split_whitespace().count();
         assert!(words > 4, "{output:?}");
     }
+    let sensor = machine.root().join("sys/class/hwmon/hwmon1");
+    fs::create_dir_all(&sensor).unwrap();
+    fs::write(sensor.join("name"), "ina226\n").unwrap();
+    fs::write(sensor.join("power1_input"), "3000000\n").unwrap();
+    let list = json(&power(&machine).args(["--list", "--json"]).output().unwrap());
+    let here = |line: &&Value| line["reason"].is_null();
+    let here: Vec<&Value> = list.as_array().unwrap().iter().filter(here).collect();
+    assert_eq!(here.len(), 1, "{list}");
+    assert_eq!(here[0]["about"]["covers"], "ina226 power1");
+
+    fs::remove_dir_all(sensor).unwrap();
     let output = run(&machine, &["--for", "1s"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(stdout(&output).contains("there is no meter here (rapl: "), "{output:?}");

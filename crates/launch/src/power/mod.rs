@@ -36,3 +36,44 @@ pub fn around<T>(meter: &mut dyn Meter, work: impl FnOnce() -> T) -> Result<(T, 
     let done = work();
     Ok((done, meter.read()?.since(&before)))
 }
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::energy::{About, Origin, Reading, Samples};
+    use unjank_host::{Joules, Nanos, Timestamp, Watts};
+
+    use super::*;
+
+    /// Counts a joule at each reading, a second apart.
+    struct Steady(About, u64);
+
+    impl Meter for Steady {
+        fn about(&self) -> &About {
+            &self.0
+        }
+
+        fn read(&mut self) -> Result<Reading> {
+            self.1 += 1;
+            Ok(Reading {
+                at: Timestamp::from_nanos(self.1 * 1_000_000_000),
+                energy: Joules(self.1 as f64),
+                cpu: None,
+                samples: Samples::default(),
+                ended: None,
+            })
+        }
+    }
+
+    #[test]
+    fn a_launch_has_its_energy() {
+        let about = About {
+            name: "test".to_owned(),
+            source: String::new(),
+            origin: Origin::Measured,
+            covers: String::new(),
+        };
+        let (launched, spent) = around(&mut Steady(about, 0), || "on screen").unwrap();
+        assert_eq!((launched, spent.energy), ("on screen", Joules(1.0)));
+        assert_eq!((spent.time, spent.power()), (Nanos::from_millis(1_000), Some(Watts(1.0))));
+    }
+}

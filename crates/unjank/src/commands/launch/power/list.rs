@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use comfy_table::{Table, presets};
+use serde::Serialize;
 use unjank_host::energy::{About, meters};
 use unjank_host::machine::frequency_policies;
 use unjank_host::{Root, Support};
@@ -11,29 +12,67 @@ use unjank_host::{Root, Support};
 use super::meter::MODEL;
 use crate::{exit, output};
 
+/// One kind of meter.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// Its name.
+    meter: &'static str,
+    /// What it is, if it is here and can be used.
+    about: Option<About>,
+    /// Why it is not, or cannot.
+    reason: Option<String>,
+    /// What is said of it.
+    #[serde(skip)]
+    told: String,
+}
+
 /// Prints all kinds of meters, and why those that are not here are not.
-pub(super) fn run(root: &Root) -> Result<ExitCode> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["Meter", "Here", "What it is, or why not"]);
-    let found = meters(root);
-    for meter in &found {
-        let told = match &meter.meter {
-            Support::Yes(about) => ["yes".to_owned(), sentence(about)],
-            Support::No(reason) => ["no".to_owned(), reason.clone()],
-        };
-        table.add_row([[meter.kind.name().to_owned()].as_slice(), &told].concat());
-    }
-    let modelled = if frequency_policies(root)?.is_empty() {
-        ["no", "the kernel has no cpufreq files here: no frequency to look up a power for"]
+pub(super) fn run(root: &Root, as_json: bool) -> Result<ExitCode> {
+    let mut lines: Vec<Line> = meters(root)
+        .into_iter()
+        .map(|found| match found.meter {
+            Support::Yes(about) => Line {
+                meter: found.kind.name(),
+                told: format!("{}: {}, from {}", about.origin, about.covers, about.source),
+                about: Some(about),
+                reason: None,
+            },
+            Support::No(reason) => Line {
+                meter: found.kind.name(),
+                about: None,
+                told: reason.clone(),
+                reason: Some(reason),
+            },
+        })
+        .collect();
+    lines.push(model(root)?);
+    let text = if as_json {
+        serde_json::to_string_pretty(&lines).context("while writing the list")?
     } else {
-        ["yes", "modelled: times of frequencies and of idle CPUs, powers of --device"]
+        table(&lines)
     };
-    table.add_row([MODEL, modelled[0], modelled[1]]);
-    let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
-    output::print(&lines.join("\n"))?;
+    output::print(&text)?;
     Ok(ExitCode::from(exit::FINE))
 }
 
-fn sentence(about: &About) -> String {
-    format!("{}: {}, from {}", about.origin, about.covers, about.source)
+/// The model needs frequencies, and is told what they take.
+fn model(root: &Root) -> Result<Line> {
+    let told = if frequency_policies(root)?.is_empty() {
+        "the kernel has no cpufreq files here: no frequency to look up a power for"
+    } else {
+        "powers of a device for times that the kernel counts: say which device (--device)"
+    };
+    let told = told.to_owned();
+    Ok(Line { meter: MODEL, about: None, reason: Some(told.clone()), told })
+}
+
+fn table(lines: &[Line]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["Meter", "Here", "What it is, or why not"]);
+    for line in lines {
+        let here = if line.about.is_some() { "yes" } else { "no" };
+        table.add_row([line.meter, here, &line.told]);
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
+    lines.join("\n")
 }

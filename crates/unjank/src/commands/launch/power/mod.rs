@@ -44,10 +44,8 @@ smartpower2:/dev/ttyUSB0 (or its console, ADDRESS:23), smartpower3:/dev/ttyUSB0
 and model, which is none: powers of --device for times that the kernel counts.")]
 pub(crate) struct Args {
     /// Say which meters there are here, and why others are not
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["meter", "rates", "whole", "discard", "quick"])]
     list: bool,
-    #[command(flatten)]
-    meter: MeterArgs,
     /// Sampling periods of the governor to compare [default: none is changed]
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration)]
     rates: Vec<Nanos>,
@@ -70,6 +68,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["whole", "discard", "rounds"])]
     quick: bool,
     #[command(flatten)]
+    meter: MeterArgs,
+    #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -78,7 +78,7 @@ pub(crate) struct Args {
 /// Lists, or measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.list {
-        return list::run(&args.place.root());
+        return list::run(&args.place.root(), args.output.json);
     }
     if !(0.0..=100.0).contains(&args.min_effect) {
         let percent = args.min_effect;
