@@ -12,11 +12,13 @@
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`control_socket`] | a socket on which a service is asked |
 //! | [`energy`] | meters of energy |
+//! | [`frequency`] | the frequency that a CPU has at this moment |
 //! | [`futex`] | parking and waking threads |
 //! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`pid`] | what another process is, and what it does |
+//! | [`notify`] | telling a service manager that one is ready, and being told |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`process`] | processes that help a measurement |
 //! | [`process_events`] | being told of every process that starts or ends |
@@ -38,12 +40,14 @@ pub mod control_socket;
 pub mod energy;
 mod error;
 pub mod first_process;
+pub mod frequency;
 pub mod futex;
 pub mod inotify;
 pub mod journal;
 pub mod machine;
 pub mod memory;
 pub mod pid;
+pub mod notify;
 pub mod pm_qos;
 pub mod process;
 pub mod process_events;

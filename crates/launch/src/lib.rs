@@ -3,15 +3,18 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`load`] | an app that launches: the load of the experiments |
 //! | [`probe`] | speed of a CPU against time since it woke |
 //! | [`explain`] | from ramps to a verdict |
 //! | [`model`] | clocks, governors and launches, simulated |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
 
 pub mod explain;
+pub mod load;
 pub mod model;
 pub mod power;
 pub mod probe;
 pub mod remedy;
+mod work;
 
 pub use probe::{Options, run};

@@ -14,6 +14,11 @@ pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     }
 }
 
+/// Reads a length of time that may be zero: `0`, `0s`, `400ms`.
+pub(crate) fn duration_or_zero(text: &str) -> Result<Nanos, String> {
+    if matches!(text, "0" | "0s" | "0ms") { Ok(Nanos::ZERO) } else { duration(text) }
+}
+
 /// Reads an amount of memory: `64MiB`, `1GiB`, `4096`.
 pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
     const UNITS: [(&str, u32); 7] =
@@ -43,6 +48,9 @@ mod tests {
         for wrong in ["0s", "-5ms", "1000", "", "soon", "99999999999h"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(duration_or_zero("0"), Ok(Nanos::ZERO));
+        assert_eq!(duration_or_zero("5ms"), duration("5ms"));
+        assert!(duration_or_zero("-1ms").is_err());
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! The timed loop: pieces of integer work, each between two clock reads.
 
-use std::hint::black_box;
-
 use unjank_host::{Nanos, Timestamp};
 
-/// A piece of integer work: a chain of shifts and exclusive-ors, each waiting
-/// for the one before, so that its time is a number of clock cycles and
-/// nothing else.
+use crate::work::chain;
+
+/// A piece of integer work, whose time is a number of clock cycles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Work {
     steps: u32,
@@ -38,14 +36,7 @@ impl Work {
 
     #[inline]
     fn once(self) {
-        let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
-        for _ in 0..self.steps {
-            // Marsaglia's xorshift64: compilers cannot fold two steps into one.
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-        }
-        black_box(state);
+        chain(u64::from(self.steps));
     }
 }
 

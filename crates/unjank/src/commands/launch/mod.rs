@@ -3,6 +3,7 @@
 pub(crate) mod boost;
 pub(crate) mod device;
 pub(crate) mod power;
+pub(crate) mod load;
 pub(crate) mod ramp;
 
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ pub(crate) enum Verb {
     Boost(Box<boost::Args>),
     /// Measure what the machine takes, now or at each sampling period of its governor
     Power(power::Args),
+    /// Be an app that launches: work of a given length, then on screen
+    Load(load::Args),
 }
 
 /// Runs the verb that was typed.
@@ -27,5 +30,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Ramp(args) => ramp::run(args),
         Verb::Boost(args) => boost::run(args),
         Verb::Power(args) => power::run(args),
+        Verb::Load(args) => load::run(args),
     }
 }

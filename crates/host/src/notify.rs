@@ -1,0 +1,149 @@
+//! Telling a service manager that one is ready, and being told: the datagrams
+//! of `sd_notify(3)`.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder};
+use std::io;
+#[cfg(target_os = "android")]
+use std::os::android::net::SocketAddrExt as _;
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::units::Nanos;
+
+/// No datagram that matters is longer.
+const LONGEST: usize = 4096;
+
+/// Tells sockets of one process apart.
+static SOCKETS: AtomicU32 = AtomicU32::new(0);
+
+/// Sends `state`, such as `READY=1`, to the socket that `NOTIFY_SOCKET` names:
+/// a path, or a name in the abstract namespace after an `@`.
+///
+/// # Errors
+/// Nobody listens there.
+pub fn send(socket: &OsStr, state: &str) -> Result<()> {
+    let failed = |source| Error::file("notify", Path::new(socket), source);
+    let address = match socket.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(socket),
+    };
+    UnixDatagram::unbound()
+        .and_then(|own| own.send_to_addr(state.as_bytes(), &address?))
+        .map(|_| ())
+        .map_err(failed)
+}
+
+/// A socket on which a program that was started with its path in
+/// `NOTIFY_SOCKET` tells that it is ready. It lies in a directory of its own
+/// that only this user may enter, and both are gone when it is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    socket: UnixDatagram,
+    directory: PathBuf,
+}
+
+impl Listener {
+    /// A socket somewhere below `place`, such as `/tmp`.
+    ///
+    /// # Errors
+    /// `File` where nothing can be made there.
+    pub fn bind(place: &Path) -> Result<Self> {
+        let number = SOCKETS.fetch_add(1, Ordering::Relaxed);
+        let time = Timestamp::now().as_nanos();
+        let name = format!("unjank-{}-{number}-{time:x}", std::process::id());
+        let directory = place.join(name);
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&directory)
+            .map_err(|source| Error::file("create", &directory, source))?;
+        let path = directory.join("notify");
+        match UnixDatagram::bind(&path) {
+            Ok(socket) => Ok(Self { socket, directory }),
+            Err(source) => {
+                let _gone_already = fs::remove_dir(&directory);
+                Err(Error::file("listen on", path, source))
+            }
+        }
+    }
+
+    /// What belongs into `NOTIFY_SOCKET`.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join("notify")
+    }
+
+    /// Waits until somebody says `READY=1`, at most for `patience`: the moment
+    /// at which it was heard. `None` if nobody has.
+    ///
+    /// # Errors
+    /// The socket has failed.
+    pub fn ready_within(&self, patience: Nanos) -> Result<Option<Timestamp>> {
+        let failed = |source| Error::file("listen on", self.path(), source);
+        let end = Timestamp::now() + patience;
+        let mut datagram = [0; LONGEST];
+        loop {
+            let left = end.since(Timestamp::now()).max(Nanos::from_micros(1));
+            self.socket.set_read_timeout(Some(left.into())).map_err(failed)?;
+            match self.socket.recv(&mut datagram) {
+                Ok(length) if says_ready(&datagram[..length]) => return Ok(Some(Timestamp::now())),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(failed(error)),
+            }
+            if Timestamp::now() >= end {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        // Somebody may have tidied up /tmp meanwhile.
+        let _gone_already = fs::remove_file(self.path());
+        let _not_empty_or_gone = fs::remove_dir(&self.directory);
+    }
+}
+
+/// Whether one of the lines is `READY=1`.
+fn says_ready(datagram: &[u8]) -> bool {
+    datagram.split(|&byte| byte == b'\n').any(|line| line == b"READY=1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ready_is_heard_and_other_states_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let listener = Listener::bind(dir.path()).unwrap();
+        let path = listener.path();
+        send(path.as_os_str(), "STATUS=loading\nREADY=0").unwrap();
+        assert_eq!(listener.ready_within(Nanos::from_millis(5)).unwrap(), None);
+        send(path.as_os_str(), "STATUS=there\nREADY=1\nMAINPID=7").unwrap();
+        assert!(listener.ready_within(Nanos::from_millis(1_000)).unwrap().is_some());
+        drop(listener);
+        assert!(fs::read_dir(dir.path()).unwrap().next().is_none(), "nothing is left behind");
+        assert!(send(path.as_os_str(), "READY=1").is_err());
+    }
+
+    #[test]
+    fn an_abstract_name_has_no_file() {
+        let error = send(OsStr::new("@unjank-nobody-listens-here"), "READY=1").unwrap_err();
+        assert!(error.to_string().contains("Connection refused"), "{error}");
+    }
+
+    #[test]
+    fn nothing_can_be_made_where_there_is_no_directory() {
+        assert!(Listener::bind(Path::new("/nonexistent")).is_err());
+    }
+}
