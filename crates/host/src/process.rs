@@ -141,6 +141,31 @@ pub fn ignores_signal(signal: i32) -> bool {
     }
 }
 
+/// Whether `process` is `ancestor`, or is in its process group, or was started
+/// by it or by what it has started: `proc_pid_stat(5)`.
+pub fn is_descendant(root: &Root, process: u32, ancestor: u32) -> bool {
+    let mut process = process;
+    // No chain of parents is longer; one that has changed meanwhile may be
+    // a circle.
+    for _ in 0..100 {
+        if process == ancestor {
+            return true;
+        }
+        let Ok(stat) = root.read(format!("/proc/{process}/stat")) else { return false };
+        // The name may hold anything, so what follows it is counted from its end.
+        let rest = stat.rsplit(") ").next().unwrap_or_default();
+        let mut numbers = rest.split(' ').skip(1).map(|number| number.parse::<u32>().ok());
+        let (Some(Some(parent)), Some(Some(group))) = (numbers.next(), numbers.next()) else {
+            return false;
+        };
+        if group == ancestor {
+            return true;
+        }
+        process = parent;
+    }
+    false
+}
+
 /// Whether this process may give threads any scheduling policy and priority
 /// (`CAP_SYS_NICE`), as far as that can be found out.
 pub fn is_privileged_to_schedule(root: &Root) -> bool {
@@ -215,6 +240,25 @@ mod tests {
         assert!(ignores_signal(libc::SIGPIPE));
         assert!(!ignores_signal(libc::SIGUSR1));
         assert!(!ignores_signal(0));
+    }
+
+    #[test]
+    fn a_process_descends_from_those_who_started_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        for (pid, parent, group) in
+            [(9, 8, 9), (8, 5, 8), (5, 1, 5), (7, 1, 5), (3, 4, 3), (4, 3, 4)]
+        {
+            let directory = dir.path().join(format!("proc/{pid}"));
+            std::fs::create_dir_all(&directory).unwrap();
+            let stat = format!("{pid} (a ) b) S {parent} {group} 1 0 -1");
+            std::fs::write(directory.join("stat"), stat).unwrap();
+        }
+        for (process, ancestor, expected) in
+            [(9, 5, true), (5, 5, true), (7, 5, true), (5, 9, false), (3, 5, false), (6, 5, false)]
+        {
+            assert_eq!(is_descendant(&root, process, ancestor), expected, "{process} {ancestor}");
+        }
     }
 
     #[test]

@@ -3,12 +3,14 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`bench`] | the launch of any program, under two conditions or more |
 //! | [`load`] | an app that launches: the load of the experiments |
 //! | [`probe`] | speed of a CPU against time since it woke |
 //! | [`explain`] | from ramps to a verdict |
 //! | [`model`] | clocks, governors and launches, simulated |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
 
+pub mod bench;
 pub mod explain;
 pub mod load;
 pub mod model;

@@ -3,6 +3,7 @@
 pub(crate) mod boost;
 pub(crate) mod device;
 pub(crate) mod power;
+pub(crate) mod bench;
 pub(crate) mod load;
 pub(crate) mod ramp;
 
@@ -20,6 +21,8 @@ pub(crate) enum Verb {
     Boost(Box<boost::Args>),
     /// Measure what the machine takes, now or at each sampling period of its governor
     Power(power::Args),
+    /// Compare the launch of any program under two conditions or more
+    Bench(bench::Args),
     /// Be an app that launches: work of a given length, then on screen
     Load(load::Args),
 }
@@ -30,6 +33,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Ramp(args) => ramp::run(args),
         Verb::Boost(args) => boost::run(args),
         Verb::Power(args) => power::run(args),
+        Verb::Bench(args) => bench::run(args),
         Verb::Load(args) => load::run(args),
     }
 }

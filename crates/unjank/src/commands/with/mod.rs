@@ -1,7 +1,7 @@
 //! `unjank with`: knobs changed for the time of a command.
 
 mod child;
-mod knobs;
+pub(super) mod knobs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,0 +1,165 @@
+//! A program and all that it has started: begun, watched and ended together.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ChildStderr, ChildStdout, Command, ExitStatus};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::process::{Helper, send_signal_to_group};
+use crate::units::Nanos;
+
+const SIGTERM: i32 = libc::SIGTERM;
+const SIGKILL: i32 = libc::SIGKILL;
+
+/// Between two looks whether a program that was asked to end has ended.
+const LOOK: Nanos = Nanos::from_millis(2);
+
+/// A program in a process group of its own, with whatever it starts there.
+/// When this is dropped, all of the group is killed; when unjank itself is
+/// killed, the kernel kills the program (not what that has started).
+#[derive(Debug)]
+pub struct ProcessGroup {
+    leader: Helper,
+    reaped: Option<ExitStatus>,
+}
+
+impl ProcessGroup {
+    /// Starts `command`. The calling thread must outlive it.
+    ///
+    /// # Errors
+    /// The program could not be started.
+    pub fn start(command: &mut Command) -> Result<Self> {
+        Ok(Self { leader: Helper::start_tied(command)?, reaped: None })
+    }
+
+    /// The number of its first process, and of the group.
+    pub fn id(&self) -> u32 {
+        self.leader.id()
+    }
+
+    /// What it prints, where that was piped. Each can be taken once.
+    pub fn take_output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        self.leader.take_output()
+    }
+
+    /// Whether its first process has not ended yet.
+    pub fn is_alive(&self) -> bool {
+        self.reaped.is_none() && matches!(ended(self.id(), WaitIdOptions::NOHANG), Ok(None))
+    }
+
+    /// Asks all of the group to end, and kills what has not after `patience`:
+    /// how its first process ended.
+    pub fn end(&mut self, patience: Nanos) -> Option<ExitStatus> {
+        // The number is the group's own until its first process is reaped.
+        let _all_have_ended = send_signal_to_group(self.id(), SIGTERM);
+        let end = Timestamp::now() + patience;
+        while self.is_alive() && Timestamp::now() < end {
+            (Timestamp::now() + LOOK).sleep_until();
+        }
+        self.kill();
+        self.reaped
+    }
+
+    fn kill(&mut self) {
+        if self.reaped.is_some() {
+            return;
+        }
+        let _all_have_ended = send_signal_to_group(self.id(), SIGKILL);
+        let end = waitid_of(self.id()).and_then(|id| waitid(id, WaitIdOptions::EXITED).ok());
+        self.reaped = Some(end.flatten().map_or_else(ExitStatus::default, |status| {
+            let signal = status.terminating_signal();
+            ExitStatus::from_raw(signal.unwrap_or(status.exit_status().unwrap_or(0) << 8))
+        }));
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Waits until `child`, a child of this process, has ended: the moment at
+/// which that was known. It is not reaped.
+///
+/// # Errors
+/// There is no such child.
+pub fn wait_for_end(child: u32) -> Result<Timestamp> {
+    ended(child, WaitIdOptions::empty())?;
+    Ok(Timestamp::now())
+}
+
+fn ended(child: u32, how: WaitIdOptions) -> Result<Option<()>> {
+    let failed = |error| Error::syscall("waitid", format!("process {child}"), error);
+    let id = waitid_of(child).ok_or_else(|| failed(Errno::CHILD))?;
+    let how = how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(id.clone(), how) {
+            Err(Errno::INTR) => {}
+            other => return other.map(|status| status.map(|_| ())).map_err(failed),
+        }
+    }
+}
+
+fn waitid_of(child: u32) -> Option<WaitId<'static>> {
+    i32::try_from(child).ok().and_then(Pid::from_raw).map(WaitId::Pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::Stdio;
+
+    use super::*;
+
+    const PATIENCE: Nanos = Nanos::from_millis(10_000);
+
+    fn shell(script: &str) -> ProcessGroup {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::piped());
+        ProcessGroup::start(&mut command).unwrap()
+    }
+
+    #[test]
+    fn all_that_a_program_has_started_ends_with_it() {
+        let mut group = shell("sleep 600 & echo there; wait");
+        let mut output = BufReader::new(group.take_output().0.unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        assert!(group.is_alive());
+        let status = group.end(PATIENCE).unwrap();
+        assert_eq!(status.signal(), Some(SIGTERM));
+        assert_eq!(output.read(&mut [0]).unwrap(), 0, "the pipe ends when both have");
+    }
+
+    #[test]
+    fn who_does_not_listen_is_killed() {
+        let mut group = shell("trap '' TERM; echo there; while true; do sleep 600; done");
+        let mut output = BufReader::new(group.take_output().0.unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        let status = group.end(Nanos::from_millis(20)).unwrap();
+        assert_eq!(status.signal(), Some(SIGKILL));
+        assert_eq!(output.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn an_exit_code_is_known_and_the_end_is_waited_for() {
+        let mut group = shell("exit 7");
+        let started = Timestamp::now();
+        assert!(wait_for_end(group.id()).unwrap() >= started);
+        assert!(!group.is_alive());
+        assert_eq!(group.end(PATIENCE).unwrap().code(), Some(7));
+        assert!(wait_for_end(1).is_err(), "not a child");
+    }
+
+    #[test]
+    fn a_group_ends_with_its_owner() {
+        let mut group = shell("sleep 600 & echo there; wait");
+        let mut output = BufReader::new(group.take_output().0.unwrap());
+        output.read_line(&mut String::new()).unwrap();
+        drop(group);
+        assert_eq!(output.read(&mut [0]).unwrap(), 0);
+    }
+}

@@ -1,0 +1,115 @@
+//! `unjank launch bench`: the launch of any program, under two conditions or
+//! more, in alternating pairs.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `options` | programs, how they say that they are ready, and the plan |
+//! | `condition` | what holds while a program is launched |
+//! | `ready` | the ways of being ready, and how each is noticed |
+//! | `started` | one program from its start until it is ready, or is not |
+//! | `visit` | one launch: pause, start, end |
+//! | `findings` | from launches to answers |
+
+mod condition;
+mod findings;
+mod options;
+mod part;
+mod ready;
+mod started;
+mod visit;
+
+pub use condition::{Condition, Service};
+pub use options::{Options, Program, Workload};
+pub use ready::Ready;
+
+use unjank_host::journal::Session;
+use unjank_host::{Error, Result, Root};
+use unjank_measure::experiment::{Arm, Plan};
+use unjank_measure::{Findings, Monitor};
+
+use findings::Comparison;
+use part::Part;
+use visit::{End, Launch, Visitor};
+
+/// Launches every workload under the first condition and each of the others,
+/// in alternating pairs, and says what differs.
+///
+/// `session` puts the conditions' knobs back; it is needed where there are any.
+///
+/// Series: `launch/bench/…/total`, and `launch/bench/…/basic` for programs
+/// that say how long their generated load took; each with the label `arm`.
+/// Facts: the medians, and the differences within pairs as shares.
+///
+/// # Errors
+/// `Invalid` options; a program that does not start, or ends before it is
+/// ready, the first time; knobs that cannot be changed.
+pub fn run(
+    options: &Options,
+    session: Option<&Session>,
+    root: &Root,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    options.check()?;
+    let mut findings = Findings::default();
+    let plans = options.workloads.len() * options.others.len();
+    let mut plan_number = 0;
+    for other in &options.others {
+        let mut comparison = Comparison::new(options, other, seed);
+        for (place, workload) in options.workloads.iter().enumerate() {
+            let part = Part::new(monitor, plan_number, plans, &workload.name);
+            plan_number += 1;
+            // What is compared first must not always be launched first.
+            let plan =
+                Plan { pairs: options.pairs, warm_up: options.warm_up, seed: seed ^ place as u64 };
+            let mut visitor = Visitor::new(options, workload, session, root, plan.seed);
+            let mut visits = plan.run(&part, |arm| {
+                let condition = if arm == Arm::A { &options.baseline } else { other };
+                let launch = visitor.launch(condition, &part)?;
+                check_first(&launch, visitor.launches(), options, workload)?;
+                Ok::<_, Error>(launch)
+            })?;
+            // Ctrl-C in the middle of a launch leaves half a pair.
+            visits.pairs.retain(|pair| {
+                [&pair.a, &pair.b].iter().all(|launch| launch.end != End::Interrupted)
+            });
+            comparison.add(workload, visits);
+        }
+        comparison.note(&mut findings);
+    }
+    if options.drop_caches {
+        findings.warn(
+            "before each launch everything was written to storage and dropped from memory \
+             (drop_caches); other programs had to read it again",
+        );
+    }
+    Ok(findings)
+}
+
+/// A first launch that is not ready is rather a wrong option than a slow
+/// program: nobody wants to wait for all the others.
+fn check_first(
+    launch: &Launch,
+    launches: usize,
+    options: &Options,
+    workload: &Workload,
+) -> Result<()> {
+    let said =
+        |text: &str| if text.is_empty() { String::new() } else { format!("; it said: {text}") };
+    match &launch.end {
+        End::Died { status, stderr } if launches == 1 => Err(Error::Invalid(format!(
+            "{} ended ({status}) before it was ready ({}){}",
+            workload.program.name(),
+            workload.program.ready,
+            said(stderr)
+        ))),
+        End::TimedOut { stderr } if launches == 1 => Err(Error::Invalid(format!(
+            "{} was not ready ({}) within {} when launched for the first time{}",
+            workload.program.name(),
+            workload.program.ready,
+            options.timeout,
+            said(stderr)
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,124 @@
+//! What is launched, how often, and how it is compared.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use unjank_host::{Error, Nanos, Result};
+
+use super::condition::Condition;
+use super::ready::Ready;
+
+/// What `launch bench` compares.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What is launched. Each workload is compared by itself.
+    pub workloads: Vec<Workload>,
+    /// The condition that the others are held against.
+    pub baseline: Condition,
+    /// The other conditions.
+    pub others: Vec<Condition>,
+    /// Pairs of launches of each workload under each of the other conditions.
+    pub pairs: usize,
+    /// Pairs before them that do not count.
+    pub warm_up: usize,
+    /// Idle time before each launch, its condition in force, so that clocks
+    /// fall. Up to 100 ms more are added by chance, so that no period of a
+    /// governor keeps step with the launches.
+    pub pause: Nanos,
+    /// How long a launch may take.
+    pub timeout: Nanos,
+    /// Have the kernel forget its files before each launch.
+    pub drop_caches: bool,
+    /// A directory in which a socket can be made, for programs that notify.
+    pub sockets: PathBuf,
+    /// The X display, for programs whose window is waited for.
+    pub display: Option<String>,
+}
+
+/// A program, and the name of its load among others.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// A segment of the names of its series: `load-100ms`; empty for the only
+    /// one.
+    pub name: String,
+    /// What is launched.
+    pub program: Program,
+    /// Whether the line by which it says that it is ready is a
+    /// [`Timing`](crate::load::Timing), so that its basic launch time is known.
+    pub times_itself: bool,
+}
+
+/// A program, and how it says that it is ready.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// When its launch is over.
+    pub ready: Ready,
+}
+
+impl Program {
+    /// What it is called in messages.
+    pub(super) fn name(&self) -> String {
+        self.command.first().map(|name| name.display().to_string()).unwrap_or_default()
+    }
+}
+
+impl Options {
+    pub(super) fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::Invalid(what.to_owned()));
+        let mut conditions = vec![&self.baseline.name];
+        conditions.extend(self.others.iter().map(|other| &other.name));
+        if self.workloads.iter().any(|workload| workload.program.command.is_empty()) {
+            return wrong("there is no command to launch");
+        }
+        if self.workloads.is_empty() || self.pairs == 0 {
+            return wrong("no launch to measure");
+        }
+        if self.others.is_empty() {
+            return wrong("there is no other condition to compare with (--b)");
+        }
+        for (place, name) in conditions.iter().enumerate() {
+            if conditions[..place].contains(name) {
+                return wrong(&format!("the condition {name:?} is there twice"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_options_are_told_in_one_sentence() {
+        let program = Program { command: vec!["true".into()], ready: Ready::Exit };
+        let workload = Workload { name: String::new(), program, times_itself: false };
+        let named = |name: &str| Condition { name: name.to_owned(), ..Condition::default() };
+        let good = Options {
+            workloads: vec![workload],
+            baseline: named("as is"),
+            others: vec![named("b")],
+            pairs: 1,
+            warm_up: 0,
+            pause: Nanos::ZERO,
+            timeout: Nanos::from_millis(1),
+            drop_caches: false,
+            sockets: PathBuf::new(),
+            display: None,
+        };
+        assert!(good.check().is_ok());
+        let says = |options: Options| options.check().unwrap_err().to_string();
+        let twice = vec![named("b"), named("as is")];
+        assert_eq!(
+            says(Options { others: twice, ..good.clone() }),
+            "the condition \"as is\" is there twice"
+        );
+        assert!(says(Options { others: Vec::new(), ..good.clone() }).contains("--b"));
+        assert!(says(Options { pairs: 0, ..good.clone() }).contains("no launch"));
+        let mut empty = good;
+        empty.workloads[0].program.command.clear();
+        assert!(says(empty).contains("no command"));
+    }
+}

@@ -1,0 +1,95 @@
+//! When a launch is over: the ways in which programs are ready.
+
+mod port;
+mod stdout;
+mod window;
+
+pub(super) use port::Port;
+pub(super) use stdout::{Line, last_line, watch as watch_stdout};
+pub(super) use window::Window;
+
+use std::fmt;
+use std::str::FromStr;
+
+use regex::{Regex, RegexBuilder};
+
+/// When a launch is over.
+#[derive(Debug, Clone)]
+pub enum Ready {
+    /// When the program has ended.
+    Exit,
+    /// When it prints a line in which this is found.
+    Stdout(Regex),
+    /// When it says so to a service manager (`sd_notify(3)`).
+    Notify,
+    /// When it takes connections on this port of 127.0.0.1.
+    Port(u16),
+    /// When it shows its first window on an X display.
+    Window,
+    /// When it was started: for services that do not say anything.
+    AtOnce,
+}
+
+/// Larger than the program of any expression that a person types.
+const LARGEST_EXPRESSION: usize = 1 << 20;
+
+impl FromStr for Ready {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "exit" => Ok(Self::Exit),
+            None if text == "notify" => Ok(Self::Notify),
+            None if text == "window" => Ok(Self::Window),
+            Some(("stdout", expression)) => RegexBuilder::new(expression)
+                .size_limit(LARGEST_EXPRESSION)
+                .build()
+                .map(Self::Stdout)
+                .map_err(|error| format!("not a regular expression: {error}")),
+            Some(("port", port)) => match port.parse() {
+                Ok(port) if port > 0 => Ok(Self::Port(port)),
+                _ => Err("a port is a number from 1 to 65535".to_owned()),
+            },
+            _ => Err("it is exit, stdout:REGEX, notify, port:N or window".to_owned()),
+        }
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit => write!(f, "exit"),
+            Self::Stdout(expression) => write!(f, "stdout:{expression}"),
+            Self::Notify => write!(f, "notify"),
+            Self::Port(port) => write!(f, "port:{port}"),
+            Self::Window => write!(f, "window"),
+            Self::AtOnce => write!(f, "started"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_is_printed_as_it_is_typed() {
+        for text in ["exit", "stdout:^on screen: .* ms$", "notify", "port:8080", "window"] {
+            assert_eq!(text.parse::<Ready>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_way_is_told() {
+        let says = |text: &str| text.parse::<Ready>().unwrap_err();
+        assert!(says("stdout:(").starts_with("not a regular expression: "));
+        assert!(says("stdout:(a{1000}){1000}{1000}").starts_with("not a regular expression: "));
+        for text in ["port:0", "port:65536", "port:x", "port:"] {
+            assert_eq!(says(text), "a port is a number from 1 to 65535");
+        }
+        for text in ["", "stdout", "window:1", "exits", "started"] {
+            assert!(says(text).starts_with("it is exit,"), "{text}");
+        }
+    }
+}

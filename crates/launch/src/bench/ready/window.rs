@@ -1,0 +1,110 @@
+//! The first window that a program shows, on an X display.
+
+use std::fmt::Display;
+
+use unjank_host::process::is_descendant;
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, readable};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::Event;
+use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
+use x11rb::protocol::xproto::{
+    AtomEnum, ChangeWindowAttributesAux, ConnectionExt as _, EventMask, Window as WindowId,
+};
+use x11rb::rust_connection::RustConnection;
+
+/// Between two looks whether there is still somebody to wait for.
+const LOOK: Nanos = Nanos::from_millis(20);
+
+/// A display on which windows are watched for.
+#[derive(Debug)]
+pub(crate) struct Window {
+    connection: RustConnection,
+}
+
+impl Window {
+    /// Begins to watch, before the program is started. A window manager may
+    /// give a window another parent before it is shown, so each new window is
+    /// watched by itself.
+    ///
+    /// # Errors
+    /// `Unsupported` without a display that lets itself be watched.
+    pub(crate) fn watch(display: Option<&str>) -> Result<Self> {
+        let Some(display) = display else {
+            return Err(Error::Unsupported(
+                "DISPLAY is not set: windows are seen on an X display only, or under Xwayland, not \
+                 on Wayland itself"
+                    .to_owned(),
+            ));
+        };
+        let no = |error: &dyn Display| {
+            Error::Unsupported(format!("the X display {display} cannot be watched: {error}"))
+        };
+        let (connection, screen) = x11rb::connect(Some(display)).map_err(|error| no(&error))?;
+        let root = connection.setup().roots.get(screen).map_or(0, |screen| screen.root);
+        let events = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
+        connection
+            .change_window_attributes(root, &events)
+            .map_err(|error| no(&error))?
+            .check()
+            .map_err(|error| no(&error))?;
+        // Servers answer questions of 1.2 only who has said that he knows it.
+        connection
+            .res_query_version(1, 2)
+            .map_err(|error| no(&error))?
+            .reply()
+            .map_err(|error| no(&error))?;
+        Ok(Self { connection })
+    }
+
+    /// Waits until a window is shown of the process `leader` or one that it has
+    /// started, or until `stop` says so: when that was heard of.
+    ///
+    /// # Errors
+    /// `Unsupported` when the display has gone.
+    pub(crate) fn wait(&self, leader: u32, stop: impl Fn() -> bool) -> Result<Option<Timestamp>> {
+        let gone =
+            |error: &dyn Display| Error::Unsupported(format!("the X display has gone: {error}"));
+        while !stop() {
+            let Some(event) = self.connection.poll_for_event().map_err(|error| gone(&error))?
+            else {
+                readable::within(self.connection.stream(), LOOK)?;
+                continue;
+            };
+            let at = Timestamp::now();
+            match event {
+                Event::CreateNotify(created) => {
+                    let events =
+                        ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
+                    let asked = self.connection.change_window_attributes(created.window, &events);
+                    asked.map_err(|error| gone(&error))?.ignore_error();
+                    self.connection.flush().map_err(|error| gone(&error))?;
+                }
+                Event::MapNotify(shown) if self.is_of(shown.window, leader) => return Ok(Some(at)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the process that has made the window is `leader`, or was
+    /// started by it.
+    fn is_of(&self, window: WindowId, leader: u32) -> bool {
+        let owner = self.told_by_server(window).or_else(|| self.told_by_window(window));
+        owner.is_some_and(|owner| is_descendant(&Root::system(), owner, leader))
+    }
+
+    /// The X server knows the process of a connection on this machine.
+    fn told_by_server(&self, window: WindowId) -> Option<u32> {
+        let asked = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
+        let answer = self.connection.res_query_client_ids(&[asked]).ok()?.reply().ok()?;
+        answer.ids.first()?.value.first().copied()
+    }
+
+    /// `_NET_WM_PID`, which clients set by themselves.
+    fn told_by_window(&self, window: WindowId) -> Option<u32> {
+        let connection = &self.connection;
+        let atom = connection.intern_atom(true, b"_NET_WM_PID").ok()?.reply().ok()?.atom;
+        let asked = connection.get_property(false, window, atom, AtomEnum::CARDINAL, 0, 1).ok()?;
+        asked.reply().ok()?.value32()?.next()
+    }
+}

@@ -1,0 +1,114 @@
+//! Conditions as they are typed: `as-is`, knobs, `with:`, `notify:`, `boost`.
+
+use std::ffi::OsString;
+
+use unjank_host::machine::FrequencyPolicy;
+use unjank_host::{Result, Root};
+use unjank_launch::bench::{Condition, Service};
+
+use super::{shorthand, wrong};
+use crate::commands::with::knobs;
+
+/// The condition that `text` stands for on this machine, called as it is
+/// typed.
+pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
+    let service = |command: Vec<OsString>, notifies| Condition {
+        name: text.to_owned(),
+        service: Some(Service { command, notifies }),
+        ..Condition::default()
+    };
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+    match kind {
+        "as-is" if rest.is_empty() => {
+            Ok(Condition { name: "as is".to_owned(), ..Condition::default() })
+        }
+        "with" => Ok(service(words(rest)?, false)),
+        "notify" => Ok(service(words(rest)?, true)),
+        "boost" => {
+            let own = ["/proc/self/exe", "launch", "boost"].map(OsString::from);
+            let options = rest.split_whitespace().map(OsString::from);
+            Ok(service(own.into_iter().chain(options).collect(), true))
+        }
+        _ if text.contains('=') => changed(text, policies, root),
+        _ => Err(wrong(format!(
+            "{text:?} is no condition: it is as-is, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
+        ))),
+    }
+}
+
+fn words(command: &str) -> Result<Vec<OsString>> {
+    let words: Vec<OsString> = command.split_whitespace().map(OsString::from).collect();
+    if words.is_empty() { Err(wrong("there is no command after the colon")) } else { Ok(words) }
+}
+
+fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
+    let mut condition = Condition { name: text.to_owned(), ..Condition::default() };
+    for typed in text.split(',') {
+        let (knob, value) = typed.split_once('=').unwrap_or((typed, ""));
+        if knob.contains(['.', '/']) {
+            condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);
+        } else if knob.is_empty() || value.is_empty() {
+            return Err(wrong(format!("{typed:?} is not KNOB=VALUE, such as sampling_rate=50ms")));
+        } else {
+            condition.knobs.extend(shorthand::knobs(knob, value, policies)?);
+        }
+    }
+    Ok(condition)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Condition> {
+        parse(text, &[], &Root::at("/nonexistent"))
+    }
+
+    fn command(text: &str) -> (Vec<String>, bool) {
+        let service = parsed(text).unwrap().service.unwrap();
+        let words = service.command.iter().map(|word| word.display().to_string()).collect();
+        (words, service.notifies)
+    }
+
+    #[test]
+    fn services_are_commands() {
+        assert_eq!(
+            command("with:nice -n 19 make"),
+            (vec!["nice".into(), "-n".into(), "19".into(), "make".into()], false)
+        );
+        assert_eq!(command("notify:./service"), (vec!["./service".into()], true));
+        let (words, notifies) = command("boost:--double-tap --for 1s");
+        assert_eq!(words[1..], ["launch", "boost", "--double-tap", "--for", "1s"]);
+        assert!(notifies);
+        assert_eq!(command("boost").0.len(), 3);
+    }
+
+    #[test]
+    fn knobs_are_those_of_unjank_with() {
+        let condition = parsed("vm.swappiness=10,/sys/a/b=x:y").unwrap();
+        let knobs: Vec<_> = condition
+            .knobs
+            .iter()
+            .map(|(path, value)| (path.to_str().unwrap(), value.as_str()))
+            .collect();
+        assert_eq!(knobs, [("/proc/sys/vm/swappiness", "10"), ("/sys/a/b", "x:y")]);
+        assert_eq!(condition.name, "vm.swappiness=10,/sys/a/b=x:y");
+        assert_eq!(parsed("as-is").unwrap().name, "as is");
+    }
+
+    #[test]
+    fn what_is_no_condition_is_told() {
+        let says = |text: &str| parsed(text).unwrap_err().to_string();
+        assert!(says("").starts_with("\"\" is no condition: it is as-is,"));
+        assert!(says("as-is:x").contains("is no condition"));
+        assert!(says("with:").contains("no command"));
+        assert!(says("notify: ").contains("no command"));
+        assert!(says("vm.swappiness=10,").contains("is not KNOB=VALUE"));
+        assert!(says("sampling_rate=").contains("is not KNOB=VALUE"));
+        assert!(
+            says("sampling_rate=50ms").contains("no cpufreq"),
+            "{}",
+            says("sampling_rate=50ms")
+        );
+    }
+}

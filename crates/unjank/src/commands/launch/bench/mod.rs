@@ -1,0 +1,203 @@
+//! `unjank launch bench`: the launch of any program, under two conditions or
+//! more.
+
+mod conditions;
+mod shorthand;
+mod sweep;
+
+use std::env;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::journal::Session;
+use unjank_host::{Error, Machine, Nanos, Root};
+use unjank_launch::bench::{self, Condition, Options, Program, Ready, Workload};
+use unjank_measure::record::Change;
+use unjank_measure::{Findings, Monitor};
+use unjank_report::Detail;
+
+use super::load::{BASIC, Threads};
+use crate::commands::keeper;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::{paths, values};
+
+/// Arguments of `unjank launch bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank launch bench --b governor=performance --ready window -- xterm
+  sudo unjank launch bench --a sampling_rate=100ms --b sampling_rate=50ms --load 0,200ms,400ms,800ms
+  unjank launch bench --b 'with:nice -n 19 make -j8' --ready stdout:listening -- ./server
+  sudo unjank launch bench --b min_freq=max --b boost -n 30 --ready port:8080 -- ./server
+
+A condition (--a, --b) is one of
+  as-is                       the machine as it is
+  KNOB=VALUE[,KNOB=VALUE]     as for `unjank with`; or in short, for all clocks: governor, min_freq
+                              and max_freq (min, max or 800MHz), epp, and any tunable of the present
+                              governor, as in sampling_rate=50ms
+  with:COMMAND                a command that runs meanwhile; its words are separated by spaces
+  notify:COMMAND              the same, waited for until it says that it is ready (sd_notify)
+  boost[:OPTIONS]             unjank launch boost, with these options
+
+It is in force from the pause before a launch to its end. Launches take turns,
+A B B A, and a launch that is never ready counts as the time-out. With --load,
+the program is `unjank launch load`, and its basic launch time is the total
+without the time that its generated load took.")]
+pub(crate) struct Args {
+    /// What the others are compared with
+    #[arg(long, value_name = "CONDITION", default_value = "as-is")]
+    a: String,
+    /// What is compared with it; may be given several times
+    #[arg(long, value_name = "CONDITION", required = true)]
+    b: Vec<String>,
+    /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
+    #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "load")]
+    ready: Ready,
+    /// Pairs of launches, for each load and each --b
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    pairs: usize,
+    /// Pairs before them that do not count
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warm_up: usize,
+    /// Idle time before each launch; up to 100 ms more are added by chance
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration_or_zero)]
+    pause: Nanos,
+    /// How long a launch may take
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::duration)]
+    timeout: Nanos,
+    /// Before each launch, write everything to storage and drop it from memory
+    #[arg(long)]
+    drop_caches: bool,
+    #[command(flatten)]
+    sweep: Sweep,
+    /// The command to launch, and its arguments
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        required_unless_present = "load",
+        conflicts_with = "load"
+    )]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Options of the built-in load app.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "The built-in load app")]
+struct Sweep {
+    /// Launch the built-in load app with each of these loads
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration_or_zero)]
+    load: Option<Vec<Nanos>>,
+    /// Threads of its load: a number, or one on each CPU
+    #[arg(long, value_name = "N|all", default_value = "all", requires = "load")]
+    threads: Threads,
+    /// Its basic work, on one thread
+    #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration_or_zero, requires = "load")]
+    basic: Nanos,
+    /// Count cycles by the frequency that the governor set, as in the virtual phone
+    #[arg(long, requires = "load")]
+    emulated_clock: bool,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let command = measured::Command {
+        name: "launch bench",
+        output: &args.output,
+        settings: settings(args),
+        detail: Detail::Everything,
+    };
+    command.run(|root, seed, monitor| measure(args, root, seed, monitor))
+}
+
+fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
+    let policies = Machine::read(root).frequency;
+    let condition = |text: &String| {
+        conditions::parse(text, &policies, root)
+            .with_context(|| format!("while reading the condition {text}"))
+    };
+    let baseline = condition(&args.a)?;
+    let others: Vec<Condition> = args.b.iter().map(condition).collect::<Result<_>>()?;
+    let mut findings = Findings::default();
+    let workloads = match &args.sweep.load {
+        Some(lengths) => sweep::workloads(lengths, &args.sweep, root, &mut findings)?,
+        None => vec![Workload {
+            name: String::new(),
+            program: Program { command: args.command.clone(), ready: args.ready.clone() },
+            times_itself: false,
+        }],
+    };
+    let has_knobs = others.iter().chain([&baseline]).any(|condition| !condition.knobs.is_empty());
+    let options = Options {
+        workloads,
+        baseline,
+        others,
+        pairs: args.pairs,
+        warm_up: args.warm_up,
+        pause: args.pause,
+        timeout: args.timeout,
+        drop_caches: args.drop_caches,
+        sockets: env::temp_dir(),
+        display: env::var("DISPLAY").ok().filter(|display| !display.is_empty()),
+    };
+    let session = if has_knobs { Some(open(root)?) } else { None };
+    let measured = bench::run(&options, session.as_ref(), root, seed, monitor);
+    // Put back before anything else is said, whatever came of it.
+    let reports = session.map(Session::finish).unwrap_or_default();
+    findings.merge(measured?);
+    note_changes(reports, &mut findings);
+    Ok(findings)
+}
+
+fn open(root: &Root) -> Result<Session> {
+    let state_dir = paths::journal()?;
+    Session::open(root, &state_dir, keeper::command(&state_dir))
+        .context("while making sure that everything can be put back")
+}
+
+/// A knob is changed again and again; what differs is told once.
+fn note_changes(reports: Vec<unjank_host::journal::ChangeReport>, findings: &mut Findings) {
+    for report in reports {
+        if report.outcome.is_failure() {
+            findings.warn(report.to_string());
+        }
+        let change = Change {
+            knob: report.path,
+            before: report.before,
+            during: report.during,
+            after: report.after,
+        };
+        if !findings.changes.contains(&change) {
+            findings.changes.push(change);
+        }
+    }
+}
+
+fn settings(args: &Args) -> Settings {
+    let nanos = |times: &Option<Vec<Nanos>>| -> Option<Vec<u64>> {
+        Some(times.as_ref()?.iter().map(|time| time.get()).collect())
+    };
+    let command: Vec<String> = args.command.iter().map(|word| word.display().to_string()).collect();
+    let settings = Settings::default()
+        .with("a", args.a.as_str())
+        .with("b", args.b.clone())
+        .with("pairs", args.pairs)
+        .with("warm_up", args.warm_up)
+        .with("pause", args.pause.get())
+        .with("timeout", args.timeout.get())
+        .with("drop_caches", args.drop_caches);
+    match nanos(&args.sweep.load) {
+        Some(lengths) => settings
+            .with("load", lengths)
+            .with("threads", args.sweep.threads.0)
+            .with("basic", args.sweep.basic.get())
+            .with("emulated_clock", args.sweep.emulated_clock),
+        None => settings.with("command", command).with("ready", args.ready.to_string()),
+    }
+}
+
+/// An option that names nothing is told as clap tells it.
+fn wrong(what: impl Into<String>) -> Error {
+    Error::Invalid(what.into())
+}

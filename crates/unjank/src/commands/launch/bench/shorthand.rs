@@ -1,0 +1,144 @@
+//! Knobs of all clocks by short names: `governor=performance`,
+//! `sampling_rate=50ms`, `min_freq=max`.
+
+use std::path::{Path, PathBuf};
+
+use unjank_host::machine::FrequencyPolicy;
+use unjank_host::{Error, Hertz, Result};
+
+use super::wrong;
+use crate::values;
+
+/// The files and values for every policy that has such a knob.
+///
+/// # Errors
+/// `Unsupported` where no policy has it.
+pub(super) fn knobs(
+    name: &str,
+    value: &str,
+    policies: &[FrequencyPolicy],
+) -> Result<Vec<(PathBuf, String)>> {
+    if policies.is_empty() {
+        return Err(Error::Unsupported(format!(
+            "{name}={value}: the kernel has no cpufreq files here (as in most virtual machines)"
+        )));
+    }
+    let mut found: Vec<(PathBuf, String)> = Vec::new();
+    for policy in policies {
+        let own = |file: &str| policy.path.join(file);
+        let knob = match name {
+            "governor" => (own("scaling_governor"), value.to_owned()),
+            "min_freq" => (own("scaling_min_freq"), frequency(value, policy)?),
+            "max_freq" => (own("scaling_max_freq"), frequency(value, policy)?),
+            "epp" => (own("energy_performance_preference"), value.to_owned()),
+            _ => match tunable(name, policy) {
+                Some(directory) => (directory.join(name), in_microseconds(value)),
+                None => continue,
+            },
+        };
+        // Policies may share their tunables.
+        if !found.contains(&knob) {
+            found.push(knob);
+        }
+    }
+    if found.is_empty() {
+        let governors: Vec<&str> = policies.iter().map(|policy| policy.governor.as_str()).collect();
+        return Err(Error::Unsupported(format!(
+            "{name}: the governor {} has no such tunable (with a dot or a slash it is a knob as for \
+             unjank with)",
+            governors.join(", ")
+        )));
+    }
+    Ok(found)
+}
+
+/// The directory of the governor's tunables, if `name` is one of them.
+fn tunable<'a>(name: &str, policy: &'a FrequencyPolicy) -> Option<&'a Path> {
+    policy.tunables_path.as_deref().filter(|_| policy.tunables.contains_key(name))
+}
+
+/// Times of governors are in microseconds; what is no time is left as it is.
+fn in_microseconds(value: &str) -> String {
+    match values::duration(value) {
+        Ok(time) => (time.get() / 1_000).to_string(),
+        Err(_) => value.to_owned(),
+    }
+}
+
+/// In kHz, as cpufreq has it.
+fn frequency(value: &str, policy: &FrequencyPolicy) -> Result<String> {
+    let khz = |hertz: Hertz| (hertz.0 / 1_000).to_string();
+    let number = |text: &str, khz: u64| {
+        let number: u64 = text.trim().parse().ok()?;
+        number.checked_mul(khz).map(|khz| khz.to_string())
+    };
+    let units = [("GHz", 1_000_000), ("MHz", 1_000), ("kHz", 1)];
+    let typed = || {
+        let (unit, factor) = units.into_iter().find(|(unit, _)| value.ends_with(unit))?;
+        number(value.strip_suffix(unit)?, factor)
+    };
+    match value {
+        "max" => Ok(khz(policy.hardware_max)),
+        "min" => Ok(khz(policy.hardware_min)),
+        _ => typed().ok_or_else(|| {
+            wrong(format!("{value:?} is no frequency: it is min, max or a number as in 800MHz"))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policies() -> Vec<FrequencyPolicy> {
+        let policy = |number: u32| FrequencyPolicy {
+            path: format!("/sys/policy{number}").into(),
+            governor: "ondemand".to_owned(),
+            hardware_min: Hertz::from_khz(200_000),
+            hardware_max: Hertz::from_khz(1_200_000),
+            tunables_path: Some("/sys/ondemand".into()),
+            tunables: [("sampling_rate".to_owned(), "100000".to_owned())].into(),
+            ..FrequencyPolicy::default()
+        };
+        vec![policy(0), policy(4)]
+    }
+
+    fn found(name: &str, value: &str) -> Vec<(String, String)> {
+        let found = knobs(name, value, &policies()).unwrap();
+        found.into_iter().map(|(path, value)| (path.display().to_string(), value)).collect()
+    }
+
+    fn both(file: &str, value: &str) -> Vec<(String, String)> {
+        [0, 4].map(|policy| (format!("/sys/policy{policy}/{file}"), value.to_owned())).into()
+    }
+
+    #[test]
+    fn short_names_are_files_of_every_policy() {
+        assert_eq!(found("governor", "performance"), both("scaling_governor", "performance"));
+        assert_eq!(found("min_freq", "max"), both("scaling_min_freq", "1200000"));
+        assert_eq!(found("max_freq", "800MHz"), both("scaling_max_freq", "800000"));
+        assert_eq!(found("min_freq", "1GHz"), both("scaling_min_freq", "1000000"));
+        assert_eq!(found("epp", "power"), both("energy_performance_preference", "power"));
+    }
+
+    #[test]
+    fn tunables_that_policies_share_are_one_knob() {
+        let expected = [("/sys/ondemand/sampling_rate".to_owned(), "50000".to_owned())];
+        assert_eq!(found("sampling_rate", "50ms"), expected);
+        assert_eq!(found("sampling_rate", "50000"), expected);
+    }
+
+    #[test]
+    fn what_is_not_there_is_told() {
+        let says =
+            |name: &str, value: &str| knobs(name, value, &policies()).unwrap_err().to_string();
+        assert!(
+            says("rate_limit_us", "1ms")
+                .starts_with("rate_limit_us: the governor ondemand, ondemand has")
+        );
+        for wrong in ["fast", "MHz", "-1MHz", "99999999999999999999GHz", "99999999999999999GHz"] {
+            assert!(says("min_freq", wrong).contains("is no frequency"), "{wrong}");
+        }
+        assert!(matches!(knobs("governor", "x", &[]), Err(Error::Unsupported(_))));
+    }
+}
