@@ -10,9 +10,11 @@
 //! | [`percentiles`] | series as curves over a logarithmic percentile axis |
 //! | [`course`] | a series over the time of its run |
 //! | [`curves`] | values over something, with their intervals |
+//! | [`arms`] | the arms of an experiment, in groups of bars |
 //! | [`intervals`] | single numbers beside each other, with their intervals |
 //! | [`strip`] | one measured value against its healthy limit |
 
+pub(crate) mod arms;
 pub(crate) mod course;
 pub(crate) mod curves;
 mod declutter;

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use unjank_measure::record::Direction;
 use unjank_measure::{Curve, Fact, RunRecord, SeriesRecord, Verdict};
 
+use crate::chart::arms::{Arms, GROUPS, Group as Bars};
 use crate::chart::course::Course;
 use crate::chart::curves::Curves;
 use crate::chart::intervals::{Intervals, ROWS, Row};
@@ -78,8 +79,12 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
         .iter()
         .filter(|fact| delay::of(&fact.name) == subject && fact.interval.is_some())
         .collect();
+    // Arms of an experiment belong together; everything else is told apart by
+    // its unit only.
+    let (of_arms, others) = split_arms(bounded);
+    figures.extend(of_arms.iter().take(CHARTS).filter_map(|alike| arms(alike, place)));
     // A single number is better read in the table.
-    let alike = partition(bounded, |fact| fact.unit);
+    let alike = partition(others, |fact| fact.unit);
     let charts = alike.iter().flat_map(|alike| alike.chunks(ROWS)).filter(|rows| rows.len() > 1);
     figures.extend(charts.take(CHARTS).filter_map(|alike| intervals(alike, place)));
     figures
@@ -165,6 +170,80 @@ fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
     };
     let note = format!("whiskers are 95 % intervals{better}");
     Some(figure(&chart, &common, &note, place))
+}
+
+/// Facts of which every choice has several arms, by what they are about; and
+/// all others.
+fn split_arms(facts: Vec<&Fact>) -> (Vec<Vec<&Fact>>, Vec<&Fact>) {
+    let (of_arms, mut others): (Vec<_>, Vec<_>) =
+        facts.into_iter().partition(|fact| fact.labels.contains_key(ARM));
+    let mut together = Vec::new();
+    for alike in partition(of_arms, |fact| (fact.unit, tail(&fact.name), against(fact))) {
+        let several = alike.iter().any(|fact| arm(fact) != arm(alike[0]));
+        if several { together.push(alike) } else { others.extend(alike) }
+    }
+    (together, others)
+}
+
+/// The label that names the arm of an experiment.
+const ARM: &str = "arm";
+
+fn arm(fact: &Fact) -> &str {
+    fact.labels.get(ARM).map_or("", String::as_str)
+}
+
+/// What the arms were compared with, where that needs to be said.
+fn against(fact: &Fact) -> Option<&str> {
+    fact.labels.get("against").map(String::as_str)
+}
+
+/// What a fact of an experiment is about: `total/median` of
+/// `launch/bench/load-100ms/total/median`.
+fn tail(name: &str) -> &str {
+    name.rmatch_indices('/').nth(1).map_or(name, |(at, _)| &name[at + 1..])
+}
+
+/// The arms of an experiment, choice by choice.
+fn arms(alike: &[&Fact], place: &Place) -> Option<Markup> {
+    let first = alike.first()?;
+    let mut names: Vec<&str> = Vec::new();
+    let mut choices: Vec<&str> = Vec::new();
+    for fact in alike {
+        if !names.contains(&arm(fact)) {
+            names.push(arm(fact));
+        }
+        if !choices.contains(&fact.name.as_str()) {
+            choices.push(&fact.name);
+        }
+    }
+    let no_labels = std::collections::BTreeMap::new();
+    let (common, short) = shorten(choices.iter().map(|choice| (*choice, &no_labels)));
+    let bars = |choice: &str| {
+        let of_choice = alike.iter().filter(|fact| fact.name == choice);
+        let number = |fact: &Fact| names.iter().position(|name| *name == arm(fact)).unwrap_or(0);
+        of_choice.map(|fact| (number(fact), fact.value, fact.interval)).collect()
+    };
+    let one = choices.len() == 1;
+    let groups: Vec<Bars> = choices
+        .iter()
+        .zip(short)
+        .map(|(choice, name)| Bars {
+            name: if one { String::new() } else { name },
+            bars: bars(choice),
+        })
+        .collect();
+    let shown: Vec<String> = names.iter().map(|name| visible(name).into_owned()).collect();
+    let title = match against(first) {
+        Some(other) => format!("{common}, {}", visible(other)),
+        None => common,
+    };
+    let chart = Arms::of(title.clone(), first.unit, shown, &groups)?;
+    let mut note = "whiskers are 95 % intervals".to_owned();
+    if choices.len() > GROUPS {
+        note = format!("{note}; the first {GROUPS} of {}", choices.len());
+    }
+    let draw = if one { figure } else { wide_figure };
+    Some(draw(&chart, &title, &note, place))
 }
 
 /// A chart over the whole width, drawn once for a desk and once for a phone;

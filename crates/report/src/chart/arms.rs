@@ -1,0 +1,155 @@
+//! The arms of an experiment beside each other: upright bars in groups, one
+//! group for each choice, with their 95 % intervals.
+
+use maud::{Markup, html};
+use unjank_measure::Unit;
+
+use crate::chart::Chart;
+use crate::chart::mark::{LINES, mark};
+use crate::chart::path::number;
+use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
+use crate::chart::scale::Domain;
+use crate::words;
+
+/// Groups of one chart.
+pub(crate) const GROUPS: usize = 12;
+
+/// The height of a line of the key.
+const LINE: f64 = 17.0;
+
+/// Values in one unit: groups of bars, one for each arm.
+#[derive(Debug)]
+pub(crate) struct Arms {
+    title: String,
+    unit: Unit,
+    names: Vec<String>,
+    groups: Vec<Group>,
+    values: Domain,
+}
+
+/// One choice, with the values of the arms that have one.
+#[derive(Debug, Clone)]
+pub(crate) struct Group {
+    pub(crate) name: String,
+    /// The number of the arm, the value and its interval.
+    pub(crate) bars: Vec<(usize, f64, Option<[f64; 2]>)>,
+}
+
+impl Arms {
+    /// A chart of `groups` of bars of arms with these `names`; `None` if nothing in it
+    /// can be drawn.
+    pub(crate) fn of(
+        title: String,
+        unit: Unit,
+        names: Vec<String>,
+        groups: &[Group],
+    ) -> Option<Self> {
+        let shown = |group: &Group| Group {
+            name: group.name.clone(),
+            bars: group
+                .bars
+                .iter()
+                .filter(|(arm, value, _)| *arm < names.len().min(LINES) && value.is_finite())
+                .copied()
+                .collect(),
+        };
+        let groups: Vec<Group> = groups.iter().map(shown).take(GROUPS).collect();
+        let bars = || groups.iter().flat_map(|group| &group.bars);
+        let covered = Domain::covering(bars().flat_map(|(_, value, interval)| {
+            [*value].into_iter().chain(interval.iter().flatten().copied())
+        }));
+        // A bar's length is its value, so the axis starts at zero.
+        let values = Domain::linear(covered.low.min(0.0), covered.high.max(0.0));
+        let any = bars().next().is_some();
+        any.then_some(Self { title, unit, names, groups, values })
+    }
+
+    /// The names of the arms with their marks, in as many lines as they need.
+    fn key(&self, paper: Paper) -> Vec<(usize, f64, f64)> {
+        let (mut x, mut line) = (0.0, 0.0);
+        let mut places = Vec::new();
+        for (index, arm) in self.names.iter().enumerate().take(LINES) {
+            let width = arm.chars().count() as f64 * CHARACTER + 32.0;
+            if x > 0.0 && x + width > paper.width {
+                (x, line) = (0.0, line + 1.0);
+            }
+            places.push((index, x, line));
+            x += width;
+        }
+        places
+    }
+}
+
+impl Chart for Arms {
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn description(&self) -> String {
+        let bar = |group: &Group, (arm, value, interval): &(usize, f64, Option<[f64; 2]>)| {
+            let value = words::with_interval(self.unit, *value, *interval);
+            let arm = &self.names[*arm];
+            match group.name.as_str() {
+                "" => format!("{arm}: {value}"),
+                name => format!("{name}, {arm}: {value}"),
+            }
+        };
+        let bars = self.groups.iter().flat_map(|group| group.bars.iter().map(|b| bar(group, b)));
+        format!("{}.", bars.collect::<Vec<_>>().join("; "))
+    }
+
+    fn draw(&self, paper: Paper) -> Markup {
+        let axis = Axis::new(self.values, self.unit, 5);
+        let key = self.key(paper);
+        let lines = key.last().map_or(0.0, |(_, _, line)| line + 1.0);
+        let plot = Plot {
+            left: axis.text_width(),
+            right: paper.width - 4.0,
+            top: lines * LINE + 12.0,
+            bottom: paper.height - 24.0,
+        };
+        let no_ticks =
+            Axis { domain: Domain::linear(0.0, 1.0), ticks: Vec::new(), texts: Vec::new() };
+        let y = plot.y(self.values);
+        let zero = y.at(0.0);
+        let group_width = (plot.right - plot.left) / self.groups.len() as f64;
+        let width = (group_width * 0.8 / self.names.len().min(LINES) as f64).min(56.0);
+        let whisker = (width / 4.0).min(5.0);
+        let all = width * self.names.len().min(LINES) as f64;
+        html! {
+            @for (index, x, line) in key {
+                @let at = line * LINE + 8.0;
+                g class={ "s" (index % LINES + 1) } {
+                    (mark(index, [x + 6.0, at], 4.0))
+                    text x=(number(x + 15.0)) y=(number(at + 4.0)) {
+                        (fitted(&self.names[index], paper.width - x - 15.0))
+                    }
+                }
+            }
+            (axes(&plot, &no_ticks, &axis))
+            @for (place, group) in self.groups.iter().enumerate() {
+                @let middle = plot.left + (place as f64 + 0.5) * group_width;
+                @for (arm, value, interval) in &group.bars {
+                    @let center = middle - all / 2.0 + (*arm as f64 + 0.5) * width;
+                    @let top = y.at(*value);
+                    g class={ "s" (arm % LINES + 1) } {
+                        rect class="bar" x=(number(center - width * 0.46)) y=(number(top.min(zero)))
+                            width=(number(width * 0.92)) height=(number((zero - top).abs())) {}
+                        @if let Some([low, high]) = interval {
+                            @let (low, high) = (y.at(*low), y.at(*high));
+                            path class="whisker" d={
+                                "M" (number(center)) "," (number(low)) " " (number(center)) "," (number(high))
+                                "M" (number(center - whisker)) "," (number(low)) " " (number(center + whisker)) "," (number(low))
+                                "M" (number(center - whisker)) "," (number(high)) " " (number(center + whisker)) "," (number(high))
+                            } {}
+                        }
+                        (mark(*arm, [center, top], 3.4))
+                    }
+                }
+                text x=(number(middle)) y=(number(plot.bottom + 17.0)) text-anchor="middle" {
+                    (fitted(&group.name, group_width))
+                }
+            }
+        }
+    }
+}
