@@ -7,6 +7,7 @@
 //! | `condition` | what holds while a program is launched |
 //! | `ready` | the ways of being ready, and how each is noticed |
 //! | `started` | one program from its start until it is ready, or is not |
+//! | `pause` | the idle time before a launch |
 //! | `visit` | one launch: pause, start, end |
 //! | `findings` | from launches to answers |
 
@@ -14,6 +15,7 @@ mod condition;
 mod findings;
 mod options;
 mod part;
+mod pause;
 mod ready;
 mod started;
 mod visit;

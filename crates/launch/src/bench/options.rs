@@ -25,6 +25,9 @@ pub struct Options {
     /// fall. Up to 100 ms more are added by chance, so that no period of a
     /// governor keeps step with the launches.
     pub pause: Nanos,
+    /// How often each CPU is woken meanwhile, as an idle device's timers do;
+    /// zero for never.
+    pub wake_every: Nanos,
     /// How long a launch may take.
     pub timeout: Nanos,
     /// Have the kernel forget its files before each launch.
@@ -103,6 +106,7 @@ mod tests {
             pairs: 1,
             warm_up: 0,
             pause: Nanos::ZERO,
+            wake_every: Nanos::ZERO,
             timeout: Nanos::from_millis(1),
             drop_caches: false,
             sockets: PathBuf::new(),

@@ -8,6 +8,7 @@ use unjank_measure::stats::random::{Random, seeded};
 
 use super::condition::{Condition, InForce};
 use super::options::{Options, Workload};
+use super::pause;
 use super::started::{Came, Started};
 use crate::load::Timing;
 
@@ -101,11 +102,8 @@ impl<'a> Visitor<'a> {
         if self.options.drop_caches {
             page_cache::drop_clean(self.root)?;
         }
-        let more = Nanos(self.chance.random_range(0..=SPREAD.get()));
-        let pause =
-            if self.options.pause > Nanos::ZERO { self.options.pause + more } else { Nanos::ZERO };
         let interrupted = Launch { total: Nanos::ZERO, load: None, end: End::Interrupted };
-        if !(Timestamp::now() + pause).sleep_until_or(stop) {
+        if !self.pause(&stop)? {
             return Ok(interrupted);
         }
         self.launches += 1;
@@ -134,5 +132,15 @@ impl<'a> Visitor<'a> {
             in_force.check()?;
         }
         Ok(launch)
+    }
+
+    /// Whether it was long enough.
+    fn pause(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
+        if self.options.pause == Nanos::ZERO {
+            return Ok(!stop());
+        }
+        let more = Nanos(self.chance.random_range(0..=SPREAD.get()));
+        let end = Timestamp::now() + self.options.pause + more;
+        pause::until(end, self.options.wake_every, stop)
     }
 }

@@ -62,6 +62,9 @@ pub(crate) struct Args {
     /// Idle time before each launch; up to 100 ms more are added by chance
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration_or_zero)]
     pause: Nanos,
+    /// How often each CPU is woken meanwhile, as by an idle device's timers; 0 for never
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = values::duration_or_zero)]
+    wake_every: Nanos,
     /// How long a launch may take
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::duration)]
     timeout: Nanos,
@@ -136,6 +139,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         pairs: args.pairs,
         warm_up: args.warm_up,
         pause: args.pause,
+        wake_every: args.wake_every,
         timeout: args.timeout,
         drop_caches: args.drop_caches,
         sockets: env::temp_dir(),
@@ -185,6 +189,7 @@ fn settings(args: &Args) -> Settings {
         .with("pairs", args.pairs)
         .with("warm_up", args.warm_up)
         .with("pause", args.pause.get())
+        .with("wake_every", args.wake_every.get())
         .with("timeout", args.timeout.get())
         .with("drop_caches", args.drop_caches);
     match nanos(&args.sweep.load) {
