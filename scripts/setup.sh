@@ -30,6 +30,9 @@ need cc gcc
 case "${1:-build}" in
 test)
     need mkswap util-linux
+    # A display, and a program with a window.
+    need Xvfb xvfb
+    need xclock x11-apps
     # The virtual phone: its emulator, and the keys and tools that fetch its kernel.
     need qemu-system-x86_64 qemu-system-x86
     need dpkg-deb dpkg

@@ -1,5 +1,6 @@
 //! A port on which a program takes connections.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ impl Port {
     /// `Invalid` if somebody does: whose answer it is could not be told.
     pub(crate) fn must_be_free(self) -> Result<()> {
         let end = Timestamp::now() + FREE_WITHIN;
-        while self.answers() {
+        while !self.refuses() {
             if Timestamp::now() >= end {
                 return Err(Error::Invalid(format!(
                     "port {} is in use before the program is launched, so its answer would say \
@@ -49,8 +50,17 @@ impl Port {
     }
 
     fn answers(self) -> bool {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.0));
-        TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+        self.connect().is_ok()
+    }
+
+    /// One who listens and does not answer (too many wait already) has the
+    /// port as well.
+    fn refuses(self) -> bool {
+        self.connect().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    }
+
+    fn connect(self) -> io::Result<TcpStream> {
+        TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, self.0)), PATIENCE)
     }
 }
 

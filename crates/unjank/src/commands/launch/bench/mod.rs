@@ -7,6 +7,7 @@ mod sweep;
 
 use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -71,6 +72,9 @@ pub(crate) struct Args {
     /// Before each launch, write everything to storage and drop it from memory
     #[arg(long)]
     drop_caches: bool,
+    /// Where the journal of changed knobs is kept [default: as for unjank restore]
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
     #[command(flatten)]
     sweep: Sweep,
     /// The command to launch, and its arguments
@@ -145,7 +149,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         sockets: env::temp_dir(),
         display: env::var("DISPLAY").ok().filter(|display| !display.is_empty()),
     };
-    let session = if has_knobs { Some(open(root)?) } else { None };
+    let session = if has_knobs { Some(open(args, root)?) } else { None };
     let measured = bench::run(&options, session.as_ref(), root, seed, monitor);
     // Put back before anything else is said, whatever came of it.
     let reports = session.map(Session::finish).unwrap_or_default();
@@ -154,8 +158,8 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     Ok(findings)
 }
 
-fn open(root: &Root) -> Result<Session> {
-    let state_dir = paths::journal()?;
+fn open(args: &Args, root: &Root) -> Result<Session> {
+    let state_dir = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
     Session::open(root, &state_dir, keeper::command(&state_dir))
         .context("while making sure that everything can be put back")
 }

@@ -1,0 +1,262 @@
+//! `unjank launch load` and `unjank launch bench`: real programs are launched,
+//! in every way of being ready that needs no display.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn unjank(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.args(arguments).env_remove("DISPLAY").env_remove("NOTIFY_SOCKET").stdin(Stdio::null());
+    command
+}
+
+/// `launch load` of no work at all.
+fn load(arguments: &[&str]) -> Output {
+    let common = ["launch", "load", "0", "--basic", "0", "--rate", "1000"];
+    unjank(&common).args(arguments).output().unwrap()
+}
+
+/// `launch bench`, two conditions that differ in nothing that matters.
+fn bench(arguments: &[&str]) -> Output {
+    let common = ["launch", "bench", "--b", "with:sleep 600", "--pause", "0", "--no-store"];
+    unjank(&common).args(arguments).output().unwrap()
+}
+
+fn record(arguments: &[&str]) -> Value {
+    let output = bench(&[&["--json"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = bench(arguments);
+    (output.status.code(), stderr(&output).trim().to_owned())
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn series<'a>(record: &'a Value, name: &str, arm: &str) -> &'a Value {
+    let all = record["series"].as_array().unwrap();
+    let is = |series: &&Value| series["name"] == name && series["labels"]["arm"] == arm;
+    all.iter().find(is).unwrap_or_else(|| panic!("no {name}, {arm} in {all:#?}"))
+}
+
+/// Samples and misses of both arms.
+fn counts(record: &Value, name: &str) -> [(u64, u64); 2] {
+    ["as is", "with:sleep 600"].map(|arm| {
+        let series = series(record, name, arm);
+        (series["n"].as_u64().unwrap(), series["missed"].as_u64().unwrap())
+    })
+}
+
+/// Processes with `mark` on their command line.
+fn running(mark: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap();
+    let lines = entries.filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()
+}
+
+fn script(directory: &Path, text: &str) -> String {
+    let path = directory.join("script.sh");
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn the_load_app_says_when_it_is_on_screen() {
+    let output = load(&[]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).starts_with("on screen: basic 0."), "{}", stdout(&output));
+    assert!(stdout(&output).ends_with(" ms\n") && stderr(&output).is_empty());
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut app = unjank(&["launch", "load", "1ms", "--basic", "1ms", "--rate", "1000"]);
+    app.args(["--threads", "3", "--ready", "notify"]).env("NOTIFY_SOCKET", &path);
+    let output = app.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mut datagram = [0; 64];
+    let length = socket.recv(&mut datagram).unwrap();
+    assert_eq!(&datagram[..length], b"READY=1");
+}
+
+#[test]
+fn the_load_app_calibrates_only_without_a_rate() {
+    let output = unjank(&["launch", "load", "0", "--basic", "0"]).output().unwrap();
+    assert!(stderr(&output).contains("calibrated: --rate "), "{}", stderr(&output));
+}
+
+#[test]
+fn the_load_app_says_what_it_cannot_do() {
+    let says = |arguments: &[&str]| {
+        let output = load(arguments);
+        (output.status.code(), stderr(&output).to_owned())
+    };
+    let (code, said) = says(&["--ready", "notify"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("NOTIFY_SOCKET is not set"), "{said}");
+    assert_eq!(says(&["--threads", "0"]).0, Some(2));
+    assert_eq!(says(&["--ready", "port:0"]).0, Some(2));
+    assert_eq!(unjank(&["launch", "load", "-5ms"]).output().unwrap().status.code(), Some(2));
+    let frequency = Path::new("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
+    if !frequency.exists() {
+        let output = unjank(&["launch", "load", "0", "--emulated-clock"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(3));
+        assert!(stderr(&output).contains("no cpufreq files"), "{}", stderr(&output));
+        let swept = bench(&["--load", "0", "--emulated-clock"]);
+        assert_eq!(swept.status.code(), Some(3));
+        let governed = bench(&["--a", "governor=performance", "--", "true"]);
+        assert_eq!(governed.status.code(), Some(3));
+    }
+}
+
+#[test]
+fn programs_that_end_are_compared() {
+    let record = record(&["-n", "7", "--", "true"]);
+    assert_eq!(counts(&record, "launch/bench/total"), [(7, 0); 2]);
+    let facts = record["facts"].as_array().unwrap();
+    let fact = |name: &str| facts.iter().find(|fact| fact["name"] == name).unwrap();
+    assert_eq!(fact("launch/bench/total/pairs")["value"], 7.0);
+    assert!(fact("launch/bench/total/difference")["interval"].is_array());
+    let verdict = &record["verdicts"][0];
+    assert_eq!(verdict["subject"], "launch/bench/total");
+    assert_eq!(verdict["question"], "Is a launch shorter with with:sleep 600 than with as is?");
+}
+
+#[test]
+fn a_service_ends_with_its_condition() {
+    let mut command = unjank(&["launch", "bench", "--b", "with:sleep 677", "--pause", "0"]);
+    let output = command.args(["--no-store", "-n", "1", "--", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(running("sleep\x00677"), 0);
+}
+
+#[test]
+fn every_way_of_being_ready_is_noticed_and_nobody_is_left_behind() {
+    let own = env!("CARGO_BIN_EXE_unjank");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = format!("port:{port}");
+    for (ready, says, linger) in [
+        ("stdout:^on screen: basic [0-9.]+ ms", "stdout", "611s"),
+        ("notify", "notify", "612s"),
+        (port.as_str(), port.as_str(), "613s"),
+        ("exit", "stdout", "0"),
+    ] {
+        let app = [own, "launch", "load", "0", "--basic", "0", "--rate", "1000"];
+        let options = ["--ready", says, "--linger", linger];
+        let arguments = [&["-n", "2", "--ready", ready, "--"], &app[..], &options].concat();
+        let record = record(&arguments);
+        assert_eq!(counts(&record, "launch/bench/total"), [(2, 0); 2], "{ready}");
+        assert_eq!(running(&format!("--linger\0{linger}\0")), 0, "{ready}");
+    }
+}
+
+#[test]
+fn the_built_in_load_has_a_basic_launch_time() {
+    let options = ["--load", "0,3ms", "--basic", "2ms", "--threads", "2", "-n", "3"];
+    let record = record(&options);
+    for name in ["launch/bench/load-0/total", "launch/bench/load-3ms/total"] {
+        assert_eq!(counts(&record, name), [(3, 0); 2], "{name}");
+    }
+    assert_eq!(counts(&record, "launch/bench/basic"), [(6, 0); 2]);
+    let all = |name: &str| series(&record, name, "as is")["summary"]["max"].as_u64().unwrap();
+    assert!(all("launch/bench/basic") >= 2_000_000, "it works for 2 ms at least");
+    assert_eq!(record["settings"]["load"], serde_json::json!([0, 3_000_000]));
+    assert_eq!(record["verdicts"].as_array().unwrap().len(), 3);
+    let refused = refusal(&["--load", "5ms,5ms"]);
+    assert_eq!(refused, (Some(2), "error: the load 5.00 ms is there twice".to_owned()));
+}
+
+#[test]
+fn a_launch_that_is_never_ready_counts_as_missed() {
+    let directory = tempfile::tempdir().unwrap();
+    let count = directory.path().join("count");
+    // The fourth of four launches says nothing.
+    let text = format!(
+        "echo >> {0}; [ $(wc -l < {0}) -gt 3 ] || echo ready; echo stuck >&2; sleep 600",
+        count.display()
+    );
+    let script = script(directory.path(), &text);
+    let options = ["--warm-up", "0", "-n", "2", "--timeout", "2s", "--ready", "stdout:ready"];
+    let record = record(&[&options[..], &["--", "sh", &script]].concat());
+    let missed: u64 = counts(&record, "launch/bench/total").iter().map(|(_, missed)| missed).sum();
+    let ready: u64 = counts(&record, "launch/bench/total").iter().map(|(n, _)| n).sum();
+    assert_eq!((ready, missed), (3, 1));
+    let warnings = record["warnings"].to_string();
+    let said = "1 of 2 launches were never ready; they count as 2.00 s, the least that they would \
+                have taken (one said: stuck)";
+    assert!(warnings.contains(said), "{warnings}");
+    assert_eq!(running(&script), 0);
+}
+
+#[test]
+fn what_cannot_be_launched_is_told_at_once() {
+    let (code, said) = refusal(&["--", "/no/such/program"]);
+    assert_eq!((code, said.as_str()), (Some(2), "error: there is no command /no/such/program"));
+    let (code, said) =
+        refusal(&["--ready", "notify", "--", "sh", "-c", "echo no luck >&2; exit 3"]);
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        said,
+        "error: sh ended (exit status: 3) before it was ready (notify); it said: no luck"
+    );
+    let (code, said) =
+        refusal(&["--ready", "stdout:x", "--timeout", "100ms", "--", "sleep", "600"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.ends_with("was not ready (stdout:x) within 100 ms when launched for the first time"),
+        "{said}"
+    );
+    assert_eq!(refusal(&["--ready", "stdout:(", "--", "true"]).0, Some(2));
+    assert_eq!(refusal(&["--a", "faster", "--", "true"]).0, Some(2));
+    assert_eq!(refusal(&["--a", "with:sleep 600", "--", "true"]).0, Some(2), "twice the same");
+    assert_eq!(refusal(&[]).0, Some(2), "no command");
+    let (code, said) = refusal(&["--ready", "window", "--", "true"]);
+    assert_eq!(code, Some(3));
+    assert!(said.starts_with("error: DISPLAY is not set: "), "{said}");
+    let (code, said) = refusal(&["--a", "notify:sh -c exit", "--", "true"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("notify:sh -c exit: sh ended"), "{said}");
+}
+
+#[test]
+fn a_port_that_is_in_use_would_say_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (code, said) = refusal(&["--ready", &format!("port:{port}"), "--", "sleep", "600"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("is in use before the program is launched"), "{said}");
+}
+
+#[test]
+fn ctrl_c_prints_what_was_measured() {
+    let mut command = unjank(&["launch", "bench", "--b", "with:sleep 600", "--pause", "0"]);
+    command.args(["--no-store", "-n", "100000", "--json", "--", "sleep", "0.02"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    thread::sleep(Duration::from_secs(3));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [(a, 0), (b, 0)] = counts(&record, "launch/bench/total") else { panic!("{record:#}") };
+    assert!(a > 0 && a == b, "{a} {b}");
+    assert!(record["warnings"].to_string().contains("stopped after"), "{}", record["warnings"]);
+}

@@ -1,0 +1,89 @@
+//! `unjank launch bench` with knobs of the running machine: one that does no
+//! harm for a moment and that nobody else turns.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use serde_json::Value;
+
+const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
+
+fn is_root() -> bool {
+    let root = unjank_host::process::is_root();
+    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+#[test]
+fn a_knob_is_changed_for_its_launches_only() {
+    if !is_root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let seen = directory.path().join("seen");
+    let before = fs::read_to_string(KNOB).unwrap();
+    let launch = format!("cat {KNOB} >> {}", seen.display());
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["launch", "bench", "--b", "vm.dirtytime_expire_seconds=40007", "-n", "4"])
+        .args(["--warm-up", "0", "--pause", "1ms", "--drop-caches", "--json", "--no-store"])
+        .arg("--state-dir")
+        .arg(directory.path().join("state"))
+        .args(["--", "sh", "-c", &launch])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_to_string(KNOB).unwrap(), before, "put back");
+    let seen = fs::read_to_string(seen).unwrap();
+    let changed = seen.lines().filter(|value| *value == "40007").count();
+    let as_is = seen.lines().filter(|value| *value == before.trim()).count();
+    assert_eq!((changed, as_is), (4, 4), "{seen}");
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let change = &record["changes"][0];
+    assert_eq!((&change["knob"], &change["during"]), (&KNOB.into(), &"40007".into()));
+    assert!(record["warnings"].to_string().contains("drop_caches"), "{}", record["warnings"]);
+    assert_eq!(
+        fs::read_dir(directory.path().join("state"))
+            .unwrap()
+            .filter(|entry| {
+                entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "journal")
+            })
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn nobody_may_not_change_knobs() {
+    if !is_root() {
+        return;
+    }
+    let directory = tempfile::tempdir_in("/tmp").unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = directory.path().join("unjank");
+    fs::copy(env!("CARGO_BIN_EXE_unjank"), &program).unwrap();
+    for options in [
+        &["--b", "vm.dirtytime_expire_seconds=40007"][..],
+        &["--b", "with:sleep 600", "--drop-caches"],
+    ] {
+        let output = Command::new("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .args(["--inh-caps=-all", "--bounding-set=-all"])
+            .arg(&program)
+            .args(["launch", "bench", "--pause", "0", "--no-store"])
+            .args(options)
+            .arg("--state-dir")
+            .arg(directory.path().join("state"))
+            .args(["--", "true"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{said}");
+    }
+}

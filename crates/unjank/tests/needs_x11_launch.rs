@@ -1,0 +1,105 @@
+//! `unjank launch bench --ready window`, on an X display without a screen.
+//!
+//! Needs Xvfb and xclock (packages xvfb and x11-apps). Fails without them when
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A display of its own, which ends with the test.
+struct Display {
+    server: Child,
+    name: String,
+}
+
+impl Display {
+    fn start() -> Option<Self> {
+        let mut server = Command::new("Xvfb");
+        server.args(["-displayfd", "1", "-nolisten", "tcp"]).args(["-screen", "0", "640x480x24"]);
+        let server = server.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let client = Command::new("xclock").arg("-version").stderr(Stdio::null()).output();
+        let (Ok(mut server), Ok(_)) = (server, client) else {
+            assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs Xvfb and xclock");
+            println!("skipped: needs Xvfb and xclock");
+            return None;
+        };
+        let mut number = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
+        Some(Self { server, name: format!(":{}", number.trim()) })
+    }
+
+    fn bench(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_unjank"))
+            .args(["launch", "bench", "--b", "with:sleep 600", "--pause", "0", "-n", "2"])
+            .args(["--ready", "window", "--no-store", "--json"])
+            .args(arguments)
+            .env("DISPLAY", &self.name)
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+#[test]
+fn the_first_window_of_a_program_ends_its_launch() {
+    let Some(display) = Display::start() else { return };
+    // By itself, and through another process.
+    for command in [&["xclock"][..], &["sh", "-c", "xclock & wait"]] {
+        let output = display.bench(&[&["--"], command].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for series in record["series"].as_array().unwrap() {
+            assert_eq!((&series["n"], &series["missed"]), (&2.into(), &0.into()), "{series}");
+        }
+    }
+}
+
+#[test]
+fn windows_of_others_do_not_count() {
+    let Some(display) = Display::start() else { return };
+    // A clock of somebody else's, shown again and again while ours is awaited.
+    let script = "while true; do xclock & sleep 0.2; kill $!; done";
+    let mut other = Command::new("sh");
+    let mut other = other.args(["-c", script]).env("DISPLAY", &display.name).spawn().unwrap();
+    let output = display.bench(&["--timeout", "1s", "--", "sleep", "600"]);
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("was not ready (window) within 1.00 s"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_display_that_is_not_there_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["launch", "bench", "--b", "with:sleep 600", "--pause", "0", "--no-store"])
+        .args(["--ready", "window", "--", "true"])
+        .env("DISPLAY", ":4711")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the X display :4711 cannot be watched"),
+        "{}",
+        stderr(&output)
+    );
+}
