@@ -67,9 +67,35 @@ pub(crate) enum Command {
     Keeper(keeper::Args),
 }
 
+impl Cli {
+    /// Reads what was typed.
+    ///
+    /// `launch load` is an app whose start is measured, and making the rules
+    /// for all commands takes longer than starting a program. So its own are
+    /// tried first; help, and what is wrong, is told by the rules for all.
+    pub(crate) fn read(typed: impl Iterator<Item = OsString>) -> Self {
+        let typed = arguments(typed);
+        if let [_, noun, verb @ ..] = typed.as_slice()
+            && noun == "launch"
+            && verb.first().is_some_and(|verb| verb == "load")
+            && let Ok(Load { args }) = Load::try_parse_from(verb)
+        {
+            return Self { command: Command::Launch(launch::Verb::Load(args)) };
+        }
+        Self::parse_from(typed)
+    }
+}
+
+/// The rules for `launch load` alone.
+#[derive(Debug, Parser)]
+struct Load {
+    #[command(flatten)]
+    args: launch::load::Args,
+}
+
 /// The command line as clap reads it: what follows `schd-dbg` may have one
 /// dash, as in AOSP's tool.
-pub(crate) fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut is_schd_dbg = false;
     let translate = |(place, argument): (usize, OsString)| {
         is_schd_dbg |= place == 1 && argument == "schd-dbg";

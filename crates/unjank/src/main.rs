@@ -11,10 +11,8 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
-    match commands::run(cli::Cli::parse_from(cli::arguments(std::env::args_os()))) {
+    match commands::run(cli::Cli::read(std::env::args_os())) {
         Ok(code) => code,
         Err(error) => exit::report(&error),
     }
