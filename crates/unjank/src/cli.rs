@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Checkup(checkup::Args),
     /// Describe this machine: everything about it that changes how long things take
     Host(host::Args),
-    /// The CPU is still slow when an app starts: the ramp of its clock
+    /// The CPU is still slow when an app starts: the ramp of its clock, launches, their energy
     #[command(subcommand)]
     Launch(launch::Verb),
     /// What the app needs was swapped out: the cost of a page-in

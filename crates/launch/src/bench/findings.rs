@@ -1,6 +1,6 @@
 //! From launches to answers: total and basic launch time under two conditions.
 
-use unjank_host::Nanos;
+use unjank_host::energy::Origin;
 use unjank_measure::experiment::{Outcome, Pair, Plan, Question, Visits};
 use unjank_measure::record::Direction;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
@@ -15,15 +15,32 @@ pub(super) struct Comparison<'a> {
     /// Whether the baseline is held against several others, so that its own
     /// launches need to be told apart.
     one_of_several: bool,
+    /// Of energies, where there are any.
+    origin: Option<Origin>,
     plan: Plan,
     cells: Vec<(&'a Workload, Visits<Launch>)>,
 }
 
+/// One thing that launches are compared in.
+struct Asked {
+    name: String,
+    /// The beginning of the question, which goes on with the arms.
+    text: String,
+    unit: Unit,
+    value: fn(&Launch) -> Option<f64>,
+}
+
 impl<'a> Comparison<'a> {
-    pub(super) fn new(options: &'a Options, other: &'a Condition, seed: u64) -> Self {
+    pub(super) fn new(
+        options: &'a Options,
+        other: &'a Condition,
+        origin: Option<Origin>,
+        seed: u64,
+    ) -> Self {
         Self {
             arms: [&options.baseline.name, &other.name],
             one_of_several: options.others.len() > 1,
+            origin,
             plan: Plan { pairs: options.pairs, warm_up: options.warm_up, seed },
             cells: Vec::new(),
         }
@@ -44,64 +61,82 @@ impl<'a> Comparison<'a> {
                 name => format!("a launch with {}", name.replacen('-', " ", 1)),
             };
             self.note_failures(&workload.name, visits, findings);
-            let total = |launch: &Launch| Some(launch.total);
-            self.note_times(
-                &format!("launch/bench{segment}/total"),
-                &what,
-                visits,
-                total,
-                findings,
-            );
+            let total = Asked {
+                name: format!("launch/bench{segment}/total"),
+                text: format!("Is {what} shorter"),
+                unit: Unit::Nanoseconds,
+                value: |launch| Some(launch.total.get() as f64),
+            };
+            self.note_answer(&total, visits, findings);
+            self.note_series(&total, visits, findings);
+            if self.origin.is_some() {
+                let energy = Asked {
+                    name: format!("launch/bench{segment}/energy"),
+                    text: format!("Does {what} take less energy"),
+                    unit: Unit::Joules,
+                    value: |launch| Some(launch.energy?.0),
+                };
+                self.note_answer(&energy, visits, findings);
+            }
         }
         if self.cells.iter().any(|(workload, _)| workload.times_itself) {
             let pairs = self.cells.iter().flat_map(|(_, visits)| visits.pairs.iter().cloned());
             let pairs: Vec<_> = pairs.collect();
             let planned = self.plan.pairs * self.cells.len();
             let all = Visits { plan: Plan { pairs: planned, ..self.plan }, pairs };
-            let what = "the basic part of a launch";
-            self.note_times("launch/bench/basic", what, &all, Launch::basic, findings);
+            let basic = Asked {
+                name: "launch/bench/basic".to_owned(),
+                text: "Is the basic part of a launch shorter".to_owned(),
+                unit: Unit::Nanoseconds,
+                value: |launch| Some(launch.basic()?.get() as f64),
+            };
+            self.note_answer(&basic, &all, findings);
+            self.note_series(&basic, &all, findings);
         }
     }
 
-    /// Series, medians, difference and verdict of a time that launches have.
-    /// Pairs in which one launch has none do not count.
-    fn note_times(
-        &self,
-        name: &str,
-        what: &str,
-        visits: &Visits<Launch>,
-        time: impl Fn(&Launch) -> Option<Nanos>,
-        findings: &mut Findings,
-    ) {
+    /// Medians, difference and verdict. Pairs in which one launch has no such
+    /// value do not count.
+    fn note_answer(&self, asked: &Asked, visits: &Visits<Launch>, findings: &mut Findings) {
         let both = |pair: &Pair<Launch>| {
-            let (a, b) = (time(&pair.a)?.get() as f64, time(&pair.b)?.get() as f64);
+            let (a, b) = ((asked.value)(&pair.a)?, (asked.value)(&pair.b)?);
             Some(Pair { order: pair.order, a, b })
         };
         let pairs: Vec<Pair<f64>> = visits.pairs.iter().filter_map(both).collect();
         let [a, b] = self.arms;
+        let (left, all) = (pairs.len(), visits.pairs.len());
+        if left < all {
+            let name = &asked.name;
+            findings
+                .warn(format!("{name}: {} of {all} pairs have none and do not count", all - left));
+        }
         if pairs.is_empty() {
-            findings.warn(format!("{name}: no pair of launches with {a} and {b} was completed"));
+            findings.warn(format!("{}: no pair of launches with {a} and {b}", asked.name));
             return;
         }
         let question = Question {
-            text: format!("Is {what} shorter with {b} than with {a}?"),
-            subject: name.to_owned(),
-            unit: Unit::Nanoseconds,
+            text: format!("{} with {b} than with {a}?", asked.text),
+            subject: asked.name.clone(),
+            unit: asked.unit,
             better: Direction::Smaller,
             min_effect: 0.0,
         };
         let outcome = Visits { plan: visits.plan, pairs }.outcome(&question);
         outcome.note(findings);
-        self.note_facts(name, &outcome, findings);
+        self.note_facts(asked, &outcome, findings);
+    }
+
+    /// All launches of either arm; those that were never ready as missed.
+    fn note_series(&self, asked: &Asked, visits: &Visits<Launch>, findings: &mut Findings) {
         let sides = [|pair: &Pair<Launch>| pair.a.clone(), |pair: &Pair<Launch>| pair.b.clone()];
         for (arm, side) in self.arms.into_iter().zip(sides) {
-            let mut series = Series::new(name).with_label("arm", arm);
+            let mut series = Series::of(&asked.name, asked.unit).with_label("arm", arm);
             if self.one_of_several {
-                series = series.with_label("against", b);
+                series = series.with_label("against", self.arms[1]);
             }
             for launch in visits.pairs.iter().map(side) {
-                match time(&launch) {
-                    Some(time) if launch.was_ready() => series.record(time),
+                match (asked.value)(&launch) {
+                    Some(value) if launch.was_ready() => series.record_value(value as u64),
                     _ => series.miss(1),
                 }
             }
@@ -109,16 +144,19 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn note_facts(&self, name: &str, outcome: &Outcome, findings: &mut Findings) {
+    fn note_facts(&self, asked: &Asked, outcome: &Outcome, findings: &mut Findings) {
         let Some(median) = outcome.median() else { return };
         let labelled = |fact: Fact, arm: &str| {
-            let fact = fact.with_label("arm", arm);
+            let mut fact = fact.with_label("arm", arm);
+            if let Some(origin) = self.origin.filter(|_| asked.unit == Unit::Joules) {
+                fact = fact.with_label("origin", origin.to_string());
+            }
             if self.one_of_several { fact.with_label("against", self.arms[1]) } else { fact }
         };
         for (arm, side) in self.arms.into_iter().zip([median.a, median.b]) {
-            findings.facts.push(labelled(median_of(name, side, outcome.pairs), arm));
+            findings.facts.push(labelled(median_of(asked, side, outcome.pairs), arm));
         }
-        if let Some(difference) = difference(name, median) {
+        if let Some(difference) = difference(&asked.name, median) {
             findings.facts.push(labelled(difference, self.arms[1]));
         }
     }
@@ -160,8 +198,8 @@ fn why(end: &End) -> String {
     }
 }
 
-fn median_of(name: &str, side: Side, pairs: usize) -> Fact {
-    let mut fact = Fact::new(format!("{name}/median"), side.value, Unit::Nanoseconds);
+fn median_of(asked: &Asked, side: Side, pairs: usize) -> Fact {
+    let mut fact = Fact::new(format!("{}/median", asked.name), side.value, asked.unit);
     (fact.interval, fact.n) = (side.interval, Some(pairs as u64));
     fact
 }

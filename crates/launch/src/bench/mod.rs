@@ -24,11 +24,13 @@ pub use condition::{Condition, Service};
 pub use options::{Options, Program, Workload};
 pub use ready::Ready;
 
+use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Error, Result, Root};
 use unjank_measure::experiment::{Arm, Plan};
 use unjank_measure::{Findings, Monitor};
 
+use crate::power::notes;
 use findings::Comparison;
 use part::Part;
 use visit::{End, Launch, Visitor};
@@ -37,10 +39,12 @@ use visit::{End, Launch, Visitor};
 /// in alternating pairs, and says what differs.
 ///
 /// `session` puts the conditions' knobs back; it is needed where there are any.
+/// With a `meter`, the energy of each launch is measured, too.
 ///
 /// Series: `launch/bench/…/total`, and `launch/bench/…/basic` for programs
 /// that say how long their generated load took; each with the label `arm`.
-/// Facts: the medians, and the differences within pairs as shares.
+/// Facts: the medians, and the differences within pairs as shares; the same for
+/// `launch/bench/…/energy`.
 ///
 /// # Errors
 /// `Invalid` options; a program that does not start, or ends before it is
@@ -49,22 +53,28 @@ pub fn run(
     options: &Options,
     session: Option<&Session>,
     root: &Root,
+    mut meter: Option<&mut dyn Meter>,
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
     options.check()?;
     let mut findings = Findings::default();
+    let origin = meter.as_ref().map(|meter| meter.about().origin);
+    if let Some(meter) = &meter {
+        notes::about(meter.about(), &mut findings);
+    }
     let plans = options.workloads.len() * options.others.len();
     let mut plan_number = 0;
     for other in &options.others {
-        let mut comparison = Comparison::new(options, other, seed);
+        let mut comparison = Comparison::new(options, other, origin, seed);
         for (place, workload) in options.workloads.iter().enumerate() {
             let part = Part::new(monitor, plan_number, plans, &workload.name);
             plan_number += 1;
             // What is compared first must not always be launched first.
             let plan =
                 Plan { pairs: options.pairs, warm_up: options.warm_up, seed: seed ^ place as u64 };
-            let mut visitor = Visitor::new(options, workload, session, root, plan.seed);
+            let lent = meter.as_mut().map(|meter| &mut **meter as &mut dyn Meter);
+            let mut visitor = Visitor::new(options, workload, session, root, lent, plan.seed);
             let mut visits = plan.run(&part, |arm| {
                 let condition = if arm == Arm::A { &options.baseline } else { other };
                 let launch = visitor.launch(condition, &part)?;

@@ -30,6 +30,9 @@ pub struct Options {
     pub wake_every: Nanos,
     /// How long a launch may take.
     pub timeout: Nanos,
+    /// The time over which the energy of a launch is measured, from its start:
+    /// the same for all, so that what comes after a launch counts, too.
+    pub energy_window: Nanos,
     /// Have the kernel forget its files before each launch.
     pub drop_caches: bool,
     /// A directory in which a socket can be made, for programs that notify.
@@ -108,6 +111,7 @@ mod tests {
             pause: Nanos::ZERO,
             wake_every: Nanos::ZERO,
             timeout: Nanos::from_millis(1),
+            energy_window: Nanos::from_millis(1),
             drop_caches: false,
             sockets: PathBuf::new(),
             display: None,

@@ -1,8 +1,9 @@
 //! One launch: its condition, a pause, the start, the end.
 
 use rand::RngExt as _;
+use unjank_host::energy::{Meter, Reading};
 use unjank_host::journal::Session;
-use unjank_host::{Nanos, Result, Root, Timestamp, page_cache};
+use unjank_host::{Joules, Nanos, Result, Root, Timestamp, page_cache};
 use unjank_measure::Monitor;
 use unjank_measure::stats::random::{Random, seeded};
 
@@ -26,6 +27,9 @@ pub(super) struct Launch {
     pub(super) total: Nanos,
     /// How long the generated load took, where the program says so.
     pub(super) load: Option<Nanos>,
+    /// What the machine took from its start to the end of the window; `None`
+    /// without a meter, and where the launch or the meter did not fit in it.
+    pub(super) energy: Option<Joules>,
     pub(super) end: End,
 }
 
@@ -59,6 +63,7 @@ pub(super) struct Visitor<'a> {
     workload: &'a Workload,
     session: Option<&'a Session>,
     root: &'a Root,
+    meter: Option<&'a mut dyn Meter>,
     chance: Random,
     in_force: Option<InForce>,
     launches: usize,
@@ -70,10 +75,11 @@ impl<'a> Visitor<'a> {
         workload: &'a Workload,
         session: Option<&'a Session>,
         root: &'a Root,
+        meter: Option<&'a mut dyn Meter>,
         seed: u64,
     ) -> Self {
         let chance = seeded(seed, "pauses");
-        Self { options, workload, session, root, chance, in_force: None, launches: 0 }
+        Self { options, workload, session, root, meter, chance, in_force: None, launches: 0 }
     }
 
     /// How many launches there were.
@@ -102,24 +108,31 @@ impl<'a> Visitor<'a> {
         if self.options.drop_caches {
             page_cache::drop_clean(self.root)?;
         }
-        let interrupted = Launch { total: Nanos::ZERO, load: None, end: End::Interrupted };
+        let interrupted =
+            Launch { total: Nanos::ZERO, load: None, energy: None, end: End::Interrupted };
         if !self.pause(&stop)? {
             return Ok(interrupted);
         }
         self.launches += 1;
+        let before = self.meter.as_deref_mut().map(Meter::read).transpose()?;
+        let begun = Timestamp::now();
         let mut started = Started::begin(&self.workload.program, self.options)?;
         let came = started.wait(self.options.timeout, &stop)?;
         let stderr = started.last_words();
         let by_itself = !started.is_alive();
         let status = started.end(PATIENCE);
-        let never = |end| Launch { total: self.options.timeout, load: None, end };
+        let energy = match before {
+            Some(before) => self.energy(&before, begun, &stop)?,
+            None => None,
+        };
+        let never = |end| Launch { total: self.options.timeout, load: None, energy, end };
         let launch = match came {
             Came::Ready { took, line } => {
                 let timing = line.filter(|_| self.workload.times_itself);
                 let load = timing.map(|line| Timing::parse(&line)).transpose()?;
                 let failed = by_itself && status.is_some_and(|status| !status.success());
                 let load = load.map(|timing| timing.load);
-                Launch { total: took, load, end: End::Ready { failed } }
+                Launch { total: took, load, energy, end: End::Ready { failed } }
             }
             Came::Ended => {
                 let status = status.map_or_else(String::new, |status| status.to_string());
@@ -132,6 +145,23 @@ impl<'a> Visitor<'a> {
             in_force.check()?;
         }
         Ok(launch)
+    }
+
+    /// What was spent since `before`, once the window is over.
+    fn energy(
+        &mut self,
+        before: &Reading,
+        begun: Timestamp,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Joules>> {
+        let Some(meter) = self.meter.as_deref_mut() else { return Ok(None) };
+        let end = begun + self.options.energy_window;
+        let now = Timestamp::now();
+        if now > end || !meter.pass(end.since(now), stop) {
+            return Ok(None);
+        }
+        let spent = meter.read()?.since(before);
+        Ok(spent.cut_short.is_none().then_some(spent.energy))
     }
 
     /// Whether it was long enough.

@@ -13,7 +13,7 @@
 pub mod average;
 pub mod governor;
 pub mod modelled;
-mod notes;
+pub(crate) mod notes;
 pub mod paper;
 pub mod rates;
 pub mod residency;

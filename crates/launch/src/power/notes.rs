@@ -10,7 +10,7 @@ const DRAWS: usize = 10_000;
 const FEWEST: usize = 6;
 
 /// Says what the meter is.
-pub(super) fn about(about: &About, findings: &mut Findings) {
+pub(crate) fn about(about: &About, findings: &mut Findings) {
     if about.origin == Origin::Modelled {
         findings.warn(format!(
             "every energy is modelled, not measured: {}, from {}",

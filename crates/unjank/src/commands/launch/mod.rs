@@ -1,7 +1,9 @@
 //! `unjank launch`: the CPU is still slow when an app starts.
 
+pub(crate) mod bench;
 pub(crate) mod boost;
 pub(crate) mod device;
+pub(crate) mod load;
 pub(crate) mod power;
 pub(crate) mod bench;
 pub(crate) mod load;
@@ -22,9 +24,11 @@ pub(crate) enum Verb {
     /// Measure what the machine takes, now or at each sampling period of its governor
     Power(power::Args),
     /// Compare the launch of any program under two conditions or more
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     /// Be an app that launches: work of a given length, then on screen
     Load(load::Args),
+    /// Measure what the machine takes, now or at each sampling period of its governor
+    Power(Box<power::Args>),
 }
 
 /// Runs the verb that was typed.

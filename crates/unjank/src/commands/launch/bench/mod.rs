@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Error, Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Ready, Workload};
@@ -19,6 +20,7 @@ use unjank_measure::{Findings, Monitor};
 use unjank_report::Detail;
 
 use super::load::{BASIC, Threads};
+use super::power::meter::MeterArgs;
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::{paths, values};
@@ -72,6 +74,9 @@ pub(crate) struct Args {
     /// Before each launch, write everything to storage and drop it from memory
     #[arg(long)]
     drop_caches: bool,
+    /// With a meter: the time from its start over which the energy of a launch is measured
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration)]
+    energy_window: Nanos,
     /// Where the journal of changed knobs is kept [default: as for unjank restore]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
@@ -85,6 +90,8 @@ pub(crate) struct Args {
         conflicts_with = "load"
     )]
     command: Vec<OsString>,
+    #[command(flatten)]
+    meter: MeterArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -145,12 +152,25 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         pause: args.pause,
         wake_every: args.wake_every,
         timeout: args.timeout,
+        energy_window: args.energy_window,
         drop_caches: args.drop_caches,
         sockets: env::temp_dir(),
         display: env::var("DISPLAY").ok().filter(|display| !display.is_empty()),
     };
+    let mut meter = if args.meter.is_given() {
+        findings.require("launch/bench/energy", args.meter.parse()?.open(root)?)
+    } else {
+        None
+    };
     let session = if has_knobs { Some(open(args, root)?) } else { None };
-    let measured = bench::run(&options, session.as_ref(), root, seed, monitor);
+    let measured = bench::run(
+        &options,
+        session.as_ref(),
+        root,
+        meter.as_mut().map(|meter| &mut **meter as &mut dyn Meter),
+        seed,
+        monitor,
+    );
     // Put back before anything else is said, whatever came of it.
     let reports = session.map(Session::finish).unwrap_or_default();
     findings.merge(measured?);
@@ -187,7 +207,10 @@ fn settings(args: &Args) -> Settings {
         Some(times.as_ref()?.iter().map(|time| time.get()).collect())
     };
     let command: Vec<String> = args.command.iter().map(|word| word.display().to_string()).collect();
-    let settings = Settings::default()
+    let settings = args
+        .meter
+        .settings()
+        .with("energy_window", args.energy_window.get())
         .with("a", args.a.as_str())
         .with("b", args.b.clone())
         .with("pairs", args.pairs)

@@ -12,7 +12,7 @@ use crate::commands::launch::device::device;
 use crate::commands::measured::Settings;
 
 /// The name of the meter that is none.
-pub(super) const MODEL: &str = "model";
+pub(in crate::commands::launch) const MODEL: &str = "model";
 
 /// Which meter.
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct MeterArgs {
 
 /// A meter that is to be opened.
 #[derive(Debug)]
-pub(super) enum Wanted<'a> {
+pub(in crate::commands::launch) enum Wanted<'a> {
     /// The best one.
     Any { device: Option<&'a str> },
     /// This one.
@@ -42,8 +42,13 @@ pub(super) enum Wanted<'a> {
 }
 
 impl MeterArgs {
+    /// Whether any was asked for.
+    pub(in crate::commands::launch) fn is_given(&self) -> bool {
+        self.meter.is_some() || self.device.is_some()
+    }
+
     /// What was typed.
-    pub(super) fn parse(&self) -> Result<Wanted<'_>> {
+    pub(in crate::commands::launch) fn parse(&self) -> Result<Wanted<'_>> {
         let device = self.device.as_deref();
         Ok(match (self.meter.as_deref(), device) {
             (None, device) => Wanted::Any { device },
@@ -60,7 +65,7 @@ impl MeterArgs {
     }
 
     /// For the record.
-    pub(super) fn settings(&self) -> Settings {
+    pub(in crate::commands::launch) fn settings(&self) -> Settings {
         Settings::default()
             .with("meter", self.meter.as_deref())
             .with("device", self.device.as_deref())
@@ -69,7 +74,7 @@ impl MeterArgs {
 
 impl Wanted<'_> {
     /// Opens it.
-    pub(super) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
+    pub(in crate::commands::launch) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
         match self {
             Self::Any { device } => any(root, *device),
             Self::Measured { place, listen } => Ok(find(root, place, Some(*listen))?),

@@ -2,7 +2,7 @@
 //! period of its governor.
 
 mod list;
-mod meter;
+pub(super) mod meter;
 mod table;
 
 use std::cell::RefCell;
