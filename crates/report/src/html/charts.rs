@@ -56,8 +56,20 @@ pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
 
 fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) -> Vec<Markup> {
     let findings = &record.findings;
-    let groups = groups(&findings.series, subject);
     let mut figures = Vec::new();
+    let bounded: Vec<&Fact> = findings
+        .facts
+        .iter()
+        .filter(|fact| delay::of(&fact.name) == subject && fact.interval.is_some())
+        .collect();
+    // Arms of an experiment belong together, and come first with what differs
+    // between them; everything else is told apart by its unit only.
+    let (of_arms, others): (Vec<&Fact>, Vec<&Fact>) =
+        bounded.into_iter().partition(|fact| fact.labels.contains_key(ARM));
+    let (together, alone) = split_arms(of_arms);
+    figures.extend(together.iter().take(CHARTS).filter_map(|alike| arms(alike, place)));
+    figures.extend(by_unit(alone, place));
+    let groups = groups(&findings.series, subject);
     for group in groups.iter().take(CHARTS) {
         figures.extend(percentiles(group, subject, &findings.verdicts, place));
     }
@@ -74,20 +86,16 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
     let alike = partition(own, |curve| (&curve.x, &curve.y));
     let charts = alike.iter().flat_map(|alike| alike.chunks(LINES));
     figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, place)));
-    let bounded: Vec<&Fact> = findings
-        .facts
-        .iter()
-        .filter(|fact| delay::of(&fact.name) == subject && fact.interval.is_some())
-        .collect();
-    // Arms of an experiment belong together; everything else is told apart by
-    // its unit only.
-    let (of_arms, others) = split_arms(bounded);
-    figures.extend(of_arms.iter().take(CHARTS).filter_map(|alike| arms(alike, place)));
-    // A single number is better read in the table.
-    let alike = partition(others, |fact| fact.unit);
-    let charts = alike.iter().flat_map(|alike| alike.chunks(ROWS)).filter(|rows| rows.len() > 1);
-    figures.extend(charts.take(CHARTS).filter_map(|alike| intervals(alike, place)));
+    figures.extend(by_unit(others, place));
     figures
+}
+
+/// Numbers in one unit beside each other. A single one is better read in the
+/// table.
+fn by_unit(facts: Vec<&Fact>, place: &Place) -> Vec<Markup> {
+    let alike = partition(facts, |fact| fact.unit);
+    let charts = alike.iter().flat_map(|alike| alike.chunks(ROWS)).filter(|rows| rows.len() > 1);
+    charts.take(CHARTS).filter_map(|alike| intervals(alike, place)).collect()
 }
 
 /// Percentile curves of a group: over the whole width of the page, or beside
@@ -172,17 +180,15 @@ fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
     Some(figure(&chart, &common, &note, place))
 }
 
-/// Facts of which every choice has several arms, by what they are about; and
-/// all others.
+/// Facts of which there are several arms, by what they are about; and facts of
+/// one arm only, such as its difference from another.
 fn split_arms(facts: Vec<&Fact>) -> (Vec<Vec<&Fact>>, Vec<&Fact>) {
-    let (of_arms, mut others): (Vec<_>, Vec<_>) =
-        facts.into_iter().partition(|fact| fact.labels.contains_key(ARM));
-    let mut together = Vec::new();
-    for alike in partition(of_arms, |fact| (fact.unit, tail(&fact.name), against(fact))) {
+    let (mut together, mut alone) = (Vec::new(), Vec::new());
+    for alike in partition(facts, |fact| (fact.unit, tail(&fact.name), against(fact))) {
         let several = alike.iter().any(|fact| arm(fact) != arm(alike[0]));
-        if several { together.push(alike) } else { others.extend(alike) }
+        if several { together.push(alike) } else { alone.extend(alike) }
     }
-    (together, others)
+    (together, alone)
 }
 
 /// The label that names the arm of an experiment.
