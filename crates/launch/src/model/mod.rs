@@ -4,7 +4,16 @@
 //! | module | subject |
 //! |---|---|
 //! | [`opp`] | frequencies a CPU can have, and what they take |
+//! | [`mod@clock`] | the clock of a policy, and which frequency it takes for a wish |
+//! | [`tunable`] | the knobs of governors |
+//! | [`governor`] | ondemand, conservative, interactive and schedutil |
 
+pub mod clock;
+pub mod governor;
 pub mod opp;
+pub mod tunable;
 
+pub use clock::{Clock, Khz, Ties};
+pub use governor::Governor;
 pub use opp::{Opp, OppTable};
+pub use tunable::{Tunable, Write};

@@ -1,0 +1,154 @@
+//! The knobs of a governor and of its policy, by the names of their files.
+
+use std::fmt;
+
+use unjank_host::Nanos;
+
+/// What a tunable's number counts, which is also how it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Microseconds.
+    Micros,
+    /// Kilohertz.
+    Khz,
+    /// A number without a unit: percents, factors, capacities.
+    Plain,
+}
+
+macro_rules! tunables {
+    ($($(#[$doc:meta])* $name:ident = $file:literal in $measure:ident;)*) => {
+        /// A file that is written to change how a governor behaves.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Tunable { $($(#[$doc])* $name,)* }
+
+        impl Tunable {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The name of its file.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $file,)* }
+            }
+
+            /// What its number counts.
+            pub fn measure(self) -> Measure {
+                match self { $(Self::$name => Measure::$measure,)* }
+            }
+        }
+    };
+}
+
+tunables! {
+    /// The period of ondemand and conservative.
+    SamplingRate = "sampling_rate" in Micros;
+    /// The load, in percent, above which they speed up.
+    UpThreshold = "up_threshold" in Plain;
+    /// The load, in percent, below which conservative slows down.
+    DownThreshold = "down_threshold" in Plain;
+    /// How far below the upper threshold ondemand of 3.x slows down.
+    DownDifferential = "down_differential" in Plain;
+    /// How many periods full speed, or a lower one, is kept.
+    SamplingDownFactor = "sampling_down_factor" in Plain;
+    /// The step of conservative, in percent of the fastest frequency.
+    FreqStep = "freq_step" in Plain;
+    /// The period of interactive.
+    TimerRate = "timer_rate" in Micros;
+    /// How long after its period an idle CPU is woken to slow down.
+    TimerSlack = "timer_slack" in Micros;
+    /// The load, in percent, from which interactive jumps.
+    GoHispeedLoad = "go_hispeed_load" in Plain;
+    /// Where it jumps to.
+    HispeedFreq = "hispeed_freq" in Khz;
+    /// How long it stays there before it goes higher.
+    AboveHispeedDelay = "above_hispeed_delay" in Micros;
+    /// How long it keeps a frequency before it goes lower.
+    MinSampleTime = "min_sample_time" in Micros;
+    /// The load, in percent, that it aims at.
+    TargetLoads = "target_loads" in Plain;
+    /// The shortest time between two changes by schedutil.
+    RateLimit = "rate_limit_us" in Micros;
+    /// The least utilization, of 1024, that schedutil assumes of busy CPUs.
+    UclampMin = "uclamp_min" in Plain;
+    /// The policy's lower limit.
+    MinFreq = "scaling_min_freq" in Khz;
+    /// The policy's upper limit.
+    MaxFreq = "scaling_max_freq" in Khz;
+}
+
+impl Tunable {
+    /// The one whose file has this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|tunable| tunable.name() == name)
+    }
+
+    /// The number in its file for a time. `None` if it does not hold times.
+    pub fn of_time(self, time: Nanos) -> Option<u32> {
+        (self.measure() == Measure::Micros)
+            .then(|| u32::try_from(time.0 / 1_000).unwrap_or(u32::MAX))
+    }
+
+    /// `value` with its unit.
+    pub fn show(self, value: u32) -> String {
+        match self.measure() {
+            Measure::Micros => Nanos::from_micros(u64::from(value)).to_string(),
+            Measure::Khz => unjank_host::Hertz::from_khz(u64::from(value)).to_string(),
+            Measure::Plain => value.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Tunable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One write: a tunable and the number that goes into its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Write {
+    /// The file.
+    pub tunable: Tunable,
+    /// The number.
+    pub value: u32,
+}
+
+/// Why a write is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// This governor has no such file.
+    #[error("this governor has no {0}")]
+    Unknown(Tunable),
+    /// The kernel answers such a value with an error, too.
+    #[error("{0} cannot be {1}; it is {2} to {3}")]
+    Range(Tunable, u32, u32, u32),
+}
+
+/// `value` if it lies within the bounds.
+pub(crate) fn within(write: Write, least: u32, most: u32) -> Result<u32, Refused> {
+    if (least..=most).contains(&write.value) {
+        Ok(write.value)
+    } else {
+        Err(Refused::Range(write.tunable, write.value, least, most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        for tunable in Tunable::ALL {
+            assert_eq!(Tunable::named(tunable.name()), Some(*tunable));
+        }
+        assert_eq!(Tunable::named("up"), None);
+    }
+
+    #[test]
+    fn values_have_the_units_of_their_files() {
+        assert_eq!(Tunable::SamplingRate.of_time(Nanos::from_millis(50)), Some(50_000));
+        assert_eq!(Tunable::UpThreshold.of_time(Nanos::from_millis(50)), None);
+        assert_eq!(Tunable::SamplingRate.show(50_000), "50.0 ms");
+        assert_eq!(Tunable::MinFreq.show(1_200_000), "1.20 GHz");
+    }
+}
