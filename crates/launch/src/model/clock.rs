@@ -22,7 +22,7 @@ impl From<Hertz> for Khz {
 }
 
 /// How a wish that the table does not hold becomes one that it holds
-/// (`CPUFREQ_RELATION_*`, include/linux/cpufreq.h).
+/// (`CPUFREQ_RELATION_*`, `include/linux/cpufreq.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// L: the lowest at or above the wish.
@@ -106,7 +106,7 @@ impl Clock {
     }
 
     /// The frequency that the kernel takes for `wish`
-    /// (`cpufreq_frequency_table_target`, drivers/cpufreq/freq_table.c):
+    /// (`cpufreq_frequency_table_target`, `drivers/cpufreq/freq_table.c`):
     /// within the limits, by `relation`.
     pub fn resolve(&self, wish: Khz, relation: Relation) -> Khz {
         self.table[self.place(wish, relation)]

@@ -191,7 +191,7 @@ impl Ondemand {
         let current = clock.current().0;
         let weighed = u64::from(load) * u64::from(current);
         if weighed > u64::from(self.up_threshold) * u64::from(current) {
-            self.to_the_top(clock);
+            self.rise(clock);
             return;
         }
         let below = u64::from(self.up_threshold - self.down_differential);
@@ -206,7 +206,7 @@ impl Ondemand {
     /// proportion to the load.
     fn in_proportion(&mut self, load: u32, clock: &mut Clock) {
         if load > self.up_threshold {
-            self.to_the_top(clock);
+            self.rise(clock);
             return;
         }
         self.rate_mult = 1;
@@ -215,7 +215,7 @@ impl Ondemand {
         clock.target(Khz(wish as u32), Relation::Closest);
     }
 
-    fn to_the_top(&mut self, clock: &mut Clock) {
+    fn rise(&mut self, clock: &mut Clock) {
         if clock.current() < clock.max() {
             self.rate_mult = self.sampling_down_factor;
         }

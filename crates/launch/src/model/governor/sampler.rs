@@ -28,7 +28,7 @@ pub(super) struct Sampler {
 pub(super) enum Reuse {
     /// Never: kernels before 3.16.
     Never,
-    /// By the length of the window (drivers/cpufreq/cpufreq_governor.c, 4.0).
+    /// By the length of the window (`drivers/cpufreq/cpufreq_governor.c`, 4.0).
     Window,
     /// By the idle time in it (the same file, 6.12).
     Idle,
@@ -49,7 +49,7 @@ impl Sampler {
     /// The load in percent of the busiest CPU since the last sample, which
     /// this one replaces. `rate` is the period in microseconds, multiplied by
     /// the factor that is in force. After `dbs_update`
-    /// (drivers/cpufreq/cpufreq_governor.c).
+    /// (`drivers/cpufreq/cpufreq_governor.c`).
     pub(super) fn load(&mut self, seen: &Seen<'_>, rate: u64, reuse: Reuse) -> u32 {
         let (mut highest, mut idle_periods) = (0, u32::MAX);
         let now = seen.wall();

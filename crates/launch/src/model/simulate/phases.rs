@@ -1,0 +1,65 @@
+//! The same launch at every moment of the governor's period: nobody starts an
+//! app in time with it.
+
+use unjank_host::{Joules, Nanos};
+
+use super::{Launch, Outcome};
+
+/// Launches at phases that are spread evenly over a period.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Phases {
+    /// How long each took, in order of the phase.
+    pub launches: Vec<Nanos>,
+    /// The mean energy of the CPUs from the launch on to the end of its tail.
+    pub cpu: Joules,
+    /// That of the whole device.
+    pub device: Joules,
+    /// How often the governor looked in all of them.
+    pub samples: u64,
+}
+
+impl Phases {
+    /// The mean length of a launch, in seconds.
+    pub fn mean_seconds(&self) -> f64 {
+        let sum: f64 = self.launches.iter().map(|launch| launch.as_secs_f64()).sum();
+        sum / self.launches.len() as f64
+    }
+
+    /// The mean length.
+    pub fn mean(&self) -> Nanos {
+        Nanos((self.mean_seconds() * 1e9).round() as u64)
+    }
+
+    /// The shortest.
+    pub fn min(&self) -> Nanos {
+        self.launches.iter().copied().min().unwrap_or_default()
+    }
+
+    /// The longest.
+    pub fn max(&self) -> Nanos {
+        self.launches.iter().copied().max().unwrap_or_default()
+    }
+}
+
+/// Simulates `launch` at `count` phases, each in the middle of its part of the
+/// governor's period. `None` if one of them does not end.
+pub fn over_phases(launch: &Launch<'_>, period: Nanos, count: u32) -> Option<Phases> {
+    let count = count.max(1);
+    let mut phases = Phases {
+        launches: Vec::with_capacity(count as usize),
+        cpu: Joules::default(),
+        device: Joules::default(),
+        samples: 0,
+    };
+    for index in 0..u64::from(count) {
+        let phase = Nanos(period.0 * (2 * index + 1) / (2 * u64::from(count)));
+        let outcome: Outcome = Launch { phase, record: false, ..launch.clone() }.run();
+        phases.launches.push(outcome.launch?);
+        phases.cpu = phases.cpu + outcome.cpu;
+        phases.device = phases.device + outcome.device();
+        phases.samples += outcome.samples;
+    }
+    phases.cpu = Joules(phases.cpu.0 / f64::from(count));
+    phases.device = Joules(phases.device.0 / f64::from(count));
+    Some(phases)
+}
