@@ -34,6 +34,6 @@ mod tail;
 
 pub use error::{Error, Result};
 pub use kernel::Kernel;
-pub use pstates::Profile;
+pub use pstates::{Clock, Profile};
 pub use qemu::Accelerator;
 pub use run::{Event, Options, Outcome, run};

@@ -9,6 +9,8 @@
 //! | [`explain`] | from ramps to a verdict |
 //! | [`model`] | clocks, governors and launches, simulated |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
+//! | [`model`] | clocks, governors and launches as models |
+//! | [`simulate`] | what the models say: boosts, sweeps, the paper's experiment |
 
 pub mod bench;
 pub mod explain;
@@ -18,5 +20,6 @@ pub mod power;
 pub mod probe;
 pub mod remedy;
 mod work;
+pub mod simulate;
 
 pub use probe::{Options, run};

@@ -24,6 +24,8 @@ use crate::paths;
 
 /// The label of what was measured where a program translates instructions.
 const EMULATED: &str = "emulated";
+/// The label of what was not measured at all.
+const MODELLED: &str = "modelled";
 
 /// Options of every measuring command.
 #[derive(Debug, clap::Args)]
@@ -51,12 +53,20 @@ pub(crate) struct OutputArgs {
 
 /// The options of a run as its record keeps them.
 #[derive(Debug, Default)]
-pub(crate) struct Settings(BTreeMap<String, Value>);
+pub(crate) struct Settings {
+    values: BTreeMap<String, Value>,
+    modelled: bool,
+}
 
 impl Settings {
+    /// Those of a command whose numbers come from a model: its record says so.
+    pub(crate) fn modelled() -> Self {
+        Self { modelled: true, ..Self::default() }
+    }
+
     /// With the option `name` at `value`. Times are kept in nanoseconds.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_owned(), value.into());
+        self.values.insert(name.to_owned(), value.into());
         self
     }
 }
@@ -109,7 +119,8 @@ impl Command<'_> {
         progress.clear();
         findings.merge(found?);
         let interrupted = interrupt.requested();
-        let labels = labels(interrupted, &findings);
+        let modelled = self.settings.modelled || is_modelled(&findings);
+        let labels = labels(interrupted, modelled);
         if labels.iter().any(|label| label == EMULATED) {
             findings.withhold_health("an emulated machine's times say nothing about hardware");
         }
@@ -119,7 +130,7 @@ impl Command<'_> {
                 tool: tool(),
                 command: self.name.to_owned(),
                 host,
-                settings: self.settings.with("seed", seed).0,
+                settings: self.settings.with("seed", seed).values,
                 findings,
                 labels,
             },
@@ -142,15 +153,18 @@ fn has_nothing(findings: &Findings) -> bool {
 /// How to read the numbers: what the environment says of the machine, as the
 /// virtual phone's does, whether any is modelled, and whether the run was cut
 /// short.
-fn labels(interrupted: bool, findings: &Findings) -> Vec<String> {
-    let is_modelled = findings.facts.iter().any(|fact| {
-        fact.labels.get("origin").is_some_and(|origin| *origin == Origin::Modelled.to_string())
-    });
+fn labels(interrupted: bool, modelled: bool) -> Vec<String> {
     let told = env::var("UNJANK_LABELS").unwrap_or_default();
     let told = told.split(',').filter(|label| !label.is_empty()).map(str::to_owned);
-    told.chain(is_modelled.then(|| Origin::Modelled.to_string()))
+    told.chain(modelled.then(|| MODELLED.to_owned()))
         .chain(interrupted.then(|| "interrupted".to_owned()))
         .collect()
+}
+
+/// Whether a number among the findings comes from a model.
+fn is_modelled(findings: &Findings) -> bool {
+    let origin = |labels: &BTreeMap<String, String>| labels.get("origin").cloned();
+    findings.facts.iter().any(|fact| origin(&fact.labels).is_some_and(|o| o == MODELLED))
 }
 
 fn tool() -> Tool {

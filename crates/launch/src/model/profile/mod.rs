@@ -145,7 +145,10 @@ impl Profile {
         } else {
             tasks.push(app("launch", 1, Nanos::ZERO, work));
         }
-        let name = format!("launch of {work}, load of {load}");
+        let name = match load {
+            Nanos::ZERO => format!("launch of {work}"),
+            _ => format!("launch of {work}, load of {load}"),
+        };
         Self { name, lead: LEAD, tail: TAIL, tasks }
     }
 

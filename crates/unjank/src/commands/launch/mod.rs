@@ -8,6 +8,7 @@ pub(crate) mod power;
 pub(crate) mod bench;
 pub(crate) mod load;
 pub(crate) mod ramp;
+pub(crate) mod simulate;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ pub(crate) enum Verb {
     Load(load::Args),
     /// Measure what the machine takes, now or at each sampling period of its governor
     Power(Box<power::Args>),
+    /// Simulate launches on models of the kernel's governors: time and energy
+    Simulate(Box<simulate::Args>),
 }
 
 /// Runs the verb that was typed.
@@ -39,5 +42,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Power(args) => power::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Load(args) => load::run(args),
+        Verb::Simulate(args) => simulate::run(args),
     }
 }

@@ -1,0 +1,144 @@
+//! The same launches under several boosts, beside those without one.
+
+use unjank_host::Result;
+use unjank_measure::record::{Answer, Direction};
+use unjank_measure::{Fact, Findings, Series, Unit, Verdict};
+
+use super::{Mean, Named, Setting};
+use crate::model::simulate::Phases;
+
+/// Shares of the gain and of the energy that a boost is judged by: most of
+/// what full speed gains, for next to no more energy.
+const GAIN: f64 = 0.9;
+const ENERGY: f64 = 0.03;
+
+/// Simulates every profile under every boost. The first boost is what the
+/// others are compared with.
+///
+/// # Errors
+/// `Invalid` for a governor or value that there is not, a boost that the
+/// governor refuses, or a launch that does not end.
+pub fn run(setting: &Setting, boosts: &[Named]) -> Result<Findings> {
+    let outcomes = setting.simulate_all(boosts)?;
+    let mut findings = Findings::default();
+    for (named, phases) in boosts.iter().zip(&outcomes) {
+        for (profile, phases) in setting.profiles.iter().zip(phases) {
+            findings.series.push(launches(named, &profile.name, phases));
+        }
+    }
+    let means: Vec<Mean> = outcomes.iter().map(|phases| Mean::of(phases)).collect();
+    for (named, mean) in boosts.iter().zip(&means) {
+        let mut fact = |name: &str, value: f64, unit| {
+            let mut fact = Fact::new(format!("launch/simulate/{name}"), value, unit);
+            fact.n = Some(setting.profiles.len() as u64 * u64::from(setting.phases));
+            fact.labels.insert("boost".to_owned(), named.name.clone());
+            findings.facts.push(fact);
+        };
+        fact("mean_launch", mean.launch * 1e9, Unit::Nanoseconds);
+        fact("cpu_energy", mean.cpu.0, Unit::Joules);
+        fact("device_energy", mean.device.0, Unit::Joules);
+    }
+    compare(boosts, &means, &mut findings);
+    Ok(findings)
+}
+
+/// One series of the launches at all phases.
+fn launches(named: &Named, profile: &str, phases: &Phases) -> unjank_measure::SeriesRecord {
+    let mut series = Series::new("launch/simulate/launch_time")
+        .with_label("profile", profile)
+        .with_label("boost", &*named.name);
+    for launch in &phases.launches {
+        series.record(*launch);
+    }
+    series.finish()
+}
+
+/// How much sooner, for how much more energy; and how much of what
+/// `performance` gains, where that is among them.
+fn compare(boosts: &[Named], means: &[Mean], findings: &mut Findings) {
+    let [without, ..] = means else { return };
+    let full = boosts.iter().zip(means).find(|(named, _)| named.performance);
+    for (named, mean) in boosts.iter().zip(means).skip(1) {
+        let mut fact = |name: &str, value: f64, better| {
+            let mut fact = Fact::new(format!("launch/simulate/{name}"), value, Unit::Ratio)
+                .with_better(better);
+            fact.labels.insert("boost".to_owned(), named.name.clone());
+            findings.facts.push(fact);
+        };
+        let energy = mean.cpu.0 / without.cpu.0 - 1.0;
+        fact("launch_change", mean.launch / without.launch - 1.0, Direction::Smaller);
+        fact("cpu_energy_change", energy, Direction::Smaller);
+        let Some((_, full)) = full.filter(|(other, _)| *other != named) else { continue };
+        let most = without.launch - full.launch;
+        if most > 0.0 {
+            let share = (without.launch - mean.launch) / most;
+            fact("share_of_gain", share, Direction::Larger);
+            findings.verdicts.push(judge(&named.name, share, energy));
+        }
+    }
+}
+
+fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
+    let good = share >= GAIN && energy <= ENERGY;
+    Verdict {
+        question: format!("Does {boost} gain most of what full speed gains, for little energy?"),
+        subject: "launch".to_owned(),
+        answer: if good { Answer::Yes } else { Answer::No },
+        measured: None,
+        healthy: None,
+        effect: None,
+        minimum_effect: None,
+        reason: format!(
+            "modelled: {:.0} % of the gain of the performance governor, CPUs take {:+.1} % energy \
+             for each launch (asked: at least {:.0} %, at most {:+.0} %)",
+            share * 100.0,
+            energy * 100.0,
+            GAIN * 100.0,
+            ENERGY * 100.0
+        ),
+        next: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{boost, setting};
+    use super::*;
+    use crate::model::{Boost, Tunable};
+    use unjank_host::Nanos;
+
+    #[test]
+    fn boosts_are_compared_with_none() {
+        let reaction = Nanos::from_micros(100);
+        let boosts = [
+            boost("none", Boost::none()),
+            boost("plain", Boost::plain(reaction, Tunable::SamplingRate, 50_000, 100_000)),
+            Named { performance: true, ..boost("performance", Boost::none()) },
+        ];
+        let findings = run(&setting("ondemand:3.4"), &boosts).unwrap();
+        assert_eq!(findings.series.len(), 3);
+        assert!(findings.series.iter().all(|series| series.n == 20));
+        let value = |name: &str, boost: &str| {
+            let fact = findings.facts.iter().find(|fact| {
+                fact.name == format!("launch/simulate/{name}") && fact.labels["boost"] == boost
+            });
+            fact.unwrap().value
+        };
+        assert!(value("launch_change", "plain") < 0.0);
+        assert!(value("launch_change", "performance") < value("launch_change", "plain"));
+        assert!((0.1..0.9).contains(&value("share_of_gain", "plain")));
+        assert_eq!(findings.verdicts.len(), 1);
+        assert_eq!(findings.verdicts[0].answer, Answer::No);
+        assert!(value("device_energy", "none") > value("cpu_energy", "none"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_named() {
+        let told = |name: &str, boost_: Boost| {
+            run(&setting(name), &[boost("b", boost_)]).unwrap_err().to_string()
+        };
+        assert!(told("slowest", Boost::none()).contains("\"slowest\" is no governor of these"));
+        let rate = Boost::plain(Nanos::ZERO, Tunable::SamplingRate, 50_000, 100_000);
+        assert_eq!(told("schedutil", rate), "schedutil: this governor has no sampling_rate");
+    }
+}

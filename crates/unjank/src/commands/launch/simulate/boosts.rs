@@ -1,0 +1,105 @@
+//! What a service does at a launch, by the names that can be typed.
+
+use anyhow::{Result, bail};
+use unjank_host::{Error, Nanos};
+use unjank_launch::model::{Boost, Governor, Khz, Launch, Profile, Tunable};
+use unjank_launch::simulate::{Named, Setting};
+
+use super::Args;
+
+/// What a service does at a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Kind {
+    /// Nothing
+    None,
+    /// The paper's way: another period for the time of the launch
+    Plain,
+    /// The period written twice, --tap apart: since 4.6 each write makes the governor look
+    DoubleTap,
+    /// The lower limit raised to the upper one
+    MinFreq,
+    /// Utilization of at least 1024 of 1024, for schedutil
+    Uclamp,
+    /// The performance governor all the time, to compare with
+    Performance,
+}
+
+const ALL: [Kind; 6] =
+    [Kind::None, Kind::Plain, Kind::DoubleTap, Kind::MinFreq, Kind::Uclamp, Kind::Performance];
+
+impl Kind {
+    /// The name that is typed.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Plain => "plain",
+            Self::DoubleTap => "double-tap",
+            Self::MinFreq => "min-freq",
+            Self::Uclamp => "uclamp",
+            Self::Performance => "performance",
+        }
+    }
+}
+
+/// Those that were asked for, after doing nothing, which they are compared
+/// with; or all that the governor takes.
+pub(super) fn all(args: &Args, setting: &Setting) -> Result<Vec<Named>> {
+    let governor = setting.governor()?;
+    if args.boost.is_empty() {
+        let named = ALL.into_iter().filter_map(|kind| boost(kind, args, setting, &governor).ok());
+        return Ok(named.filter(|named| is_taken(named, setting, &governor)).collect());
+    }
+    let others = args.boost.iter().filter(|kind| **kind != Kind::None);
+    [Kind::None].iter().chain(others).map(|kind| boost(*kind, args, setting, &governor)).collect()
+}
+
+/// The only one that was asked for; none if none was.
+pub(super) fn one(args: &Args, setting: &Setting) -> Result<Named> {
+    let governor = setting.governor()?;
+    match args.boost[..] {
+        [] => boost(Kind::None, args, setting, &governor),
+        [kind] => boost(kind, args, setting, &governor),
+        _ => bail!(Error::Invalid("--sweep goes with one --boost".to_owned())),
+    }
+}
+
+fn boost(kind: Kind, args: &Args, setting: &Setting, governor: &Governor) -> Result<Named> {
+    let during = u32::try_from(args.during.get() / 1_000).unwrap_or(u32::MAX);
+    let period = [Tunable::SamplingRate, Tunable::TimerRate]
+        .into_iter()
+        .find_map(|tunable| Some((tunable, governor.value(tunable)?)));
+    let khz = |frequency| Khz::from(frequency).0;
+    let table = &setting.machine.table;
+    let none = || {
+        let reason = "this governor has no period that could be shortened";
+        Error::Invalid(format!("--boost {}: {reason}", kind.name()))
+    };
+    let boost = match kind {
+        Kind::None | Kind::Performance => Boost::none(),
+        Kind::Plain => {
+            let (tunable, usual) = period.ok_or_else(none)?;
+            Boost::plain(args.reaction, tunable, during, usual)
+        }
+        Kind::DoubleTap => {
+            let usual = governor.value(Tunable::SamplingRate).ok_or_else(none)?;
+            Boost::double_tap(args.reaction, args.tap, during, usual)
+        }
+        Kind::MinFreq => Boost::min_freq(args.reaction, khz(table.highest()), khz(table.lowest())),
+        Kind::Uclamp => Boost::plain(args.reaction, Tunable::UclampMin, 1024, 0),
+    };
+    Ok(Named { name: kind.name().to_owned(), boost, performance: kind == Kind::Performance })
+}
+
+/// Whether the governor takes every write of it.
+fn is_taken(named: &Named, setting: &Setting, governor: &Governor) -> bool {
+    let profile = Profile::launch(Nanos(1), Nanos::ZERO, 1);
+    let launch = Launch {
+        machine: &setting.machine,
+        governor,
+        profile: &profile,
+        boost: &named.boost,
+        phase: Nanos::ZERO,
+        record: false,
+    };
+    launch.check().is_ok()
+}

@@ -1,0 +1,53 @@
+//! Load profiles: shipped ones, files, and launches of a length.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use unjank_host::{Error, Nanos};
+use unjank_launch::model::Profile;
+use unjank_launch::model::profile::{SHIPPED, Wrong, shipped};
+
+use super::Args;
+
+/// Larger files are no profiles.
+const LARGEST: u64 = 4 << 20;
+
+/// What was asked for; what of a file is not followed goes to `warnings`.
+pub(super) fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
+    if !args.profiles.is_empty() {
+        return args.profiles.iter().map(|name| find(name, warnings)).collect();
+    }
+    let none = [Nanos::ZERO];
+    let loads = if args.load.is_empty() { &none[..] } else { &args.load };
+    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpus)).collect())
+}
+
+/// The shipped profile called `name`, or that in the file `name`.
+fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
+    if let Some(profile) = shipped(name) {
+        return Ok(profile);
+    }
+    if !name.contains(['.', '/']) {
+        let known: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        bail!(Error::Invalid(format!(
+            "profile {name}: there is none of that name, only {}; a file's has a dot or a slash",
+            known.join(", ")
+        )));
+    }
+    let reading = || format!("while reading {name}");
+    if fs::metadata(name).with_context(reading)?.len() > LARGEST {
+        bail!("profile {name}: it is larger than 4 MiB");
+    }
+    let text = fs::read_to_string(name).with_context(reading)?;
+    if Path::new(name).extension().is_some_and(|extension| extension == "json") {
+        let imported = Profile::from_rt_app(&text, name).map_err(|wrong| usage(&wrong))?;
+        warnings.extend(imported.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
+        return Ok(imported.profile);
+    }
+    Ok(Profile::from_toml(&text, name).map_err(|wrong| usage(&wrong))?)
+}
+
+fn usage(wrong: &Wrong) -> Error {
+    Error::Invalid(wrong.to_string())
+}

@@ -1,0 +1,157 @@
+//! `unjank launch simulate`: launches on models of the kernel's governors.
+
+mod boosts;
+mod input;
+mod machine;
+mod tunables;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::Nanos;
+use unjank_launch::model::governor::NAMES;
+use unjank_launch::simulate::{self, Setting, paper};
+use unjank_measure::Findings;
+use unjank_report::Detail;
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+use tunables::{Assignment, Range};
+
+/// Arguments of `unjank launch simulate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank launch simulate                            # a launch of 1 s, under each boost
+  unjank launch simulate --load 100ms,400ms --governor ondemand:3.4
+  unjank launch simulate app bursts my-app.toml rt-app.json --governor schedutil
+  unjank launch simulate --sweep sampling_rate=10ms..200ms --sweep up_threshold=60..95
+  unjank launch simulate --paper --html paper.html  # Fig. 2 and 3 of Jo & Suh
+Nothing is measured: numbers come from models of the kernel's governors and from
+the powers of the device's profile. docs/launch.md has the form of profiles.")]
+pub(crate) struct Args {
+    /// Load profiles: a shipped one (burst, bursts, half, staircase, frames, app), a file of this
+    /// program (.toml) or of rt-app (.json) [default: a launch, see --work]
+    #[arg(value_name = "PROFILE")]
+    profiles: Vec<String>,
+    /// Work of the launch before the screen, at full clock, on one thread
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration, conflicts_with = "profiles")]
+    work: Nanos,
+    /// Loads after it on every CPU, at full clock: one launch for each
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration, conflicts_with = "profiles")]
+    load: Vec<Nanos>,
+    /// Device: a shipped profile, or a file of one
+    #[arg(long, value_name = "NAME|FILE", default_value = "exynos4210")]
+    device: String,
+    /// How many CPUs it has
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    cpus: usize,
+    /// Ticks a second of its kernel
+    #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=10_000))]
+    hz: u32,
+    /// Governor, and the kernel from which on it was so
+    #[arg(long, value_name = "NAME[:ERA]", default_value = "ondemand", help = governor_help())]
+    governor: String,
+    /// A tunable of the governor
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    values: Vec<Assignment>,
+    /// Boosts to compare [default: all that the governor takes]
+    #[arg(long, value_name = "BOOST,…", value_delimiter = ',', value_enum)]
+    boost: Vec<boosts::Kind>,
+    /// The period during a launch, of boosts that shorten it
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = values::duration)]
+    during: Nanos,
+    /// How soon after the launch began a boost writes
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration)]
+    reaction: Nanos,
+    /// Time between the two writes of a double tap
+    #[arg(long, value_name = "TIME", default_value = "8ms", value_parser = values::duration)]
+    tap: Nanos,
+    /// Try a tunable's values from LEAST to MOST, N of them [default: 20]; several make a grid
+    #[arg(long, value_name = "NAME=LEAST..MOST[/N]", conflicts_with = "paper")]
+    sweep: Vec<Range>,
+    /// At how many moments within the governor's period each launch begins
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    phases: u32,
+    /// Jo & Suh's experiment: a Galaxy S II, 100 ms and 50 ms; the paper's values stand beside
+    #[arg(long, conflicts_with_all = ["profiles", "values", "boost"])]
+    paper: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Simulates and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let machine = machine::find(&args.device, args.cpus, args.hz)?;
+    simulate::check(&machine)?;
+    let (mut settings, mut warnings) = (settings(args), Vec::new());
+    let setting = Setting {
+        machine,
+        governor: args.governor.clone(),
+        values: args.values.iter().map(|assignment| assignment.0).collect(),
+        profiles: input::profiles(args, &mut warnings)?,
+        phases: args.phases,
+    };
+    if !args.paper {
+        for tunable in unjank_launch::model::Tunable::ALL {
+            if let Some(value) = setting.governor()?.value(*tunable) {
+                settings = settings.with(tunable.name(), value);
+            }
+        }
+    }
+    let command = measured::Command {
+        name: "launch simulate",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    command.run(|_, _, monitor| {
+        let mut findings = if args.paper {
+            paper_findings(args)?
+        } else if args.sweep.is_empty() {
+            simulate::run(&setting, &boosts::all(args, &setting)?)?
+        } else {
+            let sweeps: Vec<_> = args.sweep.iter().map(|range| range.0.clone()).collect();
+            let boost = boosts::one(args, &setting)?;
+            simulate::run_sweep(&setting, &sweeps, &boost, monitor)?
+        };
+        for warning in warnings {
+            findings.warn(warning);
+        }
+        Ok(findings)
+    })
+}
+
+/// The paper's kernel had 200 ticks a second.
+fn paper_findings(args: &Args) -> Result<Findings> {
+    let mut assumed = paper::Assumptions::usual(machine::find(&args.device, args.cpus, 200)?);
+    assumed.work = args.work;
+    if !args.load.is_empty() {
+        assumed.loads.clone_from(&args.load);
+    }
+    assumed.phases = args.phases;
+    Ok(paper::run(&assumed)?)
+}
+
+fn settings(args: &Args) -> Settings {
+    let list = |values: Vec<String>| values.join(",");
+    Settings::modelled()
+        .with("profiles", list(args.profiles.clone()))
+        .with("work", args.work.get())
+        .with("load", list(args.load.iter().map(|load| load.get().to_string()).collect()))
+        .with("device", args.device.clone())
+        .with("cpus", args.cpus)
+        .with("hz", args.hz)
+        .with("governor", args.governor.clone())
+        .with("boost", list(args.boost.iter().map(|boost| boost.name().to_owned()).collect()))
+        .with("during", args.during.get())
+        .with("reaction", args.reaction.get())
+        .with("tap", args.tap.get())
+        .with("sweep", list(args.sweep.iter().map(ToString::to_string).collect()))
+        .with("phases", args.phases)
+        .with("paper", args.paper)
+}
+
+fn governor_help() -> String {
+    format!("Governor, and the kernel since which it is so: {}", NAMES.join(", "))
+}
