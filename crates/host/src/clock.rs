@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 use crate::units::Nanos;
 
@@ -86,6 +86,12 @@ pub fn thread_cpu_time() -> Nanos {
     Nanos(nanos(clock_gettime(ClockId::ThreadCPUTime)))
 }
 
+/// The length of a tick: 1/HZ of this kernel, which is how often its coarse
+/// clocks move (`clock_getres(2)`).
+pub fn tick() -> Nanos {
+    Nanos(nanos(clock_getres(ClockId::MonotonicCoarse)))
+}
+
 #[inline]
 fn nanos(time: Timespec) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
@@ -94,6 +100,12 @@ fn nanos(time: Timespec) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tick_is_one_of_those_that_kernels_have() {
+        let hertz = 1_000_000_000_f64 / tick().0 as f64;
+        assert!((24.0..=1_201.0).contains(&hertz), "{hertz}");
+    }
 
     #[test]
     fn time_does_not_run_backwards() {

@@ -11,6 +11,7 @@
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
 //! | [`model`] | clocks, governors and launches as models |
 //! | [`simulate`] | what the models say: boosts, sweeps, the paper's experiment |
+//! | [`verify`] | the models beside this machine's governor |
 
 pub mod bench;
 pub mod explain;
@@ -21,5 +22,6 @@ pub mod probe;
 pub mod remedy;
 mod work;
 pub mod simulate;
+pub mod verify;
 
 pub use probe::{Options, run};

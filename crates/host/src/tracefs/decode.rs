@@ -6,6 +6,7 @@ use super::format::{Field, Format};
 use super::name::{Comm, Label};
 use super::page::Record;
 use crate::sched::ThreadId;
+use crate::units::Hertz;
 
 /// Decodes the records of the events whose formats it was given.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +37,7 @@ enum Recipe {
     SoftirqEntry(Field),
     SoftirqExit(Field),
     Idle(Field),
+    Frequency { khz: Field, cpu: Field },
     Mark(Field),
 }
 
@@ -85,6 +87,9 @@ impl Decoder {
             ("irq", "softirq_entry") => Recipe::SoftirqEntry(field("vec")?),
             ("irq", "softirq_exit") => Recipe::SoftirqExit(field("vec")?),
             ("power", "cpu_idle") => Recipe::Idle(field("state")?),
+            ("power", "cpu_frequency") => {
+                Recipe::Frequency { khz: field("state")?, cpu: field("cpu_id")? }
+            }
             ("ftrace", "print") => Recipe::Mark(field("buf")?),
             ("irq_vectors", name) => match name.rsplit_once('_') {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
@@ -135,6 +140,10 @@ impl Recipe {
             Self::VectorExit(name) => EventKind::VectorExit(*name),
             Self::SoftirqEntry(vector) => EventKind::SoftirqEntry(softirq(vector)?),
             Self::SoftirqExit(vector) => EventKind::SoftirqExit(softirq(vector)?),
+            Self::Frequency { khz, cpu: of } => EventKind::Frequency {
+                cpu: cpu(of)?,
+                frequency: Hertz::from_khz(u64::from(number(khz)? as u32)),
+            },
             // Leaving an idle state is told as state −1.
             Self::Idle(state) => match number(state)? as u32 {
                 u32::MAX => EventKind::Idle(None),
@@ -219,6 +228,17 @@ mod tests {
         assert_eq!(decoder.learn("sched", &lacking).unwrap_err(), "it has no field target_cpu");
         let unknown = format("ext4_sync", 9, &[]);
         assert_eq!(decoder.learn("ext4", &unknown).unwrap_err(), "it is not decoded");
+    }
+
+    #[test]
+    fn a_change_of_frequency_names_its_cpu() {
+        let mut decoder = Decoder::default();
+        let fields = [("state", 8, 4), ("cpu_id", 12, 4)];
+        decoder.learn("power", &format("cpu_frequency", 1, &fields)).unwrap();
+        let head = [1, 0, 0, 0, 3, 0, 0, 0];
+        let record = [&head[..], &1_200_000_u32.to_le_bytes(), &1_u32.to_le_bytes()].concat();
+        let frequency = Hertz::from_khz(1_200_000);
+        assert_eq!(decode(&decoder, &record), Some(EventKind::Frequency { cpu: 1, frequency }));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 use super::name::{Comm, Label};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
+use crate::units::Hertz;
 
 /// One event on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +68,14 @@ pub enum EventKind {
     SoftirqExit(Softirq),
     /// The CPU went into an idle state, or left it (`None`): `power/cpu_idle`.
     Idle(Option<u32>),
+    /// The clock of a CPU, not of the one that says so, changed:
+    /// `power/cpu_frequency`.
+    Frequency {
+        /// The CPU whose clock it is.
+        cpu: usize,
+        /// What it has from now.
+        frequency: Hertz,
+    },
     /// Somebody wrote into `trace_marker`; the beginning of the text.
     Mark(Label),
 }

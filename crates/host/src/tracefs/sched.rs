@@ -108,6 +108,7 @@ impl Cpu {
             EventKind::Waking { .. }
             | EventKind::Wakeup { .. }
             | EventKind::Migrate { .. }
+            | EventKind::Frequency { .. }
             | EventKind::Mark(_) => {}
         }
     }

@@ -3,7 +3,7 @@
 use unjank_host::{Joules, Nanos};
 
 use super::{Machine, tick_from};
-use crate::model::clock::Clock;
+use crate::model::clock::{Clock, Khz};
 use crate::model::governor::{Governor, NEVER, Seen, Switch};
 use crate::model::opp::OppTable;
 use crate::model::tunable::{Refused, Write};
@@ -78,6 +78,18 @@ impl Domain {
         let seen = Seen { now: self.now, busy: &self.busy, running: self.running };
         self.governor.on_switch(&seen, cpu, switch, &mut self.clock);
         self.plan();
+    }
+
+    /// A task came or went, and the CPU is as busy or idle as before.
+    pub(super) fn poke(&mut self, cpu: usize) {
+        let tasks = (self.running >> cpu & 1) as u32;
+        self.switch(cpu, Switch::Came(tasks));
+    }
+
+    /// Begins at another frequency.
+    pub(super) fn begin_at(&mut self, khz: Khz) {
+        self.clock.begin_at(khz);
+        self.start();
     }
 
     pub(super) fn write(&mut self, write: Write, now: Nanos) -> Result<(), Refused> {

@@ -7,6 +7,7 @@
 //! | `domain` | CPUs that share a clock, with their governor |
 //! | [`outcome`] | what came of it: time, energy, transitions |
 //! | [`phases`] | the same launch at every moment of the governor's period |
+//! | [`replay`] | a governor on a load that was observed |
 //!
 //! No step costs memory that is not there before the first one, but for the
 //! list of transitions where that is asked for.
@@ -14,6 +15,7 @@
 mod domain;
 pub mod outcome;
 pub mod phases;
+pub mod replay;
 #[cfg(test)]
 mod tests;
 mod threads;

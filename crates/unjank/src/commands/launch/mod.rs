@@ -9,6 +9,7 @@ pub(crate) mod bench;
 pub(crate) mod load;
 pub(crate) mod ramp;
 pub(crate) mod simulate;
+pub(crate) mod verify;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ pub(crate) enum Verb {
     Power(Box<power::Args>),
     /// Simulate launches on models of the kernel's governors: time and energy
     Simulate(Box<simulate::Args>),
+    /// Hold the models against this machine's governor, through real loads
+    Verify(verify::Args),
 }
 
 /// Runs the verb that was typed.
@@ -43,5 +46,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Bench(args) => bench::run(args),
         Verb::Load(args) => load::run(args),
         Verb::Simulate(args) => simulate::run(args),
+        Verb::Verify(args) => verify::run(args),
     }
 }

@@ -23,6 +23,17 @@ pub(super) fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Pr
     Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpus)).collect())
 }
 
+/// The profiles of these names, or all that are shipped.
+pub(in crate::commands::launch) fn all_or(
+    names: &[String],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Profile>> {
+    if names.is_empty() {
+        return Ok(SHIPPED.iter().filter_map(|(name, _)| shipped(name)).collect());
+    }
+    names.iter().map(|name| find(name, warnings)).collect()
+}
+
 /// The shipped profile called `name`, or that in the file `name`.
 fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
     if let Some(profile) = shipped(name) {

@@ -1,7 +1,7 @@
 //! `unjank launch simulate`: launches on models of the kernel's governors.
 
 mod boosts;
-mod input;
+pub(super) mod input;
 mod machine;
 mod tunables;
 

@@ -1,0 +1,109 @@
+//! Two courses of a frequency: the same sequence, and how far apart.
+
+use unjank_host::{Hertz, Nanos};
+
+use super::observe::Changes;
+
+/// Changes that are shown of a course.
+const SHOWN: usize = 12;
+
+/// What the kernel did beside what the model did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Comparison {
+    same_sequence: bool,
+    /// The largest difference of two moments; `None` without changes, or with
+    /// another sequence.
+    pub(super) worst: Option<Nanos>,
+    within: bool,
+}
+
+impl Comparison {
+    /// Compares them; moments may differ by `period`.
+    pub(super) fn of(kernel: &Changes, model: &Changes, period: Nanos) -> Self {
+        let same_sequence = kernel.len() == model.len()
+            && kernel.iter().zip(model).all(|(kernel, model)| kernel.khz == model.khz);
+        let differences =
+            kernel.iter().zip(model).map(|(one, other)| Nanos(one.at.0.abs_diff(other.at.0)));
+        let worst = if same_sequence { differences.max() } else { None };
+        Self { same_sequence, worst, within: worst.is_none_or(|worst| worst <= period) }
+    }
+
+    /// The same sequence, at moments within a period.
+    pub(super) fn agrees(&self) -> bool {
+        self.same_sequence && self.within
+    }
+
+    /// Why, in one sentence.
+    pub(super) fn in_words(&self, kernel: &Changes, model: &Changes, period: Nanos) -> String {
+        if !self.same_sequence {
+            return format!("kernel: {}; model: {}", sequence(kernel), sequence(model));
+        }
+        match self.worst {
+            None => "neither changes the frequency".to_owned(),
+            Some(worst) => format!(
+                "the same {} changes, at most {worst} apart; the period is {period}",
+                kernel.len()
+            ),
+        }
+    }
+}
+
+/// `200 MHz, 1.20 GHz`, the first few.
+fn sequence(changes: &Changes) -> String {
+    if changes.is_empty() {
+        return "no change".to_owned();
+    }
+    let shown: Vec<String> = changes
+        .iter()
+        .take(SHOWN)
+        .map(|change| format!("{} at {}", Hertz::from(change.khz), change.at))
+        .collect();
+    let more = changes.len().saturating_sub(SHOWN);
+    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Khz;
+    use crate::model::simulate::Transition;
+
+    fn changes(course: &[(u64, u32)]) -> Changes {
+        course
+            .iter()
+            .map(|(at, mhz)| Transition {
+                at: Nanos::from_millis(*at),
+                clock: 0,
+                khz: Khz(mhz * 1_000),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_same_sequence_within_a_period_agrees() {
+        let period = Nanos::from_millis(100);
+        let kernel = changes(&[(10, 1200), (500, 200)]);
+        let near = changes(&[(15, 1200), (420, 200)]);
+        let comparison = Comparison::of(&kernel, &near, period);
+        assert!(comparison.agrees());
+        assert_eq!(
+            comparison.in_words(&kernel, &near, period),
+            "the same 2 changes, at most 80.0 ms apart; the period is 100 ms"
+        );
+        assert!(!Comparison::of(&kernel, &changes(&[(15, 1200), (601, 200)]), period).agrees());
+        assert!(Comparison::of(&changes(&[]), &changes(&[]), period).agrees());
+    }
+
+    #[test]
+    fn another_sequence_is_told() {
+        let period = Nanos::from_millis(100);
+        let (kernel, model) = (changes(&[(10, 1200)]), changes(&[(10, 1000), (20, 1200)]));
+        let comparison = Comparison::of(&kernel, &model, period);
+        assert!(!comparison.agrees() && comparison.worst.is_none());
+        assert_eq!(
+            comparison.in_words(&kernel, &model, period),
+            "kernel: 1.20 GHz at 10.0 ms; model: 1.00 GHz at 10.0 ms, 1.20 GHz at 20.0 ms"
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Running a load profile on this machine.
+
+use std::thread;
+
+use unjank_host::sched::{AffinityGuard, CpuSet};
+use unjank_host::{Nanos, Timestamp};
+
+use crate::model::Profile;
+use crate::model::profile::{Begins, Step, Task};
+
+/// Runs the profile on `cpus`, from its lead to its tail. Background goes on
+/// until the launch is over. All its work is wall time here: a real clock
+/// decides what it does meanwhile.
+pub(super) fn play(profile: &Profile, cpus: &CpuSet, stop: &(dyn Fn() -> bool + Sync)) {
+    let start = Timestamp::now();
+    let launch = start + profile.lead;
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let ended = || over.load(std::sync::atomic::Ordering::Relaxed) || stop();
+    thread::scope(|scope| {
+        let mut launching = Vec::new();
+        for task in &profile.tasks {
+            let from = match task.begins {
+                Begins::AtStart => start,
+                Begins::AtLaunch => launch,
+            } + task.delay;
+            for _ in 0..task.threads {
+                let ended = &ended;
+                let thread = scope.spawn(move || {
+                    // Wherever the scheduler puts it, if it may not be moved.
+                    let _where = AffinityGuard::pin(cpus);
+                    from.sleep_until_or(ended);
+                    do_steps(task, from, ended);
+                });
+                if task.begins == Begins::AtLaunch && task.times.is_some() {
+                    launching.push(thread);
+                }
+            }
+        }
+        for thread in launching {
+            // A thread that panicked has ended, too.
+            let _ended = thread.join();
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    (Timestamp::now() + profile.tail).sleep_until_or(stop);
+}
+
+fn do_steps(task: &Task, from: Timestamp, ended: &dyn Fn() -> bool) {
+    let mut deadline = from;
+    let mut round = 0;
+    while task.times.is_none_or(|times| round < times) && !ended() {
+        for step in &task.steps {
+            match *step {
+                Step::Run(length) | Step::Runtime(length) => work_for(length),
+                Step::Sleep(length) => {
+                    (Timestamp::now() + length).sleep_until_or(ended);
+                }
+                Step::Timer(period) => {
+                    deadline = deadline + period;
+                    if deadline > Timestamp::now() {
+                        deadline.sleep_until_or(ended);
+                    } else {
+                        deadline = Timestamp::now();
+                    }
+                }
+            }
+        }
+        round += 1;
+    }
+}
+
+fn work_for(length: Nanos) {
+    let end = Timestamp::now() + length;
+    while Timestamp::now() < end {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,157 @@
+//! The models beside this machine's own governor: the same load, the same
+//! tunables, and the frequencies of both.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `policy` | this machine's governor, and its model |
+//! | `load` | running a profile |
+//! | `observe` | from a trace to busy CPUs and changes of frequency |
+//! | `compare` | the same sequence, and how far apart |
+
+mod compare;
+mod load;
+mod observe;
+mod policy;
+
+use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs};
+use unjank_host::{Machine as Host, Nanos, Result, Root, Support, Timestamp};
+use unjank_measure::record::{Answer, Axis};
+use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit, Verdict};
+
+use crate::model::Profile;
+use crate::model::simulate::Transition;
+use crate::model::simulate::replay::replay;
+
+use compare::Comparison;
+use observe::Changes;
+use policy::Policy;
+
+/// Who was busy, who came, what the clock did, and when the ticks are.
+const EVENTS: [&str; 4] = [
+    "sched/sched_switch",
+    "sched/sched_wakeup",
+    "power/cpu_frequency",
+    "irq_vectors/local_timer_entry",
+];
+
+/// Runs each profile on this machine under its own governor, and holds what
+/// the clock did against what the governor's model makes of the same load.
+///
+/// # Errors
+/// What fails in the kernel: tracing needs root.
+pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
+    let mut findings = Findings::default();
+    let policy = Policy::find(&Host::read(root), root)?;
+    let Some(policy) = findings.require("launch/verify", policy) else { return Ok(findings) };
+    let tracefs = match Tracefs::open(root) {
+        Support::Yes(tracefs) => tracefs,
+        Support::No(reason) => {
+            findings.not_supported("launch/verify", reason);
+            return Ok(findings);
+        }
+    };
+    policy.note(&mut findings);
+    for (index, profile) in profiles.iter().enumerate() {
+        if monitor.stop_requested() {
+            break;
+        }
+        let done = index as f64 / profiles.len() as f64;
+        monitor.progress(done, &format!("profile {}", profile.name));
+        let before = policy.frequency(root)?;
+        let options = InstanceOptions {
+            events: EVENTS.map(str::to_owned).to_vec(),
+            ..InstanceOptions::default()
+        };
+        let instance = tracefs.instance(&options)?;
+        instance.start()?;
+        let from = Timestamp::now();
+        load::play(profile, &policy.cpus, &|| monitor.stop_requested());
+        let to = Timestamp::now();
+        instance.stop()?;
+        let trace = instance.read_events()?;
+        instance.remove()?;
+        if monitor.stop_requested() {
+            break;
+        }
+        judge(&policy, profile, before, &trace, (from, to), &mut findings);
+    }
+    Ok(findings)
+}
+
+fn judge(
+    policy: &Policy,
+    profile: &Profile,
+    before: unjank_host::Hertz,
+    trace: &Trace,
+    (from, to): (Timestamp, Timestamp),
+    findings: &mut Findings,
+) {
+    let (observed, kernel) = observe::observe(policy, before, trace, from, to);
+    let model = replay(&policy.machine, policy.governor.clone(), &observed);
+    let period = policy.governor.period();
+    let comparison = Comparison::of(&kernel, &model, period);
+    let label = |mut fact: Fact| {
+        fact.labels.insert("profile".to_owned(), profile.name.clone());
+        fact
+    };
+    let mut fact = |name: &str, value: f64, unit| {
+        findings.facts.push(label(Fact::new(format!("launch/verify/{name}"), value, unit)));
+    };
+    fact("changes_of_the_kernel", kernel.len() as f64, Unit::Count);
+    fact("changes_of_the_model", model.len() as f64, Unit::Count);
+    if let Some(worst) = comparison.worst {
+        fact("largest_difference", worst.0 as f64, Unit::Nanoseconds);
+    }
+    for (who, changes) in [("kernel", &kernel), ("model", &model)] {
+        findings.curves.push(curve(profile, who, before, changes, observed.end));
+    }
+    let lost = trace.has_gap(from, to) || trace.lost.dropped > 0 || trace.lost.overwritten > 0;
+    let answer = match comparison.agrees() {
+        _ if lost => Answer::CannotTell,
+        true => Answer::Yes,
+        false => Answer::No,
+    };
+    let mut reason = comparison.in_words(&kernel, &model, period);
+    if lost {
+        reason = format!("the trace has gaps; {reason}");
+    }
+    findings.verdicts.push(Verdict {
+        question: format!(
+            "Does the model of {} follow this machine's through the profile {}?",
+            policy.name, profile.name
+        ),
+        subject: "launch".to_owned(),
+        answer,
+        measured: None,
+        healthy: None,
+        effect: None,
+        minimum_effect: None,
+        reason,
+        next: None,
+    });
+}
+
+/// Frequency over time, drawn with its steps.
+fn curve(
+    profile: &Profile,
+    who: &str,
+    before: unjank_host::Hertz,
+    changes: &Changes,
+    end: Nanos,
+) -> Curve {
+    let mut points = vec![Point { x: 0.0, y: before.0 as f64, interval: None }];
+    let mut last = before.0 as f64;
+    for Transition { at, khz, .. } in changes {
+        points.push(Point { x: at.0 as f64, y: last, interval: None });
+        last = f64::from(khz.0) * 1e3;
+        points.push(Point { x: at.0 as f64, y: last, interval: None });
+    }
+    points.push(Point { x: end.0 as f64, y: last, interval: None });
+    Curve {
+        name: format!("launch/verify/{}", profile.name),
+        x: Axis::new(&format!("time in the profile {}", profile.name), Unit::Nanoseconds),
+        y: Axis::new("frequency", Unit::Hertz),
+        labels: [("of".to_owned(), who.to_owned())].into(),
+        points,
+    }
+}

@@ -1,0 +1,118 @@
+//! This machine's governor, and the model that stands for it.
+
+use std::path::{Path, PathBuf};
+
+use unjank_host::machine::FrequencyPolicy;
+use unjank_host::sched::CpuSet;
+use unjank_host::{Hertz, Machine as Host, Nanos, Result, Root, Support, Watts, clock};
+use unjank_measure::{Fact, Findings, Unit};
+
+use crate::model::governor::{Governor, Schedutil, Seen};
+use crate::model::{Clock, Machine, Opp, OppTable, Ties, Tunable, Write};
+
+/// A policy of this machine with its model.
+pub(super) struct Policy {
+    /// Its governor.
+    pub(super) name: String,
+    /// Its CPUs.
+    pub(super) cpus: CpuSet,
+    pub(super) machine: Machine,
+    pub(super) governor: Governor,
+    path: PathBuf,
+}
+
+impl Policy {
+    /// The first policy; why there is none that could be followed.
+    pub(super) fn find(host: &Host, root: &Root) -> Result<Support<Self>> {
+        let Some(policy) = host.frequency.first() else {
+            return Ok(Support::no("no cpufreq driver: a virtual machine usually has none"));
+        };
+        let Some(table) = table(&policy.frequencies) else {
+            return Ok(Support::no(format!(
+                "the driver {} does not tell its frequencies, so none can be predicted",
+                policy.driver
+            )));
+        };
+        let cpus: CpuSet = policy.cpus.parse()?;
+        let machine = Machine {
+            cpus: cpus.len(),
+            shared: true,
+            tick: clock::tick(),
+            ties: ties(root, &policy.path)?,
+            table,
+        };
+        let governor = match model(policy, &machine) {
+            Ok(governor) => governor,
+            Err(reason) => return Ok(Support::no(reason)),
+        };
+        let (name, path) = (policy.governor.clone(), policy.path.clone());
+        Ok(Support::Yes(Self { name, cpus, machine, governor, path }))
+    }
+
+    /// The frequency that it has.
+    pub(super) fn frequency(&self, root: &Root) -> Result<Hertz> {
+        let text = root.read(self.path.join("scaling_cur_freq"))?;
+        Ok(Hertz::from_khz(text.trim().parse().unwrap_or(0)))
+    }
+
+    /// The tunables that the model has, as they are here.
+    pub(super) fn note(&self, findings: &mut Findings) {
+        let tick = self.machine.tick.0 as f64;
+        findings.facts.push(Fact::new("launch/verify/tick", tick, Unit::Nanoseconds));
+        for tunable in Tunable::ALL {
+            let Some(value) = self.governor.value(*tunable) else { continue };
+            let mut fact = match tunable.of_time(Nanos(1)) {
+                Some(_) => {
+                    Fact::new("launch/verify/tunable", f64::from(value) * 1e3, Unit::Nanoseconds)
+                }
+                None => Fact::new("launch/verify/tunable", f64::from(value), Unit::Count),
+            };
+            fact.labels.insert("name".to_owned(), tunable.to_string());
+            findings.facts.push(fact);
+        }
+    }
+}
+
+fn table(frequencies: &[Hertz]) -> Option<OppTable> {
+    let point = |frequency: &Hertz| Opp { frequency: *frequency, busy: Watts(0.0) };
+    OppTable::new(frequencies.iter().map(point).collect())
+}
+
+/// The order of the driver's table shows in this file.
+fn ties(root: &Root, policy: &Path) -> Result<Ties> {
+    let text = root.read(policy.join("scaling_available_frequencies"))?;
+    let khz: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    Ok(if khz.first() < khz.last() { Ties::Slower } else { Ties::Faster })
+}
+
+/// The model with this machine's tunables.
+fn model(policy: &FrequencyPolicy, machine: &Machine) -> std::result::Result<Governor, String> {
+    let name = policy.governor.as_str();
+    let mut governor = match name {
+        // Whether utilization is in terms of full speed is not told; virtual
+        // machines and old processors have no counters for it.
+        "schedutil" => Governor::Schedutil(Schedutil::new(machine.cpus).without_invariance()),
+        "ondemand" | "conservative" | "performance" | "powersave" => {
+            Governor::named(name, machine.cpus, machine.tick)
+                .ok_or_else(|| format!("{name} is not modelled"))?
+        }
+        _ => return Err(format!("the governor {name:?} is not modelled for this kernel")),
+    };
+    let mut clock = Clock::new(&machine.table, machine.ties);
+    let busy = vec![Nanos::ZERO; machine.cpus];
+    let seen = Seen { now: Nanos::ZERO, busy: &busy, running: 0 };
+    for (name, text) in &policy.tunables {
+        let (Some(tunable), Ok(value)) = (Tunable::named(name), text.trim().parse()) else {
+            continue;
+        };
+        governor
+            .write(Write { tunable, value }, &seen, &mut clock)
+            .map_err(|refused| format!("its model refuses what stands there: {refused}"))?;
+    }
+    for (name, usual) in [("powersave_bias", "0"), ("ignore_nice_load", "0")] {
+        if policy.tunables.get(name).is_some_and(|value| value.trim() != usual) {
+            return Err(format!("{name} is not {usual}, and that is not modelled"));
+        }
+    }
+    Ok(governor)
+}

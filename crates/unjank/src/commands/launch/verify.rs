@@ -1,0 +1,50 @@
+//! `unjank launch verify`: the models beside this machine's own governor.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_launch::verify;
+use unjank_report::Detail;
+
+use super::simulate::input;
+use crate::commands::measured::{self, OutputArgs, Settings};
+
+/// Arguments of `unjank launch verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank launch verify
+  unjank launch verify burst my-app.toml --html verify.html
+  unjank with --set SAMPLING_RATE_FILE=100000 -- unjank launch verify
+
+Runs each load profile under this machine's own governor, with a private trace
+of the scheduler and of cpu_frequency. When its CPUs were busy, and the tunables,
+go into the governor's model; its changes of frequency are held against the
+machine's: the same sequence, at moments within one sampling period. Needs root.")]
+pub(crate) struct Args {
+    /// Load profiles: shipped ones, or files of this program (.toml) or rt-app (.json)
+    /// [default: all that are shipped]
+    #[arg(value_name = "PROFILE")]
+    profiles: Vec<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs the loads, compares and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mut warnings = Vec::new();
+    let profiles = input::all_or(&args.profiles, &mut warnings)?;
+    let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
+    let command = measured::Command {
+        name: "launch verify",
+        output: &args.output,
+        settings: Settings::default().with("profiles", names.join(",")),
+        detail: Detail::Everything,
+    };
+    command.run(|root, _, monitor| {
+        let mut findings = verify::run(&profiles, root, monitor)?;
+        for warning in warnings {
+            findings.warn(warning);
+        }
+        Ok(findings)
+    })
+}
