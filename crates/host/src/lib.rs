@@ -18,13 +18,12 @@
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`pid`] | what another process is, and what it does |
-//! | [`notify`] | telling a service manager that one is ready, and being told |
+//! | [`notify`] | being told by a program that it is ready |
 //! | [`page_cache`] | what the kernel keeps of files |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`process`] | processes that help a measurement |
 //! | [`process_events`] | being told of every process that starts or ends |
 //! | [`process_group`] | a program and all that it has started |
-//! | [`readable`] | waiting until there is something to read |
 //! | [`first_process`], [`virtio_port`] | being `init` in a virtual machine, and talking to its host |
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`machine`] | what this machine is |
@@ -56,7 +55,6 @@ pub mod pm_qos;
 pub mod process;
 pub mod process_events;
 pub mod process_group;
-pub mod readable;
 pub mod recording;
 pub mod root;
 pub mod sched;

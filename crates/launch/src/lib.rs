@@ -3,12 +3,12 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`probe`] | speed of a CPU against time since it woke |
 //! | [`bench`] | the launch of any program, under two conditions or more |
 //! | [`load`] | an app that launches: the load of the experiments |
-//! | [`probe`] | speed of a CPU against time since it woke |
-//! | [`explain`] | from ramps to a verdict |
-//! | [`model`] | clocks, governors and launches, simulated |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
+//! | [`explain`] | from ramps to a verdict |
+//! | [`remedy`] | the clock raised while programs start |
 //! | [`model`] | clocks, governors and launches as models |
 //! | [`simulate`] | what the models say: boosts, sweeps, the paper's experiment |
 //! | [`verify`] | the models beside this machine's governor |
@@ -20,8 +20,8 @@ pub mod model;
 pub mod power;
 pub mod probe;
 pub mod remedy;
-mod work;
 pub mod simulate;
 pub mod verify;
+mod work;
 
 pub use probe::{Options, run};

@@ -80,6 +80,9 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::Idle(state) => {
             format!("cpu_idle: state={} cpu_id={cpu}", state.unwrap_or(u32::MAX))
         }
+        EventKind::Frequency { cpu, frequency } => {
+            format!("cpu_frequency: state={} cpu_id={cpu}", frequency.0 / 1_000)
+        }
         EventKind::Mark(text) => format!("tracing_mark_write: {text}"),
     }
 }

@@ -106,7 +106,7 @@ impl Default for Launch {
         Self {
             leaders_only: true,
             executables: Vec::new(),
-            not_executables: texts(&["/usr/lib/systemd/*", "/lib/systemd/*", "*/unjank"]),
+            not_executables: texts(&["/usr/lib/systemd/*", "/lib/systemd/*"]),
             control_groups: Vec::new(),
             not_control_groups: texts(&["/system.slice*", "/init.scope"]),
             users: Vec::new(),

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use unjank_host::energy::Origin;
 use unjank_host::{Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};

@@ -1,9 +1,11 @@
 //! The first window that a program shows, on an X display.
 
 use std::fmt::Display;
+use std::os::fd::AsFd as _;
 
 use unjank_host::process::is_descendant;
-use unjank_host::{Error, Nanos, Result, Root, Timestamp, readable};
+use unjank_host::wait::until_readable;
+use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::Event;
 use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
@@ -67,7 +69,8 @@ impl Window {
         while !stop() {
             let Some(event) = self.connection.poll_for_event().map_err(|error| gone(&error))?
             else {
-                readable::within(self.connection.stream(), LOOK)?;
+                let display = self.connection.stream().as_fd();
+                until_readable([Some(display)], Some(Timestamp::now() + LOOK))?;
                 continue;
             };
             let at = Timestamp::now();

@@ -1,13 +1,13 @@
 //! `unjank launch load`: an app that launches, with a load of any length.
 
-use std::ffi::OsString;
 use std::net::TcpListener;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::{env, thread};
 
 use anyhow::{Context as _, Result};
-use unjank_host::{Error, Nanos, Root, notify};
+use sd_notify::NotifyState;
+use unjank_host::{Error, Nanos, Root};
 use unjank_launch::load::{self, Clock, MOST_THREADS, Options, Rate, STEP};
 
 use crate::{output, values};
@@ -96,8 +96,8 @@ impl FromStr for Way {
 
 /// Works, says so, idles.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let socket = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty());
-    if matches!(args.ready, Way::Notify) && socket.is_none() {
+    let is_waited_for = env::var_os("NOTIFY_SOCKET").is_some_and(|name| !name.is_empty());
+    if matches!(args.ready, Way::Notify) && !is_waited_for {
         let reason = "NOTIFY_SOCKET is not set, so there is nobody to notify".to_owned();
         return Err(Error::Invalid(reason).into());
     }
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options =
         Options { basic: args.basic, length: args.length, threads: args.threads.0, clock };
     let timing = load::run(&options, &Root::system()).context("while launching")?;
-    let _listening = say_ready(args.ready, socket)?;
+    let _listening = say_ready(args.ready, is_waited_for)?;
     output::print(&format!("{timing}\n"))?;
     if clock == Clock::Emulated {
         output::remark(&format!("emulated clock: a change of frequency is noticed within {STEP}"));
@@ -123,9 +123,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say_ready(way: Way, socket: Option<OsString>) -> Result<Option<TcpListener>> {
-    if let Some(socket) = socket {
-        notify::send(&socket, "READY=1")?;
+fn say_ready(way: Way, is_waited_for: bool) -> Result<Option<TcpListener>> {
+    if is_waited_for {
+        sd_notify::notify(&[NotifyState::Ready]).context("while saying that it is ready")?;
     }
     let Way::Port(port) = way else { return Ok(None) };
     let listening = TcpListener::bind(("127.0.0.1", port));

@@ -5,8 +5,6 @@ pub(crate) mod boost;
 pub(crate) mod device;
 pub(crate) mod load;
 pub(crate) mod power;
-pub(crate) mod bench;
-pub(crate) mod load;
 pub(crate) mod ramp;
 pub(crate) mod simulate;
 pub(crate) mod verify;
@@ -23,8 +21,6 @@ pub(crate) enum Verb {
     Ramp(ramp::Args),
     /// Raise the clock while programs start, as a service
     Boost(Box<boost::Args>),
-    /// Measure what the machine takes, now or at each sampling period of its governor
-    Power(power::Args),
     /// Compare the launch of any program under two conditions or more
     Bench(Box<bench::Args>),
     /// Be an app that launches: work of a given length, then on screen
