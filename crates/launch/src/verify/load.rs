@@ -10,8 +10,13 @@ use crate::model::profile::{Begins, Step, Task};
 
 /// Runs the profile on `cpus`, from its lead to its tail. Background goes on
 /// until the launch is over. All its work is wall time here: a real clock
-/// decides what it does meanwhile.
-pub(super) fn play(profile: &Profile, cpus: &CpuSet, stop: &(dyn Fn() -> bool + Sync)) {
+/// decides what it does meanwhile. The end of the tail, which nothing of this
+/// program has disturbed.
+pub(super) fn play(
+    profile: &Profile,
+    cpus: &CpuSet,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Timestamp {
     let start = Timestamp::now();
     let launch = start + profile.lead;
     let over = std::sync::atomic::AtomicBool::new(false);
@@ -42,7 +47,9 @@ pub(super) fn play(profile: &Profile, cpus: &CpuSet, stop: &(dyn Fn() -> bool + 
         }
         over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    (Timestamp::now() + profile.tail).sleep_until_or(stop);
+    let end = Timestamp::now() + profile.tail;
+    end.sleep_until_or(stop);
+    end
 }
 
 fn do_steps(task: &Task, from: Timestamp, ended: &dyn Fn() -> bool) {

@@ -27,11 +27,12 @@ use observe::Changes;
 use policy::Policy;
 
 /// Who was busy, who came, what the clock did, and when the ticks are.
-const EVENTS: [&str; 4] = [
+const EVENTS: [&str; 5] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
     "power/cpu_frequency",
     "irq_vectors/local_timer_entry",
+    "irq_vectors/local_timer_exit",
 ];
 
 /// Runs each profile on this machine under its own governor, and holds what
@@ -65,8 +66,7 @@ pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<F
         let instance = tracefs.instance(&options)?;
         instance.start()?;
         let from = Timestamp::now();
-        load::play(profile, &policy.cpus, &|| monitor.stop_requested());
-        let to = Timestamp::now();
+        let to = load::play(profile, &policy.cpus, &|| monitor.stop_requested());
         instance.stop()?;
         let trace = instance.read_events()?;
         instance.remove()?;
@@ -86,9 +86,15 @@ fn judge(
     (from, to): (Timestamp, Timestamp),
     findings: &mut Findings,
 ) {
-    let (observed, kernel) = observe::observe(policy, before, trace, from, to);
-    let model = replay(&policy.machine, policy.governor.clone(), &observed);
     let period = policy.governor.period();
+    let (observed, mut kernel) = observe::observe(policy, before, trace, from, to);
+    let mut model = replay(&policy.machine, policy.governor.clone(), &observed);
+    // What went on before the trace is not known to the model: both count
+    // from just after the load has begun, which ends the silence for both.
+    let settled = profile.lead + Nanos(period.0 / 4);
+    for changes in [&mut kernel, &mut model] {
+        changes.retain(|change| change.at >= settled);
+    }
     let comparison = Comparison::of(&kernel, &model, period);
     let label = |mut fact: Fact| {
         fact.labels.insert("profile".to_owned(), profile.name.clone());

@@ -20,7 +20,10 @@ pub(super) fn observe(
     from: Timestamp,
     to: Timestamp,
 ) -> (Observed, Changes) {
-    let zero = tick_before(trace, from, policy.machine.tick);
+    let tick = policy.machine.tick;
+    let phase = tick_phase(trace, tick);
+    let past = phase.map_or(0, |phase| after_tick(from, phase, tick).0);
+    let zero = Timestamp::from_nanos(from.as_nanos().saturating_sub(past));
     let at = |event: &Event| event.at.since(zero);
     let mut happenings = Vec::new();
     let mut changes: Changes = Vec::new();
@@ -40,6 +43,10 @@ pub(super) fn observe(
         happenings.push((Nanos::ZERO, index, Happening::Runs));
     }
     let mut khz = Khz::from(before);
+    let mut idle: Vec<bool> = vec![true; policy.machine.cpus];
+    for (_, index, _) in &happenings {
+        idle[*index] = false;
+    }
     for (cpu, event) in events {
         match event.kind {
             EventKind::Switch { prev, next, .. } => {
@@ -49,11 +56,29 @@ pub(super) fn observe(
                     (false, true) => Happening::Idles,
                     _ => Happening::Switches,
                 };
+                idle[index] = next.is_idle();
                 happenings.push((at(event), index, happening));
             }
             EventKind::Wakeup { cpu, .. } => {
                 let Some(index) = place(cpu) else { continue };
                 happenings.push((at(event), index, Happening::Switches));
+            }
+            // On a busy CPU the scheduler calls the governor at each tick, and
+            // some of them come a little too early for it: they count as they
+            // came.
+            EventKind::VectorEntry(name) if name.as_bytes() == TIMER => {
+                let Some(index) = place(cpu) else { continue };
+                let since = phase.map(|phase| after_tick(event.at, phase, tick));
+                if idle[index] {
+                    happenings.push((at(event), index, Happening::Interrupted));
+                } else if since.is_some_and(|since| since.0 < tick.0 / JITTER) {
+                    happenings.push((at(event), index, Happening::Switches));
+                }
+            }
+            EventKind::VectorExit(name) if name.as_bytes() == TIMER => {
+                if let Some(index) = place(cpu).filter(|index| idle[*index]) {
+                    happenings.push((at(event), index, Happening::Resumes));
+                }
             }
             // The kernel tells it for each CPU of the policy.
             EventKind::Frequency { cpu, frequency }
@@ -66,7 +91,13 @@ pub(super) fn observe(
         }
     }
     happenings.sort_by_key(|(at, ..)| *at);
-    (Observed { begins_at: Khz::from(before), happenings, end: to.since(zero) }, changes)
+    let observed = Observed {
+        begins_at: Khz::from(before),
+        ticks: phase.is_some(),
+        happenings,
+        end: to.since(zero),
+    };
+    (observed, changes)
 }
 
 /// Whether the CPU ran something before its first switch.
@@ -77,18 +108,25 @@ fn runs_at_first(events: &[(usize, &Event)], cpu: usize) -> bool {
     }) == Some(true)
 }
 
-/// A moment before `from` at which a tick came, or would have. Ticks of all
-/// CPUs come at the same moments, which the timer's interrupts show: those of
-/// busy CPUs follow each tick, so most lie soon after one.
-fn tick_before(trace: &Trace, from: Timestamp, tick: Nanos) -> Timestamp {
-    let timers = trace.cpus.iter().flat_map(|cpu| &cpu.events).filter(|event| {
-        matches!(event.kind, EventKind::VectorEntry(name) if name.as_bytes() == b"local_timer")
-    });
+/// How long after a tick, at most, its interrupt is seen: this part of a tick.
+const JITTER: u64 = 10;
+const TIMER: &[u8] = b"local_timer";
+
+/// How long after a tick `moment` is.
+fn after_tick(moment: Timestamp, phase: u64, tick: Nanos) -> Nanos {
+    Nanos((moment.as_nanos() % tick.0 + tick.0 - phase) % tick.0)
+}
+
+/// Where in their length ticks come. Those of all CPUs come at the same
+/// moments, which the timer's interrupts show: most of them follow a tick.
+/// `None` where these interrupts are not traced.
+fn tick_phase(trace: &Trace, tick: Nanos) -> Option<u64> {
+    let timers = trace.cpus.iter().flat_map(|cpu| &cpu.events).filter(
+        |event| matches!(event.kind, EventKind::VectorEntry(name) if name.as_bytes() == TIMER),
+    );
     let mut phases: Vec<u64> = timers.map(|event| event.at.as_nanos() % tick.0).collect();
     phases.sort_unstable();
-    let phase = densest(&phases, tick.0 / 40);
-    let past = (from.as_nanos() % tick.0 + tick.0 - phase) % tick.0;
-    Timestamp::from_nanos(from.as_nanos().saturating_sub(past))
+    (!phases.is_empty()).then(|| densest(&phases, tick.0 / JITTER))
 }
 
 /// The beginning of the stretch of this length that holds most of the sorted

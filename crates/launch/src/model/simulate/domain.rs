@@ -86,6 +86,13 @@ impl Domain {
         self.switch(cpu, Switch::Came(tasks));
     }
 
+    /// The CPU is busy or idle from now on, and the scheduler tells nobody.
+    pub(super) fn account(&mut self, cpu: usize, busy: bool) {
+        let bit = 1 << cpu;
+        self.running = if busy { self.running | bit } else { self.running & !bit };
+        self.plan();
+    }
+
     /// Begins at another frequency.
     pub(super) fn begin_at(&mut self, khz: Khz) {
         self.clock.begin_at(khz);

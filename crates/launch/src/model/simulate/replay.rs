@@ -15,8 +15,12 @@ pub enum Happening {
     Runs,
     /// It has nothing to run any more.
     Idles,
-    /// A task came to it or left it, and it goes on as before.
+    /// A task came to it or left it, or a tick came, and it goes on as before.
     Switches,
+    /// It is idle, and an interrupt came, which counts as busy.
+    Interrupted,
+    /// That is over.
+    Resumes,
 }
 
 /// The CPUs of one clock, as they were observed.
@@ -24,8 +28,10 @@ pub enum Happening {
 pub struct Observed {
     /// The frequency at the beginning.
     pub begins_at: Khz,
-    /// What happened when to which CPU, in order; ticks come at multiples of
-    /// their length.
+    /// Whether ticks are among what happened; otherwise they come at multiples
+    /// of their length.
+    pub ticks: bool,
+    /// What happened when to which CPU, in order.
     pub happenings: Vec<(Nanos, usize, Happening)>,
     /// When the observation ends.
     pub end: Nanos,
@@ -41,7 +47,8 @@ pub fn replay(machine: &Machine, governor: Governor, observed: &Observed) -> Vec
     let mut khz = domain.khz();
     let mut happenings = observed.happenings.iter().peekable();
     loop {
-        let next = happenings.peek().map_or(NEVER, |(at, ..)| *at).min(domain.next_tick());
+        let tick = if observed.ticks { NEVER } else { domain.next_tick() };
+        let next = happenings.peek().map_or(NEVER, |(at, ..)| *at).min(tick);
         if next > observed.end {
             return transitions;
         }
@@ -52,6 +59,8 @@ pub fn replay(machine: &Machine, governor: Governor, observed: &Observed) -> Vec
                 Happening::Runs => domain.switch(*cpu, Switch::Came(1)),
                 Happening::Idles => domain.switch(*cpu, Switch::Left(0)),
                 Happening::Switches => domain.poke(*cpu),
+                Happening::Interrupted => domain.account(*cpu, true),
+                Happening::Resumes => domain.account(*cpu, false),
             }
         } else {
             domain.tick();
@@ -82,9 +91,10 @@ mod tests {
             tick: millis(4),
             ties: Ties::Faster,
         };
-        let governor = Governor::named("ondemand", 1, millis(4)).unwrap();
+        let found_governor = || Governor::named("ondemand", 1, millis(4)).unwrap();
         let observed = Observed {
             begins_at: Khz(500_000),
+            ticks: false,
             happenings: vec![
                 (millis(1_001), 0, Happening::Runs),
                 (millis(1_002), 0, Happening::Switches),
@@ -94,12 +104,16 @@ mod tests {
             ],
             end: millis(3_000),
         };
-        let found: Vec<_> = replay(&machine, governor, &observed)
+        let found: Vec<_> = replay(&machine, found_governor(), &observed)
             .iter()
             .map(|change| (change.at.0 / 1_000_000, change.khz.0 / 1_000))
             .collect();
         // It looks when the CPU wakes, and has been idle; then at the tick
         // after a period. Out of the sleep the last load counts once more.
         assert_eq!(found, [(1_001, 200), (1_104, 1200)]);
+        // Without a tick nobody looks before the CPU goes idle.
+        let observed = Observed { ticks: true, ..observed };
+        let found = replay(&machine, found_governor(), &observed);
+        assert_eq!(found[1].at, millis(1_300));
     }
 }

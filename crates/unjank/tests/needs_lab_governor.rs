@@ -1,0 +1,54 @@
+//! The governor models beside the real ondemand governor of a virtual phone.
+//!
+//! Needs what `needs_lab.rs` needs.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod phone;
+
+use phone::{lab, lab_run, texts};
+use serde_json::Value;
+
+const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate=100000";
+/// Loads of an emulated CPU lie now and then on the boundary between two
+/// frequencies, where a window that is a millisecond longer decides.
+const PROFILES: usize = 6;
+
+/// Answers of `launch verify` by profile, in a phone of so many CPUs.
+fn answers(cpus: &str) -> Vec<(String, String)> {
+    let output = lab_run()
+        .args(["--pstates", "exynos4210", "--no-store", "--cpus", cpus, "--"])
+        .args(["unjank", "with", RATE, "--", "unjank", "launch", "verify", "--json"])
+        .output()
+        .unwrap();
+    let (stdout, stderr) = texts(&output);
+    let record: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stderr}"));
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    record["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|verdict| (text(&verdict["answer"]), text(&verdict["reason"])))
+        .collect()
+}
+
+#[test]
+fn the_model_of_ondemand_follows_the_real_one() {
+    if !lab() {
+        return;
+    }
+    for cpus in ["1", "2"] {
+        let mut all = answers(cpus);
+        assert_eq!(all.len(), PROFILES);
+        // A load on a boundary gets another chance, the model does not.
+        if all.iter().filter(|(answer, _)| answer == "yes").count() < 5 {
+            for (first, second) in all.iter_mut().zip(answers(cpus)) {
+                if first.0 != "yes" {
+                    *first = second;
+                }
+            }
+        }
+        let followed = all.iter().filter(|(answer, _)| answer == "yes").count();
+        assert!(followed >= 5, "{cpus} CPUs: {all:#?}");
+    }
+}
