@@ -17,6 +17,9 @@ pub(crate) const GROUPS: usize = 12;
 /// The height of a line of the key.
 const LINE: f64 = 17.0;
 
+/// The least space between the names of two groups.
+const GAP: f64 = 8.0;
+
 /// Values in one unit: groups of bars, one for each arm.
 #[derive(Debug)]
 pub(crate) struct Arms {
@@ -62,6 +65,15 @@ impl Arms {
         let values = Domain::linear(covered.low.min(0.0), covered.high.max(0.0));
         let any = bars().next().is_some();
         any.then_some(Self { title, unit, names, groups, values })
+    }
+
+    /// The name of a group without what all begin with (`load-`), where they do
+    /// not fit otherwise.
+    fn short<'a>(&self, name: &'a str, room: f64) -> &'a str {
+        let too_long = |group: &Group| group.name.chars().count() as f64 * CHARACTER > room;
+        let shared = name.rfind('-').map_or("", |at| &name[..=at]);
+        let all = self.groups.iter().all(|group| group.name.starts_with(shared));
+        if all && self.groups.iter().any(too_long) { &name[shared.len()..] } else { name }
     }
 
     /// The names of the arms with their marks, in as many lines as they need.
@@ -147,9 +159,40 @@ impl Chart for Arms {
                     }
                 }
                 text x=(number(middle)) y=(number(plot.bottom + 17.0)) text-anchor="middle" {
-                    (fitted(&group.name, group_width))
+                    (fitted(self.short(&group.name, group_width - GAP), group_width - GAP))
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_names(names: &[&str]) -> Option<Arms> {
+        let bars = vec![(0, 2.0, Some([1.0, 3.0])), (1, 1.0, None), (2, 9.0, None)];
+        let group = |name: &&str| Group { name: (*name).to_owned(), bars: bars.clone() };
+        let groups: Vec<Group> = names.iter().map(group).collect();
+        let arms = ["as is", "remedy"].map(str::to_owned).into();
+        Arms::of("time".to_owned(), Unit::Nanoseconds, arms, &groups)
+    }
+
+    #[test]
+    fn bars_begin_at_zero_and_have_an_arm() {
+        let chart = of_names(&["load-0", "load-1s"]).unwrap();
+        assert!(chart.values.low <= 0.0 && chart.values.high >= 3.0 && chart.values.high < 9.0);
+        let read = "load-0, as is: 2 ns (1–3 ns); load-0, remedy: 1 ns; load-1s, as is";
+        assert!(chart.description().starts_with(read), "{}", chart.description());
+        assert!(Arms::of(String::new(), Unit::Count, Vec::new(), &[]).is_none());
+    }
+
+    #[test]
+    fn names_lose_what_they_share_where_there_is_no_room() {
+        let chart = of_names(&["load-100ms", "load-1500ms"]).unwrap();
+        assert_eq!(chart.short("load-100ms", 200.0), "load-100ms");
+        assert_eq!(chart.short("load-100ms", 50.0), "100ms");
+        let mixed = of_names(&["load-100ms", "basic"]).unwrap();
+        assert_eq!(mixed.short("load-100ms", 50.0), "load-100ms");
     }
 }
