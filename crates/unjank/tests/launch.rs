@@ -134,7 +134,7 @@ fn programs_that_end_are_compared() {
     let facts = record["facts"].as_array().unwrap();
     let fact = |name: &str| facts.iter().find(|fact| fact["name"] == name).unwrap();
     assert_eq!(fact("launch/bench/total/pairs")["value"], 7.0);
-    assert!(fact("launch/bench/total/difference")["interval"].is_array());
+    assert!(fact("launch/bench/total/median")["interval"].is_array());
     let verdict = &record["verdicts"][0];
     assert_eq!(verdict["subject"], "launch/bench/total");
     assert_eq!(verdict["question"], "Is a launch shorter with with:sleep 600 than with as is?");
