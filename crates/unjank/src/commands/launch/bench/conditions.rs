@@ -12,6 +12,10 @@ use crate::commands::with::knobs;
 /// The condition that `text` stands for on this machine, called as it is
 /// typed.
 pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
+    if let Some((knobs, service)) = split(text) {
+        let service = parse(service, policies, root)?.service;
+        return Ok(Condition { name: text.to_owned(), service, ..changed(knobs, policies, root)? });
+    }
     let service = |command: Vec<OsString>, notifies| Condition {
         name: text.to_owned(),
         service: Some(Service { command, notifies }),
@@ -34,6 +38,14 @@ pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
             "{text:?} is no condition: it is as-is, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
         ))),
     }
+}
+
+/// Knobs before, and a service behind, the first `+` that a service follows.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let is_service =
+        |rest: &str| ["with:", "notify:", "boost"].iter().any(|kind| rest.starts_with(kind));
+    let mut signs = text.match_indices('+').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    signs.find(|(knobs, rest)| knobs.contains('=') && !is_service(knobs) && is_service(rest))
 }
 
 fn words(command: &str) -> Result<Vec<OsString>> {
@@ -94,6 +106,17 @@ mod tests {
         assert_eq!(knobs, [("/proc/sys/vm/swappiness", "10"), ("/sys/a/b", "x:y")]);
         assert_eq!(condition.name, "vm.swappiness=10,/sys/a/b=x:y");
         assert_eq!(parsed("as-is").unwrap().name, "as is");
+    }
+
+    #[test]
+    fn knobs_and_a_service_go_together() {
+        let both = parsed("vm.a=1+2,vm.b=3+with:sleep 1+boost").unwrap();
+        assert_eq!(both.name, "vm.a=1+2,vm.b=3+with:sleep 1+boost");
+        assert_eq!(both.knobs[0].1, "1+2");
+        assert_eq!(both.service.unwrap().command, ["sleep", "1+boost"]);
+        assert!(parsed("vm.a=1+boost").unwrap().service.unwrap().notifies);
+        assert!(parsed("with:a=b+boost").unwrap().knobs.is_empty());
+        assert!(parsed("vm.a=1+with:").is_err());
     }
 
     #[test]

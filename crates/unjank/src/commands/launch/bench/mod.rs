@@ -41,6 +41,8 @@ A condition (--a, --b) is one of
   with:COMMAND                a command that runs meanwhile; its words are separated by spaces
   notify:COMMAND              the same, waited for until it says that it is ready (sd_notify)
   boost[:OPTIONS]             unjank launch boost, with these options
+  KNOB=VALUE[,…]+SERVICE      knobs, and one of the three above; a service cannot change a knob
+                              that is held already
 
 It is in force from the pause before a launch to its end. Launches take turns,
 A B B A, and a launch that is never ready counts as the time-out. With --load,
