@@ -94,7 +94,7 @@ fn the_load_app_says_when_it_is_on_screen() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let mut datagram = [0; 64];
     let length = socket.recv(&mut datagram).unwrap();
-    assert_eq!(&datagram[..length], b"READY=1");
+    assert_eq!(datagram[..length].trim_ascii_end(), b"READY=1");
 }
 
 #[test]
