@@ -4,7 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | speed of a CPU against time since it woke |
-//! | [`bench`] | the launch of any program, under two conditions or more |
+//! | [`mod@bench`] | the launch of any program, under two conditions or more |
 //! | [`load`] | an app that launches: the load of the experiments |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
 //! | [`explain`] | from ramps to a verdict |
