@@ -137,7 +137,7 @@ fn programs_that_end_are_compared() {
     assert!(fact("launch/bench/total/median")["interval"].is_array());
     let verdict = &record["verdicts"][0];
     assert_eq!(verdict["subject"], "launch/bench/total");
-    assert_eq!(verdict["question"], "Is a launch shorter with with:sleep 600 than with as is?");
+    assert_eq!(verdict["question"], "Is a launch shorter under with:sleep 600 than under as is?");
 }
 
 #[test]

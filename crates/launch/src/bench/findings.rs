@@ -115,7 +115,7 @@ impl<'a> Comparison<'a> {
             return;
         }
         let question = Question {
-            text: format!("{} with {b} than with {a}?", asked.text),
+            text: format!("{} under {b} than under {a}?", asked.text),
             subject: asked.name.clone(),
             unit: asked.unit,
             better: Direction::Smaller,

@@ -115,7 +115,7 @@ impl Started {
             }
         })?;
         let stderr = match stderr {
-            Some(stderr) => ready::last_line(stderr)?,
+            Some(stderr) => ready::last_lines(stderr)?,
             None => Arc::default(),
         };
         Ok(Self { began, ready: program.ready.clone(), group, events, over, stderr })
@@ -166,7 +166,7 @@ impl Started {
         self.group.is_alive()
     }
 
-    /// The last line that it printed on stderr so far.
+    /// The last lines that it printed on stderr so far.
     pub(super) fn last_words(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -5,7 +5,7 @@ mod stdout;
 mod window;
 
 pub(super) use port::Port;
-pub(super) use stdout::{Line, last_line, watch as watch_stdout};
+pub(super) use stdout::{Line, last_lines, watch as watch_stdout};
 pub(super) use window::Window;
 
 use std::fmt;

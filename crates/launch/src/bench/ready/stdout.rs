@@ -7,6 +7,10 @@ use std::thread;
 use regex::Regex;
 use unjank_host::{Error, Result, Timestamp};
 
+/// Lines that are told of a program that has failed, and characters of each.
+const LINES_TOLD: usize = 3;
+const LONGEST_TOLD: usize = 400;
+
 /// Longer lines are cut.
 const LONGEST: u64 = 64 << 10;
 
@@ -43,18 +47,24 @@ pub(crate) fn watch(
     })
 }
 
-/// The last line that is not empty of all that comes out of `output`.
+/// The last lines that are not empty of all that comes out of `output`, a few
+/// at most, with a stroke between.
 ///
 /// # Errors
 /// A thread that could not be started.
-pub(crate) fn last_line(output: impl Read + Send + 'static) -> Result<Arc<Mutex<String>>> {
+pub(crate) fn last_lines(output: impl Read + Send + 'static) -> Result<Arc<Mutex<String>>> {
     let last = Arc::new(Mutex::new(String::new()));
     let keep = Arc::clone(&last);
     spawn(move || {
+        let mut lines: Vec<String> = Vec::new();
         each_line(output, |text| {
             let text = text.trim();
             if !text.is_empty() {
-                text.clone_into(&mut keep.lock().unwrap_or_else(PoisonError::into_inner));
+                if lines.len() == LINES_TOLD {
+                    lines.remove(0);
+                }
+                lines.push(text.chars().take(LONGEST_TOLD).collect());
+                *keep.lock().unwrap_or_else(PoisonError::into_inner) = lines.join(" / ");
             }
         });
     })?;
@@ -112,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn last_words_are_the_last_line_that_says_something() {
-        let last = last_line(&b"warning\nerror: no display\n\n"[..]).unwrap();
+    fn last_words_are_the_last_lines_that_say_something() {
+        let last = last_lines(&b"1\n2\nwarning\nno display\n\nsorry\n"[..]).unwrap();
         for _ in 0..1_000 {
             if Arc::strong_count(&last) == 1 {
                 break;
             }
             thread::sleep(std::time::Duration::from_millis(5));
         }
-        assert_eq!(*last.lock().unwrap(), "error: no display");
+        assert_eq!(*last.lock().unwrap(), "warning / no display / sorry");
     }
 }
