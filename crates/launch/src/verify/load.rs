@@ -8,20 +8,36 @@ use unjank_host::{Nanos, Timestamp};
 use crate::model::Profile;
 use crate::model::profile::{Begins, Step, Task};
 
-/// Runs the profile on `cpus`, from its lead to its tail. Background goes on
+/// What a short piece of work before the load takes.
+const PIECE: Nanos = Nanos(1_000_000);
+
+/// Runs the profile on `cpus`, from a lead of this length to its tail. In the
+/// lead each CPU works for a moment twice, with silence before and after: after
+/// the second time a governor remembers nothing of what was before the lead,
+/// not even the load that it uses once more. Background goes on
 /// until the launch is over. All its work is wall time here: a real clock
 /// decides what it does meanwhile. The end of the tail, which nothing of this
 /// program has disturbed.
 pub(super) fn play(
     profile: &Profile,
+    lead: Nanos,
     cpus: &CpuSet,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Timestamp {
     let start = Timestamp::now();
-    let launch = start + profile.lead;
+    let launch = start + lead;
     let over = std::sync::atomic::AtomicBool::new(false);
     let ended = || over.load(std::sync::atomic::Ordering::Relaxed) || stop();
     thread::scope(|scope| {
+        for cpu in cpus.iter() {
+            scope.spawn(move || {
+                let _where = AffinityGuard::pin_to(cpu);
+                for share in [30, 65] {
+                    (start + Nanos(lead.0 / 100 * share)).sleep_until_or(stop);
+                    work_for(PIECE);
+                }
+            });
+        }
         let mut launching = Vec::new();
         for task in &profile.tasks {
             let from = match task.begins {

@@ -66,14 +66,15 @@ pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<F
         let instance = tracefs.instance(&options)?;
         instance.start()?;
         let from = Timestamp::now();
-        let to = load::play(profile, &policy.cpus, &|| monitor.stop_requested());
+        let lead = profile.lead.max(policy.governor.period().times(10));
+        let to = load::play(profile, lead, &policy.cpus, &|| monitor.stop_requested());
         instance.stop()?;
         let trace = instance.read_events()?;
         instance.remove()?;
         if monitor.stop_requested() {
             break;
         }
-        judge(&policy, profile, before, &trace, (from, to), &mut findings);
+        judge(&policy, profile, before, lead, &trace, (from, to), &mut findings);
     }
     Ok(findings)
 }
@@ -82,6 +83,7 @@ fn judge(
     policy: &Policy,
     profile: &Profile,
     before: unjank_host::Hertz,
+    lead: Nanos,
     trace: &Trace,
     (from, to): (Timestamp, Timestamp),
     findings: &mut Findings,
@@ -91,7 +93,7 @@ fn judge(
     let mut model = replay(&policy.machine, policy.governor.clone(), &observed);
     // What went on before the trace is not known to the model: both count
     // from just after the load has begun, which ends the silence for both.
-    let settled = profile.lead + Nanos(period.0 / 4);
+    let settled = lead + Nanos(period.0 / 4);
     for changes in [&mut kernel, &mut model] {
         changes.retain(|change| change.at >= settled);
     }
