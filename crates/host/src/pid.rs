@@ -14,15 +14,13 @@ use crate::units::{Bytes, Nanos};
 /// What the kernel appends to the link of a program whose file was removed.
 const DELETED: &str = " (deleted)";
 
-/// What a process has done since it began, and what it does now. Differences
-/// between two of these tell whether it is busy.
+/// For what a process waits and has waited. Differences between two of these
+/// tell whether it is held up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// CPU time of all its threads, those that have ended included.
-    pub ran: Nanos,
+pub struct Waits {
     /// How long its first thread was ready to run and did not; zero where the
     /// kernel does not count that (`CONFIG_SCHED_INFO`).
-    pub waited: Nanos,
+    pub ready: Nanos,
     /// Pages of all its threads that had to come from storage.
     pub major_faults: u64,
     /// Whether its first thread waits in the kernel and cannot be interrupted,
@@ -30,16 +28,15 @@ pub struct Activity {
     pub blocked: bool,
 }
 
-impl Activity {
-    /// Of process `number`; `None` if there is none.
+impl Waits {
+    /// Of process `number`; `None` if it has ended.
     pub fn of(root: &Root, number: u32) -> Option<Self> {
         let stat = root.read(file(number, "stat")).ok()?;
         let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
         let schedstat = root.read(file(number, "schedstat")).unwrap_or_default();
-        let waited = schedstat.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
+        let ready = schedstat.split_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
         Some(Self {
-            ran: cpu_time(number)?,
-            waited: Nanos(waited.unwrap_or(0)),
+            ready: Nanos(ready.unwrap_or(0)),
             major_faults: stat.major_faults,
             blocked: stat.state == 'D',
         })
@@ -109,9 +106,10 @@ pub fn resident(root: &Root, number: u32) -> Option<Bytes> {
     line.trim().strip_suffix("kB")?.trim().parse().ok().map(Bytes::from_kib)
 }
 
-/// CPU time of all threads of process `number`, to the nanosecond; `None` if
-/// there is no such process.
-fn cpu_time(number: u32) -> Option<Nanos> {
+/// CPU time of all threads of process `number`, those that have ended
+/// included, to the nanosecond; `None` if there is no such process. One system
+/// call.
+pub fn cpu_time(number: u32) -> Option<Nanos> {
     // `CPUCLOCK_SCHED` of a whole process: include/linux/posix-timers.h.
     let clock = (!i32::try_from(number).ok()? << 3) | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -183,10 +181,12 @@ mod tests {
         assert_eq!(command_line(&root, me), Some(words));
         assert_eq!(user(&root, me), Some(rustix::process::geteuid().as_raw()));
         assert!(control_group(&root, me).is_some_and(|group| group.starts_with('/')));
-        let before = Activity::of(&root, me).unwrap();
-        assert!(before.ran > Nanos::ZERO);
-        while cpu_time(me).unwrap() <= before.ran {}
-        assert!(Activity::of(&root, me).unwrap().ran > before.ran);
+        let before = cpu_time(me).unwrap();
+        assert!(before > Nanos::ZERO);
+        while cpu_time(me).unwrap() <= before {}
+        let waits = Waits::of(&root, me).unwrap();
+        assert!(!waits.blocked);
+        assert!(Waits::of(&root, me).unwrap().major_faults >= waits.major_faults);
     }
 
     #[test]
@@ -195,10 +195,10 @@ mod tests {
         let helper = Helper::start(std::process::Command::new("sleep").arg("600")).unwrap();
         let number = helper.id();
         assert_eq!(leads_group(number), Some(true));
-        assert!(Activity::of(&root, number).is_some());
+        assert!(Waits::of(&root, number).is_some());
         drop(helper);
         assert_eq!(leads_group(number), None);
-        assert_eq!(Activity::of(&root, number), None);
+        assert_eq!((Waits::of(&root, number), cpu_time(number)), (None, None));
         assert_eq!(executable(&root, number), None);
     }
 }

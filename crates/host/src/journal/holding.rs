@@ -151,9 +151,13 @@ impl Holding {
 
     /// Whether a knob reads the value that it was given last.
     pub(super) fn is_as_left(&self, seq: u64) -> bool {
-        let given = self.knobs.get(&seq).and_then(|knob| knob.layers.last());
-        let reads = self.knobs.get(&seq).and_then(|knob| knob.file.read().ok());
-        given.is_some_and(|layer| Some(&layer.value) == reads.as_ref())
+        let Some((knob, held)) = self.knobs.get(&seq).zip(self.ledger.get(seq)) else {
+            return false;
+        };
+        let Ok(reads) = knob.file.read() else { return false };
+        // One that lags may still read what it was given before the last.
+        knob.layers.last().is_some_and(|layer| layer.value == reads)
+            || knob.file.lags() && (held.ours.contains(&reads) || held.before == reads)
     }
 
     /// A guard of a knob is dropped.
@@ -285,7 +289,14 @@ impl Holding {
         }
         let Some(knob) = self.knobs.get(&seq) else { return Err(ended()) };
         let written = knob.file.write(value);
-        let reading = knob.file.read().map_err(explained);
+        // A value that was in force before comes into force again: where that
+        // takes time, nobody waits for it.
+        let is_known = self.ledger.get(seq).is_some_and(|held| held.settled);
+        let reading = if is_known && knob.file.lags() {
+            Ok(value.to_owned())
+        } else {
+            knob.file.read_after(value).map_err(explained)
+        };
         if let Err(source) = written {
             let error = refusal(knob.file.path(), value, source);
             self.settle_refused(seq, reading.ok().as_deref());

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
@@ -12,6 +14,10 @@ use super::fuse;
 use super::site::{KernelFs, Site, no_knob};
 use super::value::in_force;
 use crate::error::{Error, Result};
+
+/// How long the kernel may take to apply what was written to a knob that
+/// [`lags`]: its worker needs a CPU, which a real-time load can keep from it.
+const LAG: (u32, Duration) = (200, Duration::from_millis(1));
 
 /// No knob's value is longer.
 const LARGEST_VALUE: usize = 64 << 10;
@@ -114,6 +120,27 @@ impl KnobFile {
         Ok(in_force(text.trim_end()).to_owned())
     }
 
+    /// The value in force after `written` was written: where the kernel applies
+    /// it later, and as another one, that takes [`LAG`] to find out.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(super) fn read_after(&self, written: &str) -> Result<String> {
+        let mut reading = self.read()?;
+        let (mut looks, pause) = LAG;
+        while self.lags() && reading != written && looks > 0 {
+            thread::sleep(pause);
+            reading = self.read()?;
+            looks -= 1;
+        }
+        Ok(reading)
+    }
+
+    /// Whether the kernel applies what is written to this knob only later.
+    pub(super) fn lags(&self) -> bool {
+        lags(&self.path)
+    }
+
     /// Writes `value` as a shell would (`printf %s value > knob`); an empty
     /// value is written as a line end, because nothing would not be a write.
     pub(super) fn write(&self, value: &str) -> io::Result<()> {
@@ -151,6 +178,13 @@ impl KnobFile {
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
         Ok(File::from(open(link, flags, Mode::empty())?))
     }
+}
+
+/// Whether the kernel applies what is written to `path` only later, and shows
+/// the former value until then: `cpufreq_notifier_min` schedules work, in
+/// drivers/cpufreq/cpufreq.c since 5.4.
+pub(super) fn lags(path: &str) -> bool {
+    path.ends_with("/scaling_min_freq") || path.ends_with("/scaling_max_freq")
 }
 
 /// The content, up to one byte more than a value may have.

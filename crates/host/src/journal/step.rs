@@ -28,7 +28,7 @@ impl Step<'_> {
         self.file
             .write(self.value)
             .map_err(|source| refusal(self.file.path(), self.value, source))?;
-        self.file.read().map_err(explained)
+        self.file.read_after(self.value).map_err(explained)
     }
 
     fn try_the_way_back(&self) -> Result<()> {
@@ -41,7 +41,7 @@ impl Step<'_> {
             Error::Invalid(why) => cannot(why),
             other => other,
         })?;
-        let reading = file.read().map_err(explained)?;
+        let reading = file.read_after(before).map_err(explained)?;
         if reading == *before {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::directory::DirectoryPlace;
-use super::knob_file::{KnobFile, refusal};
+use super::knob_file::{KnobFile, lags, refusal};
 use super::ledger::{ABSENT, Held, Kind, PRESENT};
 use super::report::{ChangeReport, Obstacle, Outcome};
 use super::rule::{Action, Seen, decide};
@@ -84,6 +84,18 @@ pub(super) fn look(site: &Site, held: &Held) -> Seen {
 fn put_back(site: &Site, held: &Held, mode: Mode) -> ChangeReport {
     let seen = look(site, held);
     let outcome = match (decide(held, &seen), mode) {
+        // What it reads may be what it read before a write that is still to be
+        // applied; then that one would come after all.
+        (Action::Leave(Outcome::AlreadyBack), Mode::Act) if lags(&held.path) => {
+            match undo(site, held) {
+                Ok(now) => match ending(held, now) {
+                    Outcome::PutBack => Outcome::AlreadyBack,
+                    failed => failed,
+                },
+                Err(error) if says_gone(&error) => Outcome::Gone,
+                Err(error) => Outcome::from_error(&error),
+            }
+        }
         (Action::Leave(outcome), _) => outcome,
         (Action::Undo, Mode::DryRun) => Outcome::WouldPutBack,
         (Action::Undo, Mode::Act) => match undo(site, held) {
@@ -102,7 +114,7 @@ fn undo(site: &Site, held: &Held) -> Result<Seen> {
         Kind::File => {
             let knob = KnobFile::open(site, path)?;
             knob.write(&held.before).map_err(|source| refusal(&held.path, &held.before, source))?;
-            knob.read().map(Seen::Reads)
+            knob.read_after(&held.before).map(Seen::Reads)
         }
         Kind::Directory => {
             DirectoryPlace::open(site, path)?.remove()?;
@@ -183,6 +195,17 @@ mod tests {
         assert_eq!(reports[0].after.as_deref(), Some("60"));
         assert_eq!(reports[2].after.as_deref(), Some("30"));
         assert_eq!(fs::read_to_string(dir.path().join("sys/a")).unwrap(), "60\n");
+    }
+
+    #[test]
+    fn a_knob_that_lags_is_written_though_it_reads_its_old_value() {
+        let (dir, site) = machine(&[("scaling_min_freq", "60"), ("a", "60")]);
+        let all = ["/sys/scaling_min_freq", "/sys/a"].map(|path| held(1, path, Kind::File));
+        let reports = put_back_all(&site, &all, Mode::Act, |_| {});
+        assert_eq!(outcomes(&reports), [&Outcome::AlreadyBack, &Outcome::AlreadyBack]);
+        let content = |name| fs::read_to_string(dir.path().join("sys").join(name)).unwrap();
+        // A write ends with a line end.
+        assert_eq!((content("scaling_min_freq").as_str(), content("a").as_str()), ("60\n", "60"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use unjank_host::pid::Activity;
+use unjank_host::pid::Waits;
 use unjank_host::{Nanos, Timestamp};
 
 use super::budget::Budget;
@@ -112,8 +112,26 @@ struct Launch {
     until: Timestamp,
     at_limit: Why,
     /// Its processes, and what they had done at the last look.
-    members: BTreeMap<u32, Option<Activity>>,
+    members: BTreeMap<u32, Seen>,
+    looked: Timestamp,
     settle: Settle,
+}
+
+/// What was seen of a process at the last look.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    ran: Nanos,
+    /// `None` where it was not asked for: the launch was busy.
+    waits: Option<Waits>,
+}
+
+/// How processes are looked at.
+pub trait Look {
+    /// CPU time that a process has used; `None` if there is none.
+    fn ran(&self, process: u32) -> Option<Nanos>;
+
+    /// What it has waited for; `None` if it has ended. Takes longer.
+    fn waits(&self, process: u32) -> Option<Waits>;
 }
 
 impl Engine {
@@ -176,7 +194,8 @@ impl Engine {
             begun: at,
             until: now + length,
             at_limit,
-            members: [(process, None)].into(),
+            members: [(process, Seen::default())].into(),
+            looked: now,
             settle: Settle::new(self.limits.idle, at),
         });
         if self.launches.len() == 1 {
@@ -199,7 +218,7 @@ impl Engine {
     pub fn forked(&mut self, parent: u32, child: u32) {
         for launch in &mut self.launches {
             if launch.members.contains_key(&parent) && launch.members.len() < MOST_MEMBERS {
-                launch.members.insert(child, None);
+                launch.members.insert(child, Seen::default());
             }
         }
     }
@@ -218,13 +237,8 @@ impl Engine {
         self.take_over(now, |launch| is_it(launch).then_some((Why::Displayed, now)))
     }
 
-    /// Looks at all processes that are followed, if it is time to. `activity`
-    /// tells what a process has done since it began; `None` if it has ended.
-    pub fn look(
-        &mut self,
-        now: Timestamp,
-        activity: impl Fn(u32) -> Option<Activity>,
-    ) -> Vec<Over> {
+    /// Looks at all processes that are followed, if it is time to.
+    pub fn look(&mut self, now: Timestamp, look: &impl Look) -> Vec<Over> {
         let mut over = Vec::new();
         if self.budget.empty_at().is_some_and(|empty| empty <= now) {
             over = self.take_over(now, |_| Some((Why::Budget, now)));
@@ -233,8 +247,9 @@ impl Engine {
             return over;
         }
         self.next_look = now + self.limits.look;
+        let share = self.limits.idle.share;
         over.extend(self.take_over(now, |launch| {
-            let step = launch.step(&activity);
+            let step = launch.step(now, share, look);
             if launch.members.is_empty() {
                 return Some((Why::Exited, now));
             }
@@ -335,16 +350,28 @@ impl Engine {
 
 impl Launch {
     /// What its processes did since the last look. Those that have ended are
-    /// followed no longer.
-    fn step(&mut self, activity: impl Fn(u32) -> Option<Activity>) -> Step {
+    /// followed no longer. A launch that runs is not idle whatever it waits
+    /// for besides, so that is not asked.
+    fn step(&mut self, now: Timestamp, share: f64, look: &impl Look) -> Step {
         let mut step = Step::default();
-        self.members.retain(|&process, before| {
-            let Some(now) = activity(process) else { return false };
-            let then = before.replace(now).unwrap_or_default();
-            step.ran = step.ran + (now.ran - then.ran);
-            step.waited = step.waited + (now.waited - then.waited);
-            step.major_faults += now.major_faults.saturating_sub(then.major_faults);
-            step.blocked |= now.blocked;
+        self.members.retain(|&process, seen| {
+            let Some(ran) = look.ran(process) else { return false };
+            step.ran = step.ran + (ran - seen.ran);
+            seen.ran = ran;
+            true
+        });
+        let passed = now.since(self.looked).get() as f64;
+        self.looked = now;
+        if step.ran.get() as f64 > passed * share {
+            self.members.values_mut().for_each(|seen| seen.waits = None);
+            return step;
+        }
+        self.members.retain(|&process, seen| {
+            let Some(waits) = look.waits(process) else { return false };
+            let before = seen.waits.replace(waits).unwrap_or(waits);
+            step.waited = step.waited + (waits.ready - before.ready);
+            step.major_faults += waits.major_faults.saturating_sub(before.major_faults);
+            step.blocked |= waits.blocked;
             true
         });
         step
@@ -353,8 +380,6 @@ impl Launch {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
     use super::*;
 
     const LIMITS: Limits = Limits {
@@ -377,23 +402,48 @@ mod tests {
         Engine::new(LIMITS, Learned::default(), at(0))
     }
 
+    /// Processes that have run for so long, and wait for storage or not.
+    struct Busy {
+        ran: Nanos,
+        blocked: bool,
+    }
+
+    impl Look for Busy {
+        fn ran(&self, _: u32) -> Option<Nanos> {
+            Some(self.ran)
+        }
+
+        fn waits(&self, _: u32) -> Option<Waits> {
+            Some(Waits { blocked: self.blocked, ..Waits::default() })
+        }
+    }
+
     /// Looks whenever the engine wants to, at processes that run until
     /// `busy_until`. What is over, and when the boost ended.
     fn run(engine: &mut Engine, busy_until: u64) -> (Vec<(u64, Why)>, u64) {
         let mut over = Vec::new();
-        let millis = RefCell::new(0);
+        let mut last = 0;
         while let Some(wake) = engine.wake_at() {
             let now = wake.as_nanos() / 1_000_000;
-            *millis.borrow_mut() = now;
-            let busy = |_| {
-                let ran = ms((*millis.borrow()).min(busy_until));
-                Some(Activity { ran, ..Activity::default() })
-            };
-            over.extend(engine.look(wake, busy).into_iter().map(|over| (now, over.why)));
+            let look = Busy { ran: ms(now.min(busy_until)), blocked: false };
+            over.extend(engine.look(wake, &look).into_iter().map(|over| (now, over.why)));
             engine.ends(wake);
             assert!(now < 100_000, "it never ends");
+            last = now;
         }
-        (over, millis.into_inner())
+        (over, last)
+    }
+
+    #[test]
+    fn who_waits_for_storage_is_not_idle() {
+        let mut engine = engine();
+        engine.begin(7, "/bin/a", at(0), at(0));
+        let looks = |blocked| Busy { ran: ms(1), blocked };
+        for look in 1..50 {
+            assert_eq!(engine.look(at(look * 10), &looks(true)), []);
+        }
+        let over = (50..60).find_map(|look| engine.look(at(look * 10), &looks(false)).pop());
+        assert_eq!(over.unwrap().why, Why::Settled);
     }
 
     #[test]
@@ -404,9 +454,9 @@ mod tests {
         assert_eq!(engine.budget_left(at(250)), ms(6_000) - ms(225));
         for launch in 1..=2 {
             engine.begin(7 + launch, "/bin/a", at(1_000), at(1_000));
-            let busy = |_| Some(Activity::default());
+            let idle = Busy { ran: Nanos::ZERO, blocked: false };
             let _steps: Vec<Over> =
-                (101..).take(6).flat_map(|step| engine.look(at(step * 10), busy)).collect();
+                (101..).take(6).flat_map(|step| engine.look(at(step * 10), &idle)).collect();
             engine.ends(at(2_000));
         }
         assert!(engine.learned().length_of("/bin/a").is_some());

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use hdrhistogram::Histogram;
-use unjank_host::pid::{self, Activity};
+use unjank_host::pid::{self, Waits};
 use unjank_host::process_events::{EventKinds, ProcessEvent, ProcessEvents};
 use unjank_host::wait::{Doorbell, until_readable};
 use unjank_host::{Bytes, Nanos, Result, Root, Timestamp};
 
-use super::engine::{Engine, Over, Why};
+use super::engine::{Engine, Look, Over, Why};
 use super::knobs::{Held, Knobs, Outcome};
 use super::report::{Boosted, Counts, Latency, Note, Raised, Status};
 use super::rules::{Candidate, Reason, Rules};
@@ -157,6 +157,7 @@ impl Service {
     /// Waits for launches and acts on them until it is told to stop. Gives back
     /// what it knows: the engine, with what was learned.
     pub fn run(mut self) -> Engine {
+        self.begun = Timestamp::now();
         if let Err(error) = self.serve() {
             self.note(Note::Failed(error));
         }
@@ -218,6 +219,9 @@ impl Service {
 
     fn event(&mut self, event: ProcessEvent) {
         match event {
+            // What began before the service was there, its keeper for one, is
+            // too late to be boosted.
+            ProcessEvent::Exec { at, .. } if at < self.begun => {}
             ProcessEvent::Exec { process, at } => self.exec(process, at),
             ProcessEvent::Fork { parent, child, .. } => self.engine.forked(parent, child),
             ProcessEvent::Exit { process, .. } => {
@@ -382,8 +386,7 @@ impl Service {
         }
         if self.engine.wake_at().is_some_and(|at| at <= now) {
             self.read_family();
-            let root = &self.root;
-            let over = self.engine.look(now, |process| Activity::of(root, process));
+            let over = self.engine.look(now, &Processes(&self.root));
             self.tell_over(over, now);
         }
         let since = self.engine.boosted_since();
@@ -459,7 +462,7 @@ impl Service {
             learned: self.engine.learned().len(),
             counts,
             latency: Latency::of(&self.latency),
-            cpu_time: Activity::of(&self.root, me).map(|done| done.ran).unwrap_or_default(),
+            cpu_time: pid::cpu_time(me).unwrap_or_default(),
             resident: pid::resident(&self.root, me).map_or(0, Bytes::get),
         }
     }
@@ -492,6 +495,19 @@ impl Service {
         // Whoever does not listen any more is ending.
         let _nobody_there = self.notes.send(note);
         self.noted.ring();
+    }
+}
+
+/// The processes of a machine.
+struct Processes<'a>(&'a Root);
+
+impl Look for Processes<'_> {
+    fn ran(&self, process: u32) -> Option<Nanos> {
+        pid::cpu_time(process)
+    }
+
+    fn waits(&self, process: u32) -> Option<Waits> {
+        Waits::of(self.0, process)
     }
 }
 
