@@ -12,7 +12,8 @@ pub(crate) fn device(name: &str) -> Result<OppTable> {
     Ok(table(&Profile::find(name)?)?)
 }
 
-fn table(profile: &Profile) -> Result<OppTable, Error> {
+/// The frequencies and powers of a profile.
+pub(crate) fn table(profile: &Profile) -> Result<OppTable, Error> {
     let milliwatts = |power: u32| Watts::from_milliwatts(f64::from(power));
     let point = |state: &State| Opp {
         frequency: Hertz::from_khz(u64::from(state.mhz) * 1_000),
