@@ -1,5 +1,7 @@
 //! What the guest is told to do: one file of its initramfs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Where the guest finds its order.
@@ -16,6 +18,10 @@ pub struct Order {
     pub commands: Vec<Vec<String>>,
     /// Labels of every run that is measured.
     pub labels: Vec<String>,
+    /// Tunables of the governor that the kernel begins with, by their paths
+    /// below cpufreq's directory or that of a policy: `ondemand/sampling_rate`.
+    #[serde(default)]
+    pub tunables: BTreeMap<String, i64>,
 }
 
 /// A module to load.

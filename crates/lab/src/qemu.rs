@@ -20,7 +20,25 @@ pub enum Accelerator {
     Kvm,
     /// QEMU, which translates them: slower, and all times are emulated.
     Tcg,
+    /// QEMU, one CPU at a time, and time passes with instructions: what else the
+    /// host does makes no difference to the guest's times.
+    Icount,
 }
+
+impl Accelerator {
+    /// How what was measured there is to be read.
+    pub fn labels(self) -> &'static [&'static str] {
+        match self {
+            Self::Kvm => &[],
+            Self::Tcg => &["emulated"],
+            Self::Icount => &["emulated", "icount"],
+        }
+    }
+}
+
+/// An instruction takes two nanoseconds (2¹), about as long as QEMU needs for it;
+/// and where all CPUs are idle, time goes on at once to the next timer.
+const ICOUNT: &str = "shift=1,sleep=off";
 
 /// What QEMU prints when KVM has met an instruction that it cannot do.
 pub const KVM_GAVE_UP: &str = "KVM internal error";
@@ -72,11 +90,13 @@ impl Machine<'_> {
     }
 
     fn arguments(&self) -> Vec<String> {
+        // acpi-cpufreq leaves AMD's family 15 to other drivers, and that is
+        // what QEMU's own processor claims to be.
+        let emulated = "max,vendor=GenuineIntel,family=6,model=94";
         let (accelerator, cpu) = match self.accelerator {
             Accelerator::Kvm => ("kvm", "host"),
-            // acpi-cpufreq leaves AMD's family 15 to other drivers, and that
-            // is what QEMU's own processor claims to be.
-            Accelerator::Tcg => ("tcg,thread=multi", "max,vendor=GenuineIntel,family=6,model=94"),
+            Accelerator::Tcg => ("tcg,thread=multi", emulated),
+            Accelerator::Icount => ("tcg,thread=single", emulated),
         };
         let mut arguments: Vec<String> = [
             "-no-user-config",
@@ -123,7 +143,9 @@ impl Machine<'_> {
         let table = self
             .table
             .map(|table| ("-acpitable", format!("file={}", file(table).replace(',', ",,"))));
-        for (name, value) in pairs.into_iter().chain(table) {
+        let icount =
+            (self.accelerator == Accelerator::Icount).then(|| ("-icount", ICOUNT.to_owned()));
+        for (name, value) in pairs.into_iter().chain(table).chain(icount) {
             arguments.extend([name.to_owned(), value]);
         }
         arguments
@@ -160,6 +182,10 @@ mod tests {
         assert_eq!(value(&arguments, "-acpitable"), "file=/a,,b");
         assert_eq!(value(&arguments, "-append"), "quiet -- lab init");
         assert!(value(&arguments, "-cpu").starts_with("max,"));
+        assert!(!arguments.contains(&"-icount".to_owned()));
+        machine.accelerator = Accelerator::Icount;
+        assert_eq!(value(&machine.arguments(), "-icount"), "shift=1,sleep=off");
+        assert_eq!(value(&machine.arguments(), "-accel"), "tcg,thread=single");
         machine.accelerator = Accelerator::Kvm;
         machine.table = None;
         let arguments = machine.arguments();

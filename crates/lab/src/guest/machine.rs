@@ -1,6 +1,7 @@
 //! The phone's file systems, modules and end.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -55,9 +56,55 @@ pub(super) fn bring_up_cpus(root: &Root) -> Result<Vec<String>> {
     Ok(missing.filter_map(bring_up).map(|error| error.to_string()).collect())
 }
 
+/// Gives the governor the tunables that the device has, where policies share
+/// them and where each has its own. Says which could not be given.
+pub(super) fn tune(root: &Root, tunables: &BTreeMap<String, i64>) -> Vec<String> {
+    const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
+    let policies = root.list(CPUFREQ).unwrap_or_default();
+    let own = policies.iter().filter(|name| name.starts_with("policy"));
+    let places: Vec<PathBuf> =
+        own.map(|name| Path::new(CPUFREQ).join(name)).chain([CPUFREQ.into()]).collect();
+    let mut complaints = Vec::new();
+    for (file, value) in tunables {
+        let there: Vec<PathBuf> =
+            places.iter().map(|place| place.join(file)).filter(|path| root.exists(path)).collect();
+        if there.is_empty() {
+            complaints.push(format!("the governor has no {file}"));
+        }
+        let wrong = there.iter().filter_map(|path| root.write(path, &value.to_string()).err());
+        complaints.extend(wrong.map(|error| error.to_string()));
+    }
+    complaints
+}
+
 /// Waits for the host, which ends the phone when all is said; ends it itself
 /// if the host does not.
 pub(super) fn wait_for_the_end() {
     thread::sleep(PATIENCE);
     let _init_returns_then = power_off();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn tunables_are_given_wherever_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let cpufreq = dir.path().join("sys/devices/system/cpu/cpufreq");
+        for place in ["policy0/ondemand", "policy4/schedutil"] {
+            fs::create_dir_all(cpufreq.join(place)).unwrap();
+        }
+        let rate = cpufreq.join("policy0/ondemand/sampling_rate");
+        fs::write(&rate, "8000\n").unwrap();
+        let tunables = BTreeMap::from([
+            ("ondemand/sampling_rate".to_owned(), 100_000),
+            ("ondemand/nothing".to_owned(), 1),
+        ]);
+        let complaints = tune(&Root::at(dir.path()), &tunables);
+        assert_eq!(complaints, ["the governor has no ondemand/nothing"]);
+        assert_eq!(fs::read_to_string(rate).unwrap(), "100000");
+    }
 }

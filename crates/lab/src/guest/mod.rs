@@ -55,7 +55,9 @@ pub fn run(build: Option<String>) -> Result<()> {
     let host = Host(Mutex::new(VirtioPort::open(&Root::system(), PORT)?));
     let order = read_order()?;
     let complaints = machine::load(&order.modules);
-    for complaint in complaints.into_iter().chain(machine::bring_up_cpus(&Root::system())?) {
+    let root = Root::system();
+    let complaints = complaints.into_iter().chain(machine::bring_up_cpus(&root)?);
+    for complaint in complaints.chain(machine::tune(&root, &order.tunables)) {
         host.tell(&Frame::Remark(complaint))?;
     }
     let interrupt = Interrupt::listen(&Root::system())?;

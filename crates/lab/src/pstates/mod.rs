@@ -5,6 +5,7 @@ mod aml;
 
 pub use aml::{MOST_CPUS, PORTS};
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -43,6 +44,10 @@ pub struct Profile {
     /// What the rest of the device takes, whatever its CPUs do, in milliwatts.
     #[serde(default)]
     pub device_milliwatts: u32,
+    /// Tunables of that governor, by name, where the device has other values
+    /// than the kernel begins with.
+    #[serde(default)]
+    pub tunables: BTreeMap<String, i64>,
     /// The states, the fastest first.
     #[serde(rename = "state")]
     pub states: Vec<State>,
@@ -131,7 +136,18 @@ impl Profile {
         Ok(aml::table(self, cpus))
     }
 
+    /// The tunables by their paths below the directory of cpufreq, or of a
+    /// policy.
+    pub(crate) fn tunable_files(&self) -> BTreeMap<String, i64> {
+        let file = |name: &String| format!("{}/{name}", self.governor);
+        self.tunables.iter().map(|(name, &value)| (file(name), value)).collect()
+    }
+
     fn check(&self) -> Result<(), String> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if let Some(name) = self.tunables.keys().find(|name| !name.chars().all(fits)) {
+            return Err(format!("{name:?} is no name of a tunable"));
+        }
         if !GOVERNORS.contains(&self.governor.as_str()) {
             let known = GOVERNORS.join(", ");
             return Err(format!("{:?} is no governor of these: {known}", self.governor));
@@ -179,6 +195,8 @@ mod tests {
         let mhz: Vec<u32> = exynos.states.iter().map(|state| state.mhz).collect();
         assert_eq!(mhz, [1200, 1000, 800, 500, 200]);
         assert_eq!((exynos.clock, exynos.power), (Clock::Shared, Origin::Modelled));
+        let rate = ("ondemand/sampling_rate".to_owned(), 100_000);
+        assert_eq!(exynos.tunable_files(), [rate].into());
     }
 
     #[test]
@@ -193,6 +211,9 @@ mod tests {
         assert!(told(&ONE.replace("ondemand", "fast")).contains("\"fast\" is no governor"));
         assert!(told(&ONE.replace("800", "0")).contains("0 MHz is no frequency"));
         assert!(told(&ONE.replace("mhz", "mhx")).contains("unknown field `mhx`"));
+        let tunable = "power = \"measured\"\ntunables = { \"../x\" = 1 }";
+        let climbing = ONE.replace("power = \"measured\"", tunable);
+        assert!(told(&climbing).contains("\"../x\" is no name of a tunable"));
         assert!(told("name = ").contains("line 1"));
         let state = |mhz| format!("[[state]]\nmhz = {mhz}\nmilliwatts = 1\nlatency_us = 1\n");
         let many = (100..117).rev().map(state).collect::<Vec<_>>().concat();

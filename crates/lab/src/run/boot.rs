@@ -15,9 +15,6 @@ use crate::error::{Error, Result};
 use crate::qemu::{Accelerator, KVM_GAVE_UP, Machine};
 use crate::tail::Tail;
 
-/// The label of what was measured where QEMU translates instructions.
-pub const EMULATED: &str = "emulated";
-
 /// What a phone does until its guest greets.
 pub(super) const BOOTING: &str = "booting";
 /// And then.
@@ -62,10 +59,7 @@ impl Boot {
         accelerator: Accelerator,
         commands: &[Vec<String>],
     ) -> Result<Self> {
-        let labels = match accelerator {
-            Accelerator::Kvm => Vec::new(),
-            Accelerator::Tcg => vec![EMULATED.to_owned()],
-        };
+        let labels = accelerator.labels().iter().map(|&label| label.to_owned()).collect();
         let image = Image::build(options, commands, labels)?;
         let machine = Machine {
             accelerator,
@@ -159,7 +153,7 @@ impl Boot {
         let after = Timestamp::now().since(self.start);
         let boot_limit = match self.accelerator {
             Accelerator::Kvm => BOOT_KVM,
-            Accelerator::Tcg => BOOT,
+            Accelerator::Tcg | Accelerator::Icount => BOOT,
         };
         let boot_limit = Some(boot_limit).filter(|_| !self.up);
         let limit = boot_limit.into_iter().chain(options.limit).min();
@@ -208,24 +202,26 @@ fn parameters(options: &Options) -> String {
     parameters + " -- lab init"
 }
 
-/// The record with the label of the machine that it was measured on, whatever
+/// The record with the labels of the machine that it was measured on, whatever
 /// the guest thinks of that.
 fn labelled(text: String, accelerator: Accelerator) -> String {
-    if accelerator == Accelerator::Kvm {
-        return text;
-    }
     let Ok(mut record) = serde_json::from_str::<Value>(&text) else {
         // No record; whoever keeps it will say so.
         return text;
     };
-    if let Some(object) = record.as_object_mut() {
-        let labels = object.entry("labels").or_insert_with(|| Value::Array(Vec::new()));
-        match labels.as_array_mut() {
-            Some(labels) if labels.iter().any(|label| label == EMULATED) => return text,
-            Some(labels) => labels.push(EMULATED.into()),
-            None => return text,
-        }
+    let Some(object) = record.as_object_mut() else { return text };
+    let labels = object.entry("labels").or_insert_with(|| Value::Array(Vec::new()));
+    let Some(labels) = labels.as_array_mut() else { return text };
+    let missing: Vec<Value> = accelerator
+        .labels()
+        .iter()
+        .filter(|&wanted| labels.iter().all(|label| label != wanted))
+        .map(|&wanted| wanted.into())
+        .collect();
+    if missing.is_empty() {
+        return text;
     }
+    labels.extend(missing);
     record.to_string()
 }
 
@@ -243,6 +239,10 @@ mod tests {
             assert_eq!(tcg(same), same);
         }
         assert_eq!(label("{}", Accelerator::Kvm), "{}");
+        assert_eq!(
+            label(r#"{"labels":["emulated"]}"#, Accelerator::Icount),
+            r#"{"labels":["emulated","icount"]}"#
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::initramfs::Archive;
 use crate::modules::{self, WANTED};
 use crate::order::{self, Module, Order};
 use crate::program::{Linkage, linkage};
+use crate::pstates::Profile;
 
 /// The name of the guest's program there.
 const PROGRAM: &str = "bin/unjank";
@@ -68,7 +69,9 @@ impl Image {
             let content = static_program(program, LINK_IT)?;
             archive.program(&format!("bin/{name}"), &content).map_err(failed)?;
         }
-        let mut order = Order { modules: Vec::new(), commands: commands.to_vec(), labels };
+        let tunables = options.profile.as_ref().map(Profile::tunable_files).unwrap_or_default();
+        let mut order =
+            Order { modules: Vec::new(), commands: commands.to_vec(), labels, tunables };
         for (name, parameters, source) in chosen(options)? {
             let file = format!("{MODULES}/{name}");
             let content = fs::read(&source).map_err(|e| HostError::file("read", &source, e))?;

@@ -18,8 +18,6 @@ use crate::pstates::Profile;
 use crate::qemu::{self, Accelerator};
 use boot::{BOOT_KVM, BOOTING, Boot};
 
-pub use boot::EMULATED;
-
 /// How often an emulated phone is booted until it is up.
 const BOOTS: usize = 3;
 /// Less, and the kernel and its initramfs do not fit.
@@ -124,7 +122,8 @@ pub fn run(
             done => return done,
         }
     }
-    emulate(options, commands, monitor, hear)
+    let emulator = if first == Accelerator::Kvm { Accelerator::Tcg } else { first };
+    emulate(options, emulator, commands, monitor, hear)
 }
 
 /// A kernel changes its own code while it boots, and once in a while QEMU's
@@ -132,19 +131,20 @@ pub fn run(
 /// nothing about the phone, and the next boot works.
 fn emulate(
     options: &Options,
+    emulator: Accelerator,
     commands: &[Vec<String>],
     monitor: &dyn Monitor,
     hear: &mut dyn FnMut(Event<'_>),
 ) -> Result<Outcome> {
     for _ in 1..BOOTS {
-        match Boot::start(options, Accelerator::Tcg, commands)?.follow(options, monitor, hear) {
+        match Boot::start(options, emulator, commands)?.follow(options, monitor, hear) {
             Err(Error::Ended { doing: BOOTING, console }) if !has_no_init(&console) => {
                 hear(Event::Remark("the emulated phone crashed while booting: booting it again"));
             }
             done => return done,
         }
     }
-    Boot::start(options, Accelerator::Tcg, commands)?.follow(options, monitor, hear)
+    Boot::start(options, emulator, commands)?.follow(options, monitor, hear)
 }
 
 fn check(options: &Options) -> Result<()> {

@@ -23,6 +23,8 @@ use crate::{exit, values};
 #[command(after_help = "Examples:
   unjank lab run -- unjank ipc probe --transport binder
   unjank lab run --pstates exynos4210 -- unjank launch ramp
+  unjank lab run --accel icount --pstates exynos4210 -- unjank launch bench \
+    --load 0,400ms --emulated-clock --a sampling_rate=100ms --b sampling_rate=50ms
   unjank lab run --cpus 4 --memory 2GiB -- unjank host --json
   unjank lab run -- unjank host --and unjank ipc probe --quick
   unjank lab run --add ./my-test -- my-test --verbose
@@ -86,6 +88,8 @@ enum Accel {
     Kvm,
     /// QEMU, which translates them
     Tcg,
+    /// QEMU, and time passes with instructions: times do not depend on what else runs here
+    Icount,
 }
 
 /// Between two commands.
@@ -112,6 +116,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             Accel::Auto => None,
             Accel::Kvm => Some(Accelerator::Kvm),
             Accel::Tcg => Some(Accelerator::Tcg),
+            Accel::Icount => Some(Accelerator::Icount),
         },
         limit: args.timeout,
         talkative: args.verbose,
