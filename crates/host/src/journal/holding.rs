@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::dependants;
 use super::directory::DirectoryPlace;
 use super::entry::{Change, Entry};
 use super::file::JournalFile;
@@ -47,6 +48,17 @@ struct Live {
 struct HeldKnob {
     file: KnobFile,
     layers: Vec<Layer>,
+    /// What is put back with it.
+    dependants: Vec<u64>,
+}
+
+/// A knob that is about to be taken.
+#[derive(Debug)]
+struct Wanted<'a> {
+    file: KnobFile,
+    value: &'a str,
+    /// Files that may be gone then, and what they read.
+    dependants: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -70,23 +82,35 @@ impl Holding {
 
     /// Changes all of `wanted`, or nothing.
     pub(super) fn take_knobs(&mut self, wanted: &[(&Path, &str)]) -> Result<Vec<Taken>> {
-        let mut files: Vec<(KnobFile, &str)> = Vec::new();
+        let mut knobs: Vec<Wanted<'_>> = Vec::new();
         for &(path, value) in wanted {
             let file = KnobFile::open(&self.site, path).map_err(explained)?;
             file.check_both_ways()?;
             file.check_value(value)?;
             // Two names can lead to one file: CPUs that share a clock.
-            match files.iter().find(|(other, _)| other.path() == file.path()) {
-                None => files.push((file, value)),
-                Some((_, same)) if *same == value => {}
+            match knobs.iter().find(|other| other.file.path() == file.path()) {
+                None => knobs.push(Wanted { file, value, dependants: Vec::new() }),
+                Some(same) if same.value == value => {}
                 Some(_) => {
                     let path = file.path();
                     return Err(Error::Invalid(format!("{path} is to get two values at once")));
                 }
             }
         }
-        let paths: Vec<String> = files.iter().map(|(file, _)| file.path().to_owned()).collect();
-        let steps = self.announce(&paths, |holding| holding.plan(files))?;
+        let mut paths: Vec<String> =
+            knobs.iter().map(|wanted| wanted.file.path().to_owned()).collect();
+        let batch = paths.clone();
+        for wanted in &mut knobs {
+            let Wanted { file, value, .. } = wanted;
+            let before = file.read().map_err(explained)?;
+            wanted.dependants = dependants::of(&self.site, file, &before, value, &batch);
+            // What is held is put back anyway, and once is enough.
+            wanted
+                .dependants
+                .retain(|(path, _)| !paths.contains(path) && self.ledger.at(path).is_none());
+            paths.extend(wanted.dependants.iter().map(|(path, _)| path.clone()));
+        }
+        let steps = self.announce(&paths, |holding| holding.plan(knobs))?;
         let mut readings = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             match step.attempt() {
@@ -171,8 +195,10 @@ impl Holding {
         let below = knob.layers.last().map(|top| top.value.clone());
         match below {
             None => {
-                self.knobs.remove(&seq);
-                self.put_back(&[seq]);
+                let mut seqs =
+                    self.knobs.remove(&seq).map(|knob| knob.dependants).unwrap_or_default();
+                seqs.push(seq);
+                self.put_back(&seqs);
             }
             Some(value) if was_in_force && self.is_as_we_left_it(seq) => {
                 // If the kernel refuses it now, the next guard to be dropped
@@ -228,35 +254,52 @@ impl Holding {
         Ok(planned)
     }
 
-    fn plan<'a>(&mut self, files: Vec<(KnobFile, &'a str)>) -> Result<(Vec<Step<'a>>, Vec<Entry>)> {
+    fn plan<'a>(&mut self, knobs: Vec<Wanted<'a>>) -> Result<(Vec<Step<'a>>, Vec<Entry>)> {
         let mut steps = Vec::new();
         let mut entries = Vec::new();
         let mut next = self.ledger.next_seq();
-        for (file, value) in files {
+        let mut announce = |path: String, before: String, wanted: String| {
+            let seq = next;
+            next = next.saturating_add(1);
+            let change = Change::File { before, wanted };
+            (seq, Entry::Intent { seq, path, change })
+        };
+        for Wanted { file, value, dependants } in knobs {
             let wanted = value.to_owned();
-            let (seq, before, nested) = match self.ledger.at(file.path()) {
-                Some(held) => (held.seq, held.during.clone(), true),
-                None => (next, file.read().map_err(explained)?, false),
-            };
-            if nested {
-                entries.push(Entry::Set { seq, value: wanted });
+            let held = self.ledger.at(file.path()).map(|held| (held.seq, held.during.clone()));
+            let (seq, before, nested) = if let Some((seq, before)) = held {
+                entries.push(Entry::Set { seq, value: wanted.clone() });
+                (seq, before, true)
             } else {
-                next = next.saturating_add(1);
-                let change = Change::File { before: before.clone(), wanted };
-                entries.push(Entry::Intent { seq, path: file.path().to_owned(), change });
+                let before = file.read().map_err(explained)?;
+                (0, before, false)
+            };
+            let mut step = Step { seq, file, value, before, nested, dependants: Vec::new() };
+            if !nested {
+                // Before the knob itself, so that they are put back after it.
+                for (path, reads) in dependants {
+                    let (seq, entry) = announce(path, reads.clone(), reads);
+                    step.dependants.push(seq);
+                    entries.push(entry);
+                }
+                let (seq, entry) =
+                    announce(step.file.path().to_owned(), step.before.clone(), wanted);
+                step.seq = seq;
+                entries.push(entry);
             }
-            steps.push(Step { seq, file, value, before, nested });
+            steps.push(step);
         }
         Ok((steps, entries))
     }
 
     fn hold(&mut self, step: Step<'_>) -> Taken {
         self.last_layer += 1;
-        let Step { seq, file, before, value: asked, .. } = step;
+        let Step { seq, file, before, value: asked, dependants, .. } = step;
         let id = self.last_layer;
         let path = file.path().to_owned();
         let value = self.ledger.get(seq).map_or_else(String::new, |held| held.during.clone());
-        let knob = self.knobs.entry(seq).or_insert(HeldKnob { file, layers: Vec::new() });
+        let fresh = HeldKnob { file, layers: Vec::new(), dependants };
+        let knob = self.knobs.entry(seq).or_insert(fresh);
         knob.layers.push(Layer { id, value });
         Taken { seq, layer: id, path, asked: asked.to_owned(), before }
     }
@@ -271,7 +314,8 @@ impl Holding {
             };
         }
         let fresh = |steps: &[Step<'_>]| -> Vec<u64> {
-            steps.iter().filter(|step| !step.nested).map(|step| step.seq).collect()
+            let fresh = steps.iter().filter(|step| !step.nested);
+            fresh.flat_map(|step| step.dependants.iter().chain([&step.seq])).copied().collect()
         };
         self.forget(&fresh(&steps[attempted..]));
         self.put_back(&fresh(&steps[..attempted]));

@@ -32,9 +32,11 @@
 //! | `keeper`, `stale` | seeing to it when a session could not |
 //! | `entry`, `ledger`, `rule`, `value` | what is written and what follows from it: pure |
 //! | `undo` | doing what the rule says |
+//! | `dependants` | what the kernel forgets when a knob changes |
 //! | `site`, `knob_file`, `directory` | what may be changed, and how |
 //! | `state_dir`, `file` | where journals lie, and their locks |
 
+mod dependants;
 mod directory;
 mod entry;
 mod file;

@@ -15,6 +15,8 @@ pub(super) struct Step<'a> {
     pub(super) before: String,
     /// Held already, by an earlier guard of the same session.
     pub(super) nested: bool,
+    /// What has to be put back with it: their numbers in the journal.
+    pub(super) dependants: Vec<u64>,
 }
 
 impl Step<'_> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use super::dependants;
 use super::directory::DirectoryPlace;
 use super::knob_file::{KnobFile, lags, refusal};
 use super::ledger::{ABSENT, Held, Kind, PRESENT};
@@ -50,7 +51,9 @@ pub(super) fn put_back_all(
             if !failed {
                 ended(&held[index]);
             }
-            reports[index] = Some(report);
+            // A dependant that was not touched is none of anybody's business.
+            let untouched = matches!(report.outcome, Outcome::AlreadyBack | Outcome::Gone);
+            reports[index] = (!(untouched && dependants::is_one(&held[index]))).then_some(report);
             failed
         });
         if waiting.len() < before {

@@ -329,3 +329,77 @@ fn an_ordinary_day_recovers_nothing() {
     assert_eq!((found.len(), &found[0].standing), (1, &Standing::Live));
     assert_eq!(bench.read("a"), "1");
 }
+
+/// The kernel's part in a change of governor: tunables end with it, and begin
+/// with the kernel's values.
+fn change_governor(bench: &Bench, from: &str, to: &str) {
+    let place =
+        |governor: &str| bench.root().resolve("/sys/devices/system/cpu/cpufreq").join(governor);
+    let _had_none = fs::remove_dir_all(place(from));
+    if to == "ondemand" {
+        fs::create_dir_all(place(to)).unwrap();
+        fs::write(place(to).join("sampling_rate"), "8000\n").unwrap();
+        fs::write(place(to).join("up_threshold"), "95\n").unwrap();
+    }
+}
+
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
+
+fn with_ondemand() -> Bench {
+    let bench = Bench::new(&[]);
+    fs::create_dir_all(bench.root().resolve(GOVERNOR).parent().unwrap()).unwrap();
+    fs::write(bench.root().resolve(GOVERNOR), "ondemand\n").unwrap();
+    change_governor(&bench, "none", "ondemand");
+    bench.write("devices/system/cpu/cpufreq/ondemand/sampling_rate", "100000");
+    bench
+}
+
+#[test]
+fn tunables_come_back_with_their_governor() {
+    let bench = with_ondemand();
+    let session = bench.open();
+    let governor = session.change(GOVERNOR, "performance").unwrap();
+    change_governor(&bench, "ondemand", "performance");
+    // Between the write of the governor and that of its tunables, the kernel
+    // makes them anew: here they are there before.
+    change_governor(&bench, "performance", "ondemand");
+    drop(governor);
+    let read = |name| bench.read(&format!("devices/system/cpu/cpufreq/{name}"));
+    assert_eq!(read("policy0/scaling_governor"), "ondemand");
+    assert_eq!(read("ondemand/sampling_rate"), "100000");
+    assert_eq!(read("ondemand/up_threshold"), "95");
+    let reports = session.finish();
+    assert_eq!(reports.len(), 2, "what had to be put back is told: {reports:?}");
+}
+
+#[test]
+fn tunables_come_back_after_a_kill_too() {
+    let bench = with_ondemand();
+    let session = bench.open();
+    let governor = session.change(GOVERNOR, "performance").unwrap();
+    change_governor(&bench, "ondemand", "performance");
+    change_governor(&bench, "performance", "ondemand");
+    fuse::kill_after(0);
+    drop((governor, session));
+    assert!(fuse::disarm());
+    bench.restore();
+    let read = |name| bench.read(&format!("devices/system/cpu/cpufreq/{name}"));
+    assert_eq!(
+        (read("policy0/scaling_governor"), read("ondemand/sampling_rate")),
+        ("ondemand".to_owned(), "100000".to_owned())
+    );
+}
+
+#[test]
+fn tunables_that_others_still_have_are_theirs() {
+    let bench = with_ondemand();
+    let session = bench.open();
+    // Another policy keeps ondemand, and with it the tunables that both share.
+    let other = bench.root().resolve("/sys/devices/system/cpu/cpufreq/policy4");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("scaling_governor"), "ondemand\n").unwrap();
+    let governor = session.change(GOVERNOR, "performance").unwrap();
+    bench.write("devices/system/cpu/cpufreq/ondemand/sampling_rate", "20000");
+    drop(governor);
+    assert_eq!(bench.read("devices/system/cpu/cpufreq/ondemand/sampling_rate"), "20000");
+}
