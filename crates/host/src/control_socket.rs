@@ -64,6 +64,11 @@ impl ControlSocket {
         Ok(Self { listener, path: path.to_owned() })
     }
 
+    /// Removes its file: nobody else can ask, whoever still waits for askers.
+    pub fn close(&self) {
+        let _gone_already = fs::remove_file(&self.path);
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -92,7 +97,7 @@ impl ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        let _gone_already = fs::remove_file(&self.path);
+        self.close();
     }
 }
 

@@ -119,7 +119,8 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         still_changed |= report.outcome.is_failure();
         output::remark(&report.to_string());
     }
-    drop(socket);
+    // The thread that waits for askers has it as long as the process lives.
+    socket.close();
     memory.keep(learned?);
     match talk.failed {
         Some(error) => Err(error.into()),
