@@ -59,13 +59,14 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let config = args.choice.config(&root)?;
     let signals = signals().context("while listening for signals")?;
     let rules = config.rules(&root)?;
-    let (sources, _logcat) = setup::sources(&config)?;
     let state_dir = args.place.state_dir()?;
     let session = Session::open(&root, &state_dir, keeper::command(&state_dir))
         .context("while making sure that everything can be put back")?;
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         output::remark(&format!("left by an earlier unjank: {change}"));
     }
+    // After the keeper has started, or it would be the first launch.
+    let (sources, _logcat) = setup::sources(&config)?;
     let mut clocks = Clocks::new(&session, root, &config);
     let held = clocks.take();
     if held.is_empty() {
