@@ -175,11 +175,15 @@ impl Engine {
     /// Whether a boost begins with it.
     ///
     /// A process that is followed already and becomes another program (a
-    /// script that ends in `exec`) goes on with its launch.
+    /// script that ends in `exec`) goes on with its launch. One that belongs to
+    /// the launch of another (a shell, a desktop) leaves it for its own.
     pub fn begin(&mut self, process: u32, program: &str, at: Timestamp, now: Timestamp) -> bool {
         if let Some(known) = self.launches.iter_mut().find(|known| known.process == process) {
             program.clone_into(&mut known.program);
             return false;
+        }
+        for other in &mut self.launches {
+            other.members.remove(&process);
         }
         let learned = self.learned.length_of(program).filter(|_| self.limits.learn);
         let (length, at_limit) = match learned {
@@ -209,6 +213,11 @@ impl Engine {
         first
     }
 
+    /// Whether a launch that is followed began with `process`.
+    pub fn begins_with(&self, process: u32) -> bool {
+        self.launches.iter().any(|launch| launch.process == process)
+    }
+
     /// Whether `process` belongs to a launch that is followed.
     pub fn follows(&self, process: u32) -> bool {
         self.launches.iter().any(|launch| launch.members.contains_key(&process))
@@ -216,6 +225,10 @@ impl Engine {
 
     /// `parent` has made the process `child`.
     pub fn forked(&mut self, parent: u32, child: u32) {
+        // That may be heard after what became of it.
+        if self.begins_with(child) {
+            return;
+        }
         for launch in &mut self.launches {
             if launch.members.contains_key(&parent) && launch.members.len() < MOST_MEMBERS {
                 launch.members.insert(child, Seen::default());
@@ -497,6 +510,20 @@ mod tests {
         assert!(!engine.begin(7, "/bin/a", at(3), at(3)));
         assert_eq!(engine.launches().collect::<Vec<_>>(), [(7, "/bin/a")]);
         assert_eq!(engine.exited(7, at(30))[0].program, "/bin/a");
+    }
+
+    #[test]
+    fn a_child_that_begins_a_launch_of_its_own_leaves_that_of_its_parent() {
+        let mut engine = engine();
+        engine.begin(7, "/bin/terminal", at(0), at(0));
+        engine.forked(7, 8);
+        assert!(engine.follows(8) && !engine.begins_with(8));
+        assert!(!engine.begin(8, "/bin/a", at(5), at(5)), "the clock is up");
+        // Told late, it changes nothing.
+        engine.forked(7, 8);
+        let over = |over: Vec<Over>| over.into_iter().map(|one| one.process).collect::<Vec<_>>();
+        assert_eq!(over(engine.exited(7, at(30))), [7]);
+        assert_eq!(over(engine.exited(8, at(40))), [8]);
     }
 
     #[test]

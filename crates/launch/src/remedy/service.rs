@@ -181,7 +181,7 @@ impl Service {
                 self.read_events()?;
             }
             if front {
-                self.read_front()?;
+                self.read_front();
             }
             if log {
                 self.read_log();
@@ -247,7 +247,7 @@ impl Service {
     /// most programs are started by others for themselves.
     fn exec(&mut self, process: u32, at: Timestamp) {
         self.counts.execs += 1;
-        let known = self.engine.follows(process);
+        let known = self.engine.begins_with(process);
         if !known {
             if let Some(reason) = self.engine.objection(Timestamp::now()) {
                 return self.pass_over(reason);
@@ -275,15 +275,19 @@ impl Service {
         }
     }
 
-    fn read_front(&mut self) -> Result<()> {
-        let Some(mut front) = self.sources.front.take() else { return Ok(()) };
+    fn read_front(&mut self) {
+        let Some(mut front) = self.sources.front.take() else { return };
         let read = front.read(|process, at| {
             if let Some(program) = self.program(process) {
                 self.announced(process, &program, at);
             }
         });
-        self.sources.front = Some(front);
-        read
+        match read {
+            Ok(()) => self.sources.front = Some(front),
+            Err(error) => {
+                self.note(Note::Lost { knob: "top-app".to_owned(), reason: error.to_string() });
+            }
+        }
     }
 
     fn read_log(&mut self) {
@@ -344,7 +348,7 @@ impl Service {
 
     fn begin(&mut self, process: u32, program: &str, at: Timestamp) {
         let now = Timestamp::now();
-        let known = self.engine.follows(process);
+        let known = self.engine.begins_with(process);
         if self.engine.begin(process, program, at, now) {
             let outcome = self.knobs.boost();
             let written = Timestamp::now();
@@ -366,10 +370,10 @@ impl Service {
     fn hear_family(&mut self, process: u32) {
         self.quiet_at = None;
         if !self.hears_family
-            && let Some(events) = &self.sources.exec
+            && let Some(events) = &self.sources.family
         {
             // If it fails, a launch is over with its first process.
-            self.hears_family = events.ask(EventKinds::ALL).is_ok();
+            self.hears_family = events.ask(EventKinds::FAMILY).is_ok();
         }
         for child in pid::children(&self.root, process) {
             self.engine.forked(process, child);
