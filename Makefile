@@ -30,8 +30,8 @@ build: setup
 # The examples are programs of tests that run there.
 guest: setup
 	[ "$$(uname -m)" != x86_64 ] || RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked \
-		--package unjank --package unjank-binder --package unjank-ipc \
-		--bin unjank --example exercise --example peer_death \
+		--package unjank --package unjank-binder --package unjank-ipc --package unjank-launch \
+		--bin unjank --example exercise --example peer_death --example boost_kills \
 		--target x86_64-unknown-linux-gnu --target-dir "$${CARGO_TARGET_DIR:-target}/guest"
 
 test: setup-test guest

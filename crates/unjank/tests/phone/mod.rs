@@ -26,7 +26,8 @@ fn missing() -> Option<String> {
     if Command::new("qemu-system-x86_64").arg("--version").output().is_err() {
         return Some("QEMU is not installed".to_owned());
     }
-    let built = [guest(), example("exercise"), example("peer_death")];
+    let examples = ["exercise", "peer_death", "boost_kills"].map(example);
+    let built: Vec<PathBuf> = examples.into_iter().chain([guest()]).collect();
     if let Some(program) = built.iter().find(|program| !program.is_file()) {
         return Some(format!("no {} (make guest)", program.display()));
     }

@@ -58,7 +58,8 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let root = args.place.root();
     let config = args.choice.config(&root)?;
     let signals = signals().context("while listening for signals")?;
-    let rules = config.rules(&root)?;
+    // What starts, starts on this machine, whatever stands for its knobs.
+    let rules = config.rules(&Root::system())?;
     let state_dir = args.place.state_dir()?;
     let session = Session::open(&root, &state_dir, keeper::command(&state_dir))
         .context("while making sure that everything can be put back")?;
@@ -67,17 +68,18 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     }
     // After the keeper has started, or it would be the first launch.
     let (sources, _logcat) = setup::sources(&config)?;
+    // Where another service listens, no knob is touched.
+    let socket = Arc::new(ControlSocket::listen(&args.socket)?);
     let mut clocks = Clocks::new(&session, root, &config);
     let held = clocks.take();
     if held.is_empty() {
-        return Err(setup::nothing_to_change(&clocks.plan()).into());
+        return Err(clocks.nothing_to_change().into());
     }
     let mut memory = Memory::recall(args);
     let engine = Engine::new(limits(&config), memory.learned.clone(), Timestamp::now());
     let second_tap = config.boost.second_tap.0;
     let system = Root::system();
     let (service, switch) = Service::new(&system, rules, engine, held, sources, second_tap)?;
-    let socket = Arc::new(ControlSocket::listen(&args.socket)?);
     let (requests, asked) = requests::listen(Arc::clone(&socket))?;
     let realtime = realtime(args)?;
     // Without it, a launch in the midst of memory pressure is boosted late.

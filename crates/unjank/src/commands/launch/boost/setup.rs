@@ -29,12 +29,14 @@ pub(super) struct Clocks<'a> {
     /// plan has for them.
     held: BTreeMap<String, PathBuf>,
     lost: BTreeMap<PathBuf, u32>,
+    refused: Option<Error>,
 }
 
 impl<'a> Clocks<'a> {
     /// No knobs yet.
     pub(super) fn new(session: &'a Session, root: Root, config: &'a Config) -> Self {
-        Self { session, root, config, held: BTreeMap::new(), lost: BTreeMap::new() }
+        let (held, lost) = (BTreeMap::new(), BTreeMap::new());
+        Self { session, root, config, held, lost, refused: None }
     }
 
     /// Takes what is in the plan for this machine and not held. What cannot be
@@ -57,6 +59,7 @@ impl<'a> Clocks<'a> {
                     output::remark(&format!("{} is not changed: {error}", step.path.display()));
                     // Asked again as often as one that was lost.
                     *self.lost.entry(step.path).or_default() += 1;
+                    self.refused.get_or_insert(error);
                 }
             }
         }
@@ -74,6 +77,12 @@ impl<'a> Clocks<'a> {
         }
     }
 
+    /// Why there is no knob to change: the first that was refused, or that
+    /// there is none, and what can be done here instead.
+    pub(super) fn nothing_to_change(&mut self) -> Error {
+        self.refused.take().unwrap_or_else(|| nothing_to_change(&self.plan()))
+    }
+
     /// What would be changed here now.
     pub(super) fn plan(&self) -> Plan {
         let clocks = Machine::clocks(&self.root);
@@ -84,7 +93,7 @@ impl<'a> Clocks<'a> {
 type Step = unjank_launch::remedy::plan::Move;
 
 /// Why nothing can be boosted, and what can be done here instead.
-pub(super) fn nothing_to_change(plan: &Plan) -> Error {
+fn nothing_to_change(plan: &Plan) -> Error {
     let mut reasons: Vec<String> =
         plan.left.iter().map(|(what, why)| format!("{what}: {why}")).collect();
     reasons.dedup();

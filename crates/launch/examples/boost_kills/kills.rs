@@ -1,0 +1,320 @@
+//! Ends `unjank launch boost` with SIGKILL, again and again, and looks whether
+//! every knob has its first value then.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use unjank_host::process::send_signal;
+
+/// A start takes some hundred milliseconds in an emulated machine.
+const TOO_LONG: Duration = Duration::from_secs(60);
+/// Between two looks at what others do.
+const LOOK: Duration = Duration::from_millis(1);
+/// Of `signal(7)`.
+const KILL: i32 = 9;
+/// Of `signal(7)`.
+const TERMINATE: i32 = 15;
+/// Of `signal(7)`.
+const CONTINUE: i32 = 18;
+/// Of `signal(7)`.
+const STOP: i32 = 19;
+/// Every third kill comes with another one of these.
+const METHODS: [&str; 3] = ["auto", "sampling-rate", "double-tap"];
+/// What could be changed, and what would show that more was.
+const KNOBS: [&str; 6] = [
+    "scaling_min_freq",
+    "scaling_max_freq",
+    "scaling_governor",
+    "sampling_rate",
+    "up_threshold",
+    "sampling_down_factor",
+];
+
+/// The same numbers for the same seed: Marsaglia, *Xorshift RNGs* (2003).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit.max(1)
+    }
+
+    fn within(&mut self, time: Duration) -> Duration {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        Duration::from_micros(self.below(micros))
+    }
+}
+
+/// Where the service is killed, and what is launched there.
+pub(crate) struct Place<'a> {
+    /// The program.
+    pub(crate) unjank: &'a Path,
+    /// What stands for the machine; `/` for the real one.
+    pub(crate) root: &'a Path,
+    /// A directory for its journal and its socket.
+    pub(crate) directory: &'a Path,
+    /// The command of a launch that keeps a CPU busy for a tenth of a second
+    /// or so.
+    pub(crate) launch: &'a [String],
+}
+
+/// What was killed when.
+#[derive(Debug, Default)]
+pub(crate) struct Killed {
+    /// While it started.
+    starting: u64,
+    /// While it waited for launches.
+    idle: u64,
+    /// When a launch had just begun.
+    beginning: u64,
+    /// During a launch.
+    launching: u64,
+    /// When a launch had just ended.
+    ending: u64,
+    /// Found at least one knob at another value than the first.
+    pub(crate) hits: u64,
+    /// Of these, with the keeper: `unjank restore` has put it back.
+    pub(crate) hits_restored: u64,
+    /// Killed with the keeper.
+    pub(crate) keepers: u64,
+}
+
+impl Killed {
+    /// How often the service was killed.
+    pub(crate) fn all(&self) -> u64 {
+        self.starting + self.idle + self.beginning + self.launching + self.ending
+    }
+}
+
+impl fmt::Display for Killed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { starting, idle, beginning, launching, ending, .. } = self;
+        let Self { hits, hits_restored, keepers, .. } = self;
+        write!(
+            f,
+            "{} kills ({starting} while it started, {idle} idle, {beginning} as a launch began, \
+             {launching} during one, {ending} after one): {hits} hit a boost; {keepers} with the \
+             keeper, {hits_restored} of them in a boost; every knob has its first value",
+            self.all()
+        )
+    }
+}
+
+/// Kills the service so often.
+///
+/// # Panics
+/// A knob has another value afterwards, something is left behind, or there is
+/// no end.
+pub(crate) fn kill_many(place: &Place<'_>, kills: u64, seed: u64) -> Killed {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut killed = Killed::default();
+    let first = place.knobs();
+    assert!(!first.is_empty(), "there is nothing to boost below {}", place.root.display());
+    let start_up = place.time_of_a_start();
+    assert_eq!(place.knobs(), first, "after a service that has ended by itself");
+    for round in 0..kills {
+        let method = METHODS[(round % 3) as usize];
+        let mut service = place.start(method);
+        let mut launch = None;
+        // In a start, the keeper has to be looked for afterwards.
+        let with_keeper = random.below(4) == 0;
+        let at_start = round % 5 == 0;
+        let mut keepers = Vec::new();
+        if at_start {
+            killed.starting += 1;
+            thread::sleep(random.within(start_up));
+        } else {
+            service.until_ready();
+            keepers = place.others(service.child.id());
+        }
+        match round % 5 {
+            0 => {}
+            1 => {
+                killed.idle += 1;
+                thread::sleep(random.within(Duration::from_millis(5)));
+            }
+            2 => {
+                killed.beginning += 1;
+                launch = Some(place.launch());
+                thread::sleep(random.within(Duration::from_millis(4)));
+            }
+            3 => {
+                killed.launching += 1;
+                launch = Some(place.launch());
+                thread::sleep(random.within(Duration::from_millis(60)));
+            }
+            _ => {
+                killed.ending += 1;
+                let mut launch = place.launch();
+                launch.wait().expect("it was started here");
+                thread::sleep(random.within(Duration::from_millis(15)));
+            }
+        }
+        let signal = if with_keeper { KILL } else { STOP };
+        send_all(&keepers, signal);
+        service.child.kill().expect("it was started here");
+        service.child.wait().expect("it was started here");
+        if at_start {
+            keepers = place.others(0);
+            send_all(&keepers, signal);
+        }
+        let hit = place.knobs() != first;
+        killed.hits += u64::from(hit);
+        if with_keeper && !keepers.is_empty() {
+            killed.keepers += 1;
+            killed.hits_restored += u64::from(hit);
+        }
+        if !with_keeper {
+            send_all(&keepers, CONTINUE);
+        }
+        let what = format!("kill {round}, {method}, {keepers:?} kept, {killed:?}");
+        let begin = Instant::now();
+        while !place.others(0).is_empty() {
+            assert!(begin.elapsed() < TOO_LONG, "{what}: the keeper does not end");
+            thread::sleep(LOOK);
+        }
+        if with_keeper {
+            place.restore(&what);
+        }
+        assert_eq!(place.knobs(), first, "{what}");
+        assert_eq!(place.journals(), 0, "{what}");
+        if let Some(mut launch) = launch {
+            launch.kill().expect("it was started here");
+            launch.wait().expect("it was started here");
+        }
+    }
+    killed
+}
+
+fn send_all(processes: &[u32], signal: i32) {
+    for &process in processes {
+        // One that has ended meanwhile needs no signal.
+        let _ended = send_signal(process, signal);
+    }
+}
+
+/// A service that was started.
+struct Service {
+    child: Child,
+    notified: UnixDatagram,
+    log: PathBuf,
+}
+
+impl Service {
+    /// Waits until it has said that it is ready.
+    fn until_ready(&mut self) {
+        let begin = Instant::now();
+        let mut message = [0; 512];
+        loop {
+            if let Ok(length) = self.notified.recv(&mut message)
+                && message[..length].split(|&byte| byte == b'\n').any(|line| line == b"READY=1")
+            {
+                return;
+            }
+            let ended = self.child.try_wait().expect("it was started here");
+            let told = || fs::read_to_string(&self.log).unwrap_or_default();
+            assert!(ended.is_none(), "the service has ended ({ended:?}): {}", told());
+            assert!(begin.elapsed() < TOO_LONG, "the service is not ready: {}", told());
+        }
+    }
+}
+
+impl Place<'_> {
+    fn state(&self) -> PathBuf {
+        self.directory.join("state")
+    }
+
+    fn start(&self, method: &str) -> Service {
+        let (notify, log) = (self.directory.join("notify"), self.directory.join("log"));
+        let _from_the_last_time = fs::remove_file(&notify);
+        let notified = UnixDatagram::bind(&notify).expect("the directory is ours");
+        notified.set_read_timeout(Some(Duration::from_millis(100))).expect("it is not zero");
+        let told = File::create(&log).expect("the directory is ours");
+        let child = Command::new(self.unjank)
+            .args(["launch", "boost", "--method", method, "--no-store", "--root"])
+            .arg(self.root)
+            .arg("--state-dir")
+            .arg(self.state())
+            .arg("--socket")
+            .arg(self.directory.join("socket"))
+            .env("NOTIFY_SOCKET", &notify)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(told)
+            .spawn()
+            .expect("unjank runs");
+        Service { child, notified, log }
+    }
+
+    /// How long it takes the service to be ready.
+    fn time_of_a_start(&self) -> Duration {
+        let begin = Instant::now();
+        let mut service = self.start("auto");
+        service.until_ready();
+        let time = begin.elapsed();
+        send_signal(service.child.id(), TERMINATE).expect("it runs");
+        let end = service.child.wait().expect("it was started here");
+        assert_eq!(end.code(), Some(0), "{:?}", fs::read_to_string(&service.log));
+        time
+    }
+
+    fn launch(&self) -> Child {
+        let (program, arguments) = self.launch.split_first().expect("a launch has a program");
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+        command.spawn().expect("the launch runs")
+    }
+
+    fn restore(&self, what: &str) {
+        let mut command = Command::new(self.unjank);
+        command.arg("restore").arg("--root").arg(self.root).arg("--state-dir").arg(self.state());
+        let output = command.output().expect("unjank runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{what}: {told}");
+    }
+
+    /// Processes that have the state directory on their command lines, but for
+    /// one: keepers. What has ended has no command line.
+    fn others(&self, but: u32) -> Vec<u32> {
+        let needle = self.state().into_os_string().into_encoded_bytes();
+        let has_it = |process: &u32| {
+            let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            line.split(|&byte| byte == 0).any(|word| word == needle)
+        };
+        let all = fs::read_dir("/proc").expect("it is mounted").filter_map(Result::ok);
+        all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|process| *process != but && has_it(process))
+            .collect()
+    }
+
+    /// Journals of changes that were not put back.
+    fn journals(&self) -> usize {
+        let all = fs::read_dir(self.state()).into_iter().flatten().filter_map(Result::ok);
+        all.filter(|entry| entry.path().extension().is_some_and(|end| end == "journal")).count()
+    }
+
+    /// The knobs of all clocks and governors.
+    fn knobs(&self) -> BTreeMap<PathBuf, String> {
+        let below = |directory: &Path| -> Vec<PathBuf> {
+            let all = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+            all.map(|entry| entry.path()).collect()
+        };
+        let cpus = self.root.join("sys/devices/system/cpu");
+        let mut places: Vec<PathBuf> =
+            below(&cpus).into_iter().map(|cpu| cpu.join("cpufreq")).collect();
+        let policies = below(&cpus.join("cpufreq"));
+        places.extend(policies.iter().flat_map(|policy| below(policy)));
+        places.extend(policies);
+        let files = places.iter().flat_map(|place| KNOBS.iter().map(|knob| place.join(knob)));
+        files.filter_map(|file| Some((file.clone(), fs::read_to_string(&file).ok()?))).collect()
+    }
+}

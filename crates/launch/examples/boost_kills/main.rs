@@ -1,0 +1,78 @@
+//! Kills `unjank launch boost` at random moments on this machine, whose clock
+//! it really changes, and looks whether every knob has its first value then.
+//!
+//! ```text
+//! boost_kills UNJANK KILLS SEED
+//! ```
+//!
+//! The governor's `sampling_rate`, where there is one, is 100 ms meanwhile, as
+//! in the paper. Prints a line; panics when a knob is not back.
+
+// An example talks to its user.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod kills;
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use kills::{Place, kill_many};
+
+const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
+    let (unjank, kills, seed) = match *arguments {
+        ["spin", milliseconds] => {
+            spin(Duration::from_millis(milliseconds.parse()?));
+            return Ok(());
+        }
+        [unjank, kills, seed] => (unjank, kills.parse()?, seed.parse()?),
+        _ => return Err("boost_kills UNJANK KILLS SEED".into()),
+    };
+    let directory = env::temp_dir().join(format!("boost-kills-{}", std::process::id()));
+    fs::create_dir_all(&directory)?;
+    let rate = fs::read_to_string(RATE);
+    if rate.is_ok() {
+        fs::write(RATE, "100000")?;
+    }
+    let spinning = env::current_exe()?.to_string_lossy().into_owned();
+    let place = Place {
+        unjank: Path::new(unjank),
+        root: Path::new("/"),
+        directory: &directory,
+        launch: &[spinning, "spin".to_owned(), "60".to_owned()],
+    };
+    let begin = Instant::now();
+    let killed = kill_many(&place, kills, seed);
+    if let Ok(rate) = rate {
+        fs::write(RATE, rate.trim())?;
+    }
+    fs::remove_dir_all(&directory)?;
+    println!("{killed}");
+    eprintln!("{kills} kills took {:.1?}", begin.elapsed());
+    Ok(())
+}
+
+/// Keeps a CPU busy for so long.
+fn spin(time: Duration) {
+    let begin = Instant::now();
+    while begin.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}

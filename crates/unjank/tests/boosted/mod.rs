@@ -1,0 +1,240 @@
+//! A tree that stands for a phone, `unjank launch boost` at work on it, and
+//! programs of this machine that are launched.
+
+// No test file uses all of it.
+#![allow(dead_code)]
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![allow(clippy::unwrap_used)]
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use unjank_host::process::send_signal;
+
+/// Where the phone's clock and governor are.
+pub(crate) const MIN: &str = "cpu0/cpufreq/scaling_min_freq";
+pub(crate) const RATE: &str = "cpufreq/ondemand/sampling_rate";
+pub(crate) const KILL: i32 = 9;
+pub(crate) const TERMINATE: i32 = 15;
+/// Nobody.
+pub(crate) const NOBODY: u32 = 65534;
+/// Machines of tests are slow now and then.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Whether programs of this machine can be seen to start.
+pub(crate) fn sees_starts() -> bool {
+    let unjank = Command::new(unjank()).args(["launch", "boost", "plan", "--json"]).output();
+    let plan: Value = serde_json::from_slice(&unjank.unwrap().stdout).unwrap();
+    let reason = plan["exec"].as_str();
+    if let Some(reason) = reason {
+        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root: {reason}");
+        println!("skipped: {reason}");
+    }
+    reason.is_none()
+}
+
+pub(crate) fn unjank() -> &'static str {
+    env!("CARGO_BIN_EXE_unjank")
+}
+
+/// Waits until `what` is so.
+pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !so() {
+        assert!(begin.elapsed() < PATIENCE, "never so: {what}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The recorded tree of the Exynos 4210, and a program of its own that is
+/// launched: rules keep what other tests start apart.
+pub(crate) struct Phone {
+    dir: tempfile::TempDir,
+    config: String,
+}
+
+impl Phone {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir_in("/tmp").unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let phone = Self { config: String::new(), dir };
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../host/fixtures/panel-exynos4210")
+            .canonicalize()
+            .unwrap();
+        let copied = Command::new("cp").arg("-r").arg(fixture).arg(phone.path("root")).status();
+        assert!(copied.unwrap().success());
+        fs::copy("/bin/sh", phone.app()).unwrap();
+        let executables = format!("executables = [\"{}\"]", phone.app().display());
+        phone.with("launch", &executables)
+    }
+
+    /// Appends to a section of the configuration.
+    pub(crate) fn with(mut self, section: &str, line: &str) -> Self {
+        let header = format!("[{section}]\n");
+        if !self.config.contains(&header) {
+            self.config.push_str(&header);
+        }
+        self.config = self.config.replace(&header, &format!("{header}{line}\n"));
+        fs::write(self.path("boost.toml"), &self.config).unwrap();
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program that is a launch: a shell under another name.
+    pub(crate) fn app(&self) -> PathBuf {
+        self.path("app")
+    }
+
+    pub(crate) fn file(&self, knob: &str) -> PathBuf {
+        self.path("root/sys/devices/system/cpu").join(knob)
+    }
+
+    pub(crate) fn read(&self, knob: &str) -> String {
+        fs::read_to_string(self.file(knob)).unwrap().trim_end().to_owned()
+    }
+
+    pub(crate) fn until_reads(&self, knob: &str, value: &str) {
+        until(&format!("{knob} is {value}"), || self.read(knob) == value);
+    }
+
+    pub(crate) fn journals(&self) -> usize {
+        let all = fs::read_dir(self.path("state")).unwrap().map(Result::unwrap);
+        all.filter(|entry| entry.path().extension().is_some_and(|end| end == "journal")).count()
+    }
+
+    /// The command of the service.
+    pub(crate) fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(unjank());
+        self.arguments(&mut command, options);
+        command
+    }
+
+    /// Its arguments.
+    pub(crate) fn arguments(&self, command: &mut Command, options: &[&str]) {
+        command.args(["launch", "boost", "--no-store", "--root"]).arg(self.path("root"));
+        command.arg("--config").arg(self.path("boost.toml"));
+        command.arg("--state-dir").arg(self.path("state")).arg("--socket");
+        command.arg(self.path("socket")).args(options).stdin(Stdio::null());
+    }
+
+    /// A service that is ready.
+    pub(crate) fn boost(&self, options: &[&str]) -> Service<'_> {
+        self.boost_with(self.command(options))
+    }
+
+    /// As [`boost`](Self::boost), of another command.
+    pub(crate) fn boost_with(&self, mut command: Command) -> Service<'_> {
+        let notified = UnixDatagram::bind(self.path("notify")).unwrap();
+        notified.set_read_timeout(Some(PATIENCE)).unwrap();
+        command.env("NOTIFY_SOCKET", self.path("notify")).stdout(Stdio::null());
+        command.stderr(File::create(self.path("log")).unwrap());
+        let service = Service { child: command.spawn().unwrap(), notified, phone: self };
+        service.until_notified("READY=1");
+        service
+    }
+
+    /// Starts the program with a script, in a process group of its own, as a
+    /// user starts programs.
+    pub(crate) fn launch(&self, script: &str) -> Child {
+        Command::new(self.app()).args(["-c", script]).process_group(0).spawn().unwrap()
+    }
+
+    /// A script that keeps a CPU busy until [`let_end`](Self::let_end).
+    pub(crate) fn busy(&self) -> String {
+        format!("while [ ! -e {} ]; do :; done", self.path("end").display())
+    }
+
+    /// Launches what is busy until it is told to end, and waits until `knob`
+    /// has a value.
+    pub(crate) fn launch_busy(&self, knob: &str, boosted: &str) -> Child {
+        let _from_the_last_one = fs::remove_file(self.path("end"));
+        let child = self.launch(&self.busy());
+        self.until_reads(knob, boosted);
+        child
+    }
+
+    pub(crate) fn let_end(&self, mut child: Child) {
+        fs::write(self.path("end"), "").unwrap();
+        child.wait().unwrap();
+    }
+
+    /// A command about the service, as `user`.
+    pub(crate) fn ask(&self, verb: &str, options: &[&str], user: u32) -> Output {
+        // The build directory need not be open to others.
+        let program = self.path("unjank");
+        if !program.exists() {
+            fs::copy(unjank(), &program).unwrap();
+        }
+        let mut command = Command::new(program);
+        command.args(["launch", "boost", verb]).args(options).arg("--socket");
+        command.arg(self.path("socket")).uid(user).gid(user).output().unwrap()
+    }
+}
+
+/// A service at work.
+pub(crate) struct Service<'a> {
+    pub(crate) child: Child,
+    notified: UnixDatagram,
+    phone: &'a Phone,
+}
+
+impl Service<'_> {
+    /// Waits until systemd would have been told so.
+    pub(crate) fn until_notified(&self, wanted: &str) {
+        let mut message = [0; 1024];
+        loop {
+            let length = self.notified.recv(&mut message).unwrap_or_else(|error| {
+                panic!("{wanted} never told ({error}): {}", self.log());
+            });
+            let text = String::from_utf8_lossy(&message[..length]);
+            if text.lines().any(|line| line == wanted) {
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.phone.path("log")).unwrap()
+    }
+
+    /// What it has said about single launches.
+    pub(crate) fn boosts(&self) -> Vec<String> {
+        let log = self.log();
+        log.lines().filter(|line| line.starts_with("boosted ")).map(str::to_owned).collect()
+    }
+
+    pub(crate) fn until_said(&self, words: &str) {
+        until(&format!("{words:?} in {}", self.log()), || self.log().contains(words));
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        let output = self.phone.ask("status", &["--json"], 0);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Ends it in order. Its exit code.
+    pub(crate) fn end(&mut self) -> Option<i32> {
+        send_signal(self.child.id(), TERMINATE).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Service<'_> {
+    fn drop(&mut self) {
+        let _ended_already = self.child.kill();
+        let _waited_for = self.child.wait();
+    }
+}
