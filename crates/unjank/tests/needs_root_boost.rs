@@ -112,7 +112,8 @@ fn rules_say_who_is_boosted() {
         let mut as_nobody = Command::new(phone.app());
         as_nobody.args(["-c", "true"]).uid(NOBODY).process_group(0).status().unwrap();
         let inside = format!("echo $$ > {}/cgroup.procs && exec {script}", group.path.display());
-        let mut in_group = Command::new("sh").args(["-c", &inside]).process_group(0).spawn().unwrap();
+        let mut in_group =
+            Command::new("sh").args(["-c", &inside]).process_group(0).spawn().unwrap();
         assert!(in_group.wait().unwrap().success());
         let wanted = u64::from(!rule.contains("not_"));
         let reason = match rule {

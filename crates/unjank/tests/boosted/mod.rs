@@ -13,6 +13,7 @@ use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -123,10 +124,15 @@ impl Phone {
 
     /// Its arguments.
     pub(crate) fn arguments(&self, command: &mut Command, options: &[&str]) {
+        self.arguments_at(&self.path("socket"), command, options);
+    }
+
+    /// Its arguments, with another socket.
+    pub(crate) fn arguments_at(&self, socket: &Path, command: &mut Command, options: &[&str]) {
         command.args(["launch", "boost", "--no-store", "--root"]).arg(self.path("root"));
         command.arg("--config").arg(self.path("boost.toml"));
         command.arg("--state-dir").arg(self.path("state")).arg("--socket");
-        command.arg(self.path("socket")).args(options).stdin(Stdio::null());
+        command.arg(socket).args(options).stdin(Stdio::null());
     }
 
     /// A service that is ready.
@@ -134,14 +140,20 @@ impl Phone {
         self.boost_with(self.command(options))
     }
 
+    /// As [`boost`](Self::boost), after another one has ended.
+    pub(crate) fn boost_again(&self, options: &[&str]) -> Service<'_> {
+        fs::remove_file(self.path("notify")).unwrap();
+        self.boost(options)
+    }
+
     /// As [`boost`](Self::boost), of another command.
     pub(crate) fn boost_with(&self, mut command: Command) -> Service<'_> {
         let notified = UnixDatagram::bind(self.path("notify")).unwrap();
-        notified.set_read_timeout(Some(PATIENCE)).unwrap();
         command.env("NOTIFY_SOCKET", self.path("notify")).stdout(Stdio::null());
         command.stderr(File::create(self.path("log")).unwrap());
-        let service = Service { child: command.spawn().unwrap(), notified, phone: self };
-        service.until_notified("READY=1");
+        let child = command.spawn().unwrap();
+        let mut service = Service { child, notified: heard(notified), phone: self };
+        service.until_ready();
         service
     }
 
@@ -183,26 +195,40 @@ impl Phone {
     }
 }
 
+/// The lines that come. Who notifies waits for a listener that does not listen.
+fn heard(notified: UnixDatagram) -> Receiver<String> {
+    let (pass_on, lines) = channel();
+    thread::spawn(move || {
+        let mut message = [0; 1024];
+        while let Ok(length) = notified.recv(&mut message) {
+            let text = String::from_utf8_lossy(&message[..length]);
+            if text.lines().any(|line| pass_on.send(line.to_owned()).is_err()) {
+                return;
+            }
+        }
+    });
+    lines
+}
+
 /// A service at work.
 pub(crate) struct Service<'a> {
     pub(crate) child: Child,
-    notified: UnixDatagram,
+    notified: Receiver<String>,
     phone: &'a Phone,
 }
 
 impl Service<'_> {
+    fn until_ready(&mut self) {
+        until("it is ready", || {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it has ended: {}", self.log());
+            self.notified.try_iter().any(|line| line == "READY=1")
+        });
+    }
+
     /// Waits until systemd would have been told so.
     pub(crate) fn until_notified(&self, wanted: &str) {
-        let mut message = [0; 1024];
-        loop {
-            let length = self.notified.recv(&mut message).unwrap_or_else(|error| {
-                panic!("{wanted} never told ({error}): {}", self.log());
-            });
-            let text = String::from_utf8_lossy(&message[..length]);
-            if text.lines().any(|line| line == wanted) {
-                return;
-            }
-        }
+        until(wanted, || self.notified.try_iter().any(|line| line == wanted));
     }
 
     pub(crate) fn log(&self) -> String {
@@ -221,7 +247,8 @@ impl Service<'_> {
 
     pub(crate) fn status(&self) -> Value {
         let output = self.phone.ask("status", &["--json"], 0);
-        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{told}{}", self.log());
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
