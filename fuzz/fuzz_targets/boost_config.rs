@@ -1,0 +1,16 @@
+//! The file of rules and limits of the boosting service.
+
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use unjank_host::Nanos;
+use unjank_launch::remedy::Config;
+
+fuzz_target!(|text: &str| {
+    if let Ok(config) = Config::parse(text, Path::new("/etc/unjank/boost.toml")) {
+        assert!(config.check().is_ok());
+        assert!(config.end.look.0 > Nanos::ZERO && config.idle().window >= config.end.look.0);
+    }
+});
