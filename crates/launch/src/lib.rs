@@ -11,12 +11,14 @@
 //! | [`remedy`] | the clock raised while programs start |
 //! | [`model`] | clocks, governors and launches as models |
 //! | [`simulate`] | what the models say: boosts, sweeps, the paper's experiment |
+//! | [`paper`] | Jo & Suh's experiments on this machine, in one run |
 //! | [`verify`] | the models beside this machine's governor |
 
 pub mod bench;
 pub mod explain;
 pub mod load;
 pub mod model;
+pub mod paper;
 pub mod power;
 pub mod probe;
 pub mod remedy;

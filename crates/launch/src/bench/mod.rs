@@ -10,6 +10,7 @@
 //! | `pause` | the idle time before a launch |
 //! | `visit` | one launch: pause, start, end |
 //! | `findings` | from launches to answers |
+//! | `rows` | the answers of a record, line by line |
 
 mod condition;
 mod findings;
@@ -17,12 +18,14 @@ mod options;
 mod part;
 mod pause;
 mod ready;
+mod rows;
 mod started;
 mod visit;
 
 pub use condition::{Condition, Service};
 pub use options::{Options, Program, Workload};
 pub use ready::Ready;
+pub use rows::{Row, rows};
 
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;

@@ -72,6 +72,10 @@ pub struct Boost {
     pub method: Method,
     /// `sampling_rate` of ondemand and conservative while boosted.
     pub sampling_rate: Time,
+    /// The same without a boost, while the service runs; what it is when the
+    /// service begins, if this is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normal_sampling_rate: Option<Time>,
     /// `rate_limit_us` of schedutil while boosted.
     pub rate_limit: Time,
     /// `timer_rate` of interactive while boosted.
@@ -127,6 +131,7 @@ impl Default for Boost {
         Self {
             method: Method::Auto,
             sampling_rate: millis(50),
+            normal_sampling_rate: None,
             rate_limit: Time(Nanos::from_micros(500)),
             timer_rate: millis(10),
             second_tap: millis(8),
@@ -197,6 +202,9 @@ impl Config {
         if boost.sampling_rate.0 < Nanos::from_micros(100) {
             return wrong("sampling_rate", "must be 100 µs or more");
         }
+        if boost.normal_sampling_rate.is_some_and(|normal| normal.0 <= boost.sampling_rate.0) {
+            return wrong("normal_sampling_rate", "must be longer than sampling_rate");
+        }
         Ok(())
     }
 
@@ -222,6 +230,7 @@ impl Config {
     pub fn amounts(&self) -> Amounts {
         Amounts {
             sampling_rate: self.boost.sampling_rate.0,
+            normal_sampling_rate: self.boost.normal_sampling_rate.map(|time| time.0),
             rate_limit: self.boost.rate_limit.0,
             timer_rate: self.boost.timer_rate.0,
             control_groups: self.boost.control_groups.clone(),

@@ -42,6 +42,8 @@ pub enum Method {
 pub struct Amounts {
     /// `sampling_rate` of ondemand and conservative.
     pub sampling_rate: Nanos,
+    /// The same without a boost; `None` for what it is when the service begins.
+    pub normal_sampling_rate: Option<Nanos>,
     /// `rate_limit_us` of schedutil.
     pub rate_limit: Nanos,
     /// `timer_rate` of interactive.
@@ -142,7 +144,13 @@ fn of_policy(method: Method, amounts: &Amounts, policy: &FrequencyPolicy) -> Res
             } else {
                 "the governor looks at the load more often"
             };
-            shorten(policy, "sampling_rate", amounts.sampling_rate, again, why)
+            let mut policy = policy.clone();
+            if let Some(normal) = amounts.normal_sampling_rate
+                && let Some(present) = policy.tunables.get_mut("sampling_rate")
+            {
+                *present = (normal.get() / 1_000).to_string();
+            }
+            shorten(&policy, "sampling_rate", amounts.sampling_rate, again, why)
         }
         (Method::SamplingRate, "schedutil") => shorten(
             policy,
@@ -231,6 +239,7 @@ mod tests {
     fn amounts() -> Amounts {
         Amounts {
             sampling_rate: Nanos::from_millis(50),
+            normal_sampling_rate: None,
             rate_limit: Nanos::from_micros(500),
             timer_rate: Nanos::from_millis(10),
             control_groups: vec![PathBuf::from("/sys/fs/cgroup/user.slice")],

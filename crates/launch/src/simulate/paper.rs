@@ -100,7 +100,7 @@ pub fn run(assumed: &Assumptions) -> Result<Findings> {
     let mut findings = Findings::default();
     let mut rules = Vec::new();
     for governor in &assumed.governors {
-        let rule = Rule::simulate(assumed, governor)?;
+        let rule = Prediction::of(assumed, governor)?;
         rule.note(&mut findings);
         rules.push(rule);
     }
@@ -124,17 +124,23 @@ pub fn run(assumed: &Assumptions) -> Result<Findings> {
     Ok(findings)
 }
 
-/// Both figures under one rule.
-struct Rule<'a> {
-    governor: &'a str,
+/// Both figures under one rule, as shares of what they are without the service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The governor, and the kernel since which it is so.
+    pub governor: String,
     /// The change of the whole launch for each load.
-    total: Vec<(Nanos, f64)>,
+    pub total: Vec<(Nanos, f64)>,
     /// That of what remains without the load, mean over the loads.
-    basic: f64,
+    pub basic: f64,
 }
 
-impl<'a> Rule<'a> {
-    fn simulate(assumed: &Assumptions, governor: &'a str) -> Result<Self> {
+impl Prediction {
+    /// What the model says of the governor called `governor`.
+    ///
+    /// # Errors
+    /// As [`run`](super::run).
+    pub fn of(assumed: &Assumptions, governor: &str) -> Result<Self> {
         let mut total = Vec::new();
         let mut basic = 0.0;
         for load in &assumed.loads {
@@ -142,22 +148,22 @@ impl<'a> Rule<'a> {
             total.push((*load, of_load[0]));
             basic += of_load[1];
         }
-        Ok(Self { governor, basic: basic / total.len().max(1) as f64, total })
+        Ok(Self { governor: governor.to_owned(), basic: basic / total.len().max(1) as f64, total })
     }
 
     fn note(&self, findings: &mut Findings) {
         for (load, change) in &self.total {
             let mut fact = change_fact("fig2/launch_change", *change, "load", &load.to_string());
-            fact.labels.insert("governor".to_owned(), self.governor.to_owned());
+            fact.labels.insert("governor".to_owned(), self.governor.clone());
             findings.facts.push(fact);
         }
-        let fact = change_fact("fig3/basic_change", self.basic, "governor", self.governor);
+        let fact = change_fact("fig3/basic_change", self.basic, "governor", &self.governor);
         findings.facts.push(fact);
         findings.curves.push(Curve {
             name: "launch/simulate/paper/fig2".to_owned(),
             x: Axis::new("load at full clock (assumed)", Unit::Nanoseconds),
             y: Axis::new("change of the launch time (modelled)", Unit::Ratio),
-            labels: [("governor".to_owned(), self.governor.to_owned())].into(),
+            labels: [("governor".to_owned(), self.governor.clone())].into(),
             points: self.total.iter().map(|(load, change)| point(*load, *change)).collect(),
         });
     }
@@ -189,7 +195,7 @@ fn sensitivity(assumed: &Assumptions, findings: &mut Findings) -> Result<[f64; 2
     Ok(spread)
 }
 
-fn judge_total(rules: &[Rule<'_>]) -> Verdict {
+fn judge_total(rules: &[Prediction]) -> Verdict {
     let mut any = false;
     let told = rules.iter().map(|rule| {
         let changes: Vec<f64> = rule.total.iter().map(|(_, change)| *change).collect();
@@ -210,7 +216,7 @@ fn judge_total(rules: &[Rule<'_>]) -> Verdict {
     )
 }
 
-fn judge_basic(rules: &[Rule<'_>], spread: [f64; 2]) -> Verdict {
+fn judge_basic(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
     // Half a percent: what 50 ms of work more or less in a launch make of it.
     let near = rules.iter().any(|rule| (rule.basic - BASIC).abs() <= 0.005);
     let told: Vec<String> = rules

@@ -160,6 +160,12 @@ fn labels(interrupted: bool, modelled: bool) -> Vec<String> {
         .collect()
 }
 
+/// Whether a program translates this machine's instructions, as the environment
+/// says.
+pub(super) fn is_emulated() -> bool {
+    labels(false, false).iter().any(|label| label == EMULATED)
+}
+
 /// Whether a number among the findings comes from a model.
 fn is_modelled(findings: &Findings) -> bool {
     let origin = |labels: &BTreeMap<String, String>| labels.get("origin").cloned();

@@ -3,7 +3,8 @@
 
 mod conditions;
 mod shorthand;
-mod sweep;
+pub(super) mod sweep;
+pub(super) mod table;
 
 use std::env;
 use std::ffi::OsString;
@@ -101,19 +102,19 @@ pub(crate) struct Args {
 /// Options of the built-in load app.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The built-in load app")]
-struct Sweep {
+pub(super) struct Sweep {
     /// Launch the built-in load app with each of these loads
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration_or_zero)]
-    load: Option<Vec<Nanos>>,
+    pub(super) load: Option<Vec<Nanos>>,
     /// Threads of its load: a number, or one on each CPU
     #[arg(long, value_name = "N|all", default_value = "all", requires = "load")]
-    threads: Threads,
+    pub(super) threads: Threads,
     /// Its basic work, on one thread
     #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration_or_zero, requires = "load")]
-    basic: Nanos,
+    pub(super) basic: Nanos,
     /// Count cycles by the frequency that the governor set, as in the virtual phone
     #[arg(long, requires = "load")]
-    emulated_clock: bool,
+    pub(super) emulated_clock: bool,
 }
 
 /// Measures and prints.
@@ -124,7 +125,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(args),
         detail: Detail::Everything,
     };
-    command.run(|root, seed, monitor| measure(args, root, seed, monitor))
+    let code = command.run_and_print(
+        |root, seed, monitor| measure(args, root, seed, monitor),
+        |record| table::table(record),
+    )?;
+    Ok(ExitCode::from(code))
 }
 
 fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
@@ -187,7 +192,10 @@ fn open(args: &Args, root: &Root) -> Result<Session> {
 }
 
 /// A knob is changed again and again; what differs is told once.
-fn note_changes(reports: Vec<unjank_host::journal::ChangeReport>, findings: &mut Findings) {
+pub(super) fn note_changes(
+    reports: Vec<unjank_host::journal::ChangeReport>,
+    findings: &mut Findings,
+) {
     for report in reports {
         if report.outcome.is_failure() {
             findings.warn(report.to_string());

@@ -9,12 +9,13 @@ use unjank_host::sched::CpuSet;
 use unjank_host::{Nanos, Root};
 use unjank_launch::bench::{Program, Ready, Workload};
 use unjank_launch::load::{Rate, STEP};
+use unjank_launch::paper;
 use unjank_measure::{Fact, Findings, Unit};
 
 use super::{Sweep, wrong};
 
 /// `unjank launch load` with each length, ready with its line.
-pub(super) fn workloads(
+pub(in crate::commands::launch) fn workloads(
     lengths: &[Nanos],
     sweep: &Sweep,
     root: &Root,
@@ -54,7 +55,7 @@ pub(super) fn workloads(
         let command =
             own.into_iter().chain([nanoseconds(length).into()]).chain(common.iter().cloned());
         Workload {
-            name: format!("load-{}", short(length)),
+            name: paper::workload(length),
             program: Program { command: command.collect(), ready: Ready::Stdout(ready.clone()) },
             times_itself: true,
         }
@@ -67,29 +68,17 @@ fn nanoseconds(length: Nanos) -> String {
     if length == Nanos::ZERO { "0".to_owned() } else { format!("{}ns", length.get()) }
 }
 
-/// Without a space: a segment of a name.
-fn short(length: Nanos) -> String {
-    let nanos = length.get();
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
-    let whole = |&(_, unit): &(&str, u64)| nanos > 0 && nanos.is_multiple_of(unit);
-    match units.into_iter().find(whole) {
-        Some((name, unit)) => format!("{}{name}", nanos / unit),
-        None => "0".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::values;
 
     #[test]
-    fn a_length_survives_both_forms() {
-        for (text, expected) in [("0", "0"), ("1500ms", "1500ms"), ("2s", "2s"), ("3us", "3us")] {
+    fn a_length_survives_the_way_to_the_app() {
+        for text in ["0", "1500ms", "2s", "3us"] {
             let length = values::duration_or_zero(text).unwrap();
-            assert_eq!(short(length), expected);
             assert_eq!(values::duration_or_zero(&nanoseconds(length)), Ok(length));
-            assert_eq!(values::duration_or_zero(&short(length)), Ok(length));
+            assert_eq!(paper::workload(length), format!("load-{text}"));
         }
     }
 }

@@ -120,6 +120,9 @@ struct ChoiceArgs {
     /// Period of ondemand and conservative while boosted [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     sampling_rate: Option<Nanos>,
+    /// The same while nothing is boosted [default: as it is]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    normal_sampling_rate: Option<Nanos>,
     /// Longest boost of one launch [default: 3s]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     longest: Option<Nanos>,
@@ -156,6 +159,9 @@ impl ChoiceArgs {
         set(&mut boost.sampling_rate, self.sampling_rate);
         set(&mut boost.longest, self.longest);
         set(&mut boost.budget, self.budget);
+        if let Some(normal) = self.normal_sampling_rate {
+            boost.normal_sampling_rate = Some(Time(normal));
+        }
         if let Some(method) = self.method {
             boost.method = method;
         }
@@ -195,6 +201,7 @@ mod tests {
             method: None,
             double_tap: Some(Nanos::from_millis(5)),
             sampling_rate: None,
+            normal_sampling_rate: None,
             longest: None,
             budget: Some(Nanos::from_millis(9_000)),
         };

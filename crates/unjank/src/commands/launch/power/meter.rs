@@ -64,6 +64,11 @@ impl MeterArgs {
         })
     }
 
+    /// The device whose powers the model takes, if one is given.
+    pub(in crate::commands::launch) fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// For the record.
     pub(in crate::commands::launch) fn settings(&self) -> Settings {
         Settings::default()
@@ -73,6 +78,15 @@ impl MeterArgs {
 }
 
 impl Wanted<'_> {
+    /// The same, but the model of `device` where there is no meter and no other
+    /// device was named.
+    pub(in crate::commands::launch) fn or_model(self, device: &'static str) -> Self {
+        match self {
+            Self::Any { device: None } => Self::Any { device: Some(device) },
+            other => other,
+        }
+    }
+
     /// Opens it.
     pub(in crate::commands::launch) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
         match self {

@@ -3,7 +3,7 @@
 
 mod list;
 pub(super) mod meter;
-mod table;
+pub(super) mod table;
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -20,6 +20,16 @@ const HEADER: [&str; 8] = [
 
 /// One line for each sampling period, then what there is to know.
 pub(super) fn table(record: &RunRecord, rows: &[Row], window: Window) -> String {
+    let mut lines = grid(rows, window);
+    for verdict in &record.findings.verdicts {
+        lines.push(format!("{} {}: {}.", verdict.question, verdict.answer.words(), verdict.reason));
+    }
+    lines.extend(notes(record));
+    lines.join("\n")
+}
+
+/// One line for each sampling period, and what stands in them.
+pub(in crate::commands::launch) fn grid(rows: &[Row], window: Window) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(HEADER);
     let digits = digits(rows);
@@ -39,9 +49,12 @@ pub(super) fn table(record: &RunRecord, rows: &[Row], window: Window) -> String 
         "Energy in mWh over {time}{theirs}. Differences: the median over rounds of that within a \
          round; theirs is of averages."
     ));
-    for verdict in &record.findings.verdicts {
-        lines.push(format!("{} {}: {}.", verdict.question, verdict.answer.words(), verdict.reason));
-    }
+    lines
+}
+
+/// What there is to know about a record beside its numbers.
+pub(in crate::commands::launch) fn notes(record: &RunRecord) -> Vec<String> {
+    let mut lines = Vec::new();
     for missing in &record.findings.unsupported {
         lines.push(format!("{}: n/a ({})", missing.what, missing.reason));
     }
@@ -49,7 +62,7 @@ pub(super) fn table(record: &RunRecord, rows: &[Row], window: Window) -> String 
         lines.push(format!("Labels: {labels}."));
     }
     lines.extend(record.findings.warnings.iter().map(|warning| format!("! {warning}")));
-    lines.join("\n")
+    lines
 }
 
 fn cells(row: &Row, digits: usize) -> [String; 8] {

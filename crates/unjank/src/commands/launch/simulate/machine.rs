@@ -9,7 +9,7 @@ use crate::commands::launch::device;
 
 /// The device called `name`, or in the file `name`, with `cpus` CPUs and a
 /// kernel of `hz` ticks a second.
-pub(super) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
+pub(in crate::commands::launch) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
     let profile = Profile::find(name)?;
     let table = device::table(&profile)?;
     Ok(Machine {

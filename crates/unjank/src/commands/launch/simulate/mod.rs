@@ -2,7 +2,7 @@
 
 mod boosts;
 pub(super) mod input;
-mod machine;
+pub(super) mod machine;
 mod tunables;
 
 use std::process::ExitCode;

@@ -1,0 +1,96 @@
+//! The answers of a record, line by line: for people who want to read them
+//! beside each other.
+
+use unjank_measure::record::Answer;
+use unjank_measure::{Fact, Findings};
+
+/// What launches were compared in, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// `launch/bench/load-200ms/total`.
+    pub name: String,
+    /// What the others are compared with, and its median.
+    pub baseline: (String, Fact),
+    /// The other condition, and its median.
+    pub other: (String, Fact),
+    /// The median difference within pairs as a share of the baseline; `None`
+    /// for a baseline of zero.
+    pub difference: Option<Fact>,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// The rows of all comparisons in `findings`, in the order of its facts.
+pub fn rows(findings: &Findings) -> Vec<Row> {
+    let verdicts = findings.verdicts.iter();
+    verdicts
+        .filter_map(|verdict| row(findings, &verdict.subject, verdict.answer, &verdict.question))
+        .collect()
+}
+
+/// The row of the question whose `subject` is the name of a comparison.
+fn row(findings: &Findings, subject: &str, answer: Answer, question: &str) -> Option<Row> {
+    let median = format!("{subject}/median");
+    // With several other conditions, a label says which one a fact belongs to.
+    let asked = |fact: &Fact| {
+        let other = fact.labels.get("against").map_or("", String::as_str);
+        question.contains(&format!("under {other} than")) || other.is_empty()
+    };
+    let mut medians = findings.facts.iter().filter(|fact| fact.name == median && asked(fact));
+    let arm = |fact: &Fact| (fact.labels.get("arm").cloned().unwrap_or_default(), fact.clone());
+    let (baseline, other) = (arm(medians.next()?), arm(medians.next()?));
+    let difference = format!("{subject}/difference");
+    let of_difference = |fact: &&Fact| fact.name == difference && asked(fact);
+    let difference = findings.facts.iter().find(of_difference).cloned();
+    Some(Row { name: subject.to_owned(), baseline, other, difference, answer })
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::{Unit, Verdict};
+
+    use super::*;
+
+    fn compared(findings: &mut Findings, name: &str, other: &str, change: f64) {
+        let fact = |what: &str, value, unit, arm: &str| {
+            Fact::new(format!("{name}/{what}"), value, unit)
+                .with_label("arm", arm)
+                .with_label("against", other)
+        };
+        findings.facts.push(fact("median", 100.0, Unit::Nanoseconds, "as is"));
+        findings.facts.push(fact("median", 100.0 * (1.0 + change), Unit::Nanoseconds, other));
+        findings.facts.push(fact("difference", change, Unit::Ratio, other));
+        findings.verdicts.push(Verdict {
+            question: format!("Is a launch shorter under {other} than under as is?"),
+            subject: name.to_owned(),
+            answer: if change < 0.0 { Answer::Better } else { Answer::Worse },
+            measured: None,
+            healthy: None,
+            effect: None,
+            minimum_effect: None,
+            reason: String::new(),
+            next: None,
+        });
+    }
+
+    #[test]
+    fn each_question_has_its_row() {
+        let mut findings = Findings::default();
+        compared(&mut findings, "launch/bench/total", "boost", -0.1);
+        compared(&mut findings, "launch/bench/total", "boost:--double-tap", 0.2);
+        findings
+            .verdicts
+            .push(Verdict { subject: "launch/other".to_owned(), ..findings.verdicts[0].clone() });
+        let told: Vec<_> = rows(&findings)
+            .into_iter()
+            .map(|row| (row.other.0, row.difference.unwrap().value, row.answer))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("boost".to_owned(), -0.1, Answer::Better),
+                ("boost:--double-tap".to_owned(), 0.2, Answer::Worse)
+            ]
+        );
+    }
+}

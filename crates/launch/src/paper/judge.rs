@@ -1,0 +1,199 @@
+//! Whether the paper's values come out here.
+//!
+//! The paper gives averages of ten runs, and no spread. So its values are
+//! taken as they stand, and only ours have intervals: *yes* where these hold
+//! the paper's value and exclude what speaks against it, *no* where they
+//! exclude the paper's value, and *cannot tell* otherwise.
+
+use unjank_measure::record::Answer;
+use unjank_measure::{Fact, Quantity, Verdict};
+
+use super::Line;
+use crate::power::table::Row as Period;
+use crate::simulate::paper::{BASIC, TOTAL};
+
+/// All of Table 3's differences are smaller, as the paper says.
+const SMALL: f64 = 0.01;
+
+/// Fig. 2; `None` if nothing was measured.
+pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
+    let measured: Vec<(&Line, &Fact)> =
+        lines.iter().filter_map(|line| Some((line, difference(line)?))).collect();
+    if measured.is_empty() {
+        return None;
+    }
+    let answers = measured.iter().map(|(_, fact)| {
+        let Some([low, high]) = fact.interval else { return Answer::CannotTell };
+        match () {
+            () if high < TOTAL[0] || low > TOTAL[1] => Answer::No,
+            () if high < 0.0 => Answer::Yes,
+            () => Answer::CannotTell,
+        }
+    });
+    let told = measured.iter().map(|(line, fact)| {
+        let load = line.load.map(|load| load.to_string()).unwrap_or_default();
+        format!("{} at {load}", with_interval(fact))
+    });
+    let told: Vec<String> = told.collect();
+    let shrinks = measured.windows(2).all(|pair| pair[0].1.value <= pair[1].1.value);
+    let course = if shrinks { "as in the paper" } else { "unlike in the paper" };
+    Some(verdict(
+        "Does Fig. 2 of Jo & Suh come out here: launches 2 to 5 % shorter with the service?",
+        all(answers),
+        None,
+        format!(
+            "{}; {course}, {} for longer loads; the paper gives no spread",
+            told.join(", "),
+            if shrinks { "always less" } else { "not always less" }
+        ),
+    ))
+}
+
+/// Fig. 3; `None` if nothing was measured.
+pub(super) fn basic(line: &Line) -> Option<Verdict> {
+    let fact = difference(line)?;
+    let answer = match fact.interval {
+        Some([low, high]) if !(low..=high).contains(&BASIC) => Answer::No,
+        Some([_, high]) if high < 0.0 => Answer::Yes,
+        _ => Answer::CannotTell,
+    };
+    Some(verdict(
+        "Does Fig. 3 of Jo & Suh come out here: a basic launch time 3.34 % shorter?",
+        answer,
+        Some(quantity(fact)),
+        format!("{}; the paper gives no spread", with_interval(fact)),
+    ))
+}
+
+/// Table 3; `None` if nothing was compared.
+pub(super) fn energy(periods: &[Period]) -> Option<Verdict> {
+    let compared: Vec<(String, f64, [f64; 2])> = periods
+        .iter()
+        .filter_map(|period| {
+            let ratio = period.effect.as_ref()?.ratio?;
+            let interval = ratio.interval.map(|end| end - 1.0);
+            Some((period.rate.to_string(), ratio.value - 1.0, interval))
+        })
+        .collect();
+    if compared.is_empty() {
+        return None;
+    }
+    let answers = compared.iter().map(|(_, _, [low, high])| match () {
+        () if *low > SMALL || *high < -SMALL => Answer::No,
+        () if *low > -SMALL && *high < SMALL => Answer::Yes,
+        () => Answer::CannotTell,
+    });
+    let told = compared.iter().map(|(every, change, [low, high])| {
+        format!("{} ({} to {}) every {every}", percent(*change), percent(*low), percent(*high))
+    });
+    let told: Vec<String> = told.collect();
+    Some(verdict(
+        "Does Table 3 of Jo & Suh come out here: idle energy within 1 % of that at 100 ms?",
+        all(answers),
+        None,
+        format!("{}; the paper has −0.53 to −0.69 % and gives no spread", told.join(", ")),
+    ))
+}
+
+/// `No` as soon as one is, `Yes` if all are.
+fn all(answers: impl Iterator<Item = Answer>) -> Answer {
+    answers.fold(Answer::Yes, |so_far, one| match (so_far, one) {
+        (Answer::No, _) | (_, Answer::No) => Answer::No,
+        (Answer::Yes, Answer::Yes) => Answer::Yes,
+        _ => Answer::CannotTell,
+    })
+}
+
+fn difference(line: &Line) -> Option<&Fact> {
+    line.measured.as_ref()?.difference.as_ref()
+}
+
+fn quantity(fact: &Fact) -> Quantity {
+    Quantity {
+        name: fact.name.clone(),
+        value: fact.value,
+        unit: fact.unit,
+        interval: fact.interval,
+        n: fact.n.unwrap_or_default(),
+    }
+}
+
+fn verdict(question: &str, answer: Answer, measured: Option<Quantity>, reason: String) -> Verdict {
+    Verdict {
+        question: question.to_owned(),
+        subject: "launch".to_owned(),
+        answer,
+        measured,
+        healthy: None,
+        effect: None,
+        minimum_effect: None,
+        reason,
+        next: None,
+    }
+}
+
+fn with_interval(fact: &Fact) -> String {
+    let n = fact.n.unwrap_or_default();
+    match fact.interval {
+        Some([low, high]) => {
+            format!("{} ({} to {}, n = {n})", percent(fact.value), percent(low), percent(high))
+        }
+        None => format!("{} (no interval, n = {n})", percent(fact.value)),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.2} %", share * 100.0).replace('-', "−")
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Nanos;
+    use unjank_measure::Unit;
+
+    use super::*;
+    use crate::bench::Row;
+
+    fn line(load: u64, value: f64, interval: Option<[f64; 2]>) -> Line {
+        let mut difference = Fact::new("launch/bench/x/total/difference", value, Unit::Ratio);
+        (difference.interval, difference.n) = (interval, Some(20));
+        let arm = || ("arm".to_owned(), Fact::new("x", 1.0, Unit::Nanoseconds));
+        let (baseline, other) = (arm(), arm());
+        let difference = Some(difference);
+        let row = Row { name: "x".to_owned(), baseline, other, difference, answer: Answer::Better };
+        Line { load: Some(Nanos::from_millis(load)), measured: Some(row), predicted: -0.03 }
+    }
+
+    #[test]
+    fn a_figure_comes_out_where_no_interval_speaks_against_it() {
+        let answer = |lines: &[Line]| total(lines).unwrap().answer;
+        let good = line(0, -0.04, Some([-0.06, -0.01]));
+        let open = line(200, -0.02, Some([-0.06, 0.01]));
+        let against = line(400, 0.0, Some([-0.01, 0.01]));
+        assert_eq!(answer(&[good.clone()]), Answer::Yes);
+        assert_eq!(answer(&[good.clone(), open.clone()]), Answer::CannotTell);
+        assert_eq!(answer(&[good.clone(), open, against]), Answer::No);
+        assert_eq!(answer(&[line(0, -0.04, None)]), Answer::CannotTell);
+        assert_eq!(total(&[Line { measured: None, ..good }]), None);
+    }
+
+    #[test]
+    fn the_course_over_loads_is_told() {
+        let at = |load, value| line(load, value, Some([-0.06, -0.01]));
+        let reason = |lines: &[Line]| total(lines).unwrap().reason;
+        let shrinking = reason(&[at(0, -0.04), at(200, -0.02)]);
+        assert!(shrinking.contains("; as in the paper, always less for longer"), "{shrinking}");
+        let growing = reason(&[at(0, -0.02), at(200, -0.04)]);
+        assert!(growing.contains("; unlike in the paper, not always less"), "{growing}");
+    }
+
+    #[test]
+    fn the_basic_launch_time_needs_the_papers_value_and_no_zero() {
+        let answer = |interval| basic(&line(0, -0.03, interval)).unwrap().answer;
+        assert_eq!(answer(Some([-0.05, -0.01])), Answer::Yes);
+        assert_eq!(answer(Some([-0.05, 0.01])), Answer::CannotTell);
+        assert_eq!(answer(Some([-0.03, -0.01])), Answer::No);
+        assert_eq!(answer(Some([-0.08, -0.05])), Answer::No);
+        assert_eq!(answer(None), Answer::CannotTell);
+    }
+}

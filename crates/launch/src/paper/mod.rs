@@ -1,0 +1,252 @@
+//! Jo & Suh's three experiments on this machine, in one run: launch times for
+//! several loads (Fig. 2), the basic launch time (Fig. 3), and the energy of an
+//! idle machine at each sampling period (Table 3).
+//!
+//! Jeongho Jo, Hyo-Joong Suh: Performance Improvement of Application Programs
+//! using an Adaptive Sampling Method.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `published` | the paper's values as facts and curves |
+//! | `judge` | whether they come out here |
+//! | `share` | the progress of one experiment among two |
+
+mod judge;
+mod published;
+mod share;
+
+use unjank_host::energy::Meter;
+use unjank_host::journal::Session;
+use unjank_host::{Error, Machine, Nanos, Result, Root, Support};
+use unjank_measure::{Findings, Monitor};
+
+use crate::bench::{self, Row, rows};
+use crate::power::governor::Governors;
+use crate::power::rates;
+use crate::power::table::Row as Period;
+use crate::simulate::paper::Prediction;
+use share::Share;
+
+/// The governor of the paper.
+const GOVERNOR: &str = "ondemand";
+/// The sampling period without a launch, and the reference of Table 3.
+pub const NORMAL: Nanos = Nanos::from_millis(100);
+/// The sampling period that the service sets during a launch.
+pub const DURING: Nanos = Nanos::from_millis(50);
+/// The sampling periods of Table 3.
+pub const PERIODS: [Nanos; 4] = [Nanos::from_millis(10), DURING, NORMAL, Nanos::from_millis(200)];
+
+/// What is done.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Launches without the service and with it, one workload for each load of
+    /// the prediction; `None` to leave Fig. 2 and 3 out.
+    pub launches: Option<bench::Options>,
+    /// Idle energy; `None` to leave Table 3 out.
+    pub energy: Option<rates::Options>,
+    /// What the model says of the same launches.
+    pub prediction: Prediction,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Everything that goes into the record.
+    pub findings: Findings,
+    /// Fig. 2: each load.
+    pub total: Vec<Line>,
+    /// Fig. 3.
+    pub basic: Option<Line>,
+    /// Table 3; empty if it was left out.
+    pub periods: Vec<Period>,
+}
+
+/// A launch time with and without the service, and what the model says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// The load; `None` for what remains without it.
+    pub load: Option<Nanos>,
+    /// What was measured; `None` if nothing was.
+    pub measured: Option<Row>,
+    /// The predicted change, as a share.
+    pub predicted: f64,
+}
+
+/// Whether the experiments can be made here; why not, as a sentence without a
+/// full stop.
+///
+/// # Errors
+/// A list of CPUs that is none.
+pub fn supported(root: &Root) -> Result<Support<()>> {
+    let other = Machine::clocks(root).into_iter().find(|policy| policy.governor != GOVERNOR);
+    Ok(match (Governors::find(root)?, other) {
+        (Support::No(reason), _) => Support::No(reason),
+        (Support::Yes(_), Some(policy)) => Support::No(format!(
+            "the governor of {} is {}, and the paper's is {GOVERNOR} (unjank with \
+             {}/scaling_governor={GOVERNOR} -- …)",
+            policy.name,
+            policy.governor,
+            policy.path.display()
+        )),
+        (Support::Yes(_), None) => Support::Yes(()),
+    })
+}
+
+/// The rules of ondemand that a kernel of this release follows, as the models
+/// call them. Unknown releases are taken for new ones.
+pub fn rules(release: &str) -> &'static str {
+    let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        return GOVERNOR;
+    };
+    match (major, minor) {
+        (..=2, _) | (3, ..=3) => "ondemand:3.0",
+        (3, 4..=12) => "ondemand:3.4",
+        (3, _) | (4, ..=5) => "ondemand:3.13",
+        _ => GOVERNOR,
+    }
+}
+
+impl Outcome {
+    /// What the model says, where nothing can be measured.
+    pub fn predicted(prediction: &Prediction) -> Self {
+        let mut outcome = Self::default();
+        outcome.fill(prediction);
+        outcome
+    }
+
+    /// Adds the lines of Fig. 2 and 3, and the paper's values.
+    fn fill(&mut self, prediction: &Prediction) {
+        let mut measured = rows(&self.findings);
+        let mut row = |name: &str| {
+            let at = measured.iter().position(|row| row.name == name)?;
+            Some(measured.swap_remove(at))
+        };
+        let line = |load, measured, predicted| Line { load, measured, predicted };
+        for (load, predicted) in &prediction.total {
+            let row = row(&format!("launch/bench/{}/total", workload(*load)));
+            self.total.push(line(Some(*load), row, *predicted));
+        }
+        self.basic = Some(line(None, row("launch/bench/basic"), prediction.basic));
+        published::note_launches(self, prediction);
+    }
+}
+
+/// What the workload with this load is called.
+pub fn workload(load: Nanos) -> String {
+    let nanos = load.get();
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let whole = |&(_, unit): &(&str, u64)| nanos > 0 && nanos.is_multiple_of(unit);
+    match units.into_iter().find(whole) {
+        Some((name, unit)) => format!("load-{}{name}", nanos / unit),
+        None => "load-0".to_owned(),
+    }
+}
+
+/// Makes the experiments, launches first. What was measured until Ctrl-C is
+/// the outcome.
+///
+/// # Errors
+/// Those of [`bench::run`] and [`rates::run`].
+pub fn run(
+    options: &Options,
+    session: &Session,
+    root: &Root,
+    meter: Option<&mut dyn Meter>,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Outcome> {
+    let times = [options.launches.as_ref().map_or(0.0, launch_seconds), energy_seconds(options)];
+    let launches = times[0] / times.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let mut outcome = Outcome::default();
+    if let Some(bench) = &options.launches {
+        let share = Share { whole: monitor, from: 0.0, share: launches, name: "Fig. 2 and 3" };
+        outcome.findings = bench::run(bench, Some(session), root, None, seed, &share)?;
+        outcome.fill(&options.prediction);
+        outcome.findings.verdicts.extend(judge::total(&outcome.total));
+        outcome.findings.verdicts.extend(outcome.basic.as_ref().and_then(judge::basic));
+    }
+    let (Some(energy), Some(meter)) = (&options.energy, meter) else { return Ok(outcome) };
+    if monitor.stop_requested() {
+        return Ok(outcome);
+    }
+    let share = Share { whole: monitor, from: launches, share: 1.0 - launches, name: "Table 3" };
+    match rates::run(energy, meter, root, session, seed, &share) {
+        Ok(Support::Yes(measured)) => {
+            outcome.periods = measured.table();
+            outcome.findings.merge(measured.findings());
+            published::note_energy(&mut outcome);
+            outcome.findings.verdicts.extend(judge::energy(&outcome.periods));
+        }
+        Ok(Support::No(reason)) | Err(Error::Unsupported(reason)) => {
+            outcome.findings.not_supported("launch/power/energy", reason);
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(outcome)
+}
+
+/// About how long all launches take: as many of each load under either
+/// condition, at a clock that is up half of the time.
+fn launch_seconds(options: &bench::Options) -> f64 {
+    let each = options.pause.as_secs_f64() + 1.0;
+    (options.workloads.len() * (options.pairs + options.warm_up) * 2) as f64 * each
+}
+
+fn energy_seconds(options: &Options) -> f64 {
+    let Some(energy) = &options.energy else { return 0.0 };
+    (energy.rounds * energy.rates.len()) as f64 * energy.window.whole.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_follow_the_rules_of_their_time() {
+        let all =
+            ["2.6.35", "3.0.101", "3.4.0-perf", "3.13.1", "4.5", "4.6.0", "6.12.57+deb13", "?"];
+        assert_eq!(
+            all.map(rules),
+            [
+                "ondemand:3.0",
+                "ondemand:3.0",
+                "ondemand:3.4",
+                "ondemand:3.13",
+                "ondemand:3.13",
+                "ondemand",
+                "ondemand",
+                "ondemand"
+            ]
+        );
+    }
+
+    #[test]
+    fn without_a_machine_there_are_predictions_and_the_papers_values() {
+        let loads = [0, 200].map(Nanos::from_millis);
+        let total = loads.map(|load| (load, -0.03)).to_vec();
+        let prediction = Prediction { governor: "ondemand".to_owned(), total, basic: -0.04 };
+        let outcome = Outcome::predicted(&prediction);
+        assert_eq!(outcome.total.len(), 2);
+        assert!(outcome.total.iter().all(|line| line.measured.is_none()));
+        let value = |name: &str| outcome.findings.fact_named(name).unwrap().value;
+        assert_eq!(value("launch/paper/fig3/basic_change_in_paper"), -0.0334);
+        assert_eq!(value("launch/paper/fig3/basic_change_predicted"), -0.04);
+        let modelled = outcome.findings.facts.iter();
+        let modelled =
+            modelled.filter(|fact| fact.labels.get("origin").is_some_and(|o| o == "modelled"));
+        assert_eq!(modelled.count(), 3);
+    }
+
+    #[test]
+    fn loads_are_segments_of_names() {
+        let names = [0, 1_500_000_000, 200_000_000, 3_000, 7].map(|nanos| workload(Nanos(nanos)));
+        assert_eq!(names, ["load-0", "load-1500ms", "load-200ms", "load-3us", "load-7ns"]);
+    }
+
+    #[test]
+    fn without_a_governor_it_is_told_why() {
+        let Support::No(reason) = supported(&Root::at("/nonexistent")).unwrap() else { panic!() };
+        assert!(reason.contains("no cpufreq files"), "{reason}");
+    }
+}
