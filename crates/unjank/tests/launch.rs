@@ -260,3 +260,44 @@ fn ctrl_c_prints_what_was_measured() {
     assert!(a > 0 && a == b, "{a} {b}");
     assert!(record["warnings"].to_string().contains("stopped after"), "{}", record["warnings"]);
 }
+
+#[test]
+fn a_comparison_is_printed_line_by_line() {
+    let output = bench(&["-n", "2", "--load", "0,3ms", "--basic", "2ms"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines: Vec<&str> = stdout(&output).lines().collect();
+    assert_eq!(lines[..2], ["A: as is", "B: with:sleep 600"]);
+    let begins = ["Launch ", "load 0, total ", "load 3ms, total ", "basic "];
+    for (line, begin) in lines[3..].iter().zip(begins) {
+        assert!(line.starts_with(begin), "{line}");
+    }
+    assert!(!stdout(&output).contains("Facts"), "{}", stdout(&output));
+}
+
+#[test]
+fn the_papers_experiments_need_ondemand() {
+    if Path::new("/sys/devices/system/cpu/cpufreq/policy0").exists() {
+        return;
+    }
+    let output = unjank(&["launch", "paper", "--no-store"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let told = stdout(&output);
+    assert!(told.contains("unjank lab run --pstates exynos4210 -- unjank launch paper"), "{told}");
+    assert!(told.contains("Fig. 2") && told.contains("−3.34 %"), "{told}");
+    assert!(told.contains("Labels: modelled"), "{told}");
+
+    let output = unjank(&["launch", "paper", "--no-store", "--json"]).output().unwrap();
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(record["unsupported"][0]["what"], "launch/paper");
+    let facts = record["facts"].as_array().unwrap();
+    let is = |fact: &&Value| fact["name"] == "launch/paper/fig2/launch_change_predicted";
+    assert_eq!(facts.iter().filter(is).count(), 4);
+
+    let wrong = |arguments: &[&str]| {
+        let output = unjank(&["launch", "paper"]).args(arguments).output().unwrap();
+        output.status.code()
+    };
+    assert_eq!(wrong(&["--quick", "-n", "3"]), Some(2));
+    assert_eq!(wrong(&["--loads", "fast"]), Some(2));
+    assert_eq!(wrong(&["--device", "no-such-device"]), Some(2));
+}

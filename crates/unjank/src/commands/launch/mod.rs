@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod boost;
 pub(crate) mod device;
 pub(crate) mod load;
+pub(crate) mod paper;
 pub(crate) mod power;
 pub(crate) mod ramp;
 pub(crate) mod simulate;
@@ -27,6 +28,8 @@ pub(crate) enum Verb {
     Load(load::Args),
     /// Measure what the machine takes, now or at each sampling period of its governor
     Power(Box<power::Args>),
+    /// Repeat Jo & Suh's experiments: launch times and idle energy, their values beside ours
+    Paper(Box<paper::Args>),
     /// Simulate launches on models of the kernel's governors: time and energy
     Simulate(Box<simulate::Args>),
     /// Hold the models against this machine's governor, through real loads
@@ -38,6 +41,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Ramp(args) => ramp::run(args),
         Verb::Boost(args) => boost::run(args),
+        Verb::Paper(args) => paper::run(args),
         Verb::Power(args) => power::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Load(args) => load::run(args),

@@ -2,7 +2,7 @@
 //! more.
 
 mod conditions;
-mod shorthand;
+pub(super) mod shorthand;
 pub(super) mod sweep;
 pub(super) mod table;
 

@@ -13,7 +13,7 @@ use crate::values;
 ///
 /// # Errors
 /// `Unsupported` where no policy has it.
-pub(super) fn knobs(
+pub(in crate::commands::launch) fn knobs(
     name: &str,
     value: &str,
     policies: &[FrequencyPolicy],
