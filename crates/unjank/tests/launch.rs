@@ -282,7 +282,10 @@ fn the_papers_experiments_need_ondemand() {
     let output = unjank(&["launch", "paper", "--no-store"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let told = stdout(&output);
-    assert!(told.contains("unjank lab run --pstates exynos4210 -- unjank launch paper"), "{told}");
+    assert!(
+        told.contains("unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper"),
+        "{told}"
+    );
     assert!(told.contains("Fig. 2") && told.contains("−3.34 %"), "{told}");
     assert!(told.contains("Labels: modelled"), "{told}");
 

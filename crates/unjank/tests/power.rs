@@ -138,7 +138,7 @@ fn the_table_has_the_papers_figures_beside_ours() {
     let output = run(&phone(), &[&MODEL[..], &options].concat());
     let text = stdout(&output);
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
-    assert!(line("10.0 ms").ends_with("(-0.53 %)"), "{text}");
+    assert!(line("10.0 ms").ends_with("(−0.53 %)"), "{text}");
     assert!(line("100 ms").contains(" * "), "{text}");
     assert!(line("Labels").contains("modelled"), "{text}");
     assert!(text.contains("and no spread"), "{text}");

@@ -19,8 +19,10 @@ const SMALL: f64 = 0.01;
 pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let measured: Vec<(&Line, &Fact)> =
         lines.iter().filter_map(|line| Some((line, difference(line)?))).collect();
+    const QUESTION: &str =
+        "Does Fig. 2 of Jo & Suh come out here: launches 2 to 5 % shorter with the service?";
     if measured.is_empty() {
-        return None;
+        return lines.iter().find_map(|line| too_few(line, QUESTION));
     }
     let answers = measured.iter().map(|(_, fact)| {
         let Some([low, high]) = fact.interval else { return Answer::CannotTell };
@@ -38,7 +40,7 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let shrinks = measured.windows(2).all(|pair| pair[0].1.value <= pair[1].1.value);
     let course = if shrinks { "as in the paper" } else { "unlike in the paper" };
     Some(verdict(
-        "Does Fig. 2 of Jo & Suh come out here: launches 2 to 5 % shorter with the service?",
+        QUESTION,
         all(answers),
         None,
         format!(
@@ -51,14 +53,16 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
 
 /// Fig. 3; `None` if nothing was measured.
 pub(super) fn basic(line: &Line) -> Option<Verdict> {
-    let fact = difference(line)?;
+    const QUESTION: &str =
+        "Does Fig. 3 of Jo & Suh come out here: a basic launch time 3.34 % shorter?";
+    let Some(fact) = difference(line) else { return too_few(line, QUESTION) };
     let answer = match fact.interval {
         Some([low, high]) if !(low..=high).contains(&BASIC) => Answer::No,
         Some([_, high]) if high < 0.0 => Answer::Yes,
         _ => Answer::CannotTell,
     };
     Some(verdict(
-        "Does Fig. 3 of Jo & Suh come out here: a basic launch time 3.34 % shorter?",
+        QUESTION,
         answer,
         Some(quantity(fact)),
         format!("{}; the paper gives no spread", with_interval(fact)),
@@ -93,6 +97,13 @@ pub(super) fn energy(periods: &[Period]) -> Option<Verdict> {
         None,
         format!("{}; the paper has −0.53 to −0.69 % and gives no spread", told.join(", ")),
     ))
+}
+
+/// The answer where launches were measured, but too few to compare.
+fn too_few(line: &Line, question: &str) -> Option<Verdict> {
+    let n = line.measured.as_ref()?.baseline.1.n.unwrap_or_default();
+    let reason = format!("{n} pairs are too few for an interval");
+    Some(verdict(question, Answer::CannotTell, None, reason))
 }
 
 /// `No` as soon as one is, `Yes` if all are.
@@ -174,7 +185,11 @@ mod tests {
         assert_eq!(answer(&[good.clone(), open.clone()]), Answer::CannotTell);
         assert_eq!(answer(&[good.clone(), open, against]), Answer::No);
         assert_eq!(answer(&[line(0, -0.04, None)]), Answer::CannotTell);
-        assert_eq!(total(&[Line { measured: None, ..good }]), None);
+        assert_eq!(total(&[Line { measured: None, ..good.clone() }]), None);
+        let mut few = good;
+        few.measured.as_mut().unwrap().difference = None;
+        assert_eq!(answer(&[few.clone()]), Answer::CannotTell);
+        assert_eq!(basic(&few).unwrap().answer, Answer::CannotTell);
     }
 
     #[test]

@@ -182,7 +182,7 @@ fn about_the_paper(table: &[Row]) -> Vec<String> {
     });
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for (rate, theirs, [low, high]) in compared {
-        let told = format!("{:+.2} % every {rate}", theirs * 100.0);
+        let told = format!("{:+.2} % every {rate}", theirs * 100.0).replace('-', "−");
         let among_zero = low <= 0.0 && high >= 0.0;
         let holds = (low..=high).contains(&theirs);
         if among_zero && holds { inside.push(told) } else { outside.push(told) }

@@ -24,16 +24,16 @@ use crate::commands::measured::{self, OutputArgs, Settings, is_emulated};
 use crate::{paths, values};
 
 /// The one command that needs nothing of the machine it is typed at.
-const ANYWHERE: &str = "unjank lab run --pstates exynos4210 -- unjank launch paper";
+const ANYWHERE: &str = "unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper";
 
 /// Arguments of `unjank launch paper`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank launch paper --html paper.html            # about 1 h 30 min, most of it Table 3
-  sudo unjank launch paper --quick                      # two minutes
+  sudo unjank launch paper --quick                      # three minutes
   sudo unjank launch paper --skip energy -n 50          # Fig. 2 and 3
   sudo unjank launch paper --skip launches --meter smartpower3:/dev/ttyUSB0
-  unjank lab run --pstates exynos4210 -- unjank launch paper --for 10s   # on any machine
+  unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper   # on any machine
 
 Fig. 2 and 3: the built-in load app is launched under ondemand with a sampling
 period of 100 ms, and with unjank launch boost as the paper's service, which
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Length of each visit; its first half does not count [default: 2m]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true, conflicts_with = "quick")]
     visit: Option<Nanos>,
-    /// Three pairs of each load, and six visits of 2 s
+    /// Six pairs of each load, and six visits of 2 s of each period
     #[arg(long)]
     quick: bool,
     /// Leave a part out
@@ -158,7 +158,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
 
 impl Args {
     fn pairs(&self) -> usize {
-        self.pairs.unwrap_or(if self.quick { 3 } else { 20 })
+        self.pairs.unwrap_or(if self.quick { 6 } else { 20 })
     }
 
     fn rounds(&self) -> usize {

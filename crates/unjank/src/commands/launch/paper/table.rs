@@ -1,5 +1,6 @@
 //! Each figure as a table, the paper's values and the predicted ones beside.
 
+use unjank_host::Nanos;
 use unjank_launch::bench::Row;
 use unjank_launch::paper::{Line, Outcome};
 use unjank_launch::power::Window;
@@ -60,7 +61,11 @@ fn cells(line: &Line, theirs: &str) -> [String; 9] {
     let told = |of: &dyn Fn(&Row) -> String| row.map(of).unwrap_or_default();
     let [difference, interval] = change(row.and_then(|row| row.difference.as_ref()));
     [
-        line.load.map_or_else(|| "all loads".to_owned(), |load| load.to_string()),
+        match line.load {
+            None => "all loads".to_owned(),
+            Some(Nanos::ZERO) => "none".to_owned(),
+            Some(load) => load.to_string(),
+        },
         told(&|row| shown(&row.baseline.1)),
         told(&|row| shown(&row.other.1)),
         difference,

@@ -7,6 +7,8 @@ use unjank_launch::power::paper;
 use unjank_launch::power::table::Row;
 use unjank_measure::RunRecord;
 
+use crate::commands::launch::bench::table::percent;
+
 const HEADER: [&str; 8] = [
     "Sampling",
     "average",
@@ -67,8 +69,9 @@ pub(in crate::commands::launch) fn notes(record: &RunRecord) -> Vec<String> {
 
 fn cells(row: &Row, digits: usize) -> [String; 8] {
     let energy = |joules: f64| format!("{:.digits$}", Joules(joules).as_milliwatt_hours());
-    let signed = |joules: f64| format!("{:+.digits$}", Joules(joules).as_milliwatt_hours());
-    let percent = |share: f64| format!("{:+.2} %", share * 100.0);
+    let signed = |joules: f64| {
+        format!("{:+.digits$}", Joules(joules).as_milliwatt_hours()).replace('-', "−")
+    };
     let average = row.average.as_ref();
     let effect = row.effect.as_ref();
     let difference = effect.and_then(|effect| effect.difference);
