@@ -15,14 +15,16 @@ use crate::simulate::paper::{BASIC, TOTAL};
 /// All of Table 3's differences are smaller, as the paper says.
 const SMALL: f64 = 0.01;
 
+const FIG_2: &str =
+    "Does Fig. 2 of Jo & Suh come out here: launches 2 to 5 % shorter with the service?";
+const FIG_3: &str = "Does Fig. 3 of Jo & Suh come out here: a basic launch time 3.34 % shorter?";
+
 /// Fig. 2; `None` if nothing was measured.
 pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let measured: Vec<(&Line, &Fact)> =
         lines.iter().filter_map(|line| Some((line, difference(line)?))).collect();
-    const QUESTION: &str =
-        "Does Fig. 2 of Jo & Suh come out here: launches 2 to 5 % shorter with the service?";
     if measured.is_empty() {
-        return lines.iter().find_map(|line| too_few(line, QUESTION));
+        return lines.iter().find_map(|line| too_few(line, FIG_2));
     }
     let answers = measured.iter().map(|(_, fact)| {
         let Some([low, high]) = fact.interval else { return Answer::CannotTell };
@@ -40,7 +42,7 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let shrinks = measured.windows(2).all(|pair| pair[0].1.value <= pair[1].1.value);
     let course = if shrinks { "as in the paper" } else { "unlike in the paper" };
     Some(verdict(
-        QUESTION,
+        FIG_2,
         all(answers),
         None,
         format!(
@@ -53,16 +55,14 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
 
 /// Fig. 3; `None` if nothing was measured.
 pub(super) fn basic(line: &Line) -> Option<Verdict> {
-    const QUESTION: &str =
-        "Does Fig. 3 of Jo & Suh come out here: a basic launch time 3.34 % shorter?";
-    let Some(fact) = difference(line) else { return too_few(line, QUESTION) };
+    let Some(fact) = difference(line) else { return too_few(line, FIG_3) };
     let answer = match fact.interval {
         Some([low, high]) if !(low..=high).contains(&BASIC) => Answer::No,
         Some([_, high]) if high < 0.0 => Answer::Yes,
         _ => Answer::CannotTell,
     };
     Some(verdict(
-        QUESTION,
+        FIG_3,
         answer,
         Some(quantity(fact)),
         format!("{}; the paper gives no spread", with_interval(fact)),
@@ -181,14 +181,14 @@ mod tests {
         let good = line(0, -0.04, Some([-0.06, -0.01]));
         let open = line(200, -0.02, Some([-0.06, 0.01]));
         let against = line(400, 0.0, Some([-0.01, 0.01]));
-        assert_eq!(answer(&[good.clone()]), Answer::Yes);
+        assert_eq!(answer(std::slice::from_ref(&good)), Answer::Yes);
         assert_eq!(answer(&[good.clone(), open.clone()]), Answer::CannotTell);
         assert_eq!(answer(&[good.clone(), open, against]), Answer::No);
         assert_eq!(answer(&[line(0, -0.04, None)]), Answer::CannotTell);
         assert_eq!(total(&[Line { measured: None, ..good.clone() }]), None);
         let mut few = good;
         few.measured.as_mut().unwrap().difference = None;
-        assert_eq!(answer(&[few.clone()]), Answer::CannotTell);
+        assert_eq!(answer(std::slice::from_ref(&few)), Answer::CannotTell);
         assert_eq!(basic(&few).unwrap().answer, Answer::CannotTell);
     }
 

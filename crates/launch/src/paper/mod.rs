@@ -160,7 +160,7 @@ pub fn run(
     let launches = times[0] / times.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut outcome = Outcome::default();
     if let Some(bench) = &options.launches {
-        let share = Share { whole: monitor, from: 0.0, share: launches, name: "Fig. 2 and 3" };
+        let share = Share { whole: monitor, from: 0.0, length: launches, name: "Fig. 2 and 3" };
         outcome.findings = bench::run(bench, Some(session), root, None, seed, &share)?;
         outcome.fill(&options.prediction);
         outcome.findings.verdicts.extend(judge::total(&outcome.total));
@@ -170,7 +170,7 @@ pub fn run(
     if monitor.stop_requested() {
         return Ok(outcome);
     }
-    let share = Share { whole: monitor, from: launches, share: 1.0 - launches, name: "Table 3" };
+    let share = Share { whole: monitor, from: launches, length: 1.0 - launches, name: "Table 3" };
     match rates::run(energy, meter, root, session, seed, &share) {
         Ok(Support::Yes(measured)) => {
             outcome.periods = measured.table();
@@ -230,8 +230,9 @@ mod tests {
         assert_eq!(outcome.total.len(), 2);
         assert!(outcome.total.iter().all(|line| line.measured.is_none()));
         let value = |name: &str| outcome.findings.fact_named(name).unwrap().value;
-        assert_eq!(value("launch/paper/fig3/basic_change_in_paper"), -0.0334);
-        assert_eq!(value("launch/paper/fig3/basic_change_predicted"), -0.04);
+        let named = ["in_paper", "predicted"]
+            .map(|by| value(&format!("launch/paper/fig3/basic_change_{by}")).to_string());
+        assert_eq!(named, ["-0.0334", "-0.04"]);
         let modelled = outcome.findings.facts.iter();
         let modelled =
             modelled.filter(|fact| fact.labels.get("origin").is_some_and(|o| o == "modelled"));

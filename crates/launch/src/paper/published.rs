@@ -10,6 +10,9 @@ use super::{Line, Outcome};
 use crate::power::table::Row as Period;
 use crate::simulate::paper::{BASIC, Prediction, TOTAL};
 
+/// A change as a share, and its interval.
+type Share = (f64, Option<[f64; 2]>);
+
 /// Adds what the paper and the model say of launches.
 pub(super) fn note_launches(outcome: &mut Outcome, prediction: &Prediction) {
     let mut facts = Vec::new();
@@ -49,7 +52,7 @@ pub(super) fn note_energy(outcome: &mut Outcome) {
 }
 
 fn fig2(lines: &[Line]) -> Vec<Curve> {
-    let curve = |by: &str, value: &dyn Fn(&Line) -> Option<(f64, Option<[f64; 2]>)>| Curve {
+    let curve = |by: &str, value: &dyn Fn(&Line) -> Option<Share>| Curve {
         name: "launch/paper/fig2".to_owned(),
         x: Axis::new("load at full clock", Unit::Nanoseconds),
         y: Axis::new("change of the launch time with the service", Unit::Ratio),
@@ -73,7 +76,7 @@ fn fig2(lines: &[Line]) -> Vec<Curve> {
 }
 
 fn table3(periods: &[Period], findings: &mut Findings) {
-    let curve = |by: &str, value: &dyn Fn(&Period) -> Option<(f64, Option<[f64; 2]>)>| Curve {
+    let curve = |by: &str, value: &dyn Fn(&Period) -> Option<Share>| Curve {
         name: "launch/paper/table3".to_owned(),
         x: Axis::new("sampling period", Unit::Nanoseconds),
         y: Axis::new("change of the idle energy from that at 100 ms", Unit::Ratio),

@@ -8,13 +8,13 @@ pub(super) struct Share<'a> {
     /// Where in the whole it begins.
     pub(super) from: f64,
     /// How much of it it is.
-    pub(super) share: f64,
+    pub(super) length: f64,
     pub(super) name: &'a str,
 }
 
 impl Monitor for Share<'_> {
     fn progress(&self, fraction: f64, doing: &str) {
-        self.whole.progress(self.from + fraction * self.share, &format!("{}: {doing}", self.name));
+        self.whole.progress(self.from + fraction * self.length, &format!("{}: {doing}", self.name));
     }
 
     fn stop_requested(&self) -> bool {

@@ -125,10 +125,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(args),
         detail: Detail::Everything,
     };
-    let code = command.run_and_print(
-        |root, seed, monitor| measure(args, root, seed, monitor),
-        |record| table::table(record),
-    )?;
+    let code = command
+        .run_and_print(|root, seed, monitor| measure(args, root, seed, monitor), table::table)?;
     Ok(ExitCode::from(code))
 }
 

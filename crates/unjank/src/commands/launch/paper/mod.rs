@@ -128,12 +128,11 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         Some(Skip::Launches) => None,
         _ => Some(setup::launches(args, root, sockets.path(), &mut findings)?),
     };
-    let mut meter = match args.skip {
-        Some(Skip::Energy) => None,
-        _ => {
-            let wanted = args.meter.parse()?.or_model(setup::DEVICE);
-            findings.require("launch/power/energy", wanted.open(root)?)
-        }
+    let mut meter = if args.skip == Some(Skip::Energy) {
+        None
+    } else {
+        let wanted = args.meter.parse()?.or_model(setup::DEVICE);
+        findings.require("launch/power/energy", wanted.open(root)?)
     };
     let energy = meter.is_some().then(|| setup::energy(args));
     let options = paper::Options { launches, energy, prediction };
