@@ -20,12 +20,18 @@ pub struct Row {
     pub answer: Answer,
 }
 
-/// The rows of all comparisons in `findings`, in the order of its facts.
+/// The rows of all comparisons in `findings`, in the order of its questions.
+/// A comparison of higher quantiles beside the median has no row of its own.
 pub fn rows(findings: &Findings) -> Vec<Row> {
-    let verdicts = findings.verdicts.iter();
-    verdicts
-        .filter_map(|verdict| row(findings, &verdict.subject, verdict.answer, &verdict.question))
-        .collect()
+    let mut rows: Vec<Row> = Vec::new();
+    for verdict in &findings.verdicts {
+        let found = row(findings, &verdict.subject, verdict.answer, &verdict.question);
+        let is_new = |new: &Row| {
+            rows.iter().all(|row| (&row.name, &row.other.0) != (&new.name, &new.other.0))
+        };
+        rows.extend(found.filter(is_new));
+    }
+    rows
 }
 
 /// The row of the question whose `subject` is the name of a comparison.

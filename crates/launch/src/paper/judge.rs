@@ -24,7 +24,7 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let measured: Vec<(&Line, &Fact)> =
         lines.iter().filter_map(|line| Some((line, difference(line)?))).collect();
     if measured.is_empty() {
-        return lines.iter().find_map(|line| too_few(line, FIG_2));
+        return lines.iter().find_map(|line| too_few(line, "fig2", FIG_2));
     }
     let answers = measured.iter().map(|(_, fact)| {
         let Some([low, high]) = fact.interval else { return Answer::CannotTell };
@@ -42,6 +42,7 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let shrinks = measured.windows(2).all(|pair| pair[0].1.value <= pair[1].1.value);
     let course = if shrinks { "as in the paper" } else { "unlike in the paper" };
     Some(verdict(
+        "fig2",
         FIG_2,
         all(answers),
         None,
@@ -55,13 +56,14 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
 
 /// Fig. 3; `None` if nothing was measured.
 pub(super) fn basic(line: &Line) -> Option<Verdict> {
-    let Some(fact) = difference(line) else { return too_few(line, FIG_3) };
+    let Some(fact) = difference(line) else { return too_few(line, "fig3", FIG_3) };
     let answer = match fact.interval {
         Some([low, high]) if !(low..=high).contains(&BASIC) => Answer::No,
         Some([_, high]) if high < 0.0 => Answer::Yes,
         _ => Answer::CannotTell,
     };
     Some(verdict(
+        "fig3",
         FIG_3,
         answer,
         Some(quantity(fact)),
@@ -92,6 +94,7 @@ pub(super) fn energy(periods: &[Period]) -> Option<Verdict> {
     });
     let told: Vec<String> = told.collect();
     Some(verdict(
+        "table3",
         "Does Table 3 of Jo & Suh come out here: idle energy within 1 % of that at 100 ms?",
         all(answers),
         None,
@@ -100,10 +103,10 @@ pub(super) fn energy(periods: &[Period]) -> Option<Verdict> {
 }
 
 /// The answer where launches were measured, but too few to compare.
-fn too_few(line: &Line, question: &str) -> Option<Verdict> {
+fn too_few(line: &Line, part: &str, question: &str) -> Option<Verdict> {
     let n = line.measured.as_ref()?.baseline.1.n.unwrap_or_default();
     let reason = format!("{n} pairs are too few for an interval");
-    Some(verdict(question, Answer::CannotTell, None, reason))
+    Some(verdict(part, question, Answer::CannotTell, None, reason))
 }
 
 /// `No` as soon as one is, `Yes` if all are.
@@ -129,10 +132,16 @@ fn quantity(fact: &Fact) -> Quantity {
     }
 }
 
-fn verdict(question: &str, answer: Answer, measured: Option<Quantity>, reason: String) -> Verdict {
+fn verdict(
+    part: &str,
+    question: &str,
+    answer: Answer,
+    measured: Option<Quantity>,
+    reason: String,
+) -> Verdict {
     Verdict {
         question: question.to_owned(),
-        subject: "launch".to_owned(),
+        subject: format!("launch/paper/{part}"),
         answer,
         measured,
         healthy: None,

@@ -18,7 +18,7 @@ mod share;
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Error, Machine, Nanos, Result, Root, Support};
-use unjank_measure::{Findings, Monitor};
+use unjank_measure::{Findings, Monitor, Verdict};
 
 use crate::bench::{self, Row, rows};
 use crate::power::governor::Governors;
@@ -115,6 +115,14 @@ impl Outcome {
         outcome
     }
 
+    /// Adds answers about the paper, behind those that are there and before all
+    /// others.
+    fn put_first(&mut self, answers: Vec<Verdict>) {
+        let verdicts = &mut self.findings.verdicts;
+        let place = verdicts.iter().take_while(|verdict| is_of_the_paper(verdict)).count();
+        verdicts.splice(place..place, answers);
+    }
+
     /// Adds the lines of Fig. 2 and 3, and the paper's values.
     fn fill(&mut self, prediction: &Prediction) {
         let mut measured = rows(&self.findings);
@@ -130,6 +138,11 @@ impl Outcome {
         self.basic = Some(line(None, row("launch/bench/basic"), prediction.basic));
         published::note_launches(self, prediction);
     }
+}
+
+/// Whether the question is about the paper's values.
+pub fn is_of_the_paper(verdict: &Verdict) -> bool {
+    verdict.subject.starts_with("launch/paper/")
 }
 
 /// What the workload with this load is called.
@@ -163,8 +176,8 @@ pub fn run(
         let share = Share { whole: monitor, from: 0.0, length: launches, name: "Fig. 2 and 3" };
         outcome.findings = bench::run(bench, Some(session), root, None, seed, &share)?;
         outcome.fill(&options.prediction);
-        outcome.findings.verdicts.extend(judge::total(&outcome.total));
-        outcome.findings.verdicts.extend(outcome.basic.as_ref().and_then(judge::basic));
+        let answers = [judge::total(&outcome.total), outcome.basic.as_ref().and_then(judge::basic)];
+        outcome.put_first(answers.into_iter().flatten().collect());
     }
     let (Some(energy), Some(meter)) = (&options.energy, meter) else { return Ok(outcome) };
     if monitor.stop_requested() {
@@ -176,7 +189,7 @@ pub fn run(
             outcome.periods = measured.table();
             outcome.findings.merge(measured.findings());
             published::note_energy(&mut outcome);
-            outcome.findings.verdicts.extend(judge::energy(&outcome.periods));
+            outcome.put_first(judge::energy(&outcome.periods).into_iter().collect());
         }
         Ok(Support::No(reason)) | Err(Error::Unsupported(reason)) => {
             outcome.findings.not_supported("launch/power/energy", reason);

@@ -69,8 +69,8 @@ fn fig2(lines: &[Line]) -> Vec<Curve> {
     let all = [
         curve("here", &here),
         curve("predicted", &|line| Some((line.predicted, None))),
-        curve("Jo & Suh, least", &|_| Some((TOTAL[1], None))),
-        curve("Jo & Suh, most", &|_| Some((TOTAL[0], None))),
+        curve("paper: −2 %", &|_| Some((TOTAL[1], None))),
+        curve("paper: −5 %", &|_| Some((TOTAL[0], None))),
     ];
     all.into_iter().filter(|curve| !curve.points.is_empty()).collect()
 }

@@ -17,7 +17,6 @@ use unjank_measure::{Findings, Monitor};
 use unjank_report::Detail;
 
 use super::bench::note_changes;
-use super::load::BASIC;
 use super::power::meter::MeterArgs;
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings, is_emulated};
@@ -52,8 +51,9 @@ pub(crate) struct Args {
     /// Loads, at the highest frequency, on all CPUs
     #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "0,200ms,400ms,800ms", value_parser = values::duration_or_zero)]
     loads: Vec<Nanos>,
-    /// Basic work of a launch, on one thread: the paper does not say how long theirs took
-    #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration)]
+    /// Basic work of a launch, on one thread. The paper does not say how long theirs took; this is
+    /// what unjank launch simulate --paper assumes, too
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     basic: Nanos,
     /// Visits of each sampling period [default: 10]
     #[arg(long, value_name = "N", conflicts_with = "quick")]

@@ -79,7 +79,7 @@ pub(super) fn launches(
     };
     let baseline = Condition { name: format!("ondemand at {NORMAL}"), knobs, service: None };
     let service = Condition {
-        name: format!("the service, {DURING} during launches"),
+        name: format!("the service ({DURING} for launches)"),
         knobs: Vec::new(),
         service: Some(Service { command, notifies: true }),
     };

@@ -2,7 +2,7 @@
 
 use unjank_host::Nanos;
 use unjank_launch::bench::Row;
-use unjank_launch::paper::{Line, Outcome};
+use unjank_launch::paper::{Line, Outcome, is_of_the_paper};
 use unjank_launch::power::Window;
 use unjank_launch::simulate::paper::{BASIC, TOTAL};
 use unjank_measure::RunRecord;
@@ -48,7 +48,7 @@ pub(super) fn tables(record: &RunRecord, outcome: &Outcome, window: Window) -> S
         lines.extend(table::grid(&outcome.periods, window));
     }
     lines.push(String::new());
-    let ours = record.findings.verdicts.iter().filter(|verdict| verdict.subject == "launch");
+    let ours = record.findings.verdicts.iter().filter(|verdict| is_of_the_paper(verdict));
     for verdict in ours {
         lines.push(format!("{} {}: {}.", verdict.question, verdict.answer.words(), verdict.reason));
     }
