@@ -67,7 +67,11 @@ pub(super) fn basic(line: &Line) -> Option<Verdict> {
         FIG_3,
         answer,
         Some(quantity(fact)),
-        format!("{}; the paper gives no spread", with_interval(fact)),
+        format!(
+            "{}; the paper gives no spread, and not how long its basic work took, on which the share \
+             depends",
+            with_interval(fact)
+        ),
     ))
 }
 

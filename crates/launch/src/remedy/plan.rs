@@ -277,6 +277,17 @@ mod tests {
     }
 
     #[test]
+    fn the_period_without_a_boost_can_be_another_one() {
+        let policies = [policy("ondemand", &[("sampling_rate", "8000")])];
+        let normal = Some(Nanos::from_millis(100));
+        let amounts = Amounts { normal_sampling_rate: normal, ..amounts() };
+        let plan = Plan::new(Method::SamplingRate, &amounts, &policies, &Root::at("/nonexistent"));
+        let values: Vec<_> =
+            plan.moves.iter().map(|step| (&*step.normal, &*step.boosted)).collect();
+        assert_eq!(values, [("100000", "50000")]);
+    }
+
+    #[test]
     fn every_governor_has_a_period_of_its_own() {
         let shorter =
             |governor, name, value| plan(Method::SamplingRate, policy(governor, &[(name, value)]));

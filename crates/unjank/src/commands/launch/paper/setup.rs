@@ -106,7 +106,8 @@ pub(super) fn energy(args: &Args) -> rates::Options {
         reference: NORMAL,
         window: args.window(),
         rounds: args.rounds(),
-        min_effect: 0.0,
+        // Less than the least difference in the paper.
+        min_effect: 0.005,
     }
 }
 
