@@ -2,7 +2,6 @@
 //! a say: with the running kernel's process connector and the recorded clock
 //! of a phone.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 // A test says by printing why it was skipped.
 #![allow(clippy::print_stdout)]
 
