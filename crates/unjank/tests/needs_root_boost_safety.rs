@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 
 use boosted::{KILL, MIN, NOBODY, Phone, RATE, sees_starts, unjank, until};
-use kills::{Place, kill_many};
+use kills::{Place, kill_many, watch};
 use unjank_host::process::send_signal;
 
 #[test]
@@ -158,6 +158,9 @@ fn killed_at_any_moment_every_knob_has_its_first_value() {
         directory: &phone.path("."),
         launch: &["/bin/sh", "-c", count].map(str::to_owned),
     };
+    let seen = watch(&place, "double-tap");
+    let values = ["100000", "50000", "100000"].map(str::to_owned);
+    assert_eq!(seen, [(phone.file(RATE), values)]);
     let killed = kill_many(&place, 30, 3);
     println!("{killed}");
     assert_eq!(killed.all(), 30);

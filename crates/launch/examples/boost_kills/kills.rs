@@ -202,6 +202,42 @@ fn send_all(processes: &[u32], signal: i32) {
     }
 }
 
+/// What a launch under the service sees: each knob that changes, with its
+/// value before, during and after it.
+///
+/// # Panics
+/// Nothing changes, something is not put back, or there is no end.
+pub(crate) fn watch(place: &Place<'_>, method: &str) -> Vec<(PathBuf, [String; 3])> {
+    let mut service = place.start(method);
+    service.until_ready();
+    let first = place.knobs();
+    let mut launch = place.launch();
+    let begin = Instant::now();
+    let during = loop {
+        let during = place.knobs();
+        if during != first {
+            break during;
+        }
+        assert!(begin.elapsed() < TOO_LONG, "{method}: nothing changes");
+    };
+    launch.wait().expect("it was started here");
+    let after = loop {
+        let after = place.knobs();
+        if after == first {
+            break after;
+        }
+        assert!(begin.elapsed() < TOO_LONG, "{method}: still {after:?}");
+        thread::sleep(LOOK);
+    };
+    service.end();
+    assert_eq!(place.knobs(), first, "after {method}");
+    let value = |knobs: &BTreeMap<PathBuf, String>, file| knobs[file].trim().to_owned();
+    let changed = first.keys().filter(|file| first[*file] != during[*file]);
+    changed
+        .map(|file| (file.clone(), [&first, &during, &after].map(|knobs| value(knobs, file))))
+        .collect()
+}
+
 /// A service that was started.
 struct Service {
     child: Child,
@@ -225,6 +261,13 @@ impl Service {
             assert!(ended.is_none(), "the service has ended ({ended:?}): {}", told());
             assert!(begin.elapsed() < TOO_LONG, "the service is not ready: {}", told());
         }
+    }
+
+    /// Ends it in order.
+    fn end(mut self) {
+        send_signal(self.child.id(), TERMINATE).expect("it runs");
+        let end = self.child.wait().expect("it was started here");
+        assert_eq!(end.code(), Some(0), "{:?}", fs::read_to_string(&self.log));
     }
 }
 
@@ -261,9 +304,7 @@ impl Place<'_> {
         let mut service = self.start("auto");
         service.until_ready();
         let time = begin.elapsed();
-        send_signal(service.child.id(), TERMINATE).expect("it runs");
-        let end = service.child.wait().expect("it was started here");
-        assert_eq!(end.code(), Some(0), "{:?}", fs::read_to_string(&service.log));
+        service.end();
         time
     }
 

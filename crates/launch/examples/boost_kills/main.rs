@@ -3,7 +3,11 @@
 //!
 //! ```text
 //! boost_kills UNJANK KILLS SEED
+//! boost_kills UNJANK METHOD
 //! ```
+//!
+//! With a method, nothing is killed: prints which knobs change in a launch, and
+//! how.
 //!
 //! The governor's `sampling_rate`, where there is one, is 100 ms meanwhile, as
 //! in the paper. Prints a line; panics when a knob is not back.
@@ -20,8 +24,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use kills::{Place, kill_many};
+use kills::{Place, kill_many, watch};
 
+const USAGE: &str = "boost_kills UNJANK (KILLS SEED | METHOD)";
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
 
 fn main() -> ExitCode {
@@ -37,14 +42,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
-    let (unjank, kills, seed) = match *arguments {
-        ["spin", milliseconds] => {
-            spin(Duration::from_millis(milliseconds.parse()?));
-            return Ok(());
-        }
-        [unjank, kills, seed] => (unjank, kills.parse()?, seed.parse()?),
-        _ => return Err("boost_kills UNJANK KILLS SEED".into()),
-    };
+    if let ["spin", milliseconds] = *arguments {
+        spin(Duration::from_millis(milliseconds.parse()?));
+        return Ok(());
+    }
+    let (&unjank, rest) = arguments.split_first().ok_or(USAGE)?;
     let directory = env::temp_dir().join(format!("boost-kills-{}", std::process::id()));
     fs::create_dir_all(&directory)?;
     let rate = fs::read_to_string(RATE);
@@ -58,14 +60,23 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         directory: &directory,
         launch: &[spinning, "spin".to_owned(), "60".to_owned()],
     };
-    let begin = Instant::now();
-    let killed = kill_many(&place, kills, seed);
+    match *rest {
+        [kills, seed] => {
+            let begin = Instant::now();
+            println!("{}", kill_many(&place, kills.parse()?, seed.parse()?));
+            eprintln!("{kills} kills took {:.1?}", begin.elapsed());
+        }
+        [method] => {
+            for (knob, [before, during, after]) in watch(&place, method) {
+                println!("{}: {before} {during} {after}", knob.display());
+            }
+        }
+        _ => return Err(USAGE.into()),
+    }
     if let Ok(rate) = rate {
         fs::write(RATE, rate.trim())?;
     }
     fs::remove_dir_all(&directory)?;
-    println!("{killed}");
-    eprintln!("{kills} kills took {:.1?}", begin.elapsed());
     Ok(())
 }
 

@@ -1,0 +1,124 @@
+//! `unjank launch boost` in a virtual phone, under its real ondemand governor.
+//!
+//! Needs QEMU, the phone's kernel (`unjank lab fetch`) and its program (`make
+//! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! was skipped.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+// How much was killed, and when, is worth a line.
+#![allow(clippy::print_stdout)]
+
+mod phone;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use phone::{example, lab, lab_run, texts};
+use serde_json::Value;
+
+/// Kills in each of two phones.
+const KILLS: u64 = 100;
+const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
+
+/// The phone with the clock, and the program that watches and kills.
+fn with_clock() -> Command {
+    let mut phone = lab_run();
+    phone.args(["--no-store", "--pstates", "exynos4210", "--cpus", "2", "--add"]);
+    phone.arg(example("boost_kills")).arg("--");
+    phone
+}
+
+/// What a launch sees of each method: exec seen, knob changed, knob put back.
+#[test]
+fn a_launch_has_another_clock_and_leaves_it_as_it_was() {
+    if !lab() {
+        return;
+    }
+    let mut phone = with_clock();
+    let methods = ["sampling-rate", "double-tap", "min-freq"];
+    for (number, method) in methods.iter().enumerate() {
+        let and = (number > 0).then_some("--and");
+        phone.args(and).args(["boost_kills", "unjank", method]);
+    }
+    let output = phone.output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let mut seen: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for line in stdout.lines() {
+        let (knob, values) = line.split_once(": ").unwrap();
+        let knob = knob.replace(CPUFREQ, "");
+        seen.entry(knob).or_default().push(values);
+    }
+    // The period for two of the methods, and both CPUs' clocks for the third.
+    let rates = &seen["/ondemand/sampling_rate"];
+    assert_eq!(rates, &["100000 50000 100000"; 2], "{stdout}");
+    let clocks = seen.iter().filter(|(knob, _)| knob.ends_with("scaling_min_freq"));
+    let clocks: Vec<_> = clocks.collect();
+    assert!(!clocks.is_empty(), "{stdout}");
+    assert!(clocks.iter().all(|(_, values)| **values == ["200000 1200000 200000"]), "{stdout}");
+}
+
+/// The whole loop with the launch measured: the paper's app beside itself
+/// under each method.
+#[test]
+fn launches_are_measured_under_each_method_and_nothing_stays_changed() {
+    if !lab() {
+        return;
+    }
+    let mut phone = with_clock();
+    phone.args(["unjank", "host", "--json"]);
+    phone.args(["--and", "unjank", "launch", "bench", "--load", "0", "--basic", "200ms"]);
+    phone.args(["--emulated-clock", "-n", "3", "--json", "--a", "as-is"]);
+    let methods = ["--method sampling-rate", "--double-tap", "--method min-freq"];
+    let conditions = methods.map(|method| format!("boost:{method} --no-store"));
+    for condition in &conditions {
+        phone.args(["--b", condition]);
+    }
+    let output = phone.args(["--and", "unjank", "host", "--json"]).output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let documents = serde_json::Deserializer::from_str(&stdout).into_iter::<Value>();
+    let documents: Vec<Value> = documents.map(Result::unwrap).collect();
+    let [before, record, after] = documents.as_slice() else { panic!("{stdout}") };
+    let limits = |host: &Value| -> Vec<Value> {
+        let policies = host["frequency"].as_array().unwrap().iter();
+        policies.map(|one| serde_json::json!([one["min"], one["max"], one["tunables"]])).collect()
+    };
+    assert_eq!(limits(before), limits(after), "put back");
+    assert_eq!(record["host"]["frequency"][0]["governor"], "ondemand");
+    let all = record["series"].as_array().unwrap();
+    let totals = all.iter().filter(|one| one["name"].as_str().unwrap().ends_with("/total"));
+    let counts: Vec<_> = totals.map(|one| (one["n"].clone(), one["missed"].clone())).collect();
+    assert_eq!(counts, vec![(Value::from(3), Value::from(0)); 4], "{stderr}");
+}
+
+fn killed(seed: u64) {
+    if !lab() {
+        return;
+    }
+    let (kills, seed) = (KILLS.to_string(), seed.to_string());
+    let output = with_clock().args(["boost_kills", "unjank", &kills, &seed]).output().unwrap();
+    let (stdout, stderr) = texts(&output);
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    println!("{stdout}{stderr}");
+    let number = |before: &str| -> u64 {
+        let number = stdout.split_once(before).unwrap().0.rsplit(' ').next();
+        number.unwrap().parse().unwrap()
+    };
+    assert_eq!(number(" kills ("), KILLS, "{stdout}");
+    // Two of five are killed in a launch, and one as a launch ends.
+    assert!(number(" hit a boost") >= KILLS / 5, "{stdout}");
+    assert!(number(" with the keeper") >= KILLS / 10, "{stdout}");
+}
+
+// Together 200 kills, of the same service at other moments.
+
+#[test]
+fn killed_at_random_moments_every_knob_has_its_first_value() {
+    killed(1);
+}
+
+#[test]
+fn killed_at_other_random_moments_every_knob_has_its_first_value() {
+    killed(2);
+}
