@@ -157,7 +157,6 @@ impl Service {
     /// Waits for launches and acts on them until it is told to stop. Gives back
     /// what it knows: the engine, with what was learned.
     pub fn run(mut self) -> Engine {
-        self.begun = Timestamp::now();
         if let Err(error) = self.serve() {
             self.note(Note::Failed(error));
         }

@@ -13,7 +13,7 @@ pub struct Step {
     pub waited: Nanos,
     /// Pages that had to come from storage.
     pub major_faults: u64,
-    /// Whether one of them waits for storage now.
+    /// Whether one of them waits for storage or a CPU now.
     pub blocked: bool,
 }
 
