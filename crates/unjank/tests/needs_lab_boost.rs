@@ -13,7 +13,7 @@ mod phone;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use phone::{example, lab, lab_run, texts};
+use phone::{example, lab, lab_run_counted, texts};
 use serde_json::Value;
 
 /// Kills in each of two phones.
@@ -22,7 +22,7 @@ const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// The phone with the clock, and the program that watches and kills.
 fn with_clock() -> Command {
-    let mut phone = lab_run();
+    let mut phone = lab_run_counted();
     phone.args(["--no-store", "--pstates", "exynos4210", "--cpus", "2", "--add"]);
     phone.arg(example("boost_kills")).arg("--");
     phone

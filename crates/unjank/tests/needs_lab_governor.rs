@@ -6,7 +6,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run, texts};
+use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
 /// No whole number of ticks: at one, the jitter of a tick decides whether a
@@ -18,7 +18,7 @@ const PROFILES: usize = 6;
 
 /// Answers of `launch verify` by profile, in a phone of so many CPUs.
 fn answers(cpus: &str) -> Vec<(String, String)> {
-    let output = lab_run()
+    let output = lab_run_counted()
         .args(["--pstates", "exynos4210", "--no-store", "--cpus", cpus, "--"])
         .args(["unjank", "with", RATE, "--", "unjank", "launch", "verify", "--json"])
         .output()

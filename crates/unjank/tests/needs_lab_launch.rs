@@ -6,7 +6,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run, texts};
+use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -17,7 +17,7 @@ fn a_sampling_rate_is_compared_and_put_back() {
         return;
     }
     let loads = ["--load", "100ms,300ms", "--basic", "200ms", "--emulated-clock"];
-    let output = lab_run()
+    let output = lab_run_counted()
         .args(["--no-store", "--pstates", "exynos4210", "--cpus", "2"])
         .args(["--", "unjank", "host", "--json", "--and", "unjank", "launch", "bench"])
         .args(loads)

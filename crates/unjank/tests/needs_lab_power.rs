@@ -9,7 +9,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run, texts};
+use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -23,7 +23,7 @@ fn sampling_periods_of_the_kernels_governor_are_compared_and_put_back() {
                    --rates 10ms,50ms,100ms,200ms -n 3 --json --no-store";
     let refused = "unjank launch power --meter model --device exynos4210 --for 300ms \
                    --rates 1ms,50ms,100ms -n 6 --json --no-store";
-    let output = lab_run()
+    let output = lab_run_counted()
         .args(["--no-store", "--pstates", "exynos4210"])
         .args(["--", "unjank", "host", "--json", "--and"])
         .args(compare.split_whitespace())

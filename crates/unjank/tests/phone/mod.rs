@@ -57,8 +57,18 @@ pub(crate) fn example(name: &str) -> PathBuf {
 
 /// `unjank lab run`, emulated: so it is the same everywhere.
 pub(crate) fn lab_run() -> Command {
+    run_by("tcg")
+}
+
+/// The same with time that passes with instructions: what else this machine does
+/// makes no difference, and pauses cost nothing.
+pub(crate) fn lab_run_counted() -> Command {
+    run_by("icount")
+}
+
+fn run_by(accelerator: &str) -> Command {
     let mut command = Command::new(unjank());
-    command.args(["lab", "run", "--accel", "tcg", "--timeout", "10m"]);
+    command.args(["lab", "run", "--accel", accelerator, "--timeout", "10m"]);
     command
 }
 
