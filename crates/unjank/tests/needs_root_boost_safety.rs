@@ -250,7 +250,7 @@ fn mistakes_in_the_configuration_are_told_with_file_and_line() {
         fs::write(phone.path("boost.toml"), wrong).unwrap();
         let output = phone.command(&[]).output().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(told.starts_with("error: cannot parse ") && told.contains(words), "{told}");
         assert!(!phone.path("state").exists(), "nothing was begun");
     }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 use unjank_host::sched::Priority;
-use unjank_host::{Nanos, Root};
+use unjank_host::{Error, Nanos, Root};
 use unjank_launch::remedy::Method;
 use unjank_launch::remedy::config::{Config, Time};
 
@@ -145,11 +145,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 impl ChoiceArgs {
     /// The configuration: the file, and what was typed before it.
     fn config(&self, root: &Root) -> Result<Config> {
-        let mut config = match &self.config {
+        let read = match &self.config {
             // What is typed is a path of the machine that is typed at.
-            Some(path) => Config::read(&Root::system(), Some(&std::path::absolute(path)?))?,
-            None => Config::read(root, None)?,
+            Some(path) => Config::read(&Root::system(), Some(&std::path::absolute(path)?)),
+            None => Config::read(root, None),
         };
+        // A mistake in the file is one of whoever wrote it, as a wrong option is.
+        let mut config = read.map_err(|error| match error {
+            Error::Parse { .. } => Error::Invalid(error.to_string()),
+            other => other,
+        })?;
         let boost = &mut config.boost;
         let set = |place: &mut Time, typed: Option<Nanos>| {
             if let Some(typed) = typed {
@@ -170,7 +175,7 @@ impl ChoiceArgs {
             boost.method = Method::DoubleTap;
         }
         config.check().map_err(|(key, reason)| {
-            unjank_host::Error::Invalid(format!("{} {reason}", key.replace('_', "-")))
+            Error::Invalid(format!("{} {reason}", key.replace('_', "-")))
         })?;
         Ok(config)
     }
