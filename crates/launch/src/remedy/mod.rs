@@ -20,7 +20,7 @@
 //! | `knobs` | making a plan's changes, again and again, and putting them back |
 //! | `sources` | where events come from |
 //! | `service` | the thread that waits for events and acts |
-//! | `report`, `metrics` | what it tells |
+//! | `report`, `metrics`, `told` | what it tells, and how much |
 
 pub mod budget;
 pub mod config;
@@ -34,6 +34,7 @@ pub mod rules;
 mod service;
 pub mod settle;
 pub mod sources;
+mod told;
 
 pub use config::Config;
 pub use knobs::Held;

@@ -18,16 +18,13 @@ use super::knobs::{Held, Knobs, Outcome};
 use super::report::{Boosted, Counts, Latency, Note, Raised, Status};
 use super::rules::{Candidate, Reason, Rules};
 use super::sources::{Front, LogEvent, LogLines};
+use super::told::{Telling, Told};
 
 /// The schema of the state.
 const SCHEMA: &str = "unjank.boost/1";
 /// For how long after a boost processes that are made and end are still
 /// listened to: asking the kernel twice for each of many boosts would cost more.
 const LISTEN_ON: Nanos = Nanos::from_millis(1_000);
-/// Ends of boosts that are told in any ten seconds; the others are counted.
-const TOLD: u64 = 100;
-/// The time of [`TOLD`].
-const TELLING: Nanos = Nanos::from_millis(10_000);
 /// What is read of the log at once.
 const PIECE: usize = 4 << 10;
 /// Android's programs are all this one; their name is their first argument.
@@ -511,57 +508,5 @@ impl Look for Processes<'_> {
 
     fn waits(&self, process: u32) -> Option<Waits> {
         Waits::of(self.0, process)
-    }
-}
-
-/// Counts what is told, so that a storm of programs is no storm of lines.
-#[derive(Debug, Default)]
-struct Told {
-    since: Option<Timestamp>,
-    count: u64,
-}
-
-/// Whether something is told.
-#[derive(Debug, PartialEq, Eq)]
-enum Telling {
-    /// It is.
-    All,
-    /// It is, and that so many before it were not.
-    AndThatNot(u64),
-    /// It is not.
-    Nothing,
-}
-
-impl Told {
-    fn another(&mut self, now: Timestamp) -> Telling {
-        let over = self.since.is_none_or(|since| now.since(since) >= TELLING);
-        let not_told = self.count.saturating_sub(TOLD);
-        if over {
-            (self.since, self.count) = (Some(now), 0);
-        }
-        self.count += 1;
-        match (over, self.count <= TOLD) {
-            (true, _) if not_told > 0 => Telling::AndThatNot(not_told),
-            (_, true) => Telling::All,
-            (_, false) => Telling::Nothing,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_storm_is_told_in_part_and_then_in_sum() {
-        let mut told = Told::default();
-        let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
-        for nth in 0..250 {
-            let wanted = if nth < 100 { Telling::All } else { Telling::Nothing };
-            assert_eq!(told.another(at(nth)), wanted, "{nth}");
-        }
-        assert_eq!(told.another(at(10_000)), Telling::AndThatNot(150));
-        assert_eq!(told.another(at(10_001)), Telling::All);
-        assert_eq!(told.another(at(30_000)), Telling::All);
     }
 }
