@@ -103,7 +103,8 @@ struct ChoiceArgs {
     /// Rules and limits [default: /etc/unjank/boost.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How the clock is raised
+    /// How the clock is raised: auto, min-freq, double-tap, sampling-rate, preference or uclamp
+    /// [default: auto]
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Option<Method>,
     /// Let the governor look at the load at once, and again after TIME
