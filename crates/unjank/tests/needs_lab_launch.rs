@@ -62,5 +62,5 @@ fn a_sampling_rate_is_compared_and_put_back() {
     assert_eq!(energies.len(), 4, "two loads, two arms");
     assert!(energies.iter().all(|fact| fact["labels"]["origin"] == "modelled"), "{energies:?}");
     assert!(energies.iter().all(|fact| fact["value"].as_f64().unwrap() > 1.0), "{energies:?}");
-    assert_eq!(record["labels"], serde_json::json!(["emulated", "modelled"]));
+    assert_eq!(record["labels"], serde_json::json!(["emulated", "icount", "modelled"]));
 }
