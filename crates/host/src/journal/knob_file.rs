@@ -168,7 +168,7 @@ impl KnobFile {
         let padded = format!("{value:\n<width$}", width = length.max(padding));
         file.write_all_at(padded.as_bytes(), 0)?;
         fuse::burn()?;
-        file.set_len(length as u64)
+        if padded.len() > length { file.set_len(length as u64) } else { Ok(()) }
     }
 
     /// Opens the very file that was checked, by the link that procfs keeps

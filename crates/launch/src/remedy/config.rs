@@ -110,7 +110,9 @@ impl Default for Launch {
         Self {
             leaders_only: true,
             executables: Vec::new(),
-            not_executables: texts(&["/usr/lib/systemd/*", "/lib/systemd/*"]),
+            // None: what systemd runs for itself is known by its group, and a
+            // file's name is looked up only if a rule asks for it.
+            not_executables: Vec::new(),
             control_groups: Vec::new(),
             not_control_groups: texts(&["/system.slice*", "/init.scope"]),
             users: Vec::new(),

@@ -8,8 +8,9 @@ use wildmatch::WildMatch;
 /// A process that has just begun to run a program, as far as rules see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The program's file.
-    pub executable: &'a Path,
+    /// The program's file; `None` where no rule [asks](Rules::ask_for_executable)
+    /// for it.
+    pub executable: Option<&'a Path>,
     /// The process's control group.
     pub control_group: &'a str,
     /// The user it runs as.
@@ -98,6 +99,10 @@ impl Choice {
         Self { wanted: all(wanted), unwanted: all(unwanted) }
     }
 
+    fn is_all(&self) -> bool {
+        self.wanted.is_empty() && self.unwanted.is_empty()
+    }
+
     fn allows(&self, text: &str) -> bool {
         let matches = |patterns: &[WildMatch]| patterns.iter().any(|one| one.matches(text));
         (self.wanted.is_empty() || matches(&self.wanted)) && !matches(&self.unwanted)
@@ -105,10 +110,19 @@ impl Choice {
 }
 
 impl Rules {
+    /// Whether any rule is about executables. Looking one up is among the
+    /// slowest questions about a new process.
+    pub fn ask_for_executable(&self) -> bool {
+        !self.executables.is_all()
+    }
+
     /// Why `candidate` is no launch; `None` if it is one. Whether it leads a
     /// process group has been seen to.
     pub fn objection(&self, candidate: &Candidate<'_>) -> Option<Reason> {
-        if !self.executables.allows(&candidate.executable.to_string_lossy()) {
+        if candidate
+            .executable
+            .is_some_and(|file| !self.executables.allows(&file.to_string_lossy()))
+        {
             return Some(Reason::Executable);
         }
         if !self.control_groups.allows(candidate.control_group) {
@@ -141,7 +155,7 @@ mod tests {
     #[test]
     fn the_first_rule_that_objects_is_named() {
         let judged = |executable: &str, control_group: &str, user| {
-            let executable = Path::new(executable);
+            let executable = Some(Path::new(executable));
             rules().objection(&Candidate { executable, control_group, user })
         };
         assert_eq!(judged("/usr/bin/gimp", "/user.slice/user-1000.slice/a.scope", 1000), None);
@@ -155,6 +169,15 @@ mod tests {
         assert_eq!(judged("/bin/x", "/user.slice/cron.x", 1000), Some(Reason::ControlGroup));
         assert_eq!(judged("/usr/bin/gimp", "/", 0), Some(Reason::User));
         assert_eq!(judged("/usr/bin/gimp", "/", 33), Some(Reason::User));
+    }
+
+    #[test]
+    fn an_executable_is_looked_up_only_where_a_rule_asks_for_it() {
+        assert!(rules().ask_for_executable());
+        let any = Rules { executables: Choice::default(), ..rules() };
+        assert!(!any.ask_for_executable());
+        let candidate = Candidate { executable: None, control_group: "/", user: 1000 };
+        assert_eq!(any.objection(&candidate), None);
     }
 
     #[test]

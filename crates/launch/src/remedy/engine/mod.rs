@@ -143,33 +143,26 @@ impl Engine {
         self.starts > MOST_STARTS
     }
 
-    /// `process` has begun, at `at`, to run `program`, and that is a launch.
-    /// Whether a boost begins with it.
+    /// `process` has begun, at `at`, to run a program, and that is a launch.
+    /// Whether a boost begins with it. Which program it is can be told
+    /// [later](Self::name), so that the clock need not wait for it.
     ///
     /// A process that is followed already and becomes another program (a
     /// script that ends in `exec`) goes on with its launch. One that belongs to
     /// the launch of another (a shell, a desktop) leaves it for its own.
-    pub fn begin(&mut self, process: u32, program: &str, at: Timestamp, now: Timestamp) -> bool {
-        if let Some(known) = self.launches.iter_mut().find(|known| known.process == process) {
-            program.clone_into(&mut known.program);
+    pub fn begin(&mut self, process: u32, at: Timestamp, now: Timestamp) -> bool {
+        if self.begins_with(process) {
             return false;
         }
         for other in &mut self.launches {
             other.members.remove(&process);
         }
-        let learned = self.learned.length_of(program).filter(|_| self.limits.learn);
-        let (length, at_limit) = match learned {
-            Some(length) if length < self.limits.longest => {
-                (length.max(self.limits.idle.window), Why::Learned)
-            }
-            _ => (self.limits.longest, Why::Longest),
-        };
         self.launches.push(Launch {
             process,
-            program: program.to_owned(),
+            program: String::new(),
             begun: at,
-            until: now + length,
-            at_limit,
+            until: now + self.limits.longest,
+            at_limit: Why::Longest,
             members: [(process, Seen::default())].into(),
             looked: now,
             settle: Settle::new(self.limits.idle, at),
@@ -183,6 +176,22 @@ impl Engine {
             self.budget.spend(true, now);
         }
         first
+    }
+
+    /// The launch that began with `process` is one of `program`, and is
+    /// boosted for as long as those take from `now` on.
+    pub fn name(&mut self, process: u32, program: &str, now: Timestamp) {
+        let learned = self.learned.length_of(program).filter(|_| self.limits.learn);
+        let Some(launch) = self.launches.iter_mut().find(|launch| launch.process == process) else {
+            return;
+        };
+        program.clone_into(&mut launch.program);
+        (launch.until, launch.at_limit) = match learned {
+            Some(length) if length < self.limits.longest => {
+                (now + length.max(self.limits.idle.window), Why::Learned)
+            }
+            _ => (launch.begun + self.limits.longest, Why::Longest),
+        };
     }
 
     /// Whether a launch that is followed began with `process`.
@@ -313,6 +322,8 @@ impl Engine {
         self.launches.retain_mut(|launch| {
             let Some((why, since)) = is_over(launch) else { return true };
             match why {
+                // It ended before anybody could see what it was.
+                _ if launch.program.is_empty() => {}
                 Why::Settled | Why::Exited | Why::Displayed => {
                     learned.note(&launch.program, Some(since.since(launch.begun)));
                 }

@@ -24,6 +24,12 @@ fn engine() -> Engine {
     Engine::new(LIMITS, Learned::default(), at(0))
 }
 
+fn begin(engine: &mut Engine, process: u32, program: &str, at: Timestamp, now: Timestamp) -> bool {
+    let first = engine.begin(process, at, now);
+    engine.name(process, program, now);
+    first
+}
+
 /// Processes that have run for so long, and wait for storage or not.
 struct Busy {
     ran: Nanos,
@@ -59,7 +65,7 @@ fn run(engine: &mut Engine, busy_until: u64) -> (Vec<(u64, Why)>, u64) {
 #[test]
 fn who_waits_for_storage_is_not_idle() {
     let mut engine = engine();
-    engine.begin(7, "/bin/a", at(0), at(0));
+    begin(&mut engine, 7, "/bin/a", at(0), at(0));
     let looks = |blocked| Busy { ran: ms(1), blocked };
     for look in 1..50 {
         assert_eq!(engine.look(at(look * 10), &looks(true)), []);
@@ -71,11 +77,11 @@ fn who_waits_for_storage_is_not_idle() {
 #[test]
 fn a_launch_that_settles_is_boosted_until_then_and_its_length_is_learned() {
     let mut engine = engine();
-    assert!(engine.begin(7, "/bin/a", at(0), at(0)));
+    assert!(begin(&mut engine, 7, "/bin/a", at(0), at(0)));
     assert_eq!(run(&mut engine, 200), (vec![(250, Why::Settled)], 250));
     assert_eq!(engine.budget_left(at(250)), ms(6_000) - ms(225));
     for launch in 1..=2 {
-        engine.begin(7 + launch, "/bin/a", at(1_000), at(1_000));
+        begin(&mut engine, 7 + launch, "/bin/a", at(1_000), at(1_000));
         let idle = Busy { ran: Nanos::ZERO, blocked: false };
         let _steps: Vec<Over> =
             (101..).take(6).flat_map(|step| engine.look(at(step * 10), &idle)).collect();
@@ -87,12 +93,12 @@ fn a_launch_that_settles_is_boosted_until_then_and_its_length_is_learned() {
 #[test]
 fn one_that_never_settles_ends_at_the_limit_and_later_at_the_learned_one() {
     let mut engine = engine();
-    engine.begin(7, "/bin/a", at(0), at(0));
+    begin(&mut engine, 7, "/bin/a", at(0), at(0));
     assert_eq!(run(&mut engine, u64::MAX), (vec![(1_000, Why::Longest)], 1_000));
     for _ in 0..3 {
         engine.learned.note("/bin/b", Some(ms(100)));
     }
-    engine.begin(8, "/bin/b", at(2_000), at(2_000));
+    begin(&mut engine, 8, "/bin/b", at(2_000), at(2_000));
     let (over, _) = run(&mut engine, u64::MAX);
     assert_eq!(over, [(2_130, Why::Learned)], "125 ms, seen at the next look");
 }
@@ -100,7 +106,7 @@ fn one_that_never_settles_ends_at_the_limit_and_later_at_the_learned_one() {
 #[test]
 fn children_count_and_the_last_one_to_end_ends_it() {
     let mut engine = engine();
-    engine.begin(7, "/bin/a", at(0), at(0));
+    begin(&mut engine, 7, "/bin/a", at(0), at(0));
     engine.forked(7, 8);
     engine.forked(8, 9);
     engine.forked(1, 10);
@@ -115,8 +121,8 @@ fn children_count_and_the_last_one_to_end_ends_it() {
 #[test]
 fn a_process_that_becomes_another_program_goes_on_with_its_launch() {
     let mut engine = engine();
-    assert!(engine.begin(7, "/bin/sh", at(0), at(0)));
-    assert!(!engine.begin(7, "/bin/a", at(3), at(3)));
+    assert!(begin(&mut engine, 7, "/bin/sh", at(0), at(0)));
+    assert!(!begin(&mut engine, 7, "/bin/a", at(3), at(3)));
     assert_eq!(engine.launches().collect::<Vec<_>>(), [(7, "/bin/a")]);
     assert_eq!(engine.exited(7, at(30))[0].program, "/bin/a");
 }
@@ -124,10 +130,10 @@ fn a_process_that_becomes_another_program_goes_on_with_its_launch() {
 #[test]
 fn a_child_that_begins_a_launch_of_its_own_leaves_that_of_its_parent() {
     let mut engine = engine();
-    engine.begin(7, "/bin/terminal", at(0), at(0));
+    begin(&mut engine, 7, "/bin/terminal", at(0), at(0));
     engine.forked(7, 8);
     assert!(engine.follows(8) && !engine.begins_with(8));
-    assert!(!engine.begin(8, "/bin/a", at(5), at(5)), "the clock is up");
+    assert!(!begin(&mut engine, 8, "/bin/a", at(5), at(5)), "the clock is up");
     // Told late, it changes nothing.
     engine.forked(7, 8);
     let over = |over: Vec<Over>| over.into_iter().map(|one| one.process).collect::<Vec<_>>();
@@ -138,7 +144,7 @@ fn a_child_that_begins_a_launch_of_its_own_leaves_that_of_its_parent() {
 #[test]
 fn what_is_on_screen_has_been_launched() {
     let mut engine = engine();
-    engine.begin(7, "com.example.mail", at(0), at(0));
+    begin(&mut engine, 7, "com.example.mail", at(0), at(0));
     assert_eq!(engine.displayed("com.example.camera", at(100)), []);
     assert_eq!(engine.displayed("com.example.mail", at(300))[0].why, Why::Displayed);
     assert!(engine.ends(at(300)));
@@ -147,8 +153,8 @@ fn what_is_on_screen_has_been_launched() {
 #[test]
 fn two_launches_are_one_boost() {
     let mut engine = engine();
-    assert!(engine.begin(7, "/bin/a", at(0), at(0)));
-    assert!(!engine.begin(8, "/bin/b", at(5), at(5)));
+    assert!(begin(&mut engine, 7, "/bin/a", at(0), at(0)));
+    assert!(!begin(&mut engine, 8, "/bin/b", at(5), at(5)));
     engine.exited(7, at(30));
     assert!(!engine.ends(at(30)));
     engine.exited(8, at(40));
@@ -158,10 +164,10 @@ fn two_launches_are_one_boost() {
 #[test]
 fn programs_that_end_at_once_share_a_boost() {
     let mut engine = engine();
-    assert!(engine.begin(7, "/bin/a", at(0), at(0)));
+    assert!(begin(&mut engine, 7, "/bin/a", at(0), at(0)));
     engine.exited(7, at(1));
     assert!(!engine.ends(at(1)));
-    assert!(!engine.begin(8, "/bin/a", at(2), at(2)), "it is still boosted");
+    assert!(!begin(&mut engine, 8, "/bin/a", at(2), at(2)), "it is still boosted");
     engine.exited(8, at(3));
     assert_eq!(engine.wake_at(), Some(at(20)));
     assert!(engine.ends(at(20)));
@@ -170,7 +176,7 @@ fn programs_that_end_at_once_share_a_boost() {
 #[test]
 fn a_used_up_budget_ends_boosts_and_lets_none_begin() {
     let mut engine = Engine::new(Limits { budget: ms(90), ..LIMITS }, Learned::default(), at(0));
-    engine.begin(7, "/bin/a", at(0), at(0));
+    begin(&mut engine, 7, "/bin/a", at(0), at(0));
     let (over, end) = run(&mut engine, u64::MAX);
     assert_eq!((over, end), (vec![(90, Why::Budget)], 90));
     assert_eq!(engine.objection(at(100)), Some(Reason::Budget));
@@ -181,7 +187,7 @@ fn a_used_up_budget_ends_boosts_and_lets_none_begin() {
 #[test]
 fn a_pause_ends_boosts_and_lets_none_begin() {
     let mut engine = engine();
-    engine.begin(7, "/bin/a", at(0), at(0));
+    begin(&mut engine, 7, "/bin/a", at(0), at(0));
     assert_eq!(engine.pause(true, at(30))[0].why, Why::Paused);
     assert!(engine.ends(at(30)));
     assert_eq!(engine.objection(at(40)), Some(Reason::Paused));
@@ -202,7 +208,7 @@ fn a_storm_fills_no_list_without_end() {
     let mut engine = engine();
     for process in 0..MOST_LAUNCHES as u32 {
         assert_eq!(engine.objection(at(0)), None);
-        engine.begin(process, "/bin/a", at(0), at(0));
+        begin(&mut engine, process, "/bin/a", at(0), at(0));
     }
     assert_eq!(engine.objection(at(0)), Some(Reason::Budget));
     (100..1_000).for_each(|child| engine.forked(0, child));

@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
 use unjank_host::journal::Session;
-use unjank_host::memory::MemoryLock;
+use unjank_host::memory::{self, MemoryLock};
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{Doorbell, until_readable};
 use unjank_host::{ErrorClass, Nanos, Root, Timestamp, pid};
@@ -82,13 +82,15 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let (service, switch) = Service::new(&system, rules, engine, held, sources, second_tap)?;
     let (requests, asked) = requests::listen(Arc::clone(&socket))?;
     let realtime = realtime(args)?;
-    // Without it, a launch in the midst of memory pressure is boosted late.
-    let _locked = MemoryLock::everything();
     for (process, name) in pid::running(&system, &OTHERS) {
         output::remark(&format!(
             "{name} ({process}) runs here, too: what it changes meanwhile is left to it"
         ));
     }
+    // What follows runs for long, and needs little of what has run until here.
+    // Without the lock, a launch in the midst of memory pressure is boosted late.
+    let _costs_memory_only = memory::let_go_of_code();
+    let _locked = MemoryLock::everything();
     let mut talk = Talk {
         args,
         switch,
