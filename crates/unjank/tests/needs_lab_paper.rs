@@ -6,7 +6,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run, texts};
+use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -16,7 +16,7 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
     if !lab() {
         return;
     }
-    let output = lab_run()
+    let output = lab_run_counted()
         .args(["--no-store", "--pstates", "exynos4210", "--cpus", "2"])
         .args(["--", "unjank", "host", "--json", "--and", "unjank", "launch", "paper"])
         .args(["--quick", "--loads", "0,100ms", "--basic", "200ms", "--json"])
@@ -35,7 +35,7 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
     let changes = record["changes"].as_array().unwrap();
     assert!(changes.iter().all(|change| change["knob"] == RATE), "{changes:?}");
     assert!(changes.iter().all(|change| change["after"] == rate(before)), "{changes:?}");
-    assert_eq!(record["labels"], serde_json::json!(["emulated", "modelled"]));
+    assert_eq!(record["labels"], serde_json::json!(["emulated", "icount", "modelled"]));
 
     let facts = record["facts"].as_array().unwrap();
     let values = |name: &str| -> Vec<f64> {
