@@ -12,9 +12,9 @@ use crate::commands::measured::{self, OutputArgs, Settings};
 /// Arguments of `unjank launch verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  unjank launch verify
-  unjank launch verify burst my-app.toml --html verify.html
-  unjank with --set SAMPLING_RATE_FILE=100000 -- unjank launch verify
+  sudo unjank launch verify
+  sudo unjank launch verify burst my-app.toml --html verify.html
+  sudo unjank with /sys/devices/system/cpu/cpufreq/ondemand/sampling_rate=97000 -- unjank launch verify
 
 Runs each load profile under this machine's own governor, with a private trace
 of the scheduler and of cpu_frequency. When its CPUs were busy, and the tunables,

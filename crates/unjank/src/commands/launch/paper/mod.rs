@@ -64,8 +64,8 @@ pub(crate) struct Args {
     /// Six pairs of each load, and six visits of 2 s of each period
     #[arg(long)]
     quick: bool,
-    /// Leave a part out
-    #[arg(long, value_enum, value_name = "PART")]
+    /// Leave a part out: launches (Fig. 2 and 3) or energy (Table 3)
+    #[arg(long, value_enum, value_name = "PART", hide_possible_values = true)]
     skip: Option<Skip>,
     /// Count the load app's cycles by the frequency that the governor set; always so in a virtual
     /// machine, where the speed does not follow it
@@ -83,9 +83,7 @@ pub(crate) struct Args {
 /// What can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Skip {
-    /// Fig. 2 and 3
     Launches,
-    /// Table 3
     Energy,
 }
 

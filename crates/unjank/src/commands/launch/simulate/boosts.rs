@@ -10,17 +10,11 @@ use super::Args;
 /// What a service does at a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Kind {
-    /// Nothing
     None,
-    /// The paper's way: another period for the time of the launch
     Plain,
-    /// The period written twice, --tap apart: since 4.6 each write makes the governor look
     DoubleTap,
-    /// The lower limit raised to the upper one
     MinFreq,
-    /// Utilization of at least 1024 of 1024, for schedutil
     Uclamp,
-    /// The performance governor all the time, to compare with
     Performance,
 }
 

@@ -27,6 +27,16 @@ use tunables::{Assignment, Range};
   unjank launch simulate app bursts my-app.toml rt-app.json --governor schedutil
   unjank launch simulate --sweep sampling_rate=10ms..200ms --sweep up_threshold=60..95
   unjank launch simulate --paper --html paper.html  # Fig. 2 and 3 of Jo & Suh
+
+A boost (--boost) is one of
+  none         nothing
+  plain        the paper's way: another period (--during) for the time of the launch
+  double-tap   the period written twice, --tap apart: since 4.6 each write makes
+               the governor look
+  min-freq     the lower limit raised to the upper one
+  uclamp       utilization of at least 1024 of 1024, for schedutil
+  performance  the performance governor all the time, to compare with
+
 Nothing is measured: numbers come from models of the kernel's governors and from
 the powers of the device's profile. docs/launch.md has the form of profiles.")]
 pub(crate) struct Args {
@@ -56,7 +66,13 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     values: Vec<Assignment>,
     /// Boosts to compare [default: all that the governor takes]
-    #[arg(long, value_name = "BOOST,…", value_delimiter = ',', value_enum)]
+    #[arg(
+        long,
+        value_name = "BOOST,…",
+        value_delimiter = ',',
+        value_enum,
+        hide_possible_values = true
+    )]
     boost: Vec<boosts::Kind>,
     /// The period during a launch, of boosts that shorten it
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = values::duration)]
