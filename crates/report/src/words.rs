@@ -230,6 +230,7 @@ pub(crate) fn label_meaning(label: &str) -> Option<&'static str> {
         "interrupted" => Some("stopped before its end; this is what was measured until then"),
         "modelled" => Some("numbers come from a model, not from this machine"),
         "emulated" => Some("measured on an emulated machine; times are not those of hardware"),
+        "icount" => Some("time of the emulated machine counts its instructions"),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! the paper's value and exclude what speaks against it, *no* where they
 //! exclude the paper's value, and *cannot tell* otherwise.
 
+use unjank_host::Nanos;
 use unjank_measure::record::Answer;
 use unjank_measure::{Fact, Quantity, Verdict};
 
@@ -35,8 +36,11 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
         }
     });
     let told = measured.iter().map(|(line, fact)| {
-        let load = line.load.map(|load| load.to_string()).unwrap_or_default();
-        format!("{} at {load}", with_interval(fact))
+        let load = match line.load {
+            Some(Nanos(0)) | None => "without load".to_owned(),
+            Some(load) => format!("with {load}"),
+        };
+        format!("{} {load}", with_interval(fact))
     });
     let told: Vec<String> = told.collect();
     let shrinks = measured.windows(2).all(|pair| pair[0].1.value <= pair[1].1.value);
