@@ -133,10 +133,15 @@ impl Asker {
 /// take `patience` for.
 ///
 /// # Errors
-/// `File` if nobody listens there, or it does not answer.
+/// `Unsupported` if nobody listens there; `File` if it does not answer.
 pub fn ask(path: &Path, question: &str, patience: Duration) -> Result<String> {
     let failed = |error| Error::file("ask the service at", path, error);
-    let mut stream = UnixStream::connect(path).map_err(failed)?;
+    let mut stream = UnixStream::connect(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            Error::Unsupported(format!("no service listens at {}", path.display()))
+        }
+        _ => failed(error),
+    })?;
     stream.set_read_timeout(Some(patience)).map_err(failed)?;
     stream.write_all(format!("{question}\n").as_bytes()).map_err(failed)?;
     line(&mut stream, patience).map_err(failed)

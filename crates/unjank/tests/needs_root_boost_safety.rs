@@ -125,8 +125,9 @@ fn sigterm_in_a_boost_puts_everything_back() {
     phone.let_end(app);
     let unheard = phone.ask("status", &[], 0);
     let told = String::from_utf8(unheard.stderr).unwrap();
-    assert!(told.contains("is there a service? sudo unjank launch boost starts one"), "{told}");
-    assert_eq!(unheard.status.code(), Some(1));
+    assert!(told.contains("no service listens at "), "{told}");
+    assert!(told.contains("; sudo unjank launch boost starts one"), "{told}");
+    assert_eq!(unheard.status.code(), Some(3));
 }
 
 #[test]

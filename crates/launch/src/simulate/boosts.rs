@@ -95,7 +95,8 @@ fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
             energy * 100.0,
             GAIN * 100.0,
             ENERGY * 100.0
-        ),
+        )
+        .replace('-', "−"),
         next: None,
     }
 }

@@ -60,8 +60,12 @@ pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
 
 fn ask(socket: &Path, action: Action) -> Result<Status> {
     let question = serde_json::to_string(&Question { action })?;
-    let line = control_socket::ask(socket, &question, PATIENCE)
-        .context("is there a service? sudo unjank launch boost starts one")?;
+    let line = control_socket::ask(socket, &question, PATIENCE).map_err(|error| match error {
+        Error::Unsupported(nobody) => {
+            Error::Unsupported(format!("{nobody}; sudo unjank launch boost starts one"))
+        }
+        other => other,
+    })?;
     match serde_json::from_str(&line).context("while reading the service's answer")? {
         Answer::Status(status) => Ok(*status),
         Answer::Error { reason, not_permitted: true } => Err(Error::Permission {
