@@ -26,6 +26,7 @@
 //! | [`process_group`] | a program and all that it has started |
 //! | [`first_process`], [`virtio_port`] | being `init` in a virtual machine, and talking to its host |
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
+//! | [`kernel_symbols`] | where in the kernel a function is |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`tracefs`] | private traces of what the scheduler did |
@@ -46,6 +47,7 @@ pub mod frequency;
 pub mod futex;
 pub mod inotify;
 pub mod journal;
+pub mod kernel_symbols;
 pub mod machine;
 pub mod memory;
 pub mod notify;

@@ -190,7 +190,7 @@ impl Root {
 
     /// Opens a file for reading. A tree from elsewhere may hold a named pipe
     /// where a file is expected, which must not block.
-    fn open(&self, path: &Path) -> io::Result<fs::File> {
+    pub(crate) fn open(&self, path: &Path) -> io::Result<fs::File> {
         if self.is_system() {
             return fs::File::open(self.resolve(path));
         }

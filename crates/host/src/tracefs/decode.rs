@@ -38,6 +38,8 @@ enum Recipe {
     SoftirqExit(Field),
     Idle(Field),
     Frequency { khz: Field, cpu: Field },
+    WorkQueued(Field),
+    WorkBegins(Field),
     Mark(Field),
 }
 
@@ -90,6 +92,8 @@ impl Decoder {
             ("power", "cpu_frequency") => {
                 Recipe::Frequency { khz: field("state")?, cpu: field("cpu_id")? }
             }
+            ("workqueue", "workqueue_queue_work") => Recipe::WorkQueued(field("function")?),
+            ("workqueue", "workqueue_execute_start") => Recipe::WorkBegins(field("function")?),
             ("ftrace", "print") => Recipe::Mark(field("buf")?),
             ("irq_vectors", name) => match name.rsplit_once('_') {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
@@ -149,6 +153,12 @@ impl Recipe {
                 u32::MAX => EventKind::Idle(None),
                 state => EventKind::Idle(Some(state)),
             },
+            Self::WorkQueued(function) => {
+                EventKind::WorkQueued { function: number(function)? as u64 }
+            }
+            Self::WorkBegins(function) => {
+                EventKind::WorkBegins { function: number(function)? as u64 }
+            }
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
         })
     }
@@ -239,6 +249,18 @@ mod tests {
         let record = [&head[..], &1_200_000_u32.to_le_bytes(), &1_u32.to_le_bytes()].concat();
         let frequency = Hertz::from_khz(1_200_000);
         assert_eq!(decode(&decoder, &record), Some(EventKind::Frequency { cpu: 1, frequency }));
+    }
+
+    #[test]
+    fn a_work_item_names_its_function() {
+        let mut decoder = Decoder::default();
+        let fields = [("work", 8, 8), ("function", 16, 8)];
+        let begins = format("workqueue_execute_start", 1, &fields);
+        decoder.learn("workqueue", &begins).unwrap();
+        let function = 0xffff_ffff_8a00_1234_u64;
+        let head = [1, 0, 0, 0, 3, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9];
+        let record = [&head[..], &function.to_le_bytes()].concat();
+        assert_eq!(decode(&decoder, &record), Some(EventKind::WorkBegins { function }));
     }
 
     #[test]

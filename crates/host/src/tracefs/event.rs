@@ -76,6 +76,17 @@ pub enum EventKind {
         /// What it has from now.
         frequency: Hertz,
     },
+    /// A work item was given to a worker thread, which calls the function at
+    /// this address of the kernel: `workqueue/workqueue_queue_work`.
+    WorkQueued {
+        /// The address, of which `/proc/kallsyms` tells the name.
+        function: u64,
+    },
+    /// The worker calls it: `workqueue/workqueue_execute_start`.
+    WorkBegins {
+        /// The address.
+        function: u64,
+    },
     /// Somebody wrote into `trace_marker`; the beginning of the text.
     Mark(Label),
 }

@@ -109,6 +109,8 @@ impl Cpu {
             | EventKind::Wakeup { .. }
             | EventKind::Migrate { .. }
             | EventKind::Frequency { .. }
+            | EventKind::WorkQueued { .. }
+            | EventKind::WorkBegins { .. }
             | EventKind::Mark(_) => {}
         }
     }

@@ -83,6 +83,12 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::Frequency { cpu, frequency } => {
             format!("cpu_frequency: state={} cpu_id={cpu}", frequency.0 / 1_000)
         }
+        EventKind::WorkQueued { function } => {
+            format!("workqueue_queue_work: function={function:#x}")
+        }
+        EventKind::WorkBegins { function } => {
+            format!("workqueue_execute_start: function {function:#x}")
+        }
         EventKind::Mark(text) => format!("tracing_mark_write: {text}"),
     }
 }
