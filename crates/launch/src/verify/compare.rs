@@ -3,6 +3,7 @@
 use unjank_host::{Hertz, Nanos};
 
 use super::observe::Changes;
+use crate::model::simulate::rhythm::Misfit;
 
 /// Changes that are shown of a course.
 const SHOWN: usize = 12;
@@ -15,26 +16,36 @@ pub(super) struct Comparison {
     /// another sequence.
     pub(super) worst: Option<Nanos>,
     within: bool,
+    /// The first look that the model would have taken at another moment.
+    misfit: Option<Misfit>,
 }
 
 impl Comparison {
     /// Compares them; moments may differ by `period`.
-    pub(super) fn of(kernel: &Changes, model: &Changes, period: Nanos) -> Self {
+    pub(super) fn of(kernel: &Changes, model: &Changes, misfits: &[Misfit], period: Nanos) -> Self {
         let same_sequence = kernel.len() == model.len()
             && kernel.iter().zip(model).all(|(kernel, model)| kernel.khz == model.khz);
         let differences =
             kernel.iter().zip(model).map(|(one, other)| Nanos(one.at.0.abs_diff(other.at.0)));
         let worst = if same_sequence { differences.max() } else { None };
-        Self { same_sequence, worst, within: worst.is_none_or(|worst| worst <= period) }
+        let within = worst.is_none_or(|worst| worst <= period);
+        Self { same_sequence, worst, within, misfit: misfits.first().copied() }
     }
 
-    /// The same sequence, at moments within a period.
+    /// The same sequence, at moments within a period, of looks that were when
+    /// the model's rule says.
     pub(super) fn agrees(&self) -> bool {
-        self.same_sequence && self.within
+        self.same_sequence && self.within && self.misfit.is_none()
     }
 
     /// Why, in one sentence.
     pub(super) fn in_words(&self, kernel: &Changes, model: &Changes, period: Nanos) -> String {
+        if let Some(Misfit { asked, due }) = self.misfit {
+            let kernel = asked.map_or("never did".to_owned(), |at| format!("did at {at}"));
+            return format!(
+                "the model would have looked at its CPUs at {due}; the kernel {kernel}"
+            );
+        }
         if !self.same_sequence {
             return format!("kernel: {}; model: {}", sequence(kernel), sequence(model));
         }
@@ -85,25 +96,42 @@ mod tests {
         let period = Nanos::from_millis(100);
         let kernel = changes(&[(10, 1200), (500, 200)]);
         let near = changes(&[(15, 1200), (420, 200)]);
-        let comparison = Comparison::of(&kernel, &near, period);
+        let comparison = Comparison::of(&kernel, &near, &[], period);
         assert!(comparison.agrees());
         assert_eq!(
             comparison.in_words(&kernel, &near, period),
             "the same 2 changes, at most 80.0 ms apart; the period is 100 ms"
         );
-        assert!(!Comparison::of(&kernel, &changes(&[(15, 1200), (601, 200)]), period).agrees());
-        assert!(Comparison::of(&changes(&[]), &changes(&[]), period).agrees());
+        assert!(
+            !Comparison::of(&kernel, &changes(&[(15, 1200), (601, 200)]), &[], period).agrees()
+        );
+        assert!(Comparison::of(&changes(&[]), &changes(&[]), &[], period).agrees());
     }
 
     #[test]
     fn another_sequence_is_told() {
         let period = Nanos::from_millis(100);
         let (kernel, model) = (changes(&[(10, 1200)]), changes(&[(10, 1000), (20, 1200)]));
-        let comparison = Comparison::of(&kernel, &model, period);
+        let comparison = Comparison::of(&kernel, &model, &[], period);
         assert!(!comparison.agrees() && comparison.worst.is_none());
         assert_eq!(
             comparison.in_words(&kernel, &model, period),
             "kernel: 1.20 GHz at 10.0 ms; model: 1.00 GHz at 10.0 ms, 1.20 GHz at 20.0 ms"
         );
+    }
+
+    #[test]
+    fn a_look_at_another_moment_is_told() {
+        let period = Nanos::from_millis(100);
+        let kernel = changes(&[(10, 1200)]);
+        let told = |asked| {
+            let misfit = Misfit { asked, due: Nanos::from_millis(104) };
+            let comparison = Comparison::of(&kernel, &kernel, &[misfit], period);
+            assert!(!comparison.agrees());
+            comparison.in_words(&kernel, &kernel, period)
+        };
+        let begin = "the model would have looked at its CPUs at 104 ms; the kernel";
+        assert_eq!(told(Some(Nanos::from_millis(108))), format!("{begin} did at 108 ms"));
+        assert_eq!(told(None), format!("{begin} never did"));
     }
 }

@@ -6,15 +6,17 @@
 //! | `policy` | this machine's governor, and its model |
 //! | `load` | running a profile |
 //! | `observe` | from a trace to busy CPUs and changes of frequency |
+//! | `idle` | what counts as idle for the kernel |
 //! | `compare` | the same sequence, and how far apart |
 
 mod compare;
+mod idle;
 mod load;
 mod observe;
 mod policy;
 
 use unjank_host::tracefs::{InstanceOptions, Trace, Tracefs};
-use unjank_host::{Machine as Host, Nanos, Result, Root, Support, Timestamp};
+use unjank_host::{Bytes, Machine as Host, Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::record::{Answer, Axis};
 use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit, Verdict};
 
@@ -26,14 +28,32 @@ use compare::Comparison;
 use observe::Changes;
 use policy::Policy;
 
-/// Who was busy, who came, what the clock did, and when the ticks are.
-const EVENTS: [&str; 5] = [
+/// Who was busy, who came, what the clock did, when the governor looked, and
+/// the interrupts: the ticks are among them, and all of them end idle.
+const EVENTS: [&str; 20] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
     "power/cpu_frequency",
+    "power/cpu_idle",
+    "workqueue/workqueue_queue_work",
+    "workqueue/workqueue_execute_start",
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
     "irq_vectors/local_timer_entry",
     "irq_vectors/local_timer_exit",
+    "irq_vectors/irq_work_entry",
+    "irq_vectors/irq_work_exit",
+    "irq_vectors/reschedule_entry",
+    "irq_vectors/reschedule_exit",
+    "irq_vectors/call_function_entry",
+    "irq_vectors/call_function_exit",
+    "irq_vectors/call_function_single_entry",
+    "irq_vectors/call_function_single_exit",
 ];
+/// Room for them, on each CPU.
+const BUFFER: Bytes = Bytes::from_mib(8);
 
 /// Runs each profile on this machine under its own governor, and holds what
 /// the clock did against what the governor's model makes of the same load.
@@ -58,14 +78,16 @@ pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<F
         }
         let done = index as f64 / profiles.len() as f64;
         monitor.progress(done, &format!("profile {}", profile.name));
-        let before = policy.frequency(root)?;
         let options = InstanceOptions {
+            buffer: BUFFER,
             events: EVENTS.map(str::to_owned).to_vec(),
             ..InstanceOptions::default()
         };
         let instance = tracefs.instance(&options)?;
         instance.start()?;
         let from = Timestamp::now();
+        // Read now: preparing a trace takes long enough for a change.
+        let before = policy.frequency(root)?;
         let lead = profile.lead.max(policy.governor.period().times(10));
         let to = load::play(profile, lead, &policy.cpus, &|| monitor.stop_requested());
         instance.stop()?;
@@ -90,14 +112,16 @@ fn judge(
 ) {
     let period = policy.governor.period();
     let (observed, mut kernel) = observe::observe(policy, before, trace, from, to);
-    let mut model = replay(&policy.machine, policy.governor.clone(), &observed);
+    let replayed = replay(&policy.machine, policy.governor.clone(), &observed);
+    let (mut model, mut misfits) = (replayed.transitions, replayed.misfits);
     // What went on before the trace is not known to the model: both count
     // from just after the load has begun, which ends the silence for both.
     let settled = lead + Nanos(period.0 / 4);
     for changes in [&mut kernel, &mut model] {
         changes.retain(|change| change.at >= settled);
     }
-    let comparison = Comparison::of(&kernel, &model, period);
+    misfits.retain(|misfit| misfit.asked.unwrap_or(misfit.due) >= settled);
+    let comparison = Comparison::of(&kernel, &model, &misfits, period);
     let label = |mut fact: Fact| {
         fact.labels.insert("profile".to_owned(), profile.name.clone());
         fact

@@ -3,6 +3,7 @@
 use unjank_host::tracefs::{Event, EventKind, Trace};
 use unjank_host::{Hertz, Nanos, Timestamp};
 
+use super::idle::IdleTime;
 use super::policy::Policy;
 use crate::model::Khz;
 use crate::model::simulate::Transition;
@@ -43,57 +44,58 @@ pub(super) fn observe(
         happenings.push((Nanos::ZERO, index, Happening::Runs));
     }
     let mut khz = Khz::from(before);
-    let mut idle: Vec<bool> = vec![true; policy.machine.cpus];
+    let mut idle = vec![IdleTime::new(true); policy.machine.cpus];
     for (_, index, _) in &happenings {
-        idle[*index] = false;
+        idle[*index] = IdleTime::new(false);
     }
+    let mut fair = vec![true; policy.machine.cpus];
     for (cpu, event) in events {
+        let now = at(event);
+        // The kernel tells it for each CPU of the policy.
+        if let EventKind::Frequency { cpu, frequency } = event.kind {
+            if place(cpu) == Some(0) && Khz::from(frequency) != khz {
+                khz = Khz::from(frequency);
+                changes.push(Transition { at: now, clock: 0, khz });
+            }
+            continue;
+        }
+        if let EventKind::Wakeup { cpu, .. } = event.kind {
+            if let Some(index) = place(cpu) {
+                happenings.push((now, index, Happening::Switches));
+            }
+            continue;
+        }
+        let Some(index) = place(cpu) else { continue };
+        let mut tell = |at, happening| happenings.push((at, index, happening));
         match event.kind {
-            EventKind::Switch { prev, next, .. } => {
-                let Some(index) = place(cpu) else { continue };
-                let happening = match (prev.is_idle(), next.is_idle()) {
-                    (true, false) => Happening::Runs,
-                    (false, true) => Happening::Idles,
-                    _ => Happening::Switches,
-                };
-                idle[index] = next.is_idle();
-                happenings.push((at(event), index, happening));
-            }
-            EventKind::Wakeup { cpu, .. } => {
-                let Some(index) = place(cpu) else { continue };
-                happenings.push((at(event), index, Happening::Switches));
-            }
+            EventKind::Switch { next, .. } => fair[index] = next.prio >= FIRST_FAIR,
             // On a busy CPU the scheduler calls the governor at each tick, and
             // some of them come a little too early for it: they count as they
             // came.
-            EventKind::VectorEntry(name) if name.as_bytes() == TIMER => {
-                let Some(index) = place(cpu) else { continue };
+            EventKind::VectorEntry(name) if name.as_bytes() == TIMER && !idle[index].is_idle() => {
                 let since = phase.map(|phase| after_tick(event.at, phase, tick));
-                if idle[index] {
-                    happenings.push((at(event), index, Happening::Interrupted));
-                } else if since.is_some_and(|since| since.0 < tick.0 / JITTER) {
-                    happenings.push((at(event), index, Happening::Switches));
+                if since.is_some_and(|since| since.0 < tick.0 / JITTER) {
+                    tell(now, if fair[index] { Happening::Ticks } else { Happening::Switches });
                 }
             }
-            EventKind::VectorExit(name) if name.as_bytes() == TIMER => {
-                if let Some(index) = place(cpu).filter(|index| idle[*index]) {
-                    happenings.push((at(event), index, Happening::Resumes));
-                }
+            EventKind::WorkQueued { function } if policy.work.contains(&function) => {
+                tell(now, Happening::Asks);
             }
-            // The kernel tells it for each CPU of the policy.
-            EventKind::Frequency { cpu, frequency }
-                if place(cpu) == Some(0) && Khz::from(frequency) != khz =>
-            {
-                khz = Khz::from(frequency);
-                changes.push(Transition { at: at(event), clock: 0, khz });
+            EventKind::WorkBegins { function } if policy.work.contains(&function) => {
+                tell(now, Happening::Looks);
             }
             _ => {}
         }
+        idle[index].on(now, &event.kind, &mut tell);
+    }
+    for (index, cpu) in idle.iter_mut().enumerate() {
+        cpu.resume(&mut |at, happening| happenings.push((at, index, happening)));
     }
     happenings.sort_by_key(|(at, ..)| *at);
     let observed = Observed {
         begins_at: Khz::from(before),
         ticks: phase.is_some(),
+        looks: !policy.work.is_empty(),
         happenings,
         end: to.since(zero),
     };
@@ -111,6 +113,8 @@ fn runs_at_first(events: &[(usize, &Event)], cpu: usize) -> bool {
 /// How long after a tick, at most, its interrupt is seen: this part of a tick.
 const JITTER: u64 = 10;
 const TIMER: &[u8] = b"local_timer";
+/// Lower ones are those of real-time threads, whose ticks call nobody.
+const FIRST_FAIR: i32 = 100;
 
 /// How long after a tick `moment` is.
 fn after_tick(moment: Timestamp, phase: u64, tick: Nanos) -> Nanos {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use unjank_host::kernel_symbols::addresses_of;
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::sched::CpuSet;
 use unjank_host::{Hertz, Machine as Host, Nanos, Result, Root, Support, Watts, clock};
@@ -18,8 +19,15 @@ pub(super) struct Policy {
     pub(super) cpus: CpuSet,
     pub(super) machine: Machine,
     pub(super) governor: Governor,
+    /// Where the kernel has the work in which its governor looks at its CPUs;
+    /// empty if it looks at once, or does not tell.
+    pub(super) work: Vec<u64>,
     path: PathBuf,
 }
+
+/// What looks at the CPUs for ondemand and conservative
+/// (`drivers/cpufreq/cpufreq_governor.c`).
+const WORK: &str = "dbs_work_handler";
 
 impl Policy {
     /// The first policy; why there is none that could be followed.
@@ -46,7 +54,13 @@ impl Policy {
             Err(reason) => return Ok(Support::no(reason)),
         };
         let (name, path) = (policy.governor.clone(), policy.path.clone());
-        Ok(Support::Yes(Self { name, cpus, machine, governor, path }))
+        // A kernel without this file is one that does not tell.
+        let work = if governor.looks_later() {
+            addresses_of(root, WORK).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        Ok(Support::Yes(Self { name, cpus, machine, governor, work, path }))
     }
 
     /// The frequency that it has.
@@ -57,6 +71,13 @@ impl Policy {
 
     /// The tunables that the model has, as they are here.
     pub(super) fn note(&self, findings: &mut Findings) {
+        if self.governor.looks_later() && self.work.is_empty() {
+            findings.warn(format!(
+                "/proc/kallsyms does not tell where {WORK} is, so it is not known when {} looked, \
+                 and its model looks whenever its rule would: sequences may differ",
+                self.name
+            ));
+        }
         let tick = self.machine.tick.0 as f64;
         findings.facts.push(Fact::new("launch/verify/tick", tick, Unit::Nanoseconds));
         for tunable in Tunable::ALL {

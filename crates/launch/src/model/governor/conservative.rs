@@ -54,8 +54,19 @@ impl Conservative {
     }
 
     pub(super) fn on_tick(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+        self.ask(seen.now);
+        self.look(seen, clock);
+    }
+
+    /// The scheduler's call has asked for a look: periods count from here.
+    pub(super) fn ask(&mut self, now: Nanos) {
+        self.at = now;
+    }
+
+    /// The look that was asked for.
+    pub(super) fn look(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
         self.decide(seen, clock);
-        (self.at, self.delay) = (seen.now, self.period());
+        self.delay = self.period();
     }
 
     pub(super) fn on_switch(&mut self, seen: &Seen<'_>, clock: &mut Clock) {

@@ -130,6 +130,40 @@ impl Governor {
         }
     }
 
+    /// Whether it looks at its CPUs in a work item of the kernel, some time
+    /// after the scheduler's call that asks for it (`dbs_update_util_handler`
+    /// and `dbs_work_handler` in `drivers/cpufreq/cpufreq_governor.c`).
+    /// [`on_tick`](Self::on_tick) and [`on_switch`](Self::on_switch) do both
+    /// at once.
+    pub fn looks_later(&self) -> bool {
+        match self {
+            Self::Ondemand(it) => it.looks_later(),
+            Self::Conservative(_) => true,
+            Self::Interactive(_) | Self::Schedutil(_) | Self::Performance | Self::Powersave => {
+                false
+            }
+        }
+    }
+
+    /// A call of the scheduler has asked for a look. Nothing for a governor
+    /// that does not look later.
+    pub fn ask(&mut self, now: Nanos) {
+        match self {
+            Self::Ondemand(it) => it.ask(now),
+            Self::Conservative(it) => it.ask(now),
+            Self::Interactive(_) | Self::Schedutil(_) | Self::Performance | Self::Powersave => {}
+        }
+    }
+
+    /// It looks, having been asked to.
+    pub fn look(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+        match self {
+            Self::Ondemand(it) => it.look(seen, clock),
+            Self::Conservative(it) => it.look(seen, clock),
+            Self::Interactive(_) | Self::Schedutil(_) | Self::Performance | Self::Powersave => {}
+        }
+    }
+
     /// A write into one of its files, or one of its policy's.
     ///
     /// # Errors

@@ -87,6 +87,22 @@ impl Ondemand {
         }
     }
 
+    /// Whether it looks in a work item that the scheduler's call only asks for.
+    pub(super) fn looks_later(&self) -> bool {
+        self.era == Era::V4_6
+    }
+
+    /// The scheduler's call has asked for a look: periods count from here.
+    pub(super) fn ask(&mut self, now: Nanos) {
+        self.at = now;
+    }
+
+    /// The look that was asked for.
+    pub(super) fn look(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+        self.decide(seen, clock);
+        self.delay = self.period();
+    }
+
     pub(super) fn limits_changed(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
         match self.era {
             Era::V3_0 | Era::V3_4 => {}
@@ -147,10 +163,11 @@ impl Ondemand {
     }
 
     fn sample(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        self.decide(seen, clock);
         if self.era == Era::V4_6 {
-            (self.at, self.delay) = (seen.now, self.period());
+            self.ask(seen.now);
+            self.look(seen, clock);
         } else {
+            self.decide(seen, clock);
             self.rearm(seen.now);
         }
     }

@@ -93,6 +93,24 @@ impl Domain {
         self.plan();
     }
 
+    /// From when on the governor takes a call.
+    pub(super) fn due(&self) -> Nanos {
+        self.governor.due(u64::MAX)
+    }
+
+    /// A call has asked the governor to look.
+    pub(super) fn ask(&mut self) {
+        self.governor.ask(self.now);
+        self.plan();
+    }
+
+    /// The governor looks, having been asked to.
+    pub(super) fn look(&mut self) {
+        let seen = Seen { now: self.now, busy: &self.busy, running: self.running };
+        self.governor.look(&seen, &mut self.clock);
+        self.plan();
+    }
+
     /// Begins at another frequency.
     pub(super) fn begin_at(&mut self, khz: Khz) {
         self.clock.begin_at(khz);

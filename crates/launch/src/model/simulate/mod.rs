@@ -8,6 +8,7 @@
 //! | [`outcome`] | what came of it: time, energy, transitions |
 //! | [`phases`] | the same launch at every moment of the governor's period |
 //! | [`replay`] | a governor on a load that was observed |
+//! | [`rhythm`] | whether a governor looks when its rule says |
 //!
 //! No step costs memory that is not there before the first one, but for the
 //! list of transitions where that is asked for.
@@ -16,6 +17,7 @@ mod domain;
 pub mod outcome;
 pub mod phases;
 pub mod replay;
+pub mod rhythm;
 #[cfg(test)]
 mod tests;
 mod threads;
