@@ -9,12 +9,11 @@ mod phone;
 use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
-/// No whole number of ticks: at one, the jitter of a tick decides whether a
-/// sample comes with it or a tick later.
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
-/// Loads of an emulated CPU lie now and then on the boundary between two
-/// frequencies, where a window that is a millisecond longer decides.
 const PROFILES: usize = 6;
+/// A load may lie so close to the boundary between two frequencies that the
+/// microseconds decide which no trace tells.
+const FOLLOWED: usize = 5;
 
 /// Answers of `launch verify` by profile, in a phone of so many CPUs.
 fn answers(cpus: &str, period: u32) -> Vec<(String, String)> {
@@ -40,12 +39,13 @@ fn the_model_of_ondemand_follows_the_real_one() {
     if !lab() {
         return;
     }
-    // In counted time a load lies on the same boundary in every run, so the
-    // periods are such that few do. With two CPUs the model misses more.
-    for (cpus, period, least) in [("1", 97_000, 4), ("2", 99_000, 3)] {
-        let all = answers(cpus, period);
-        assert_eq!(all.len(), PROFILES);
-        let followed = all.iter().filter(|(answer, _)| answer == "yes").count();
-        assert!(followed >= least, "{cpus} CPUs: {all:#?}");
+    // Periods of whole ticks, and others.
+    for (cpus, periods) in [("1", [50_000, 97_000, 200_000]), ("2", [98_000, 99_000, 100_000])] {
+        for period in periods {
+            let all = answers(cpus, period);
+            assert_eq!(all.len(), PROFILES);
+            let followed = all.iter().filter(|(answer, _)| answer == "yes").count();
+            assert!(followed >= FOLLOWED, "{cpus} CPUs, {period} µs: {all:#?}");
+        }
     }
 }
