@@ -12,9 +12,21 @@ use unjank_host::tracefs::EventKind;
 
 use crate::model::simulate::replay::Happening;
 
+/// Where idle begins is not in a trace: some microseconds after the switch to
+/// the idle task, and before its loop halts the CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// As early as it can.
+    #[default]
+    AtSwitch,
+    /// As late as it can: at the halt, after an interrupt, too.
+    AtHalt,
+}
+
 /// One CPU.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdleTime {
+    begins: Begins,
     /// The idle task has it.
     idle: bool,
     in_softirq: bool,
@@ -24,8 +36,8 @@ pub(super) struct IdleTime {
 }
 
 impl IdleTime {
-    pub(super) fn new(idle: bool) -> Self {
-        Self { idle, ..Self::default() }
+    pub(super) fn new(idle: bool, begins: Begins) -> Self {
+        Self { begins, idle, ..Self::default() }
     }
 
     pub(super) fn is_idle(&self) -> bool {
@@ -46,12 +58,12 @@ impl IdleTime {
                     at,
                     match (prev.is_idle(), next.is_idle()) {
                         (true, false) => Happening::Runs,
-                        (false, true) => Happening::Idles,
+                        (false, true) if self.begins == Begins::AtSwitch => Happening::Idles,
                         _ => Happening::Switches,
                     },
                 );
                 // An interrupt that was over has woken who runs now.
-                *self = Self::new(next.is_idle());
+                *self = Self::new(next.is_idle(), self.begins);
             }
             EventKind::VectorEntry(_) | EventKind::IrqEntry(_) if self.idle && !self.in_softirq => {
                 self.resume(tell);
@@ -71,14 +83,18 @@ impl IdleTime {
                 self.in_softirq = false;
                 self.over = self.idle.then_some(at);
             }
-            EventKind::Idle(Some(_)) => self.resume(tell),
+            EventKind::Idle(Some(_)) if self.idle => match self.begins {
+                Begins::AtSwitch => self.resume(tell),
+                Begins::AtHalt => tell(at, Happening::Resumes),
+            },
             _ => {}
         }
     }
 
     /// The CPU has gone on being idle, if it was interrupted.
     pub(super) fn resume(&mut self, tell: &mut impl FnMut(Nanos, Happening)) {
-        if let Some(over) = self.over.take() {
+        let over = self.over.take().filter(|_| self.begins == Begins::AtSwitch);
+        if let Some(over) = over {
             tell(over, Happening::Resumes);
         }
     }
@@ -98,7 +114,11 @@ mod tests {
 
     /// What events mean for a CPU that is idle at first.
     fn told(events: &[(u64, EventKind)]) -> Vec<(u64, Happening)> {
-        let mut cpu = IdleTime::new(true);
+        told_from(Begins::AtSwitch, events)
+    }
+
+    fn told_from(begins: Begins, events: &[(u64, EventKind)]) -> Vec<(u64, Happening)> {
+        let mut cpu = IdleTime::new(true, begins);
         let mut told = Vec::new();
         for (at, event) in events {
             cpu.on(Nanos(*at), event, &mut |at, happening| told.push((at.0, happening)));
@@ -158,6 +178,31 @@ mod tests {
                 (40, Happening::Runs),
                 (60, Happening::Switches),
                 (70, Happening::Idles),
+            ]
+        );
+    }
+
+    #[test]
+    fn idle_may_begin_at_the_halt() {
+        let events = [
+            (10, EventKind::VectorEntry(TIMER.into())),
+            (12, EventKind::VectorExit(TIMER.into())),
+            (15, EventKind::Idle(Some(1))),
+            (30, EventKind::VectorEntry(TIMER.into())),
+            (32, EventKind::VectorExit(TIMER.into())),
+            (40, switch(0, 7)),
+            (70, switch(7, 0)),
+            (76, EventKind::Idle(Some(1))),
+        ];
+        assert_eq!(
+            told_from(Begins::AtHalt, &events),
+            [
+                (10, Happening::Interrupted),
+                (15, Happening::Resumes),
+                (30, Happening::Interrupted),
+                (40, Happening::Runs),
+                (70, Happening::Switches),
+                (76, Happening::Resumes),
             ]
         );
     }

@@ -25,6 +25,7 @@ use crate::model::simulate::Transition;
 use crate::model::simulate::replay::replay;
 
 use compare::Comparison;
+use idle::Begins;
 use observe::Changes;
 use policy::Policy;
 
@@ -111,17 +112,24 @@ fn judge(
     findings: &mut Findings,
 ) {
     let period = policy.governor.period();
-    let (observed, mut kernel) = observe::observe(policy, before, trace, from, to);
-    let replayed = replay(&policy.machine, policy.governor.clone(), &observed);
-    let (mut model, mut misfits) = (replayed.transitions, replayed.misfits);
+    let span = (from, to);
     // What went on before the trace is not known to the model: both count
     // from just after the load has begun, which ends the silence for both.
     let settled = lead + Nanos(period.0 / 4);
-    for changes in [&mut kernel, &mut model] {
-        changes.retain(|change| change.at >= settled);
-    }
-    misfits.retain(|misfit| misfit.asked.unwrap_or(misfit.due) >= settled);
-    let comparison = Comparison::of(&kernel, &model, &misfits, period);
+    let compare = |begins| {
+        let (observed, mut kernel) = observe::observe(policy, before, trace, span, begins);
+        let replayed = replay(&policy.machine, policy.governor.clone(), &observed);
+        let (mut model, mut misfits) = (replayed.transitions, replayed.misfits);
+        for changes in [&mut kernel, &mut model] {
+            changes.retain(|change| change.at >= settled);
+        }
+        misfits.retain(|misfit| misfit.asked.unwrap_or(misfit.due) >= settled);
+        let comparison = Comparison::of(&kernel, &model, &misfits, period);
+        (observed, kernel, model, comparison)
+    };
+    let (observed, kernel, model, comparison) = compare(Begins::AtSwitch);
+    // Both ends of what the trace leaves open, where it tells the looks.
+    let boundary = !comparison.agrees() && observed.looks && compare(Begins::AtHalt).3.agrees();
     let label = |mut fact: Fact| {
         fact.labels.insert("profile".to_owned(), profile.name.clone());
         fact
@@ -141,11 +149,18 @@ fn judge(
     let answer = match comparison.agrees() {
         _ if lost => Answer::CannotTell,
         true => Answer::Yes,
+        false if boundary => Answer::CannotTell,
         false => Answer::No,
     };
     let mut reason = comparison.in_words(&kernel, &model, period);
     if lost {
         reason = format!("the trace has gaps; {reason}");
+    } else if boundary {
+        reason = format!(
+            "a load lies on the boundary between two frequencies, closer than the trace tells: with \
+             idle from where the CPU halts on, and not from the switch to the idle task, the model \
+             makes the same changes; {reason}"
+        );
     }
     findings.verdicts.push(Verdict {
         question: format!(

@@ -3,7 +3,7 @@
 use unjank_host::tracefs::{Event, EventKind, Trace};
 use unjank_host::{Hertz, Nanos, Timestamp};
 
-use super::idle::IdleTime;
+use super::idle::{Begins, IdleTime};
 use super::policy::Policy;
 use crate::model::Khz;
 use crate::model::simulate::Transition;
@@ -12,14 +12,15 @@ use crate::model::simulate::replay::{Happening, Observed};
 /// Changes of one clock, in order.
 pub(super) type Changes = Vec<Transition>;
 
-/// What the policy's CPUs did between the two moments, and what its clock did.
+/// What the policy's CPUs did between the two moments, with idle that begins
+/// there, and what its clock did.
 /// Times count from a tick shortly before the first.
 pub(super) fn observe(
     policy: &Policy,
     before: Hertz,
     trace: &Trace,
-    from: Timestamp,
-    to: Timestamp,
+    (from, to): (Timestamp, Timestamp),
+    begins: Begins,
 ) -> (Observed, Changes) {
     let tick = policy.machine.tick;
     let phase = tick_phase(trace, tick);
@@ -44,9 +45,9 @@ pub(super) fn observe(
         happenings.push((Nanos::ZERO, index, Happening::Runs));
     }
     let mut khz = Khz::from(before);
-    let mut idle = vec![IdleTime::new(true); policy.machine.cpus];
+    let mut idle = vec![IdleTime::new(true, begins); policy.machine.cpus];
     for (_, index, _) in &happenings {
-        idle[*index] = IdleTime::new(false);
+        idle[*index] = IdleTime::new(false, begins);
     }
     let mut fair = vec![true; policy.machine.cpus];
     for (cpu, event) in events {
