@@ -17,7 +17,7 @@
 //! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`storage`] | files whose pages can be evicted |
-//! | [`pid`] | what another process is, and what it does |
+//! | [`pid`], [`pid_info`] | what another process is, and what it does |
 //! | [`notify`] | being told by a program that it is ready |
 //! | [`page_cache`] | what the kernel keeps of files |
 //! | [`pm_qos`] | a request to the kernel's power management |
@@ -53,6 +53,7 @@ pub mod memory;
 pub mod notify;
 pub mod page_cache;
 pub mod pid;
+pub mod pid_info;
 pub mod pm_qos;
 pub mod process;
 pub mod process_events;

@@ -64,8 +64,13 @@ pub fn command_line(root: &Root, number: u32) -> Option<Vec<OsString>> {
 /// The control group of process `number` in the unified hierarchy, or in that
 /// of its `cpuset` where there is none; `/` is the root.
 pub fn control_group(root: &Root, number: u32) -> Option<String> {
+    control_group_and_hierarchy(root, number).map(|(group, _)| group)
+}
+
+/// The same, and whether it is in the unified hierarchy.
+pub fn control_group_and_hierarchy(root: &Root, number: u32) -> Option<(String, bool)> {
     let text = root.read(file(number, "cgroup")).ok()?;
-    group_in(&text).map(str::to_owned)
+    group_in(&text).map(|(group, unified)| (group.to_owned(), unified))
 }
 
 /// The user that process `number` runs as.
@@ -142,7 +147,8 @@ impl Stat {
     }
 }
 
-fn group_in(text: &str) -> Option<&str> {
+/// The group, and whether it is in the unified hierarchy.
+fn group_in(text: &str) -> Option<(&str, bool)> {
     let of = |wanted: &str| {
         text.lines().find_map(|line| {
             let (_, rest) = line.split_once(':')?;
@@ -150,7 +156,8 @@ fn group_in(text: &str) -> Option<&str> {
             controllers.split(',').any(|name| name == wanted).then_some(path)
         })
     };
-    of("").or_else(|| of("cpuset"))
+    let unified = of("").map(|group| (group, true));
+    unified.or_else(|| of("cpuset").map(|group| (group, false)))
 }
 
 #[cfg(test)]
@@ -168,8 +175,11 @@ mod tests {
 
     #[test]
     fn the_unified_hierarchy_comes_first() {
-        assert_eq!(group_in("3:cpuset:/top-app\n0::/user.slice/a:b\n"), Some("/user.slice/a:b"));
-        assert_eq!(group_in("4:cpu,cpuset:/top-app\n2:freezer:/\n"), Some("/top-app"));
+        assert_eq!(
+            group_in("3:cpuset:/top-app\n0::/user.slice/a:b\n"),
+            Some(("/user.slice/a:b", true))
+        );
+        assert_eq!(group_in("4:cpu,cpuset:/top-app\n2:freezer:/\n"), Some(("/top-app", false)));
         assert_eq!(group_in("2:freezer:/\nnonsense"), None);
     }
 

@@ -38,7 +38,7 @@ impl Service {
         if self.engine.crowded(Timestamp::now()) {
             return Some(Reason::Crowd);
         }
-        let control_group = pid::control_group(&self.root, process).unwrap_or_default();
+        let control_group = self.groups.of(&self.root, process);
         let executable = if self.rules.ask_for_executable() {
             let Some(executable) = pid::executable(&self.root, process) else {
                 return Some(Reason::Gone);

@@ -4,11 +4,13 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `groups` | control groups by their numbers |
 //! | `hear` | events of the kernel, and what Android tells |
 //! | `judge` | from a program that begins to run to a boost |
 //! | `tell` | the service's state, and what became of launches and knobs |
 //! | `switch` | how the other thread speaks with it |
 
+mod groups;
 mod hear;
 mod judge;
 mod switch;
@@ -32,6 +34,8 @@ use super::rules::Rules;
 use super::sources::{Front, LogLines};
 use super::told::Told;
 
+use groups::Groups;
+
 pub use hear::Sources;
 pub use switch::{Order, Switch};
 
@@ -48,6 +52,7 @@ pub struct Service {
     knobs: Knobs,
     sources: Sources,
     log: LogLines,
+    groups: Groups,
     second_tap: Nanos,
     tap_at: Option<Timestamp>,
     hears_family: bool,
@@ -92,6 +97,7 @@ impl Service {
             knobs: Knobs::new(held),
             sources,
             log: LogLines::default(),
+            groups: Groups::default(),
             second_tap,
             tap_at: None,
             hears_family: false,

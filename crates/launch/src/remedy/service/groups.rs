@@ -1,0 +1,59 @@
+//! Control groups by their numbers, so that most launches need no look into
+//! `/proc`.
+
+use std::collections::BTreeMap;
+
+use unjank_host::{Root, pid, pid_info};
+
+/// Groups that are remembered.
+const MOST: usize = 256;
+
+/// The control groups of the unified hierarchy that were seen.
+#[derive(Debug, Default)]
+pub(super) struct Groups(BTreeMap<u64, String>);
+
+impl Groups {
+    /// The control group of a process, as [`pid::control_group`] tells it.
+    pub(super) fn of(&mut self, root: &Root, process: u32) -> String {
+        let number = pid_info::control_group_number(process);
+        if let Some(known) = number.and_then(|number| self.0.get(&number)) {
+            return known.clone();
+        }
+        let Some((group, unified)) = pid::control_group_and_hierarchy(root, process) else {
+            return String::new();
+        };
+        if let Some(number) = number.filter(|_| unified) {
+            // Groups come and go: those that are still used are soon back.
+            if self.0.len() >= MOST {
+                self.0.clear();
+            }
+            self.0.insert(number, group.clone());
+        }
+        group
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_was_seen_is_the_same_again() {
+        let (root, me) = (Root::system(), std::process::id());
+        let mut groups = Groups::default();
+        let seen = groups.of(&root, me);
+        assert_eq!(Some(&seen), pid::control_group(&root, me).as_ref());
+        assert_eq!(groups.of(&root, me), seen);
+        assert!(groups.0.len() <= 1);
+        assert_eq!(groups.of(&root, u32::MAX), "");
+    }
+
+    #[test]
+    fn no_more_groups_are_remembered_than_are_bounded() {
+        let (root, me) = (Root::system(), std::process::id());
+        let old = (0..MOST as u64).map(|number| (u64::MAX - number, "/old".to_owned()));
+        let mut groups = Groups(old.collect());
+        groups.of(&root, me);
+        assert!(groups.0.len() <= MOST);
+    }
+}
