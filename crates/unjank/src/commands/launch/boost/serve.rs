@@ -95,6 +95,8 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         args,
         switch,
         requests,
+        asked: 0,
+        told: 0,
         waiting: Vec::new(),
         failed: None,
         look_again: None,
@@ -178,7 +180,11 @@ struct Talk<'a> {
     args: &'a ServiceArgs,
     switch: Switch,
     requests: Receiver<Request>,
-    waiting: Vec<Request>,
+    /// How often the state was asked for, and told: the service answers in order.
+    asked: u64,
+    told: u64,
+    /// Who waits for which of these answers.
+    waiting: Vec<(u64, Request)>,
     failed: Option<unjank_host::Error>,
     look_again: Option<Timestamp>,
     last: Option<Box<Status>>,
@@ -201,7 +207,7 @@ impl Talk<'_> {
             }
             if next_pulse <= now {
                 next_pulse = now + pulse;
-                self.switch.order(Order::Status);
+                self.ask_state();
                 self.look_again = Some(now);
             }
             if self.look_again.is_some_and(|at| at <= now) {
@@ -239,13 +245,18 @@ impl Talk<'_> {
                 Action::Pause => self.switch.order(Order::Pause),
                 Action::Resume => self.switch.order(Order::Resume),
             }
-            self.switch.order(Order::Status);
+            self.ask_state();
             if request.action != Action::Status && !self.args.quiet {
                 let done = if request.action == Action::Pause { "paused" } else { "resumed" };
                 output::remark(done);
             }
-            self.waiting.push(request);
+            self.waiting.push((self.asked, request));
         }
+    }
+
+    fn ask_state(&mut self) {
+        self.switch.order(Order::Status);
+        self.asked += 1;
     }
 
     /// Hears what the service has noted.
@@ -271,12 +282,10 @@ impl Talk<'_> {
         }
     }
 
-    /// Tells the state to everybody who waits for it. That there is one shows
-    /// the watchdog that the service lives.
+    /// Tells the state to everybody who has asked for it, when it is in the
+    /// metrics' file. That there is one shows the watchdog that the service
+    /// lives.
     fn tell(&mut self, status: Box<Status>) {
-        for request in self.waiting.drain(..) {
-            let _gone_meanwhile = request.reply.send(status.clone());
-        }
         notify(&[
             NotifyState::Watchdog,
             NotifyState::Status(&format!(
@@ -289,6 +298,10 @@ impl Talk<'_> {
             && let Err(error) = replace(path, &metrics::prometheus(&status))
         {
             output::remark(&format!("{} is not written: {error}", path.display()));
+        }
+        self.told += 1;
+        for (_, request) in self.waiting.extract_if(.., |(number, _)| *number <= self.told) {
+            let _gone_meanwhile = request.reply.send(status.clone());
         }
         self.last = Some(status);
     }
