@@ -22,7 +22,9 @@ impl Groups {
         let Some((group, unified)) = pid::control_group_and_hierarchy(root, process) else {
             return String::new();
         };
-        if let Some(number) = number.filter(|_| unified) {
+        // A shell may have put itself into another group between the questions.
+        let same = number == pid_info::control_group_number(process);
+        if let Some(number) = number.filter(|_| unified && same) {
             // Groups come and go: those that are still used are soon back.
             if self.0.len() >= MOST {
                 self.0.clear();
