@@ -107,10 +107,12 @@ fn rules_say_who_is_boosted() {
     for rule in ["users = [\"nobody\"]", &place(&group.name), "not_executables = [\"*/app\"]"] {
         let phone = Phone::new().with("launch", rule);
         let service = phone.boost(&[]);
-        let script = format!("{} -c true", phone.app().display());
-        phone.launch("true").wait().unwrap();
+        // Who ends at once may be gone before anybody looks.
+        let stay = "sleep 0.2; true";
+        let script = format!("{} -c '{stay}'", phone.app().display());
+        phone.launch(stay).wait().unwrap();
         let mut as_nobody = Command::new(phone.app());
-        as_nobody.args(["-c", "true"]).uid(NOBODY).process_group(0).status().unwrap();
+        as_nobody.args(["-c", stay]).uid(NOBODY).process_group(0).status().unwrap();
         let inside = format!("echo $$ > {}/cgroup.procs && exec {script}", group.path.display());
         let mut in_group =
             Command::new("sh").args(["-c", &inside]).process_group(0).spawn().unwrap();
