@@ -5,6 +5,7 @@
 set -eu
 
 RUST_NEEDED=1.89
+LIBCACHESIM=0.3.5
 
 die() {
     echo "unjank: $*" >&2
@@ -25,6 +26,22 @@ need() { # command package
         missing="$missing $2"
 }
 
+need_python() {
+    need python3 python3
+    python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
+}
+
+# The simulator that replacement policies are compared with; in a directory of
+# its own, which Python's environment does not see.
+need_libcachesim() {
+    peer="${CARGO_TARGET_DIR:-target}/libcachesim-$LIBCACHESIM"
+    [ ! -e "$peer/installed" ] || return 0
+    echo "unjank: installing libcachesim $LIBCACHESIM into $peer" >&2
+    python3 -m venv "$peer"
+    "$peer/bin/pip" install --quiet --disable-pip-version-check "libcachesim==$LIBCACHESIM"
+    : >"$peer/installed"
+}
+
 need cc gcc
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 case "${1:-build}" in
@@ -38,14 +55,23 @@ test)
     need dpkg-deb dpkg
     need apt-get apt
     [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing="$missing debian-archive-keyring"
+    need_python
     ;;
 bench)
     need cyclictest rt-tests
+    need_python
     # Ubuntu has perf in a package for each kernel; there it is not installed.
     ! apt-cache show linux-perf >/dev/null 2>&1 || need perf linux-perf
     ;;
 esac
-[ -n "$missing" ] || exit 0
+peers() {
+    case "$1" in test | bench) need_libcachesim ;; esac
+}
+
+if [ -z "$missing" ]; then
+    peers "${1:-build}"
+    exit 0
+fi
 
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
@@ -59,3 +85,4 @@ $as_root apt-get install -y -q $missing >/dev/null 2>&1 || {
     $as_root apt-get update -q >/dev/null
     $as_root apt-get install -y -q $missing >/dev/null
 }
+peers "${1:-build}"

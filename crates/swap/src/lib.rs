@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
+//! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
 
 pub mod explain;
+pub mod model;
 pub mod probe;
 
 pub use probe::{Options, Pages, run};

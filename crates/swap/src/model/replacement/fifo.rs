@@ -1,0 +1,71 @@
+//! First in, first out: the page that came first leaves, whatever happened since.
+
+use super::Replacement;
+use super::links::{Links, List};
+use crate::model::page::{Page, Space};
+
+/// A list by arrival, the latest in front.
+///
+/// Hits look at one byte a page and nothing else.
+pub struct Fifo {
+    space: Space,
+    len: u32,
+    here: Box<[bool]>,
+    links: Links<1>,
+    arrived: List,
+}
+
+impl Fifo {
+    /// An empty cache.
+    pub fn new(space: Space) -> Self {
+        let links = Links::new(space);
+        let arrived = links.list(0);
+        let here = vec![false; space.footprint() as usize].into_boxed_slice();
+        Self { space, len: 0, here, links, arrived }
+    }
+}
+
+impl Replacement for Fifo {
+    fn contains(&self, page: Page) -> bool {
+        self.here[page.index()]
+    }
+
+    fn hit(&mut self, _page: Page) {}
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        let victim = if self.len == self.space.capacity() {
+            self.links.pop_back(self.arrived)
+        } else {
+            self.len += 1;
+            None
+        };
+        if let Some(victim) = victim {
+            self.here[victim.index()] = false;
+        }
+        self.here[page.index()] = true;
+        self.links.push_front(self.arrived, page);
+        victim
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        let there = self.contains(page);
+        if there {
+            self.here[page.index()] = false;
+            self.links.unlink(page);
+            self.len -= 1;
+        }
+        there
+    }
+
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.here) + self.links.bytes()
+    }
+}

@@ -1,0 +1,83 @@
+//! Who leaves a full cache: replacement policies.
+//!
+//! All of them work on dense page numbers ([`Page`]), take all their memory when
+//! they are made, at most sixteen bytes for each page of the footprint, and
+//! take constant time for each request, amortised where a hand goes over marks. None of them reads a
+//! clock or draws a random number, so that a run is the same on every machine.
+//!
+//! | module | policy | source |
+//! |---|---|---|
+//! | [`fifo`] | first in, first out | |
+//! | [`lru`] | least recently used | |
+//! | [`clock`] | second chance | Corbató, *A Paging Experiment with the Multics System*, 1968 |
+//! | [`sieve`] | SIEVE | Zhang et al., NSDI 2024 |
+
+pub mod clock;
+pub mod fifo;
+mod links;
+pub mod lru;
+mod named;
+pub mod sieve;
+
+pub use clock::Clock;
+pub use fifo::Fifo;
+pub use lru::Lru;
+pub use sieve::Sieve;
+
+pub use named::{Policy, UnknownPolicy, Visit};
+
+use super::page::{Page, Space};
+
+/// A cache of pages: which are in it, and who leaves for whom.
+///
+/// A page passed to any of these lies below the footprint.
+pub trait Replacement {
+    /// Whether the page is in the cache.
+    fn contains(&self, page: Page) -> bool;
+
+    /// A request for a page that is in the cache.
+    fn hit(&mut self, page: Page);
+
+    /// A request for a page that is not in the cache. The answer is the page
+    /// that leaves for it: `None` while there is room, and the page itself where
+    /// the policy does not let it in.
+    fn admit(&mut self, page: Page) -> Option<Page>;
+
+    /// Forgets a page whose content is gone (its swap slot was freed): its place
+    /// is free, and its history is no longer that of whoever gets its number.
+    /// Whether it was in the cache.
+    fn remove(&mut self, page: Page) -> bool;
+
+    /// How many pages are in the cache.
+    fn len(&self) -> u32;
+
+    /// Whether no page is in the cache.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many pages fit, and how many there are.
+    fn space(&self) -> Space;
+
+    /// The memory that the policy takes, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// A request for any page: whether it was a hit.
+    fn request(&mut self, page: Page) -> bool {
+        let hit = self.contains(page);
+        if hit {
+            self.hit(page);
+        } else {
+            let _left = self.admit(page);
+        }
+        hit
+    }
+
+    /// Runs through requests and counts those that miss.
+    fn misses(&mut self, requests: impl IntoIterator<Item = Page>) -> u64
+    where
+        Self: Sized,
+    {
+        requests.into_iter().map(|page| u64::from(!self.request(page))).sum()
+    }
+}

@@ -1,0 +1,29 @@
+//! Policies as their papers tell them, with queues that are searched.
+
+mod queues;
+
+use unjank_swap::model::Policy;
+
+/// A policy without any regard to speed.
+pub(super) trait Naive {
+    fn contains(&self, page: u32) -> bool;
+    /// The page that leaves.
+    fn request(&mut self, page: u32) -> Option<u32>;
+    /// Whether it was there.
+    fn remove(&mut self, page: u32) -> bool;
+}
+
+pub(super) fn of(policy: Policy, capacity: usize) -> Box<dyn Naive> {
+    match policy {
+        Policy::Fifo => Box::new(queues::Fifo::new(capacity)),
+        Policy::Lru => Box::new(queues::Lru::new(capacity)),
+        Policy::Clock => Box::new(queues::Clock::new(capacity)),
+        Policy::Sieve => Box::new(queues::Sieve::new(capacity)),
+    }
+}
+
+/// Takes a page out of a queue, wherever it is.
+pub(super) fn take(queue: &mut std::collections::VecDeque<u32>, page: u32) -> bool {
+    let at = queue.iter().position(|other| *other == page);
+    at.is_some_and(|at| queue.remove(at).is_some())
+}
