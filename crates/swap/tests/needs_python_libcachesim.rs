@@ -23,8 +23,8 @@ const SIZES: [u32; 6] = [20, 100, 777, 1_000, 5_000, 20_000];
 /// `docs/method.md` has the reasons.
 fn tolerance(policy: &str) -> f64 {
     match policy {
-        "lirs" => 0.002,
-        "w-tinylfu" => 0.08,
+        "lirs" => 0.000_5,
+        "w-tinylfu" => 0.03,
         _ => 0.0,
     }
 }
@@ -51,13 +51,16 @@ fn misses_are_those_of_libcachesim() {
         let (name, trace) = traces.iter().find(|(name, _)| file.ends_with(name)).unwrap();
         let theirs: u64 = misses.parse().unwrap();
         let ours = misses_of(policy, size.parse().unwrap(), trace);
-        if ours.abs_diff(theirs) as f64 > tolerance(policy) * theirs as f64 {
+        if policy == "w-tinylfu" && theirs == REQUESTS as u64 {
+            // There a window without room for a page lets none in.
+            assert!(size.parse::<u32>().unwrap() < 100, "{line}");
+        } else if ours.abs_diff(theirs) as f64 > tolerance(policy) * theirs as f64 {
             writeln!(differences, "{name} {size} {policy}: {ours}, they have {theirs}").unwrap();
         }
         compared += 1;
     }
     assert!(differences.is_empty(), "{differences}");
-    assert_eq!(compared, 2 * SIZES.len() * 5, "{answer}");
+    assert_eq!(compared, 2 * SIZES.len() * 10, "{answer}");
 }
 
 fn python() -> Option<PathBuf> {

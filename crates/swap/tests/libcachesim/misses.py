@@ -13,6 +13,11 @@ POLICIES = {
     "lru": libcachesim.LRU,
     "clock": libcachesim.Clock,
     "sieve": libcachesim.Sieve,
+    "s3-fifo": libcachesim.S3FIFO,
+    "2q": libcachesim.TwoQ,
+    "arc": libcachesim.ARC,
+    "lirs": libcachesim.LIRS,
+    "w-tinylfu": libcachesim.WTinyLFU,
     "belady": libcachesim.Belady,
 }
 

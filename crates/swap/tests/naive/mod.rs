@@ -1,6 +1,10 @@
 //! Policies as their papers tell them, with queues that are searched.
 
+mod adaptive;
+mod frequent;
 mod queues;
+mod segmented;
+mod stacked;
 
 use unjank_swap::model::Policy;
 
@@ -19,6 +23,13 @@ pub(super) fn of(policy: Policy, capacity: usize) -> Box<dyn Naive> {
         Policy::Lru => Box::new(queues::Lru::new(capacity)),
         Policy::Clock => Box::new(queues::Clock::new(capacity)),
         Policy::Sieve => Box::new(queues::Sieve::new(capacity)),
+        Policy::S3Fifo => Box::new(segmented::S3Fifo::new(capacity)),
+        Policy::TwoQ => Box::new(segmented::TwoQ::new(capacity)),
+        Policy::Arc => Box::new(adaptive::Arc::new(capacity)),
+        Policy::Larc => Box::new(adaptive::Larc::new(capacity)),
+        Policy::Lirs => Box::new(stacked::Lirs::new(capacity)),
+        Policy::WTinyLfu => Box::new(frequent::WTinyLfu::new(capacity)),
+        Policy::Mq => Box::new(frequent::Mq::new(capacity)),
     }
 }
 

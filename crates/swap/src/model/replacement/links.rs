@@ -7,12 +7,15 @@ use crate::model::page::{Page, Space};
 struct Link {
     /// Towards the back.
     next: u32,
-    /// Towards the front.
+    /// Towards the front, and a mark in the two highest bits.
     prev: u32,
 }
 
 /// The `next` of a page that is in no list.
 const NOWHERE: u32 = u32::MAX;
+/// The bits of `prev` that are a mark.
+const MARK: u32 = 0b11 << MARK_SHIFT;
+const MARK_SHIFT: u32 = 30;
 
 /// A list among those that share [`Links`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub(crate) struct Links<const LISTS: usize> {
 impl<const LISTS: usize> Links<LISTS> {
     pub(crate) fn new(space: Space) -> Self {
         let pages = space.footprint();
-        let nowhere = Link { next: NOWHERE, prev: NOWHERE };
+        let nowhere = Link { next: NOWHERE, prev: 0 };
         let mut links = vec![nowhere; pages as usize + LISTS].into_boxed_slice();
         for (end, link) in (pages..).zip(&mut links[pages as usize..]) {
             *link = Link { next: end, prev: end };
@@ -47,18 +50,28 @@ impl<const LISTS: usize> Links<LISTS> {
         self.links[page.index()].next != NOWHERE
     }
 
+    /// The mark of a page, from zero to three; zero at first. It stays where the
+    /// page goes, in a list or not.
+    pub(crate) fn mark(&self, page: Page) -> u32 {
+        self.links[page.index()].prev >> MARK_SHIFT
+    }
+
+    pub(crate) fn set_mark(&mut self, page: Page, mark: u32) {
+        let prev = &mut self.links[page.index()].prev;
+        *prev = *prev & !MARK | mark << MARK_SHIFT;
+    }
+
     pub(crate) fn push_front(&mut self, list: List, page: Page) {
         let second = self.links[list.0 as usize].next;
-        self.links[page.index()] = Link { next: second, prev: list.0 };
+        let link = &mut self.links[page.index()];
+        *link = Link { next: second, prev: link.prev & MARK | list.0 };
         self.links[list.0 as usize].next = page.0;
-        self.links[second as usize].prev = page.0;
+        self.set_prev(second, page.0);
     }
 
     /// Takes a page out of the list in which it is.
     pub(crate) fn unlink(&mut self, page: Page) {
-        let Link { next, prev } = self.links[page.index()];
-        self.links[prev as usize].next = next;
-        self.links[next as usize].prev = prev;
+        self.bridge(page);
         self.links[page.index()].next = NOWHERE;
     }
 
@@ -67,15 +80,13 @@ impl<const LISTS: usize> Links<LISTS> {
         if self.links[list.0 as usize].next == page.0 {
             return;
         }
-        let Link { next, prev } = self.links[page.index()];
-        self.links[prev as usize].next = next;
-        self.links[next as usize].prev = prev;
+        self.bridge(page);
         self.push_front(list, page);
     }
 
     /// The last page of a list.
     pub(crate) fn back(&self, list: List) -> Option<Page> {
-        self.page(self.links[list.0 as usize].prev)
+        self.page(self.links[list.0 as usize].prev & !MARK)
     }
 
     /// Takes the last page out of a list.
@@ -87,12 +98,25 @@ impl<const LISTS: usize> Links<LISTS> {
 
     /// The neighbour of a linked page towards the front; `None` at the front.
     pub(crate) fn before(&self, page: Page) -> Option<Page> {
-        self.page(self.links[page.index()].prev)
+        self.page(self.links[page.index()].prev & !MARK)
     }
 
     /// The memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.links)
+    }
+
+    /// Makes neighbours of a page's neighbours.
+    fn bridge(&mut self, page: Page) {
+        let Link { next, prev } = self.links[page.index()];
+        let prev = prev & !MARK;
+        self.links[prev as usize].next = next;
+        self.set_prev(next, prev);
+    }
+
+    fn set_prev(&mut self, of: u32, prev: u32) {
+        let link = &mut self.links[of as usize];
+        link.prev = link.prev & MARK | prev;
     }
 
     fn page(&self, link: u32) -> Option<Page> {
@@ -130,7 +154,9 @@ mod tests {
         assert_eq!(pages(&links, far), [2]);
         assert_eq!(links.pop_back(near), Some(Page(1)));
         assert!(!links.linked(Page(1)) && links.linked(Page(2)));
+        links.set_mark(Page(4), 3);
         links.move_to_front(far, Page(4));
+        assert_eq!((links.mark(Page(4)), links.mark(Page(2))), (3, 0));
         assert_eq!((pages(&links, near), pages(&links, far)), (vec![3], vec![2, 4]));
     }
 }

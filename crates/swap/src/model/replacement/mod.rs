@@ -11,18 +11,40 @@
 //! | [`lru`] | least recently used | |
 //! | [`clock`] | second chance | Corbató, *A Paging Experiment with the Multics System*, 1968 |
 //! | [`sieve`] | SIEVE | Zhang et al., NSDI 2024 |
+//! | [`s3_fifo`] | S3-FIFO | Yang et al., SOSP 2023 |
+//! | [`two_q`] | 2Q | Johnson, Shasha, VLDB 1994 |
+//! | [`arc`] | ARC | Megiddo, Modha, FAST 2003 |
+//! | [`lirs`] | LIRS | Jiang, Zhang, SIGMETRICS 2002 |
+//! | [`w_tiny_lfu`] | W-TinyLFU | Einziger, Friedman, Manes, ACM TOS 2017 |
+//! | [`larc`] | LARC | Huang et al., MSST 2013 |
+//! | [`mq`] | MQ | Zhou, Philbin, Li, USENIX ATC 2001 |
 
+pub mod arc;
 pub mod clock;
 pub mod fifo;
+mod frequency;
+pub mod larc;
 mod links;
+pub mod lirs;
 pub mod lru;
+pub mod mq;
 mod named;
+pub mod s3_fifo;
 pub mod sieve;
+pub mod two_q;
+pub mod w_tiny_lfu;
 
+pub use arc::Arc;
 pub use clock::Clock;
 pub use fifo::Fifo;
+pub use larc::Larc;
+pub use lirs::Lirs;
 pub use lru::Lru;
+pub use mq::Mq;
+pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
+pub use two_q::TwoQ;
+pub use w_tiny_lfu::WTinyLfu;
 
 pub use named::{Policy, UnknownPolicy, Visit};
 

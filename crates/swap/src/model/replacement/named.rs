@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Clock, Fifo, Lru, Replacement, Sieve};
+use super::{Arc, Clock, Fifo, Larc, Lirs, Lru, Mq, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu};
 use crate::model::page::Space;
 
 /// What is done with a policy of any type.
@@ -50,6 +50,20 @@ policies! {
     Clock = "clock";
     /// SIEVE.
     Sieve = "sieve";
+    /// S3-FIFO.
+    S3Fifo = "s3-fifo";
+    /// 2Q.
+    TwoQ = "2q";
+    /// ARC.
+    Arc = "arc";
+    /// LIRS.
+    Lirs = "lirs";
+    /// Window-TinyLFU.
+    WTinyLfu = "w-tinylfu";
+    /// LARC.
+    Larc = "larc";
+    /// Multi-queue.
+    Mq = "mq";
 }
 
 impl fmt::Display for Policy {

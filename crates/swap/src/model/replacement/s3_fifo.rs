@@ -1,0 +1,165 @@
+//! S3-FIFO: three queues by arrival. New pages go through a small one; those that
+//! were requested twice there, or come back soon after, go to the main one.
+//!
+//! Source: Yang, Zhang, Qiu, Yue, Rashmi, *FIFO Queues are All You Need for Cache
+//! Eviction*, SOSP 2023, algorithm 1, with its parameters: the small queue has
+//! 10 % of the capacity, as many pages are remembered as the main queue has
+//! room for (libCacheSim: 90 % of the capacity), and two requests move a page.
+//!
+//! As in libCacheSim, with which it agrees to the last request where the small
+//! queue has room for two pages or more, pages go straight to the main queue while
+//! the cache fills for the first time and the small queue is full. The paper does not say
+//! what happens then. (With room for less than two, libCacheSim caches nothing.)
+
+use super::Replacement;
+use super::links::{Links, List};
+use crate::model::page::{Page, Space};
+
+const ABSENT: u8 = 0;
+const SMALL: u8 = 1;
+const MAIN: u8 = 2;
+const GHOST: u8 = 3;
+
+/// The queue in which a page is.
+const QUEUE: u8 = 0b11;
+/// One request, in the bits above the queue.
+const REQUEST: u8 = 0b100;
+const MOST_REQUESTS: u8 = 3 * REQUEST;
+/// So many move a page from the small queue to the main one.
+const MOVING: u8 = 2 * REQUEST;
+
+/// The small, the main and the ghost queue.
+pub struct S3Fifo {
+    space: Space,
+    most_small: u32,
+    most_ghosts: u32,
+    small: u32,
+    main: u32,
+    ghosts: u32,
+    /// Whether no page has had to leave so far.
+    filling: bool,
+    states: Box<[u8]>,
+    links: Links<3>,
+}
+
+impl S3Fifo {
+    /// An empty cache.
+    pub fn new(space: Space) -> Self {
+        Self {
+            space,
+            most_small: space.share(0.10),
+            most_ghosts: space.share(0.90),
+            small: 0,
+            main: 0,
+            ghosts: 0,
+            filling: true,
+            states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
+            links: Links::new(space),
+        }
+    }
+
+    fn evict(&mut self) -> Option<Page> {
+        let most_main = self.space.capacity() - self.most_small;
+        if self.main <= most_main {
+            while let Some(page) = self.links.back(self.list(SMALL)) {
+                if self.states[page.index()] & !QUEUE < MOVING {
+                    self.take(page);
+                    self.remember(page);
+                    return Some(page);
+                }
+                self.take(page);
+                self.put(MAIN, page);
+            }
+        }
+        loop {
+            let page = self.links.back(self.list(MAIN))?;
+            let state = &mut self.states[page.index()];
+            if *state < REQUEST {
+                self.take(page);
+                return Some(page);
+            }
+            *state -= REQUEST;
+            self.links.move_to_front(self.list(MAIN), page);
+        }
+    }
+
+    fn remember(&mut self, page: Page) {
+        if self.most_ghosts == 0 {
+            return;
+        }
+        if self.ghosts == self.most_ghosts
+            && let Some(oldest) = self.links.back(self.list(GHOST))
+        {
+            self.take(oldest);
+        }
+        self.put(GHOST, page);
+    }
+
+    fn put(&mut self, queue: u8, page: Page) {
+        *self.count(queue) += 1;
+        self.states[page.index()] = queue;
+        self.links.push_front(self.list(queue), page);
+    }
+
+    /// Takes a page out of the queue in which it is, and says which that was.
+    fn take(&mut self, page: Page) -> u8 {
+        let queue = self.states[page.index()] & QUEUE;
+        if queue != ABSENT {
+            self.states[page.index()] = ABSENT;
+            self.links.unlink(page);
+            *self.count(queue) -= 1;
+        }
+        queue
+    }
+
+    fn count(&mut self, queue: u8) -> &mut u32 {
+        match queue {
+            SMALL => &mut self.small,
+            MAIN => &mut self.main,
+            _ => &mut self.ghosts,
+        }
+    }
+
+    fn list(&self, queue: u8) -> List {
+        self.links.list(u32::from(queue) - 1)
+    }
+}
+
+impl Replacement for S3Fifo {
+    fn contains(&self, page: Page) -> bool {
+        matches!(self.states[page.index()] & QUEUE, SMALL | MAIN)
+    }
+
+    fn hit(&mut self, page: Page) {
+        let state = &mut self.states[page.index()];
+        if *state < MOST_REQUESTS {
+            *state += REQUEST;
+        }
+    }
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        let remembered = self.take(page) == GHOST;
+        let full = self.len() == self.space.capacity();
+        self.filling &= !full;
+        let victim = if full { self.evict() } else { None };
+        let straight = self.filling && self.small >= self.most_small;
+        self.put(if remembered || straight { MAIN } else { SMALL }, page);
+        victim
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        matches!(self.take(page), SMALL | MAIN)
+    }
+
+    fn len(&self) -> u32 {
+        self.small + self.main
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.states) + self.links.bytes()
+    }
+}

@@ -1,0 +1,147 @@
+//! W-TinyLFU: new pages pass through a small list, and come into the main one only if they
+//! were requested more often of late than the page that would leave for them.
+//!
+//! Source: Einziger, Friedman, Manes, *TinyLFU: A Highly Efficient Cache Admission
+//! Policy*, ACM Transactions on Storage 2017: a window of 1 % (one page at least), a
+//! segmented LRU whose protected part has 80 % of the rest, counters up to
+//! 15 that are halved after requests for ten times the capacity.
+//!
+//! Counts are exact where the paper and libCacheSim have a sketch with collisions, so
+//! misses are near to libCacheSim's and not equal.
+
+use super::Replacement;
+use super::frequency::Frequency;
+use super::links::{Links, List};
+use crate::model::page::{Page, Space};
+
+const ABSENT: u8 = 0;
+const WINDOW: u8 = 1;
+/// In the main list, not requested there so far.
+const PROBATION: u8 = 2;
+/// In the main list, requested there.
+const PROTECTED: u8 = 3;
+
+/// Requests until counters are halved, for each page that fits.
+const SAMPLE: u64 = 10;
+
+/// The window and the two segments of the main list, the latest in front.
+pub struct WTinyLfu {
+    space: Space,
+    most_window: u32,
+    most_protected: u32,
+    /// Sizes of the lists, at their state.
+    sizes: [u32; 4],
+    frequency: Frequency,
+    states: Box<[u8]>,
+    links: Links<3>,
+}
+
+impl WTinyLfu {
+    /// An empty cache.
+    pub fn new(space: Space) -> Self {
+        let most_window = space.share(0.01).max(1);
+        let main = f64::from(space.capacity() - most_window);
+        Self {
+            space,
+            most_window,
+            most_protected: (main * 0.80) as u32,
+            sizes: [0; 4],
+            frequency: Frequency::new(space, SAMPLE * u64::from(space.capacity())),
+            states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
+            links: Links::new(space),
+        }
+    }
+
+    fn size(&self, list: u8) -> u32 {
+        self.sizes[usize::from(list)]
+    }
+
+    /// Finds a place for the page that leaves the window; the page that leaves the cache.
+    fn admit_to_main(&mut self, candidate: Page) -> Option<Page> {
+        if self.size(PROBATION) + self.size(PROTECTED) < self.space.capacity() - self.most_window {
+            self.put(PROBATION, candidate);
+            return None;
+        }
+        let probation = self.links.back(self.list(PROBATION));
+        let victim = probation.or_else(|| self.links.back(self.list(PROTECTED)));
+        match victim {
+            Some(victim) if self.frequency.of(candidate) > self.frequency.of(victim) => {
+                self.take(victim);
+                self.put(PROBATION, candidate);
+                Some(victim)
+            }
+            _ => Some(candidate),
+        }
+    }
+
+    fn put(&mut self, list: u8, page: Page) {
+        self.sizes[usize::from(list)] += 1;
+        self.states[page.index()] = list;
+        self.links.push_front(self.list(list), page);
+    }
+
+    /// Takes a page out of the list in which it is, and says which that was.
+    fn take(&mut self, page: Page) -> u8 {
+        let list = std::mem::replace(&mut self.states[page.index()], ABSENT);
+        if list != ABSENT {
+            self.links.unlink(page);
+            self.sizes[usize::from(list)] -= 1;
+        }
+        list
+    }
+
+    fn list(&self, state: u8) -> List {
+        self.links.list(u32::from(state) - 1)
+    }
+}
+
+impl Replacement for WTinyLfu {
+    fn contains(&self, page: Page) -> bool {
+        self.states[page.index()] != ABSENT
+    }
+
+    fn hit(&mut self, page: Page) {
+        self.frequency.count(page);
+        let list = self.states[page.index()];
+        if list != PROBATION {
+            self.links.move_to_front(self.list(list), page);
+            return;
+        }
+        self.take(page);
+        self.put(PROTECTED, page);
+        if self.size(PROTECTED) > self.most_protected
+            && let Some(demoted) = self.links.back(self.list(PROTECTED))
+        {
+            self.take(demoted);
+            self.put(PROBATION, demoted);
+        }
+    }
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        self.frequency.count(page);
+        self.put(WINDOW, page);
+        if self.size(WINDOW) <= self.most_window {
+            return None;
+        }
+        let candidate = self.links.back(self.list(WINDOW))?;
+        self.take(candidate);
+        self.admit_to_main(candidate)
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        self.frequency.forget(page);
+        self.take(page) != ABSENT
+    }
+
+    fn len(&self) -> u32 {
+        self.sizes.iter().sum()
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.states) + self.links.bytes() + self.frequency.bytes()
+    }
+}

@@ -1,0 +1,95 @@
+//! LIRS. The top of the stack is behind, the oldest of a queue in front.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::{Naive, take};
+
+pub(super) struct Lirs {
+    capacity: usize,
+    lir_size: usize,
+    lir: HashSet<u32>,
+    stack: VecDeque<u32>,
+    queue: VecDeque<u32>,
+    /// In the stack and not in the cache, in the order in which they left it.
+    gone: VecDeque<u32>,
+}
+
+impl Lirs {
+    pub(super) fn new(capacity: usize) -> Self {
+        let lir_size = capacity - (capacity / 100).max(1);
+        let list = VecDeque::new;
+        Self { capacity, lir_size, lir: HashSet::new(), stack: list(), queue: list(), gone: list() }
+    }
+
+    fn prune(&mut self) {
+        while let Some(lowest) = self.stack.front().copied() {
+            if self.lir.contains(&lowest) {
+                break;
+            }
+            self.stack.pop_front();
+            take(&mut self.gone, lowest);
+        }
+    }
+
+    fn becomes_lir(&mut self, page: u32) {
+        self.lir.insert(page);
+        self.prune();
+        if self.lir.len() > self.lir_size {
+            let lowest = self.stack.pop_front().unwrap();
+            self.lir.remove(&lowest);
+            self.queue.push_back(lowest);
+            self.prune();
+        }
+    }
+}
+
+impl Naive for Lirs {
+    fn contains(&self, page: u32) -> bool {
+        self.lir.contains(&page) || self.queue.contains(&page)
+    }
+
+    fn request(&mut self, page: u32) -> Option<u32> {
+        let mut left = None;
+        if self.lir.contains(&page) {
+            take(&mut self.stack, page);
+            self.stack.push_back(page);
+            self.prune();
+        } else if take(&mut self.queue, page) {
+            let stacked = take(&mut self.stack, page);
+            self.stack.push_back(page);
+            if stacked {
+                self.becomes_lir(page);
+            } else {
+                self.queue.push_back(page);
+            }
+        } else {
+            if self.lir.len() + self.queue.len() == self.capacity {
+                left = self.queue.pop_front();
+                self.gone.extend(left.filter(|left| self.stack.contains(left)));
+            }
+            take(&mut self.gone, page);
+            let stacked = take(&mut self.stack, page);
+            self.stack.push_back(page);
+            if stacked || self.lir.len() < self.lir_size {
+                self.becomes_lir(page);
+            } else {
+                self.queue.push_back(page);
+            }
+        }
+        while self.stack.len() > 2 * self.capacity {
+            let Some(oldest) = self.gone.pop_front() else { break };
+            take(&mut self.stack, oldest);
+        }
+        left
+    }
+
+    fn remove(&mut self, page: u32) -> bool {
+        take(&mut self.stack, page);
+        take(&mut self.gone, page);
+        let lir = self.lir.remove(&page);
+        if lir {
+            self.prune();
+        }
+        take(&mut self.queue, page) || lir
+    }
+}
