@@ -6,9 +6,11 @@
 //! | [`dense`] | dense numbers for the keys of a trace |
 //! | [`replacement`] | who leaves a full cache: policies |
 //! | [`bounds`] | what no policy can beat |
+//! | [`mrc`] | misses over the size of the cache |
 
 pub mod bounds;
 pub mod dense;
+pub mod mrc;
 pub mod page;
 pub mod replacement;
 

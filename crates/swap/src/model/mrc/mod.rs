@@ -1,0 +1,16 @@
+//! Miss-ratio curves: misses over the size of the cache.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`lru`] | the exact curve of LRU, all sizes in one pass |
+//! | [`sampled`] | the curve of any policy from a sample of the pages |
+//! | [`distance`](mod@distance) | how many other pages were requested since |
+
+pub mod distance;
+pub mod lru;
+mod recency;
+pub mod sampled;
+
+pub use distance::StackDistance;
+pub use lru::LruCurve;
+pub use sampled::Sample;
