@@ -25,7 +25,7 @@ use unjank_swap::model::{Dense, Page, Policy, Replacement, Space};
 const REQUESTS: usize = 10_000_000;
 const PAGES: u64 = 1_000_000;
 const CAPACITY: u32 = 50_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 const HASHPOWERS: [u32; 3] = [17, 20, 24];
 
 /// Seconds, the fewest so far, and the miss ratio.

@@ -6,8 +6,9 @@
 //! segmented LRU whose protected part has 80 % of the rest, counters up to
 //! 15 that are halved after requests for ten times the capacity.
 //!
-//! Counts are exact where the paper and libCacheSim have a sketch with collisions, so
-//! misses are near to libCacheSim's and not equal.
+//! Misses are near to libCacheSim's and not equal: counts are exact here, and estimates
+//! of a sketch there, where hits in the window are not counted, and pages of the main
+//! list may leave although they were hit. `docs/method.md` has an example.
 
 use super::Replacement;
 use super::frequency::Frequency;
