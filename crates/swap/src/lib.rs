@@ -5,9 +5,11 @@
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
+//! | [`trace`] | traces of storage and swap, from any of the usual formats |
 
 pub mod explain;
 pub mod model;
 pub mod probe;
+pub mod trace;
 
 pub use probe::{Options, Pages, run};

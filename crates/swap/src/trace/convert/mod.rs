@@ -1,0 +1,226 @@
+//! Writing a trace in another format.
+
+mod csv;
+mod oracle_general;
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use unjank_host::{Error, Nanos, Result};
+use unjank_measure::Monitor;
+
+use super::event::Event;
+use super::input::BATCH;
+use super::merged::Trace;
+use super::parquet;
+
+/// A format in which traces are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    /// Our own: a table of events.
+    Parquet,
+    /// Comma-separated values with named columns.
+    Csv,
+    /// libCacheSim's, with the next access of each record.
+    OracleGeneral,
+}
+
+impl To {
+    /// The format that the end of a file's name stands for.
+    pub fn from_path(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let ends = |end: &str| name.ends_with(end);
+        if ends(".parquet") {
+            Some(Self::Parquet)
+        } else if ends(".csv") {
+            Some(Self::Csv)
+        } else if ends(".oraclegeneral") || ends(".oraclegeneral.bin") {
+            Some(Self::OracleGeneral)
+        } else {
+            None
+        }
+    }
+}
+
+/// How a trace is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The format.
+    pub to: To,
+    /// Whether events are sorted by time first. That takes 36 bytes of memory for each.
+    pub sort: bool,
+    /// Whether a file that is there is replaced.
+    pub force: bool,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Events.
+    pub events: u64,
+    /// Events that the format has no place for.
+    pub left_out: u64,
+    /// Whether the user has ended it early; then there is no file.
+    pub interrupted: bool,
+}
+
+/// Writes `trace` into the file `path`, which is there when all of it is written.
+///
+/// # Errors
+/// The trace is no good, the file is there and must not be replaced, or it cannot be written.
+pub fn to_file(
+    trace: &mut Trace,
+    path: &Path,
+    options: Options,
+    monitor: &dyn Monitor,
+) -> Result<Written> {
+    let error = |source| Error::file("write", path, source);
+    if path.file_name().is_none() {
+        return Err(error(io::ErrorKind::IsADirectory.into()));
+    }
+    if !options.force && path.symlink_metadata().is_ok() {
+        return Err(exists(path));
+    }
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let temporary = tempfile::Builder::new()
+        .prefix(".unjank-")
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+        .tempfile_in(directory)
+        .map_err(error)?;
+    let file = temporary.as_file().try_clone().map_err(error)?;
+    let written = match options.to {
+        To::OracleGeneral => {
+            let mut writer = oracle_general::Writer::new(file);
+            let mut written = pump(trace, options.sort, monitor, |events, _| {
+                writer.write(events).map_err(error)
+            })?;
+            if !written.interrupted {
+                written.left_out = writer.finish(monitor).map_err(error)?;
+                written.events -= written.left_out;
+            }
+            written
+        }
+        To::Parquet => write_parquet(trace, file, path, options, monitor)?,
+        To::Csv => write_csv(trace, file, path, options, monitor)?,
+    };
+    if written.interrupted {
+        return Ok(written);
+    }
+    let persisted = if options.force {
+        temporary.persist(path).map(drop)
+    } else {
+        temporary.persist_noclobber(path).map(drop)
+    };
+    match persisted {
+        Err(why) if why.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(path)),
+        Err(why) => Err(error(why.error)),
+        Ok(()) => Ok(written),
+    }
+}
+
+/// Writes `trace` to `out`, which may be a pipe. oracleGeneral is written twice over, so it
+/// needs a file.
+///
+/// # Errors
+/// The trace is no good, or `out` cannot be written to.
+pub fn to_stream(
+    trace: &mut Trace,
+    out: impl Write + Send,
+    options: Options,
+    monitor: &dyn Monitor,
+) -> Result<Written> {
+    let name = Path::new("stdout");
+    match options.to {
+        To::Parquet => write_parquet(trace, out, name, options, monitor),
+        To::Csv => write_csv(trace, out, name, options, monitor),
+        To::OracleGeneral => Err(Error::Invalid(
+            "oracleGeneral is written twice over, so it needs a file".to_owned(),
+        )),
+    }
+}
+
+fn write_parquet(
+    trace: &mut Trace,
+    out: impl Write + Send,
+    path: &Path,
+    options: Options,
+    monitor: &dyn Monitor,
+) -> Result<Written> {
+    let error = |why: ::parquet::errors::ParquetError| {
+        Error::file("write", path, io::Error::other(why.to_string()))
+    };
+    let mut writer = parquet::Writer::new(BufWriter::new(out)).map_err(error)?;
+    let written = pump(trace, options.sort, monitor, |events, trace| {
+        writer.write(events, trace.names()).map_err(error)
+    })?;
+    let mut out = writer.finish(trace.names()).map_err(error)?;
+    out.flush().map_err(|source| Error::file("write", path, source))?;
+    Ok(written)
+}
+
+fn write_csv(
+    trace: &mut Trace,
+    out: impl Write,
+    path: &Path,
+    options: Options,
+    monitor: &dyn Monitor,
+) -> Result<Written> {
+    let error = |source| Error::file("write", path, source);
+    let mut writer = csv::Writer::new(BufWriter::new(out)).map_err(error)?;
+    let written = pump(trace, options.sort, monitor, |events, trace| {
+        writer.write(events, trace.names()).map_err(error)
+    })?;
+    writer.finish().map_err(error)?;
+    Ok(written)
+}
+
+/// Passes all events on, in batches, or sorted as a whole.
+fn pump(
+    trace: &mut Trace,
+    sort: bool,
+    monitor: &dyn Monitor,
+    mut write: impl FnMut(&[Event], &Trace) -> Result<()>,
+) -> Result<Written> {
+    let mut events = Vec::new();
+    let mut written = Written::default();
+    if sort {
+        trace.keep_times();
+    }
+    let mut batches = 0_u32;
+    loop {
+        let more = trace.read(&mut events, BATCH)?;
+        if !sort {
+            written.events += events.len() as u64;
+            write(&events, trace)?;
+            events.clear();
+        }
+        batches = batches.wrapping_add(1);
+        if batches.is_multiple_of(64) {
+            monitor.progress(trace.progress().unwrap_or(0.0), "reading");
+            if monitor.stop_requested() {
+                return Ok(Written { interrupted: true, ..written });
+            }
+        }
+        if !more {
+            break;
+        }
+    }
+    if sort {
+        // Stable: events of the same time stay in the order of the files.
+        events.sort_by_key(|event| event.at);
+        let origin = events.first().map_or(Nanos::ZERO, |event| event.at);
+        trace.begin_at(&mut events, origin);
+        written.events = events.len() as u64;
+        for chunk in events.chunks(BATCH) {
+            write(chunk, trace)?;
+        }
+    }
+    Ok(written)
+}
+
+fn exists(path: &Path) -> Error {
+    Error::Invalid(format!("{} is there already; --force replaces it", path.display()))
+}

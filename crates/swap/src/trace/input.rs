@@ -1,0 +1,155 @@
+//! One file of a trace.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use unjank_host::{Error, Result};
+
+use super::batch::Batch;
+use super::event::Event;
+use super::format::{Format, detect, resolve};
+use super::names::Names;
+use super::options::Options;
+use super::parquet::Rows;
+use super::reader::{Reader, Stop};
+use super::skipped::{Place, Skipped};
+use super::source::{Progress, Source};
+use super::summary::InputSummary;
+
+/// A file, and what was read from it and not yet told.
+pub(super) struct Input {
+    pub(super) summary: InputSummary,
+    pub(super) progress: Progress,
+    /// Events with the file's own times.
+    pub(super) ahead: Vec<Event>,
+    /// How many of them were told.
+    pub(super) told: usize,
+    content: Content,
+    at_end: bool,
+}
+
+enum Content {
+    Stream(Reader, Source),
+    Rows(Box<Rows>),
+}
+
+/// Events read at once: enough to amortise the calls, and still in the second cache.
+pub(super) const BATCH: usize = 4096;
+
+impl Input {
+    pub(super) fn open(path: &Path, options: &Options) -> Result<Self> {
+        Self::new(Source::open(path)?, options)
+    }
+
+    pub(super) fn memory(name: &str, bytes: Arc<[u8]>, options: &Options) -> Result<Self> {
+        Self::new(Source::memory(name, bytes)?, options)
+    }
+
+    fn new(mut source: Source, options: &Options) -> Result<Self> {
+        let format = match options.format {
+            Some(format) => format,
+            None => detect(&source.head, options).map_err(|why| {
+                let why = format!("{why}; --format names the format");
+                decode("tell the format of", &source.name, why)
+            })?,
+        };
+        let summary = InputSummary {
+            name: source.name.clone(),
+            format,
+            packing: source.packing.name(),
+            events: 0,
+            skipped: Skipped::default(),
+        };
+        let progress = source.progress.clone();
+        let content = if format == Format::Parquet {
+            let whole = source.whole.take().ok_or_else(|| {
+                let why =
+                    "Parquet is read from its end: neither from a stream nor packed".to_owned();
+                decode("read", &source.name, why)
+            })?;
+            let rows = Rows::open(whole).map_err(|why| decode("read", &source.name, why))?;
+            Content::Rows(Box::new(rows))
+        } else {
+            let stage = resolve(&source.head, format, options);
+            Content::Stream(Reader::new(format, stage, &source.head), source)
+        };
+        Ok(Self { summary, progress, ahead: Vec::new(), told: 0, content, at_end: false })
+    }
+
+    /// Appends `most` events or so with the file's own times; false at the end.
+    pub(super) fn read(
+        &mut self,
+        events: &mut Vec<Event>,
+        names: &mut Names,
+        options: &Options,
+        most: usize,
+    ) -> Result<bool> {
+        if self.at_end {
+            return Ok(false);
+        }
+        let before = events.len();
+        let skipped = &mut self.summary.skipped;
+        let more = match &mut self.content {
+            Content::Stream(reader, source) => {
+                let mut batch = Batch { events, names, options };
+                reader.read(&mut source.stream, &mut batch, skipped, most)
+            }
+            Content::Rows(rows) => rows.read(events, names, most),
+        };
+        self.summary.events += (events.len() - before) as u64;
+        let more = match more {
+            Ok(more) => more,
+            // A packed file that breaks off, or is damaged.
+            Err(Stop::Io(why)) if options.skip_bad => {
+                let place = Place::Byte(self.progress.done());
+                let reason = if why.kind() == io::ErrorKind::UnexpectedEof {
+                    "the packed file is cut off"
+                } else {
+                    "what follows cannot be read or unpacked"
+                };
+                skipped.add(reason, 1, place);
+                false
+            }
+            Err(stop) => {
+                self.at_end = true;
+                return Err(self.error(stop));
+            }
+        };
+        self.at_end = !more;
+        Ok(more)
+    }
+
+    /// Reads ahead, if nothing is left of what was; false at the end.
+    pub(super) fn look_ahead(&mut self, names: &mut Names, options: &Options) -> Result<bool> {
+        while self.told == self.ahead.len() {
+            self.told = 0;
+            let mut ahead = std::mem::take(&mut self.ahead);
+            ahead.clear();
+            let more = self.read(&mut ahead, names, options, BATCH);
+            self.ahead = ahead;
+            if !more? && self.ahead.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn error(&self, stop: Stop) -> Error {
+        let name = &self.summary.name;
+        match stop {
+            Stop::At(Place::Line(line), what) => {
+                Error::parse(name, usize::try_from(line).unwrap_or(usize::MAX), what)
+            }
+            Stop::At(place, what) => decode("decode", name, format!("{place}: {what}")),
+            Stop::Io(why) => {
+                let what = format!("after {} bytes: {why}", self.progress.done());
+                Error::file("read", name, io::Error::new(why.kind(), what))
+            }
+        }
+    }
+}
+
+fn decode(action: &'static str, name: &Path, why: String) -> Error {
+    Error::file(action, name, io::Error::new(io::ErrorKind::InvalidData, why))
+}

@@ -1,0 +1,50 @@
+//! Traces of storage and swap, from any of the usual formats, in one form.
+//!
+//! [`Trace::open`] opens files of any format, unpacks gzip and zstd in place, and tells events in
+//! batches; several files are merged by time. What a file says and the events do not is counted
+//! in the [`Summary`].
+//!
+//! ```no_run
+//! use unjank_swap::trace::{Options, Trace};
+//!
+//! let mut trace = Trace::open(&["sda.blktrace.0".into()], &Options::default())?;
+//! let mut events = Vec::new();
+//! while trace.read(&mut events, 4096)? {
+//!     for event in events.drain(..) {
+//!         println!("{} {} {}", event.at, trace.names().space(event.space), event.page);
+//!     }
+//! }
+//! # Ok::<(), unjank_host::Error>(())
+//! ```
+
+mod ariadne;
+mod batch;
+mod blkparse;
+mod blktrace;
+pub mod convert;
+mod csv;
+mod event;
+mod format;
+mod ftrace;
+mod input;
+mod merged;
+mod names;
+mod number;
+mod options;
+mod oracle_general;
+mod parquet;
+mod reader;
+mod records;
+mod skipped;
+mod source;
+mod summary;
+mod text;
+mod volumes;
+
+pub use event::{Backing, Event, Operation, PAGE, Space, Who};
+pub use format::Format;
+pub use merged::Trace;
+pub use names::{MOST_PROCESSES, MOST_SPACES, Names, Process};
+pub use options::{Options, Stage};
+pub use skipped::{Place, Skip, Skipped};
+pub use summary::{InputSummary, Summary};

@@ -1,0 +1,241 @@
+//! The names behind the numbers of events.
+
+use std::collections::HashMap;
+
+use super::event::{Space, Who};
+
+/// More processes are no trace of one machine; a wrong format has this many.
+pub const MOST_PROCESSES: usize = 1_000_000;
+/// What fits into a [`Space`], without the one that stands for none.
+pub const MOST_SPACES: usize = 65_535;
+/// Bytes of all names together.
+const MOST_BYTES: usize = 256 << 20;
+
+/// A process or app.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Process {
+    /// What it is called; empty where only its number is known.
+    pub name: String,
+    /// Its number, where the trace has one. The kernel's tracers tell that of the thread.
+    pub pid: Option<u32>,
+}
+
+/// Processes, devices and files of a trace. Their number is bounded.
+#[derive(Debug, Clone)]
+pub struct Names {
+    processes: Vec<Process>,
+    spaces: Vec<String>,
+    whos: HashMap<Vec<u8>, Who>,
+    space_numbers: HashMap<Vec<u8>, Space>,
+    /// Processes by number, in traces that tell names apart from requests.
+    pids: HashMap<u32, Who>,
+    /// Neighbouring events are mostly of the same process and space.
+    last_who: (Vec<u8>, Who),
+    last_space: (Vec<u8>, Space),
+    /// What is looked for: the name, and behind it the number.
+    key: Vec<u8>,
+    bytes: usize,
+}
+
+/// A bound was reached: the sentence says which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Full(pub(super) &'static str);
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            processes: vec![Process::default()],
+            spaces: vec![String::new()],
+            whos: HashMap::new(),
+            space_numbers: HashMap::new(),
+            pids: HashMap::new(),
+            last_who: (Vec::new(), Who::UNKNOWN),
+            last_space: (Vec::new(), Space::NONE),
+            key: Vec::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Names {
+    /// The process behind `who`; the one of an index that was never given out has no name.
+    pub fn process(&self, who: Who) -> &Process {
+        self.processes.get(who.0 as usize).unwrap_or(&self.processes[0])
+    }
+
+    /// The name of `space`; empty for [`Space::NONE`].
+    pub fn space(&self, space: Space) -> &str {
+        self.spaces.get(usize::from(space.0)).map_or("", String::as_str)
+    }
+
+    /// All processes; the first one stands for an unknown one.
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    /// All spaces; the first one stands for none.
+    pub fn spaces(&self) -> &[String] {
+        &self.spaces
+    }
+
+    /// The number of a process, a new one if it was not seen before.
+    pub(super) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
+        if name.is_empty() && pid.is_none() {
+            return Ok(Who::UNKNOWN);
+        }
+        set_key(&mut self.key, name);
+        if let Some(pid) = pid {
+            self.key.push(0);
+            self.key.extend_from_slice(&pid.to_le_bytes());
+        }
+        if self.key == self.last_who.0 {
+            return Ok(self.last_who.1);
+        }
+        let who = match self.whos.get(&self.key) {
+            Some(who) => *who,
+            None => self.new_who(pid)?,
+        };
+        self.last_who.0.clone_from(&self.key);
+        self.last_who.1 = who;
+        Ok(who)
+    }
+
+    fn new_who(&mut self, pid: Option<u32>) -> Result<Who, Full> {
+        if self.processes.len() > MOST_PROCESSES {
+            return Err(Full("it names more than 1 000 000 processes"));
+        }
+        self.take(self.key.len())?;
+        let who = Who(self.processes.len() as u32);
+        let name = self.key.split(|byte| *byte == 0).next().unwrap_or_default();
+        self.processes.push(Process { name: String::from_utf8_lossy(name).into_owned(), pid });
+        self.whos.insert(self.key.clone(), who);
+        Ok(who)
+    }
+
+    /// The process of a number, with the name that [`Self::name_pid`] gave it last.
+    pub(super) fn pid(&mut self, pid: u32) -> Result<Who, Full> {
+        match self.pids.get(&pid) {
+            Some(who) => Ok(*who),
+            None => self.who(b"", Some(pid)),
+        }
+    }
+
+    /// Gives the process that was known by its number only a name. If it has one already, the
+    /// number was used again, and this is another process.
+    pub(super) fn name_pid(&mut self, pid: u32, name: &[u8]) -> Result<Who, Full> {
+        let unnamed = [&[0][..], &pid.to_le_bytes()].concat();
+        let Some(who) = self.whos.remove(&unnamed) else {
+            let who = self.who(name, Some(pid))?;
+            self.pids.insert(pid, who);
+            return Ok(who);
+        };
+        set_key(&mut self.key, name);
+        self.take(self.key.len())?;
+        self.processes[who.0 as usize].name = String::from_utf8_lossy(&self.key).into_owned();
+        self.key.push(0);
+        self.key.extend_from_slice(&pid.to_le_bytes());
+        self.whos.insert(self.key.clone(), who);
+        self.last_who.0.clear();
+        self.last_who.1 = Who::UNKNOWN;
+        self.pids.insert(pid, who);
+        Ok(who)
+    }
+
+    /// The number of a device or file, a new one if it was not seen before.
+    pub(super) fn space_number(&mut self, name: &[u8]) -> Result<Space, Full> {
+        if name.is_empty() {
+            return Ok(Space::NONE);
+        }
+        if name == self.last_space.0 {
+            return Ok(self.last_space.1);
+        }
+        set_key(&mut self.key, name);
+        let space = match self.space_numbers.get(&self.key) {
+            Some(space) => *space,
+            None => self.new_space()?,
+        };
+        self.last_space.0.clear();
+        self.last_space.0.extend_from_slice(name);
+        self.last_space.1 = space;
+        Ok(space)
+    }
+
+    fn new_space(&mut self) -> Result<Space, Full> {
+        if self.spaces.len() > MOST_SPACES {
+            return Err(Full("it names more than 65 535 devices and files"));
+        }
+        self.take(self.key.len())?;
+        let space = Space(self.spaces.len() as u16);
+        self.spaces.push(String::from_utf8_lossy(&self.key).into_owned());
+        self.space_numbers.insert(self.key.clone(), space);
+        Ok(space)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Full> {
+        self.bytes += bytes;
+        if self.bytes > MOST_BYTES {
+            return Err(Full("its names take more than 256 MiB"));
+        }
+        Ok(())
+    }
+}
+
+/// Names are printed and written into other formats, so what is not text or would steer a
+/// terminal becomes a replacement character.
+fn set_key(key: &mut Vec<u8>, name: &[u8]) {
+    key.clear();
+    if name.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        key.extend_from_slice(name);
+        return;
+    }
+    let text = String::from_utf8_lossy(name);
+    let clean = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    key.extend(text.chars().map(clean).collect::<String>().into_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_name_and_number_is_the_same_process() {
+        let mut names = Names::default();
+        let first = names.who(b"app", Some(7)).unwrap();
+        assert_ne!(names.who(b"app", Some(8)).unwrap(), first);
+        assert_ne!(names.who(b"app", None).unwrap(), first);
+        assert_eq!(names.who(b"app", Some(7)).unwrap(), first);
+        assert_eq!(names.process(first), &Process { name: "app".to_owned(), pid: Some(7) });
+        assert_eq!(names.who(b"", None).unwrap(), Who::UNKNOWN);
+        assert_eq!(names.process(Who(99)), &Process::default());
+    }
+
+    #[test]
+    fn a_number_gets_its_name_later_and_a_reused_one_is_another_process() {
+        let mut names = Names::default();
+        let unnamed = names.who(b"", Some(7)).unwrap();
+        assert_eq!(names.name_pid(7, b"app").unwrap(), unnamed);
+        assert_eq!(names.process(unnamed).name, "app");
+        assert_eq!(names.who(b"app", Some(7)).unwrap(), unnamed);
+        assert_ne!(names.name_pid(7, b"other").unwrap(), unnamed);
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_replaced() {
+        let mut names = Names::default();
+        let who = names.who(b"a\x1b[2J\xff\n", None).unwrap();
+        assert_eq!(names.process(who).name, "a\u{fffd}[2J\u{fffd}\u{fffd}");
+        let space = names.space_number(b"8,0\x00").unwrap();
+        assert_eq!(names.space(space), "8,0\u{fffd}");
+        assert_eq!(names.space_number(b"8,0\x00").unwrap(), space);
+    }
+
+    #[test]
+    fn the_number_of_spaces_is_bounded() {
+        let mut names = Names::default();
+        for number in 0..MOST_SPACES {
+            names.space_number(number.to_string().as_bytes()).unwrap();
+        }
+        assert_eq!(names.space_number(b"0").unwrap(), Space(1));
+        assert!(names.space_number(b"one more").unwrap_err().0.contains("65 535"));
+    }
+}

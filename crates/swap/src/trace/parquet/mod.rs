@@ -1,0 +1,31 @@
+//! Our own format: a Parquet table with one row for each event.
+//!
+//! | column | type | what |
+//! |---|---|---|
+//! | `time_ns` | `UINT_64` | nanoseconds since the first event |
+//! | `process` | string or null | the process or app |
+//! | `pid` | `UINT_32` or null | its number |
+//! | `space` | string or null | the device or file |
+//! | `page` | `UINT_64` | number of a page of 4 KiB within the space |
+//! | `operation` | string | `read`, `write`, `page-in` … |
+//! | `backing` | string | `anonymous`, `file`, `unknown` |
+//!
+//! Nothing in it is particular to this program, and columns are found by their names, so that a
+//! table that another one has written is read as well.
+
+mod rows;
+mod writer;
+
+pub(super) use rows::Rows;
+pub(super) use writer::Writer;
+
+/// The table, in Parquet's own words.
+const SCHEMA: &str = "message trace {
+    required int64 time_ns (INTEGER(64, false));
+    optional binary process (STRING);
+    optional int32 pid (INTEGER(32, false));
+    optional binary space (STRING);
+    required int64 page (INTEGER(64, false));
+    required binary operation (STRING);
+    required binary backing (STRING);
+}";

@@ -1,0 +1,71 @@
+//! A reader of any format.
+
+use std::io::{self, BufRead};
+
+use super::ariadne;
+use super::batch::Batch;
+use super::blkparse;
+use super::blktrace::Blktrace;
+use super::csv;
+use super::format::Format;
+use super::ftrace;
+use super::options::Stage;
+use super::oracle_general::OracleGeneral;
+use super::skipped::{Place, Skipped};
+use super::text::{Lines, Text};
+use super::volumes;
+
+/// Why reading ends before the file does.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// What was read is not what the format says.
+    At(Place, String),
+    /// Nothing could be read.
+    Io(io::Error),
+}
+
+/// A reader of a stream, in any of the formats but Parquet, which is no stream.
+pub(super) enum Reader {
+    Text(Box<Text>),
+    Pages(ariadne::Pages),
+    Blktrace(Box<Blktrace>),
+    OracleGeneral(OracleGeneral),
+}
+
+impl Reader {
+    /// A reader of `format`, for a file that begins with `head`.
+    pub(super) fn new(format: Format, stage: Stage, head: &[u8]) -> Self {
+        let text = |lines| Self::Text(Box::new(Text::new(lines)));
+        match format {
+            Format::Ariadne if head.starts_with(ariadne::MARK) => {
+                Self::Pages(ariadne::Pages::default())
+            }
+            Format::Ariadne => text(Lines::Ariadne),
+            Format::Blkparse => text(Lines::Blkparse(blkparse::Lines::new(stage))),
+            Format::Blktrace => Self::Blktrace(Box::new(Blktrace::new(stage))),
+            Format::Csv | Format::Parquet => text(Lines::Csv(csv::Lines::default())),
+            Format::Ftrace => text(Lines::Ftrace(ftrace::Lines::new(stage))),
+            Format::Mobile => text(Lines::Mobile),
+            Format::Msr => text(Lines::Msr(volumes::Msr::default())),
+            Format::OracleGeneral => Self::OracleGeneral(OracleGeneral::default()),
+            Format::Spc => text(Lines::Spc(volumes::Spc::default())),
+            Format::Systor => text(Lines::Systor(volumes::Systor::default())),
+        }
+    }
+
+    /// Reads until there are `most` more events or so; false at the end.
+    pub(super) fn read(
+        &mut self,
+        source: &mut dyn BufRead,
+        batch: &mut Batch<'_>,
+        skipped: &mut Skipped,
+        most: usize,
+    ) -> Result<bool, Stop> {
+        match self {
+            Self::Text(reader) => reader.read(source, batch, skipped, most),
+            Self::Pages(reader) => reader.read(source, batch, skipped, most),
+            Self::Blktrace(reader) => reader.read(source, batch, skipped, most),
+            Self::OracleGeneral(reader) => reader.read(source, batch, skipped, most),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What was read and is not among the events: counted, with the first place of each kind.
+
+use std::fmt;
+
+/// Where in a file something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A line, counted from 1.
+    Line(u64),
+    /// A byte of the unpacked file, counted from 0.
+    Byte(u64),
+    /// A row of a table, counted from 0.
+    Row(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Byte(byte) => write!(f, "byte {byte}"),
+            Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
+}
+
+/// Lines or records that were skipped for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Skip {
+    /// Why.
+    pub reason: &'static str,
+    /// How many.
+    pub count: u64,
+    /// Where the first one is.
+    pub first: Place,
+}
+
+/// All that was skipped in one file, by reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skipped(Vec<Skip>);
+
+impl Skipped {
+    /// Every reason, in the order of the first places.
+    pub fn all(&self) -> &[Skip] {
+        &self.0
+    }
+
+    /// How many lines or records were skipped for `reason`.
+    pub fn count(&self, reason: &str) -> u64 {
+        self.0.iter().find(|skip| skip.reason == reason).map_or(0, |skip| skip.count)
+    }
+
+    pub(super) fn add(&mut self, reason: &'static str, count: u64, place: Place) {
+        // There are a handful of reasons, and neighbours have mostly the same one.
+        match self.0.iter_mut().find(|skip| skip.reason == reason) {
+            Some(skip) => skip.count = skip.count.saturating_add(count),
+            None => self.0.push(Skip { reason, count, first: place }),
+        }
+    }
+}

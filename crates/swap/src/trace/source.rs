@@ -1,0 +1,194 @@
+//! Bytes of a trace: a file, a stream or memory; unpacked in place.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ::parquet::file::reader::{ChunkReader, Length};
+use bytes::Bytes;
+use unjank_host::{Error, Result};
+
+use super::format::HEAD;
+
+/// How a file is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Packing {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// A stream of bytes whose beginning is known.
+pub(super) struct Source {
+    /// What it is called in messages.
+    pub(super) name: PathBuf,
+    pub(super) packing: Packing,
+    /// The first bytes, unpacked; they come again from `stream`.
+    pub(super) head: Vec<u8>,
+    pub(super) stream: Box<dyn BufRead + Send>,
+    /// The file itself, for the one format that is no stream.
+    pub(super) whole: Option<Whole>,
+    pub(super) progress: Progress,
+}
+
+/// A file that can be read at any place.
+pub(super) enum Whole {
+    File(File),
+    Memory(Arc<[u8]>),
+}
+
+/// How many packed bytes were read, and how many there are.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Progress {
+    done: Arc<AtomicU64>,
+    pub(super) total: Option<u64>,
+}
+
+impl Progress {
+    pub(super) fn done(&self) -> u64 {
+        // A display only: it pairs with nothing.
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes read at once.
+const BUFFER: usize = 256 << 10;
+
+impl Source {
+    /// The file at `path`, or what comes in on stdin where it is `-`.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            return Self::new(PathBuf::from("stdin"), io::stdin(), None, None);
+        }
+        let error = |source| Error::file("read", path, source);
+        let file = File::open(path).map_err(error)?;
+        let metadata = file.metadata().map_err(error)?;
+        if metadata.is_dir() {
+            return Err(error(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        let whole = metadata.is_file().then(|| file.try_clone().map(Whole::File)).transpose();
+        let total = metadata.is_file().then_some(metadata.len());
+        Self::new(path.to_owned(), file, total, whole.map_err(error)?)
+    }
+
+    /// Bytes in memory, called `name` in messages.
+    pub(super) fn memory(name: &str, bytes: Arc<[u8]>) -> Result<Self> {
+        let total = Some(bytes.len() as u64);
+        let whole = Some(Whole::Memory(Arc::clone(&bytes)));
+        Self::new(PathBuf::from(name), Cursor::new(bytes), total, whole)
+    }
+
+    fn new(
+        name: PathBuf,
+        stream: impl Read + Send + 'static,
+        total: Option<u64>,
+        whole: Option<Whole>,
+    ) -> Result<Self> {
+        let progress = Progress { done: Arc::default(), total };
+        let counted = Counted { stream, done: Arc::clone(&progress.done) };
+        let mut packed = BufReader::with_capacity(BUFFER, counted);
+        let error = |source| Error::file("read", &name, source);
+        let packing = packing(packed.fill_buf().map_err(error)?);
+        let mut stream: Box<dyn BufRead + Send> = match packing {
+            Packing::None => Box::new(packed),
+            Packing::Gzip => {
+                let unpacked = flate2::bufread::MultiGzDecoder::new(packed);
+                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            }
+            Packing::Zstd => {
+                let unpacked = zstd::Decoder::with_buffer(packed).map_err(error)?;
+                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            }
+        };
+        let mut head = Vec::new();
+        let begin = (&mut stream).take(HEAD as u64).read_to_end(&mut head);
+        // What was unpacked before the damage is told; it comes up again behind it.
+        if let Err(why) = begin
+            && head.is_empty()
+        {
+            return Err(error(why));
+        }
+        let again = Cursor::new(head.clone()).chain(stream);
+        let whole = whole.filter(|_| packing == Packing::None);
+        Ok(Self { name, packing, head, stream: Box::new(again), whole, progress })
+    }
+}
+
+fn packing(head: &[u8]) -> Packing {
+    if head.starts_with(&[0x1f, 0x8b, 8]) {
+        Packing::Gzip
+    } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        Packing::Zstd
+    } else {
+        Packing::None
+    }
+}
+
+/// Counts what passes.
+struct Counted<R> {
+    stream: R,
+    done: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.stream.read(buffer)?;
+        self.done.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+}
+
+impl Length for Whole {
+    fn len(&self) -> u64 {
+        match self {
+            Self::File(file) => file.len(),
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl ChunkReader for Whole {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> ::parquet::errors::Result<Self::T> {
+        match self {
+            Self::File(file) => Ok(Box::new(file.get_read(start)?)),
+            Self::Memory(bytes) => {
+                let mut cursor = Cursor::new(Arc::clone(bytes));
+                cursor.set_position(start);
+                Ok(Box::new(cursor))
+            }
+        }
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ::parquet::errors::Result<Bytes> {
+        let end = ::parquet::errors::ParquetError::EOF("the file ends before its pages do".into());
+        match self {
+            Self::File(file) => {
+                // A damaged file may ask for more than there is, or than there is memory.
+                if start.saturating_add(length as u64) > file.len() {
+                    return Err(end);
+                }
+                file.get_bytes(start, length)
+            }
+            Self::Memory(bytes) => {
+                let start = usize::try_from(start).unwrap_or(usize::MAX);
+                let stop = start.checked_add(length).filter(|stop| *stop <= bytes.len());
+                let stop = stop.ok_or(end)?;
+                Ok(Bytes::copy_from_slice(&bytes[start..stop]))
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Lines of text, bounded, without a copy of most of them.
+
+use std::io::{self, BufRead};
+
+use super::ariadne;
+use super::batch::{Batch, Wrong};
+use super::blkparse;
+use super::csv;
+use super::ftrace;
+use super::reader::Stop;
+use super::skipped::{Place, Skipped};
+use super::volumes;
+
+/// A longer line is no line of a trace.
+pub(super) const LONGEST: usize = 64 << 10;
+const OVERLONG: &str = "the line is longer than 64 KiB";
+const CUT_OFF: &str = "the last line is cut off";
+
+/// The formats of one event a line.
+pub(super) enum Lines {
+    Ariadne,
+    Blkparse(blkparse::Lines),
+    Csv(csv::Lines),
+    Ftrace(ftrace::Lines),
+    Mobile,
+    Msr(volumes::Msr),
+    Spc(volumes::Spc),
+    Systor(volumes::Systor),
+}
+
+impl Lines {
+    #[inline]
+    fn line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
+        match self {
+            Self::Ariadne => ariadne::Lines::line(line, batch),
+            Self::Blkparse(lines) => lines.line(line, batch),
+            Self::Csv(lines) => lines.line(line, batch),
+            Self::Ftrace(lines) => lines.line(line, batch),
+            Self::Mobile => volumes::Mobile::line(line, batch),
+            Self::Msr(lines) => lines.line(line, batch),
+            Self::Spc(lines) => lines.line(line, batch),
+            Self::Systor(lines) => lines.line(line, batch),
+        }
+    }
+
+    /// Lines that stand for more than one thing that is not there, such as lost events.
+    fn weight(&mut self) -> u64 {
+        match self {
+            Self::Ftrace(lines) => lines.weight(),
+            _ => 1,
+        }
+    }
+}
+
+/// Reads lines, and has them read by their format.
+pub(super) struct Text {
+    lines: Lines,
+    /// How many lines were read.
+    number: u64,
+    /// A line that began in an earlier buffer.
+    carry: Vec<u8>,
+    /// Whether that line is too long, and its end not yet seen.
+    overlong: bool,
+}
+
+impl Text {
+    pub(super) fn new(lines: Lines) -> Self {
+        Self { lines, number: 0, carry: Vec::new(), overlong: false }
+    }
+
+    /// Reads lines until there are `most` more events or so; false at the end.
+    pub(super) fn read(
+        &mut self,
+        source: &mut dyn BufRead,
+        batch: &mut Batch<'_>,
+        skipped: &mut Skipped,
+        most: usize,
+    ) -> Result<bool, Stop> {
+        let enough = batch.events.len().saturating_add(most);
+        loop {
+            let buffer = match source.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+                Err(why) => return Err(Stop::Io(why)),
+            };
+            if buffer.is_empty() {
+                self.end(batch, skipped)?;
+                return Ok(false);
+            }
+            let mut rest = buffer;
+            while let Some(end) = memchr::memchr(b'\n', rest) {
+                let line = &rest[..end];
+                rest = &rest[end + 1..];
+                self.number += 1;
+                let done = if self.overlong || self.carry.len() + line.len() > LONGEST {
+                    self.overlong = false;
+                    self.carry.clear();
+                    Err(Wrong::Bad(OVERLONG))
+                } else if self.carry.is_empty() {
+                    self.lines.line(trim(line), batch)
+                } else {
+                    self.carry.extend_from_slice(line);
+                    self.lines.line(trim(&self.carry), batch)
+                };
+                if let Err(wrong) = done {
+                    let line = if self.carry.is_empty() { line } else { &self.carry };
+                    let weight = self.lines.weight();
+                    tell(wrong, weight, self.number, line, batch, skipped)?;
+                }
+                self.carry.clear();
+                if batch.events.len() >= enough {
+                    let taken = buffer.len() - rest.len();
+                    source.consume(taken);
+                    return Ok(true);
+                }
+            }
+            if self.carry.len() + rest.len() > LONGEST {
+                self.overlong = true;
+                self.carry.clear();
+            } else if !self.overlong {
+                self.carry.extend_from_slice(rest);
+            }
+            let taken = buffer.len();
+            source.consume(taken);
+        }
+    }
+
+    /// The last line may lack its end, and then be cut off anywhere.
+    fn end(&mut self, batch: &mut Batch<'_>, skipped: &mut Skipped) -> Result<(), Stop> {
+        let line = std::mem::take(&mut self.carry);
+        if std::mem::take(&mut self.overlong) {
+            return tell(Wrong::Bad(OVERLONG), 1, self.number + 1, &[], batch, skipped);
+        }
+        if line.is_empty() {
+            return Ok(());
+        }
+        self.number += 1;
+        match self.lines.line(trim(&line), batch) {
+            Ok(()) => Ok(()),
+            // A file of a single bad line is of another format rather than cut off.
+            Err(Wrong::Bad(_)) if self.number > 1 => {
+                skipped.add(CUT_OFF, 1, Place::Line(self.number));
+                Ok(())
+            }
+            Err(wrong) => tell(wrong, self.lines.weight(), self.number, &line, batch, skipped),
+        }
+    }
+}
+
+/// Counts what is skipped; what is wrong is an error, unless it is to be counted, too.
+fn tell(
+    wrong: Wrong,
+    weight: u64,
+    number: u64,
+    line: &[u8],
+    batch: &Batch<'_>,
+    skipped: &mut Skipped,
+) -> Result<(), Stop> {
+    let place = Place::Line(number);
+    match wrong {
+        Wrong::Skip(reason) => skipped.add(reason, weight, place),
+        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add(reason, 1, place),
+        Wrong::Bad(what) => return Err(Stop::At(place, quoted(what, line))),
+        Wrong::Full(what) => return Err(Stop::At(place, what.to_owned())),
+    }
+    Ok(())
+}
+
+/// What is wrong, and the beginning of the line, so that nobody needs to look it up.
+fn quoted(what: &str, line: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    if line.is_empty() {
+        return what.to_owned();
+    }
+    let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    let more = if line.len() > SHOWN { "…" } else { "" };
+    format!("{what}: “{clean}{more}”")
+}
+
+/// Without the carriage return of other systems.
+fn trim(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Exactly `N` fields.
+#[inline]
+pub(super) fn fields<const N: usize>(line: &[u8], by: u8) -> Option<[&[u8]; N]> {
+    let mut fields = [&b""[..]; N];
+    let mut rest = line;
+    for field in &mut fields[..N - 1] {
+        let end = memchr::memchr(by, rest)?;
+        *field = rest[..end].trim_ascii();
+        rest = &rest[end + 1..];
+    }
+    if memchr::memchr(by, rest).is_some() {
+        return None;
+    }
+    fields[N - 1] = rest.trim_ascii();
+    Some(fields)
+}
+
+/// Takes the next word off `rest`; empty at the end.
+#[inline]
+pub(super) fn word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let text = rest.trim_ascii_start();
+    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+    *rest = &text[end..];
+    &text[..end]
+}

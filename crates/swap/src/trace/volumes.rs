@@ -1,0 +1,173 @@
+//! Traces of volumes as comma-separated values with fixed columns.
+
+use unjank_host::Nanos;
+
+use super::batch::{Batch, Request, Wrong, is_write, sectors};
+use super::event::Who;
+use super::number::{decimal, seconds};
+use super::text::fields;
+
+const HEADER: Wrong = Wrong::Skip("the names of the columns");
+const EMPTY: Wrong = Wrong::Skip("an empty line");
+const FIELDS: Wrong = Wrong::Bad("it has not as many fields as the format");
+const TIME: Wrong = Wrong::Bad("the time is no number");
+const OFFSET: Wrong = Wrong::Bad("the offset is no number");
+const SIZE: Wrong = Wrong::Bad("the size is no number");
+
+/// `MobileBlockIOTraces`: `process,device,rw_flag,sector,size,timestamp`; sector and size in
+/// sectors of 512 bytes, time in seconds.
+/// Source: the README of acsl-technion/MobileBlockIOTraces.
+pub(super) struct Mobile;
+
+impl Mobile {
+    pub(super) fn line(line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
+        if line.is_empty() {
+            return Err(EMPTY);
+        }
+        if line.trim_ascii().trim_ascii_start().starts_with(b"preconditioning_ended")
+            || line.starts_with(b"\"preconditioning_ended\"")
+        {
+            return Err(Wrong::Skip("the mark preconditioning_ended"));
+        }
+        // A process may have commas in its name: fields are counted from the end.
+        let mut parts = line.rsplitn(6, |byte| *byte == b',').map(<[u8]>::trim_ascii);
+        let mut part = || parts.next().ok_or(FIELDS);
+        let (time, size, sector, flag) = (part()?, part()?, part()?, part()?);
+        let (device, process) = (part()?, part()?);
+        if flag == b"rw_flag" {
+            return Err(HEADER);
+        }
+        let request = Request {
+            is_write: is_write(flag)?,
+            at: seconds(time).ok_or(TIME)?,
+            who: batch.names.who(process, None)?,
+            space: batch.names.space_number(device)?,
+            offset: sectors(decimal(sector).ok_or(Wrong::Bad("the sector is no number"))?)?,
+            length: sectors(decimal(size).ok_or(SIZE)?)?,
+        };
+        batch.request(request)
+    }
+}
+
+/// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; time in units
+/// of 100 ns, offset and size in bytes.
+/// Source: the traces' README at <https://iotta.snia.org/traces/block-io/388>.
+#[derive(Default)]
+pub(super) struct Msr {
+    space: Vec<u8>,
+}
+
+impl Msr {
+    pub(super) fn line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
+        if line.is_empty() {
+            return Err(EMPTY);
+        }
+        let [time, host, disk, kind, offset, size, _response] = fields(line, b',').ok_or(FIELDS)?;
+        if host.eq_ignore_ascii_case(b"Hostname") {
+            return Err(HEADER);
+        }
+        let is_write = match kind {
+            b"Read" => false,
+            b"Write" => true,
+            _ => return Err(Wrong::Bad("it is neither Read nor Write")),
+        };
+        self.space.clear();
+        self.space.extend_from_slice(host);
+        self.space.push(b'.');
+        self.space.extend_from_slice(disk);
+        let at = decimal(time).and_then(|ticks| ticks.checked_mul(100)).ok_or(TIME)?;
+        let request = Request {
+            is_write,
+            at: Nanos(at),
+            who: Who::UNKNOWN,
+            space: batch.names.space_number(&self.space)?,
+            offset: decimal(offset).ok_or(OFFSET)?,
+            length: decimal(size).ok_or(SIZE)?,
+        };
+        batch.request(request)
+    }
+}
+
+/// SPC: `ASU,LBA,Size,Opcode,Timestamp` and optional fields; address in blocks of 512 bytes, size
+/// in bytes, time in seconds.
+/// Source: SPC Trace File Format Specification 1.0.1; blocks as in the traces of `UMass`.
+#[derive(Default)]
+pub(super) struct Spc {
+    space: Vec<u8>,
+}
+
+impl Spc {
+    pub(super) fn line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
+        if line.is_empty() {
+            return Err(EMPTY);
+        }
+        // Whoever records may add fields behind these.
+        let mut parts = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        let mut part = || parts.next().ok_or(FIELDS);
+        let (unit, address, size, kind, time) = (part()?, part()?, part()?, part()?, part()?);
+        if unit.eq_ignore_ascii_case(b"ASU") {
+            return Err(HEADER);
+        }
+        decimal(unit).ok_or(Wrong::Bad("the application storage unit is no number"))?;
+        let is_write = match kind {
+            b"r" | b"R" => false,
+            b"w" | b"W" => true,
+            _ => return Err(Wrong::Bad("it is neither R nor W")),
+        };
+        self.space.clear();
+        self.space.extend_from_slice(b"asu ");
+        self.space.extend_from_slice(unit);
+        let request = Request {
+            is_write,
+            at: seconds(time).ok_or(TIME)?,
+            who: Who::UNKNOWN,
+            space: batch.names.space_number(&self.space)?,
+            offset: sectors(decimal(address).ok_or(Wrong::Bad("the address is no number"))?)?,
+            length: decimal(size).ok_or(SIZE)?,
+        };
+        batch.request(request)
+    }
+}
+
+/// SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size`; times in seconds, offset and size in
+/// bytes; the type may be blank.
+/// Source: the traces' README at <https://iotta.snia.org/traces/block-io/4928>.
+#[derive(Default)]
+pub(super) struct Systor {
+    space: Vec<u8>,
+}
+
+impl Systor {
+    pub(super) fn line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
+        if line.is_empty() {
+            return Err(EMPTY);
+        }
+        let [time, response, kind, unit, offset, size] = fields(line, b',').ok_or(FIELDS)?;
+        if kind.eq_ignore_ascii_case(b"IOType") {
+            return Err(HEADER);
+        }
+        let at = seconds(time).ok_or(TIME)?;
+        if !response.is_empty() && seconds(response).is_none() {
+            return Err(Wrong::Bad("the response time is no number"));
+        }
+        let is_write = match kind {
+            b"R" => false,
+            b"W" => true,
+            b"" => return Err(Wrong::Skip("neither read nor write is said")),
+            _ => return Err(Wrong::Bad("it is neither R nor W")),
+        };
+        decimal(unit).ok_or(Wrong::Bad("the logical unit is no number"))?;
+        self.space.clear();
+        self.space.extend_from_slice(b"lun ");
+        self.space.extend_from_slice(unit);
+        let request = Request {
+            is_write,
+            at,
+            who: Who::UNKNOWN,
+            space: batch.names.space_number(&self.space)?,
+            offset: decimal(offset).ok_or(OFFSET)?,
+            length: decimal(size).ok_or(SIZE)?,
+        };
+        batch.request(request)
+    }
+}

@@ -1,0 +1,195 @@
+//! From one format into another, and back.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use unjank_host::Nanos;
+use unjank_measure::Monitor;
+use unjank_swap::trace::convert::{self, To, Written};
+use unjank_swap::trace::{Backing, Event, Format, Operation, Options, Process, Trace};
+
+struct Quiet;
+
+impl Monitor for Quiet {
+    fn progress(&self, _: f64, _: &str) {}
+
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
+/// An event with its names: numbers of names may differ from file to file.
+type Told = (Nanos, u64, Process, String, Operation, Backing);
+
+fn read(path: &Path) -> Vec<Told> {
+    let mut trace = Trace::open(&[path.to_owned()], &Options::default()).unwrap();
+    let mut events = Vec::new();
+    while trace.read(&mut events, 1000).unwrap() {}
+    let names = trace.names();
+    let tell = |event: &Event| {
+        let (process, space) = (names.process(event.who), names.space(event.space));
+        (event.at, event.page, process.clone(), space.to_owned(), event.operation, event.backing)
+    };
+    events.iter().map(tell).collect()
+}
+
+fn convert(from: &Path, to: &Path, sort: bool) -> Written {
+    let mut trace = Trace::open(&[from.to_owned()], &Options::default()).unwrap();
+    let to_format = To::from_path(to).unwrap();
+    let options = convert::Options { to: to_format, sort, force: false };
+    convert::to_file(&mut trace, to, options, &Quiet).unwrap()
+}
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+#[test]
+fn every_format_comes_back_whole_from_parquet_and_csv() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in [
+        "ariadne-swapin.txt",
+        "blkparse-names.txt",
+        "ftrace-6.18.txt",
+        "ftrace-phone.txt",
+        "loop.blktrace.0",
+        "mobile.csv",
+        "msr.csv",
+        "named.csv",
+        "spc.csv",
+        "systor.csv",
+    ] {
+        let expected = read(&fixture(name));
+        for ending in ["parquet", "csv"] {
+            let to = dir.path().join(name).with_extension(ending);
+            let written = convert(&fixture(name), &to, false);
+            assert_eq!(written.events, expected.len() as u64);
+            assert_eq!(read(&to), expected, "{name} as {ending}");
+            std::fs::remove_file(to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn next_accesses_are_numbers_of_records_from_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (csv, oracle) = (dir.path().join("in.csv"), dir.path().join("out.oracleGeneral"));
+    let text = "time_s,device,page,op\n5,a,1,R\n5,b,1,W\n6,a,1,R\n7,a,2,exit\n8,b,1,page-in\n\
+                9,a,1,R\n9,a,2,clean-drop\n";
+    std::fs::write(&csv, text).unwrap();
+    let written = convert(&csv, &oracle, false);
+    assert_eq!((written.events, written.left_out), (5, 2));
+    let bytes = std::fs::read(&oracle).unwrap();
+    let records: Vec<_> = bytes
+        .chunks(24)
+        .map(|record| {
+            let second = u32::from_le_bytes(record[..4].try_into().unwrap());
+            let id = u64::from_le_bytes(record[4..12].try_into().unwrap());
+            let size = u32::from_le_bytes(record[12..16].try_into().unwrap());
+            (second, id, size, i64::from_le_bytes(record[16..].try_into().unwrap()))
+        })
+        .collect();
+    let (a, b) = (1 << 48 | 1, 2 << 48 | 1);
+    let expected =
+        [(0, a, 4096, 3), (0, b, 4096, 4), (1, a, 4096, 5), (3, b, 4096, -1), (4, a, 4096, -1)];
+    assert_eq!(records, expected);
+    assert_eq!(read(&oracle).len(), 5, "its own reader knows it");
+}
+
+#[test]
+fn ids_of_one_space_are_its_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    let (first, table) = (dir.path().join("1.oracleGeneral"), dir.path().join("2.parquet"));
+    let second = dir.path().join("3.oracleGeneral.bin");
+    convert(&fixture("ariadne-swapin.txt"), &first, false);
+    let ids: Vec<u64> = read(&first).iter().map(|told| told.1).collect();
+    assert_eq!(ids, [2, 1, 512]);
+    convert(&first, &table, false);
+    convert(&table, &second, false);
+    assert_eq!(std::fs::read(first).unwrap(), std::fs::read(second).unwrap());
+}
+
+#[test]
+fn sorting_keeps_the_order_of_events_at_the_same_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("in.csv"), dir.path().join("out.csv"));
+    std::fs::write(&from, "time_ns,page\n30,1\n20,2\n30,3\n10,4\n20,5\n").unwrap();
+    convert(&from, &to, true);
+    let told: Vec<_> = read(&to).iter().map(|told| (told.0.get(), told.1)).collect();
+    assert_eq!(told, [(0, 4), (10, 2), (10, 5), (20, 1), (20, 3)]);
+}
+
+#[test]
+fn a_file_that_is_there_stays_and_a_failure_leaves_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let there = dir.path().join("there.parquet");
+    std::fs::write(&there, "precious").unwrap();
+    let mut trace = Trace::open(&[fixture("msr.csv")], &Options::default()).unwrap();
+    let options = convert::Options { to: To::Parquet, sort: false, force: false };
+    let error = convert::to_file(&mut trace, &there, options, &Quiet).unwrap_err();
+    assert!(error.to_string().ends_with("is there already; --force replaces it"), "{error}");
+    assert_eq!(std::fs::read(&there).unwrap(), b"precious");
+    let bad = dir.path().join("bad.csv");
+    std::fs::write(&bad, "page\n1\nx\n3\n").unwrap();
+    let format = Options { format: Some(Format::Csv), ..Options::default() };
+    let mut trace = Trace::open(&[bad], &format).unwrap();
+    let force = convert::Options { force: true, ..options };
+    convert::to_file(&mut trace, &there, force, &Quiet).unwrap_err();
+    assert_eq!(std::fs::read(&there).unwrap(), b"precious");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn a_table_of_more_than_one_group_comes_back_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (oracle, table) = (dir.path().join("in.oracleGeneral"), dir.path().join("out.parquet"));
+    let mut bytes = Vec::new();
+    for n in 0..1_200_000_u64 {
+        bytes.extend(((n / 1000) as u32).to_le_bytes());
+        bytes.extend((n * n % 99_991).to_le_bytes());
+        bytes.extend(4096_u32.to_le_bytes());
+        bytes.extend((-1_i64).to_le_bytes());
+    }
+    std::fs::write(&oracle, bytes).unwrap();
+    convert(&oracle, &table, false);
+    assert!(read(&oracle) == read(&table));
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    let process = ("[ -~é]{0,12}", proptest::option::of(any::<u32>()))
+        .prop_map(|(name, pid)| Process { name, pid });
+    let operation = (0..Operation::ALL.len()).prop_map(|index| Operation::ALL[index]);
+    let backing = (0..Backing::ALL.len()).prop_map(|index| Backing::ALL[index]);
+    let at = prop_oneof![Just(0), any::<u64>(), 0..1_000_000_u64].prop_map(Nanos);
+    (at, any::<u64>(), process, "[ -~é]{0,8}", operation, backing)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_events_come_back_whole(mut events in proptest::collection::vec(told(), 1..300)) {
+        // The first event's time is where the trace begins.
+        events[0].0 = Nanos::ZERO;
+        let dir = tempfile::tempdir().unwrap();
+        let mut text = "time_ns,process,pid,space,page,operation,backing\n".to_owned();
+        for (at, page, process, space, operation, backing) in &events {
+            let pid = process.pid.map_or(String::new(), |pid| pid.to_string());
+            let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+            let (process, space) = (quoted(&process.name), quoted(space));
+            let (operation, backing) = (operation.name(), backing.name());
+            writeln!(text, "{},{process},{pid},{space},{page},{operation},{backing}", at.get()).unwrap();
+        }
+        let (first, table) = (dir.path().join("1.csv"), dir.path().join("2.parquet"));
+        let last = dir.path().join("3.csv");
+        std::fs::write(&first, text).unwrap();
+        convert(&first, &table, false);
+        convert(&table, &last, false);
+        prop_assert_eq!(read(&first), events);
+        prop_assert_eq!(read(&table), read(&first));
+        prop_assert_eq!(read(&last), read(&first));
+    }
+}
