@@ -1,6 +1,8 @@
 //! `unjank swap`: what the app needs was swapped out.
 
+pub(crate) mod convert;
 pub(crate) mod probe;
+mod reading;
 
 use std::process::ExitCode;
 
@@ -12,11 +14,14 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure what it costs to bring an evicted page back
     Probe(probe::Args),
+    /// Turn traces of storage and swap from one format into another
+    Convert(convert::Args),
 }
 
 /// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
+        Verb::Convert(args) => convert::run(args),
     }
 }

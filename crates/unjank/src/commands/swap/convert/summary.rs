@@ -1,0 +1,133 @@
+//! What a conversion has read, as text and as JSON.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use unjank_swap::trace::convert::Written;
+use unjank_swap::trace::{Names, Operation, Place, Summary};
+
+/// Lines for a reader.
+pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &Path) -> String {
+    let mut text = String::new();
+    // Writing into a string cannot fail.
+    let mut line = |what: std::fmt::Arguments<'_>| {
+        let _cannot_fail = writeln!(text, "{what}");
+    };
+    for input in &summary.inputs {
+        let packing = match input.packing {
+            "none" => String::new(),
+            packing => format!(" in {packing}"),
+        };
+        line(format_args!(
+            "{}: {}{packing}, {} events",
+            input.name.display(),
+            input.format,
+            input.events
+        ));
+        for skip in input.skipped.all() {
+            let first = skip.first;
+            line(format_args!("  skipped {}: {}, first at {first}", skip.count, skip.reason));
+        }
+    }
+    let (processes, spaces) = counts(names);
+    line(format_args!(
+        "{} events over {}: {processes} processes, {spaces} devices and files",
+        summary.events, summary.span
+    ));
+    let operations: Vec<_> = operations(summary)
+        .map(|(operation, count)| format!("{count} {}", operation.name()))
+        .collect();
+    if !operations.is_empty() {
+        line(format_args!("{}", operations.join(", ")));
+    }
+    if summary.backwards > 0 {
+        line(format_args!(
+            "time goes backwards {} times; --sort puts events in the order of their times",
+            summary.backwards
+        ));
+    }
+    if summary.before_first > 0 {
+        line(format_args!(
+            "{} events are earlier than the first one, and were put at its time; --sort keeps \
+             theirs",
+            summary.before_first
+        ));
+    }
+    if written.interrupted {
+        line(format_args!("interrupted: nothing was written"));
+        return text;
+    }
+    if written.left_out > 0 {
+        line(format_args!(
+            "left out {} events that the output has no place for: exits, launches, clean drops",
+            written.left_out
+        ));
+    }
+    line(format_args!("{}: {} events written", output.display(), written.events));
+    text
+}
+
+/// The same for programs.
+pub(super) fn json(summary: &Summary, names: &Names, written: Written) -> Result<String> {
+    let inputs: Vec<Value> = summary
+        .inputs
+        .iter()
+        .map(|input| {
+            let skipped: Vec<Value> = input
+                .skipped
+                .all()
+                .iter()
+                .map(|skip| {
+                    let (unit, number) = match skip.first {
+                        Place::Line(line) => ("line", line),
+                        Place::Byte(byte) => ("byte", byte),
+                        Place::Row(row) => ("row", row),
+                    };
+                    json!({
+                        "reason": skip.reason,
+                        "count": skip.count,
+                        "first": { unit: number },
+                    })
+                })
+                .collect();
+            json!({
+                "name": input.name.display().to_string(),
+                "format": input.format.name(),
+                "packing": input.packing,
+                "events": input.events,
+                "skipped": skipped,
+            })
+        })
+        .collect();
+    let operations: serde_json::Map<String, Value> = operations(summary)
+        .map(|(operation, count)| (operation.name().to_owned(), count.into()))
+        .collect();
+    let (processes, spaces) = counts(names);
+    let summary = json!({
+        "inputs": inputs,
+        "events": summary.events,
+        "span_ns": summary.span.get(),
+        "processes": processes,
+        "spaces": spaces,
+        "operations": operations,
+        "backwards": summary.backwards,
+        "before_first": summary.before_first,
+        "written": written.events,
+        "left_out": written.left_out,
+        "interrupted": written.interrupted,
+    });
+    Ok(serde_json::to_string_pretty(&summary)?)
+}
+
+/// Processes, and devices and files, without those that stand for none.
+fn counts(names: &Names) -> (usize, usize) {
+    (names.processes().len() - 1, names.spaces().len() - 1)
+}
+
+/// The operations that there were.
+fn operations(summary: &Summary) -> impl Iterator<Item = (Operation, u64)> {
+    let counts = Operation::ALL.into_iter().zip(summary.operations);
+    counts.filter(|(_, count)| *count > 0)
+}

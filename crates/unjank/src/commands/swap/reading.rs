@@ -1,0 +1,68 @@
+//! How traces are read: options of every command that reads some.
+
+use unjank_host::Bytes;
+use unjank_swap::trace::{Format, Options, Stage};
+
+use crate::values;
+
+/// Options of every command that reads traces.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Reading")]
+pub(super) struct ReadingArgs {
+    /// The traces' format [default: told from their content]
+    #[arg(long, value_name = "FORMAT", help = format_help())]
+    format: Option<Format>,
+    /// Count lines and records that are no good, and go on
+    #[arg(long)]
+    skip_bad: bool,
+    /// A device of swap, as the trace names it: its reads are page-ins, its writes page-outs
+    #[arg(long, value_name = "NAME")]
+    swap_device: Vec<String>,
+    /// The size of the device; requests beyond it are counted and left out
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    device_size: Option<Bytes>,
+    /// Which stage of a request makes the event (blkparse, blktrace, ftrace)
+    #[arg(long, value_enum, default_value = "auto")]
+    stage: StageName,
+}
+
+impl ReadingArgs {
+    /// The same for the library.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            format: self.format,
+            skip_bad: self.skip_bad,
+            device_size: self.device_size,
+            swap_devices: self.swap_device.clone(),
+            stage: self.stage.get(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum StageName {
+    /// Issued; queued where the trace begins without any issued
+    Auto,
+    /// Handed to the block layer, by the program that is named
+    Queued,
+    /// Sent to the driver
+    Issued,
+    /// Answered
+    Completed,
+}
+
+impl StageName {
+    fn get(self) -> Stage {
+        match self {
+            Self::Auto => Stage::Auto,
+            Self::Queued => Stage::Queued,
+            Self::Issued => Stage::Issued,
+            Self::Completed => Stage::Completed,
+        }
+    }
+}
+
+fn format_help() -> String {
+    let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
+    format!("The traces' format [default: told from their content]: {}", names.join(", "))
+}
