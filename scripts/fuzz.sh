@@ -9,8 +9,8 @@ cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --quie
 for target in ${*:-$(cargo +nightly fuzz list)}; do
     corpus=fuzz/corpus/$target
     mkdir -p "$corpus"
-    # New inputs go into the corpus; the recorded machines are seeds.
-    cargo +nightly fuzz run "$target" "$corpus" crates/host/fixtures -- \
+    # New inputs go into the corpus; recorded machines and traces are seeds.
+    cargo +nightly fuzz run "$target" "$corpus" crates/host/fixtures crates/swap/fixtures -- \
         -max_total_time="${FUZZ_SECONDS:-120}" -max_len=8192 -verbosity=0
     echo "$target: nothing found in ${FUZZ_SECONDS:-120} s"
 done

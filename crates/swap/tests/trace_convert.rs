@@ -74,6 +74,16 @@ fn every_format_comes_back_whole_from_parquet_and_csv() {
 }
 
 #[test]
+fn tables_that_other_programs_wrote_are_read() {
+    // DuckDB and pandas have read ftrace-phone.txt as Parquet, and written it again. pandas makes
+    // real numbers of those that may be missing.
+    let expected = read(&fixture("ftrace-phone.txt"));
+    for name in ["duckdb-2.0.parquet", "pandas-3.1.parquet"] {
+        assert_eq!(read(&fixture(name)), expected, "{name}");
+    }
+}
+
+#[test]
 fn next_accesses_are_numbers_of_records_from_one() {
     let dir = tempfile::tempdir().unwrap();
     let (csv, oracle) = (dir.path().join("in.csv"), dir.path().join("out.oracleGeneral"));
@@ -147,7 +157,7 @@ fn a_table_of_more_than_one_group_comes_back_whole() {
     let dir = tempfile::tempdir().unwrap();
     let (oracle, table) = (dir.path().join("in.oracleGeneral"), dir.path().join("out.parquet"));
     let mut bytes = Vec::new();
-    for n in 0..1_200_000_u64 {
+    for n in 0..300_000_u64 {
         bytes.extend(((n / 1000) as u32).to_le_bytes());
         bytes.extend((n * n % 99_991).to_le_bytes());
         bytes.extend(4096_u32.to_le_bytes());

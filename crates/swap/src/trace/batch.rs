@@ -77,7 +77,13 @@ impl Batch<'_> {
             operation,
             backing,
         };
-        self.events.extend((request.offset / PAGE..=(end - 1) / PAGE).map(event));
+        let (first, last) = (request.offset / PAGE, (end - 1) / PAGE);
+        if first == last {
+            // By far the most, and twice as fast as a range of one.
+            self.events.push(event(first));
+        } else {
+            self.events.extend((first..=last).map(event));
+        }
         Ok(())
     }
 

@@ -30,7 +30,7 @@ pub struct Names {
     /// Processes by number, in traces that tell names apart from requests.
     pids: HashMap<u32, Who>,
     /// Neighbouring events are mostly of the same process and space.
-    last_who: (Vec<u8>, Who),
+    last_who: (Vec<u8>, Option<u32>, Who),
     last_space: (Vec<u8>, Space),
     /// What is looked for: the name, and behind it the number.
     key: Vec<u8>,
@@ -49,7 +49,7 @@ impl Default for Names {
             whos: HashMap::new(),
             space_numbers: HashMap::new(),
             pids: HashMap::new(),
-            last_who: (Vec::new(), Who::UNKNOWN),
+            last_who: (Vec::new(), None, Who::UNKNOWN),
             last_space: (Vec::new(), Space::NONE),
             key: Vec::new(),
             bytes: 0,
@@ -80,6 +80,9 @@ impl Names {
 
     /// The number of a process, a new one if it was not seen before.
     pub(super) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
+        if pid == self.last_who.1 && name == self.last_who.0 {
+            return Ok(self.last_who.2);
+        }
         if name.is_empty() && pid.is_none() {
             return Ok(Who::UNKNOWN);
         }
@@ -88,15 +91,13 @@ impl Names {
             self.key.push(0);
             self.key.extend_from_slice(&pid.to_le_bytes());
         }
-        if self.key == self.last_who.0 {
-            return Ok(self.last_who.1);
-        }
         let who = match self.whos.get(&self.key) {
             Some(who) => *who,
             None => self.new_who(pid)?,
         };
-        self.last_who.0.clone_from(&self.key);
-        self.last_who.1 = who;
+        self.last_who.0.clear();
+        self.last_who.0.extend_from_slice(name);
+        (self.last_who.1, self.last_who.2) = (pid, who);
         Ok(who)
     }
 
@@ -135,8 +136,7 @@ impl Names {
         self.key.push(0);
         self.key.extend_from_slice(&pid.to_le_bytes());
         self.whos.insert(self.key.clone(), who);
-        self.last_who.0.clear();
-        self.last_who.1 = Who::UNKNOWN;
+        self.last_who = (Vec::new(), None, Who::UNKNOWN);
         self.pids.insert(pid, who);
         Ok(who)
     }

@@ -139,6 +139,15 @@ impl Column {
                 ColumnReader::ByteArrayColumnReader(reader) => {
                     reader.read_records(wanted, Some(levels), None, texts)
                 }
+                // pandas makes these of whole numbers of which some are missing.
+                ColumnReader::DoubleColumnReader(reader) => {
+                    let mut doubles = Vec::new();
+                    let result = reader.read_records(wanted, Some(levels), None, &mut doubles);
+                    for number in doubles {
+                        numbers.push(whole(number)?);
+                    }
+                    result
+                }
                 _ => Err(wrong("it holds neither whole numbers nor text")),
             })?;
             if records == 0 {
@@ -203,6 +212,16 @@ fn rows_to_events(
         });
     }
     Ok(())
+}
+
+/// A real number that is a whole one, and exactly so.
+fn whole(number: f64) -> Result<i64, ParquetError> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && (0.0..=EXACT).contains(&number) {
+        Ok(number as i64)
+    } else {
+        Err(wrong("it holds a number that is not whole"))
+    }
 }
 
 fn wrong(what: &str) -> ParquetError {

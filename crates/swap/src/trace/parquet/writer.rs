@@ -16,8 +16,8 @@ use super::super::event::{Backing, Event, Operation, PAGE, Space, Who};
 use super::super::names::Names;
 use super::SCHEMA;
 
-/// Rows of a group, which are in memory until they are written: 24 MiB of events.
-const GROUP: usize = 1 << 20;
+/// Rows of a group, which are in memory until they are written: 6 MiB of events.
+const GROUP: usize = 1 << 18;
 /// Rows handed on at once.
 const CHUNK: usize = 8192;
 

@@ -65,6 +65,7 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
             written.left_out
         ));
     }
+    let output = if output == Path::new("-") { Path::new("stdout") } else { output };
     line(format_args!("{}: {} events written", output.display(), written.events));
     text
 }

@@ -1,0 +1,94 @@
+//! Traces in every format: whatever is read, is written and read again.
+//!
+//! The last byte but one names the format, unless FUZZ_FORMAT does, and the last one the options;
+//! so a trace is a seed as it is.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use unjank_host::Bytes;
+use unjank_measure::Monitor;
+use unjank_swap::trace::convert::{self, To};
+use unjank_swap::trace::{Event, Format, Names, Options, Stage, Trace};
+
+struct Quiet;
+
+impl Monitor for Quiet {
+    fn progress(&self, _: f64, _: &str) {}
+
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
+/// The only format that is read, where the environment names one.
+static FORMAT: LazyLock<Option<Format>> =
+    LazyLock::new(|| std::env::var("FUZZ_FORMAT").ok().map(|name| name.parse().expect("a format")));
+
+/// A request of 1 GiB has 262 144 events, and costs as much as a whole input.
+const MOST_EVENTS: u64 = 1 << 19;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((bytes, [choice, how])) = input.split_last_chunk::<2>() else { return };
+    let options = Options {
+        // One more than there are: told from the content.
+        format: (*FORMAT)
+            .or_else(|| Format::ALL.get(usize::from(*choice) % (Format::ALL.len() + 1)).copied()),
+        skip_bad: how & 1 != 0,
+        device_size: (how & 2 != 0).then_some(Bytes(1 << 30)),
+        swap_devices: if how & 4 != 0 { vec!["8,0".to_owned()] } else { Vec::new() },
+        stage: [Stage::Auto, Stage::Queued, Stage::Issued, Stage::Completed][usize::from(how >> 6)],
+    };
+    let Ok(mut trace) = Trace::from_memory("fuzz", bytes, &options) else { return };
+    let mut events = Vec::new();
+    loop {
+        let Ok(more) = trace.read(&mut events, 1000) else { return };
+        if trace.summary().events > MOST_EVENTS {
+            return;
+        }
+        if !more {
+            break;
+        }
+    }
+    let summary = trace.summary();
+    assert_eq!(summary.events, events.len() as u64);
+    assert_eq!(summary.operations.iter().sum::<u64>(), summary.events);
+    for event in &events {
+        check(event, trace.names());
+    }
+    if how & 8 != 0 {
+        come_back(bytes, &options, if how & 16 != 0 { To::Csv } else { To::Parquet }, &events);
+    }
+});
+
+/// Names are there, and do not steer a terminal.
+fn check(event: &Event, names: &Names) {
+    assert!((event.who.0 as usize) < names.processes().len());
+    assert!(usize::from(event.space.0) < names.spaces().len());
+    let (process, space) = (&names.process(event.who).name, names.space(event.space));
+    assert!(!process.contains(char::is_control) && !space.contains(char::is_control));
+}
+
+/// What was read comes back from another format.
+fn come_back(bytes: &[u8], options: &Options, to: To, expected: &[Event]) {
+    let mut trace = Trace::from_memory("fuzz", bytes, options).expect("it was opened before");
+    let mut written = Vec::new();
+    let how = convert::Options { to, sort: false, force: false };
+    convert::to_stream(&mut trace, &mut written, how, &Quiet).expect("it was read before");
+    let format = if to == To::Csv { Format::Csv } else { Format::Parquet };
+    let named = Options { format: Some(format), ..Options::default() };
+    let mut again = Trace::from_memory("again", written, &named).expect("we wrote it");
+    let mut events = Vec::new();
+    while again.read(&mut events, 1000).expect("we wrote it") {}
+    assert_eq!(events.len(), expected.len());
+    for (read, expected) in events.iter().zip(expected) {
+        // The first event of a trace is at zero, and those before it are put there.
+        assert_eq!((read.at, read.page), (expected.at, expected.page));
+        assert_eq!((read.operation, read.backing), (expected.operation, expected.backing));
+        let (read, expected) =
+            (again.names().process(read.who), trace.names().process(expected.who));
+        assert_eq!(read, expected);
+    }
+}
