@@ -19,6 +19,13 @@ impl Lru {
         let recent = links.list(0);
         Self { space, len: 0, links, recent }
     }
+
+    /// Takes out the page whose last request is longest ago.
+    pub fn evict(&mut self) -> Option<Page> {
+        let page = self.links.pop_back(self.recent)?;
+        self.len -= 1;
+        Some(page)
+    }
 }
 
 impl Replacement for Lru {

@@ -24,7 +24,7 @@ pub mod clock;
 pub mod fifo;
 mod frequency;
 pub mod larc;
-mod links;
+pub(in crate::model) mod links;
 pub mod lirs;
 pub mod lru;
 pub mod mq;
