@@ -2,9 +2,9 @@
 //! was sent, the other measures how long that takes.
 //!
 //! ```text
-//! echo serve /dev/hwbinder           # until `echo stop`
-//! echo call /dev/hwbinder 4096 10000 # bytes, calls
-//! echo stop /dev/hwbinder
+//! echo_calls serve /dev/hwbinder           # until `echo_calls stop`
+//! echo_calls call /dev/hwbinder 4096 10000 # bytes, calls
+//! echo_calls stop /dev/hwbinder
 //! ```
 //!
 //! The device must have no context manager yet, as on a machine that is not a
@@ -43,7 +43,7 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         ["stop", device] => {
             Ok(client(device)?.call(Handle::CONTEXT_MANAGER, STOP, &[], &mut Vec::new())?)
         }
-        _ => Err("echo serve DEVICE | echo call DEVICE BYTES CALLS | echo stop DEVICE".into()),
+        _ => Err("echo_calls serve DEVICE | echo_calls call DEVICE BYTES CALLS | echo_calls stop DEVICE".into()),
     }
 }
 
