@@ -43,7 +43,10 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         ["stop", device] => {
             Ok(client(device)?.call(Handle::CONTEXT_MANAGER, STOP, &[], &mut Vec::new())?)
         }
-        _ => Err("echo_calls serve DEVICE | echo_calls call DEVICE BYTES CALLS | echo_calls stop DEVICE".into()),
+        _ => Err(
+            "echo_calls serve DEVICE | echo_calls call DEVICE BYTES CALLS | echo_calls stop DEVICE"
+                .into(),
+        ),
     }
 }
 
