@@ -5,6 +5,7 @@
 //! | [`page`] | pages by dense numbers, and how many of them there are room for |
 //! | [`dense`] | dense numbers for the keys of a trace |
 //! | [`replacement`] | who leaves a full cache: policies |
+//! | [`paging`] | what memory does with pages over whatever lies below |
 //! | [`memory`] | which touches of pages wait, and what is evicted for them |
 //! | [`tier`] | a small fast tier between memory and storage |
 //! | [`admission`] | who may enter it |
@@ -18,6 +19,7 @@ pub mod dense;
 pub mod memory;
 pub mod mrc;
 pub mod page;
+pub mod paging;
 pub mod replacement;
 pub mod tier;
 
@@ -26,5 +28,6 @@ pub use bounds::{Belady, NextUses};
 pub use dense::Dense;
 pub use memory::Memory;
 pub use page::{Page, Space};
+pub use paging::{Happened, Paging};
 pub use replacement::{Policy, Replacement};
 pub use tier::{Tier, Traffic};
