@@ -5,11 +5,13 @@
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
+//! | [`synth`] | traces of phones that do not exist |
 //! | [`trace`] | traces of storage and swap, from any of the usual formats |
 
 pub mod explain;
 pub mod model;
 pub mod probe;
+pub mod synth;
 pub mod trace;
 
 pub use probe::{Options, Pages, run};

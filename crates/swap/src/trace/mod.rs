@@ -24,6 +24,7 @@ mod blktrace;
 pub mod convert;
 mod csv;
 mod event;
+mod events;
 mod format;
 mod ftrace;
 mod input;
@@ -42,6 +43,7 @@ mod text;
 mod volumes;
 
 pub use event::{Backing, Event, Operation, PAGE, Space, Who};
+pub use events::Events;
 pub use format::Format;
 pub use merged::Trace;
 pub use names::{MOST_PROCESSES, MOST_SPACES, Names, Process};

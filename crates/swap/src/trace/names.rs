@@ -78,6 +78,17 @@ impl Names {
         &self.spaces
     }
 
+    /// Adds a process that has no number, for traces that are made up.
+    pub(crate) fn add_process(&mut self, name: &str) -> Who {
+        // Whoever makes up a trace stays below what a trace may name.
+        self.who(name.as_bytes(), None).unwrap_or_default()
+    }
+
+    /// Adds a device, a file or another address space.
+    pub(crate) fn add_space(&mut self, name: &str) -> Space {
+        self.space_number(name.as_bytes()).unwrap_or_default()
+    }
+
     /// The number of a process, a new one if it was not seen before.
     pub(super) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
         if pid == self.last_who.1 && name == self.last_who.0 {

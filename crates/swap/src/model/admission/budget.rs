@@ -52,6 +52,10 @@ impl<A: Admission> Admission for Budget<A> {
         self.rule.rewritten(page, at);
     }
 
+    fn leaves(&mut self, at: Nanos) -> Option<Page> {
+        self.rule.leaves(at)
+    }
+
     fn gone(&mut self, page: Page) {
         self.rule.gone(page);
     }

@@ -2,24 +2,30 @@
 //!
 //! | module | rule | memory |
 //! |---|---|---|
+//! | [`never`] | nothing: there is no tier | none |
 //! | [`always`] | everything | none |
 //! | [`second`] | from the second eviction on: the paper's | a bit a page, for ever |
 //! | [`ghost`] | the same, if the first is among the last ones | five bytes a remembered page |
 //! | [`gate`] | what was evicted more often than most of what is there | four bits a page |
 //! | [`reject_first`] | as CacheLib's `RejectFirstAP`: the second eviction within two windows | a bit a page and window |
+//! | [`age`] | mmd's: while there is room; what is idle for a day leaves | twelve bytes a page |
 //! | [`budget`] | so many pages in a time | some words |
 
+pub mod age;
 pub mod always;
 pub mod budget;
 pub mod gate;
 pub mod ghost;
+pub mod never;
 pub mod reject_first;
 pub mod second;
 
+pub use age::Age;
 pub use always::Always;
 pub use budget::Budget;
 pub use gate::Gate;
 pub use ghost::Ghost;
+pub use never::Never;
 pub use reject_first::RejectFirst;
 pub use second::SecondEviction;
 
@@ -49,11 +55,43 @@ pub trait Admission {
     /// Memory evicts a page that it has changed and that the tier holds.
     fn rewritten(&mut self, _page: Page, _at: Nanos) {}
 
+    /// A page that leaves the tier now, though none comes; asked until there is
+    /// none, at each eviction.
+    fn leaves(&mut self, _at: Nanos) -> Option<Page> {
+        None
+    }
+
     /// The content of a page is gone, and its number may become another's.
     fn gone(&mut self, page: Page);
 
     /// The memory that the rule takes, in bytes.
     fn bytes(&self) -> usize;
+}
+
+impl<T: Admission + ?Sized> Admission for Box<T> {
+    fn admits(&mut self, eviction: Eviction) -> bool {
+        (**self).admits(eviction)
+    }
+
+    fn requested(&mut self, page: Page, at: Nanos) {
+        (**self).requested(page, at);
+    }
+
+    fn rewritten(&mut self, page: Page, at: Nanos) {
+        (**self).rewritten(page, at);
+    }
+
+    fn leaves(&mut self, at: Nanos) -> Option<Page> {
+        (**self).leaves(at)
+    }
+
+    fn gone(&mut self, page: Page) {
+        (**self).gone(page);
+    }
+
+    fn bytes(&self) -> usize {
+        (**self).bytes()
+    }
 }
 
 #[cfg(test)]

@@ -110,17 +110,37 @@ impl<R: Reclaim> Memory<R> {
         comes.then(|| self.bring(page))
     }
 
-    /// Anonymous pages whose process has ended are nowhere any more.
-    pub fn discard(&mut self, page: Page) {
+    /// The content of an anonymous page is nowhere any more. Whether there was a
+    /// copy below.
+    pub fn discard(&mut self, page: Page) -> bool {
         self.cache.remove(page);
         self.dirty.clear(page);
+        let was_below = self.below.get(page);
         self.below.clear(page);
+        was_below
+    }
+
+    /// A program writes a page of a file, which is in storage at once. The page
+    /// that leaves for it.
+    pub fn write_through(&mut self, page: Page) -> Option<Evicted> {
+        self.below.set(page);
+        self.dirty.clear(page);
+        if self.cache.contains(page) {
+            self.cache.hit(page);
+            return None;
+        }
+        self.bring(page)
     }
 
     /// Nothing but what pins them can have so many pages more. Some pages
     /// remain in any case.
     pub fn pin(&mut self, pages: u32) {
-        self.pinned += pages;
+        self.pinned = self.pinned.saturating_add(pages);
+    }
+
+    /// So many pages are no longer pinned.
+    pub fn unpin(&mut self, pages: u32) {
+        self.pinned = self.pinned.saturating_sub(pages);
     }
 
     /// A page that has to leave because of pinned ones; `None` if all fit.

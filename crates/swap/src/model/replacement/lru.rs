@@ -20,6 +20,11 @@ impl Lru {
         Self { space, len: 0, links, recent }
     }
 
+    /// The page whose last request is longest ago.
+    pub fn oldest(&self) -> Option<Page> {
+        self.links.back(self.recent)
+    }
+
     /// Takes out the page whose last request is longest ago.
     pub fn evict(&mut self) -> Option<Page> {
         let page = self.links.pop_back(self.recent)?;

@@ -16,8 +16,12 @@
 //! - A page whose content is gone (its process has ended, its slot was freed)
 //!   leaves at once, without a write; what was known of it is forgotten.
 
+mod named;
+mod replay;
 mod traffic;
 
+pub use named::{Replayed, Rule, TierPolicy, UnknownTierPolicy};
+pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};
 
 use unjank_host::Nanos;
@@ -86,6 +90,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     /// Memory evicts a page that it has changed.
     pub fn page_out(&mut self, page: Page, at: Nanos) {
         self.traffic.page_outs += 1;
+        self.let_leave(at);
         if self.cache.contains(page) {
             self.admission.rewritten(page, at);
             self.cache.hit(page);
@@ -101,6 +106,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     /// Memory drops a page that is as it came.
     pub fn clean_drop(&mut self, page: Page, at: Nanos) {
         self.traffic.clean_drops += 1;
+        self.let_leave(at);
         if !self.cache.contains(page) && self.enter(page, at, false) {
             self.stale.clear(page);
         }
@@ -136,6 +142,15 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.traffic.tier_writes += 1;
         self.traffic.entered += 1;
         true
+    }
+
+    /// Writes back what its rule does not keep.
+    fn let_leave(&mut self, at: Nanos) {
+        while let Some(page) = self.admission.leaves(at) {
+            if self.cache.remove(page) && self.stale.get(page) {
+                self.write(page);
+            }
+        }
     }
 
     fn write(&mut self, page: Page) {

@@ -10,8 +10,9 @@ use unjank_host::{Error, Nanos, Result};
 use unjank_measure::Monitor;
 
 use super::event::Event;
+use super::events::Events;
 use super::input::BATCH;
-use super::merged::Trace;
+use super::names::Names;
 use super::parquet;
 
 /// A format in which traces are written.
@@ -69,7 +70,7 @@ pub struct Written {
 /// # Errors
 /// The trace is no good, the file is there and must not be replaced, or it cannot be written.
 pub fn to_file(
-    trace: &mut Trace,
+    trace: &mut impl Events,
     path: &Path,
     options: Options,
     monitor: &dyn Monitor,
@@ -127,7 +128,7 @@ pub fn to_file(
 /// # Errors
 /// The trace is no good, or `out` cannot be written to.
 pub fn to_stream(
-    trace: &mut Trace,
+    trace: &mut impl Events,
     out: impl Write + Send,
     options: Options,
     monitor: &dyn Monitor,
@@ -143,7 +144,7 @@ pub fn to_stream(
 }
 
 fn write_parquet(
-    trace: &mut Trace,
+    trace: &mut impl Events,
     out: impl Write + Send,
     path: &Path,
     options: Options,
@@ -153,8 +154,8 @@ fn write_parquet(
         Error::file("write", path, io::Error::other(why.to_string()))
     };
     let mut writer = parquet::Writer::new(BufWriter::new(out)).map_err(error)?;
-    let written = pump(trace, options.sort, monitor, |events, trace| {
-        writer.write(events, trace.names()).map_err(error)
+    let written = pump(trace, options.sort, monitor, |events, names| {
+        writer.write(events, names).map_err(error)
     })?;
     let mut out = writer.finish(trace.names()).map_err(error)?;
     out.flush().map_err(|source| Error::file("write", path, source))?;
@@ -162,7 +163,7 @@ fn write_parquet(
 }
 
 fn write_csv(
-    trace: &mut Trace,
+    trace: &mut impl Events,
     out: impl Write,
     path: &Path,
     options: Options,
@@ -170,8 +171,8 @@ fn write_csv(
 ) -> Result<Written> {
     let error = |source| Error::file("write", path, source);
     let mut writer = csv::Writer::new(BufWriter::new(out)).map_err(error)?;
-    let written = pump(trace, options.sort, monitor, |events, trace| {
-        writer.write(events, trace.names()).map_err(error)
+    let written = pump(trace, options.sort, monitor, |events, names| {
+        writer.write(events, names).map_err(error)
     })?;
     writer.finish().map_err(error)?;
     Ok(written)
@@ -179,10 +180,10 @@ fn write_csv(
 
 /// Passes all events on, in batches, or sorted as a whole.
 fn pump(
-    trace: &mut Trace,
+    trace: &mut impl Events,
     sort: bool,
     monitor: &dyn Monitor,
-    mut write: impl FnMut(&[Event], &Trace) -> Result<()>,
+    mut write: impl FnMut(&[Event], &Names) -> Result<()>,
 ) -> Result<Written> {
     let mut events = Vec::new();
     let mut written = Written::default();
@@ -194,7 +195,7 @@ fn pump(
         let more = trace.read(&mut events, BATCH)?;
         if !sort {
             written.events += events.len() as u64;
-            write(&events, trace)?;
+            write(&events, trace.names())?;
             events.clear();
         }
         batches = batches.wrapping_add(1);
@@ -215,7 +216,7 @@ fn pump(
         trace.begin_at(&mut events, origin);
         written.events = events.len() as u64;
         for chunk in events.chunks(BATCH) {
-            write(chunk, trace)?;
+            write(chunk, trace.names())?;
         }
     }
     Ok(written)

@@ -1,0 +1,187 @@
+//! What a real memory did, from the events of a trace: page-ins and page-outs,
+//! or reads and writes of the storage below it.
+//!
+//! Such traces seldom tell that a clean page was dropped. A page that comes in
+//! twice without having gone out was dropped in between; the drop is put half
+//! way. Ends of processes are left out: whose a page is, these traces do not
+//! say either.
+
+use unjank_host::Nanos;
+
+use super::{Paged, PagedLaunch};
+use crate::model::dense::Dense;
+use crate::model::page::Page;
+use crate::model::paging::{Happened, Paging};
+use crate::model::workload::keys::Keys;
+use crate::model::workload::marks::Marks;
+use crate::model::workload::{Refused, Times};
+use crate::trace::{Event, Names, Operation};
+
+/// Says that a page is not in memory.
+const OUT: u32 = 0;
+
+/// Takes events of a real memory.
+pub struct Observed {
+    dense: Dense,
+    keys: Keys,
+    batch: (Vec<u64>, Vec<Page>),
+    stream: Vec<Paging>,
+    times: Times,
+    marks: Marks,
+    /// For each page, one more than the place at which it came in last.
+    came_in: Vec<u32>,
+    /// Drops that were not told: before which place.
+    drops: Vec<(u32, Page)>,
+}
+
+impl Observed {
+    /// No events so far. A launch ends with the next one, or after `launch_for`.
+    pub fn new(launch_for: Nanos) -> Self {
+        Self {
+            dense: Dense::new(),
+            keys: Keys::default(),
+            batch: Default::default(),
+            stream: Vec::new(),
+            times: Times::default(),
+            marks: Marks::new(launch_for),
+            came_in: Vec::new(),
+            drops: Vec::new(),
+        }
+    }
+
+    /// Takes events.
+    ///
+    /// # Errors
+    /// There are too many pages.
+    pub fn extend(&mut self, events: &[Event]) -> Result<(), Refused> {
+        let (mut keys, mut pages) = std::mem::take(&mut self.batch);
+        keys.clear();
+        for event in events.iter().filter(|event| event.operation.is_of_page()) {
+            keys.push(self.keys.of(event)?);
+        }
+        pages.clear();
+        self.dense.pages(&keys, &mut pages)?;
+        self.came_in.resize(self.dense.footprint() as usize, OUT);
+        let mut next = pages.iter();
+        for event in events {
+            self.marks.pass(event.at, self.stream.len());
+            let happened = match event.operation {
+                Operation::Read | Operation::PageIn => Happened::PageIn,
+                Operation::Write | Operation::PageOut => Happened::PageOut,
+                Operation::CleanDrop => Happened::CleanDrop,
+                Operation::FirstTouch => Happened::Gone,
+                Operation::Launch => {
+                    self.marks.begin(event, self.stream.len());
+                    continue;
+                }
+                Operation::Exit => continue,
+            };
+            if let Some(page) = next.next() {
+                self.push(*page, happened, event.at);
+            }
+        }
+        self.batch = (keys, pages);
+        Ok(())
+    }
+
+    fn push(&mut self, page: Page, happened: Happened, at: Nanos) {
+        let place = self.stream.len() as u32;
+        let came_in = &mut self.came_in[page.index()];
+        if happened == Happened::PageIn {
+            if *came_in != OUT {
+                self.drops.push((*came_in + (place - *came_in) / 2, page));
+            }
+            *came_in = place + 1;
+        } else {
+            *came_in = OUT;
+        }
+        self.times.note(place as usize, at);
+        self.stream.push(Paging::new(page, happened));
+    }
+
+    /// What memory did; `names` are those of the trace.
+    pub fn finish(mut self, names: &Names) -> Paged {
+        let (apps, launches) = self.marks.finish(names, self.stream.len());
+        let footprint = self.dense.footprint();
+        self.drops.sort_unstable_by_key(|(before, _)| *before);
+        let mut paged = Paged {
+            stream: Vec::with_capacity(self.stream.len() + self.drops.len()),
+            footprint,
+            apps: apps.into_iter().map(|app| app.name).collect(),
+            ..Paged::default()
+        };
+        let drops = &self.drops;
+        let mut dropped = 0;
+        for (place, paging) in self.stream.iter().enumerate() {
+            while let Some((_, page)) = drops.get(dropped).filter(|drop| drop.0 as usize == place) {
+                paged.times.note(paged.stream.len(), self.times.at(place));
+                paged.stream.push(Paging::new(*page, Happened::CleanDrop));
+                dropped += 1;
+            }
+            paged.times.note(paged.stream.len(), self.times.at(place));
+            paged.stream.push(*paging);
+        }
+        // Drops move all that comes after them.
+        let moved = |place: usize| place + drops.partition_point(|drop| (drop.0 as usize) < place);
+        paged.launches = launches
+            .iter()
+            .map(|launch| PagedLaunch {
+                app: launch.app,
+                round: launch.round,
+                starts: launch.round == 0,
+                begin: moved(launch.begin),
+                end: moved(launch.end),
+            })
+            .collect();
+        paged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Options, Trace};
+
+    fn observe(csv: &str) -> Paged {
+        let text = format!("time,process,space,page,operation,backing\n{csv}");
+        let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
+        let (mut events, mut observed) = (Vec::new(), Observed::new(Nanos(1_000_000_000)));
+        while trace.read(&mut events, 2).unwrap() {
+            observed.extend(&events).unwrap();
+            events.clear();
+        }
+        observed.extend(&events).unwrap();
+        observed.finish(trace.names())
+    }
+
+    #[test]
+    fn a_page_that_comes_in_twice_was_dropped_half_way() {
+        let paged = observe(
+            "0,a,swap,1,page-in,anonymous\n\
+             1,a,swap,2,page-in,anonymous\n\
+             2,a,swap,3,page-out,anonymous\n\
+             3,a,swap,1,page-in,anonymous\n\
+             4,a,swap,2,page-out,anonymous\n",
+        );
+        let told: Vec<_> = paged.stream.iter().map(|paging| format!("{paging:?}")).collect();
+        let expected =
+            ["PageIn 0", "PageIn 1", "CleanDrop 0", "PageOut 2", "PageIn 0", "PageOut 1"];
+        assert_eq!(told, expected);
+        assert_eq!(paged.footprint, 3);
+    }
+
+    #[test]
+    fn launches_move_with_the_drops_before_them() {
+        let paged = observe(
+            "0,a,disk,1,read,unknown\n\
+             1,a,disk,1,read,unknown\n\
+             5,b,,0,launch,unknown\n\
+             6,b,disk,2,read,unknown\n\
+             7,b,disk,2,write,unknown\n",
+        );
+        let launches: Vec<_> = paged.launches.iter().map(|l| (l.begin, l.end, l.starts)).collect();
+        assert_eq!(launches, [(3, 3, true)]);
+        assert_eq!(paged.stream[3].page(), Page(1));
+        assert_eq!(paged.apps, ["b"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! From the events of a trace to a workload.
+
+use unjank_host::Nanos;
+
+use super::keys::Keys;
+use super::marks::Marks;
+use super::{Pages, Process, Times, Workload};
+use crate::model::access::{Access, Did};
+use crate::model::dense::Dense;
+use crate::model::page::{Page, SpaceError};
+use crate::trace::{Backing, Event, Names, Operation};
+
+/// Why a trace cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It tells what memory did, not what programs did.
+    #[error("the trace has {0} events: it tells what memory did, and not what programs did")]
+    OfPaging(&'static str),
+    /// It has several devices, one of them larger than 2^48 pages.
+    #[error("page {0} of one device among several is beyond 2^48")]
+    Beyond(u64),
+    /// It has too many pages.
+    #[error(transparent)]
+    TooLarge(#[from] SpaceError),
+}
+
+/// Takes events, and makes a workload of them.
+pub struct Builder {
+    dense: Dense,
+    keys: Keys,
+    batch: (Vec<u64>, Vec<Page>),
+    accesses: Vec<Access>,
+    times: Times,
+    of_file: Vec<bool>,
+    owners: Vec<Process>,
+    spaces: Vec<u16>,
+    marks: Marks,
+    exits: Vec<(usize, Process)>,
+}
+
+impl Builder {
+    /// No events so far. A launch ends with the next one, or after `launch_for`.
+    pub fn new(launch_for: Nanos) -> Self {
+        Self {
+            dense: Dense::new(),
+            keys: Keys::default(),
+            batch: Default::default(),
+            accesses: Vec::new(),
+            times: Times::default(),
+            of_file: Vec::new(),
+            owners: Vec::new(),
+            spaces: Vec::new(),
+            marks: Marks::new(launch_for),
+            exits: Vec::new(),
+        }
+    }
+
+    /// Takes events.
+    ///
+    /// # Errors
+    /// They are of paging, or there are too many pages.
+    pub fn extend(&mut self, events: &[Event]) -> Result<(), Refused> {
+        let (mut keys, mut pages) = std::mem::take(&mut self.batch);
+        keys.clear();
+        for event in events.iter().filter(|event| event.operation.is_of_page()) {
+            keys.push(self.keys.of(event)?);
+        }
+        pages.clear();
+        self.dense.pages(&keys, &mut pages)?;
+        let mut next = pages.iter();
+        for event in events {
+            self.marks.pass(event.at, self.accesses.len());
+            let did = match event.operation {
+                Operation::Read => Did::Read,
+                Operation::Write => Did::Write,
+                Operation::FirstTouch => Did::First,
+                Operation::Exit => {
+                    self.exits.push((self.accesses.len(), event.who.0));
+                    continue;
+                }
+                Operation::Launch => {
+                    self.marks.begin(event, self.accesses.len());
+                    continue;
+                }
+                paging => return Err(Refused::OfPaging(paging.name())),
+            };
+            if let Some(page) = next.next() {
+                self.note(*page, event);
+                self.times.note(self.accesses.len(), event.at);
+                self.accesses.push(Access::new(*page, did));
+            }
+        }
+        self.batch = (keys, pages);
+        Ok(())
+    }
+
+    /// The workload; `names` are those of the trace.
+    pub fn finish(self, names: &Names) -> Workload {
+        let Self { accesses, times, of_file, owners, spaces, marks, exits, .. } = self;
+        let (apps, launches) = marks.finish(names, accesses.len());
+        let pages = Pages::new(&of_file, owners, spaces);
+        Workload { accesses, times, pages, launches, exits, apps }
+    }
+
+    /// Notes what is known of a page when it appears.
+    fn note(&mut self, page: Page, event: &Event) {
+        if page.index() == self.owners.len() {
+            self.of_file.push(event.backing == Backing::File);
+            self.owners.push(event.who.0);
+            self.spaces.push(event.space.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Launch;
+    use super::*;
+    use crate::trace::{Options, Trace};
+
+    fn build(csv: &str, launch_for: u64) -> Result<Workload, Refused> {
+        let text = format!("time,process,space,page,operation,backing\n{csv}");
+        let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
+        let (mut events, mut builder) = (Vec::new(), Builder::new(Nanos(launch_for)));
+        while trace.read(&mut events, 3).unwrap() {
+            builder.extend(&events)?;
+            events.clear();
+        }
+        builder.extend(&events)?;
+        Ok(builder.finish(trace.names()))
+    }
+
+    #[test]
+    fn pages_have_their_first_users_and_launches_their_ends() {
+        let workload = build(
+            "0,a,,0,launch,unknown\n\
+             1,a,heap,7,first-touch,anonymous\n\
+             2,a,lib,7,read,file\n\
+             5,b,lib,7,read,file\n\
+             6,b,,0,launch,unknown\n\
+             7,b,heap,7,write,anonymous\n\
+             8,a,,0,launch,unknown\n\
+             9,a,,0,exit,unknown\n",
+            3_000_000_000,
+        )
+        .unwrap();
+        let accesses: Vec<_> = workload.accesses.iter().map(|a| (a.page().0, a.did())).collect();
+        assert_eq!(accesses, [(0, Did::First), (1, Did::Read), (1, Did::Read), (0, Did::Write)]);
+        let pages = &workload.pages;
+        assert_eq!((pages.footprint(), pages.of_files().collect::<Vec<_>>()), (2, vec![Page(1)]));
+        assert_eq!(pages.owner(Page(0)), pages.owner(Page(1)));
+        assert_ne!(pages.space(Page(0)), pages.space(Page(1)));
+        let names: Vec<_> = workload.apps.iter().map(|app| &*app.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        let launch = |app, round, begin, end| Launch { app, round, begin, end };
+        let expected = [launch(0, 0, 0, 2), launch(1, 0, 3, 4), launch(0, 1, 4, 4)];
+        assert_eq!(workload.launches, expected);
+        assert_eq!(workload.exits, [(4, pages.owner(Page(0)))]);
+    }
+
+    #[test]
+    fn what_memory_did_is_no_workload() {
+        let refused = build("0,a,swap,1,page-out,anonymous\n", 1).unwrap_err();
+        assert_eq!(refused, Refused::OfPaging("page-out"));
+    }
+
+    #[test]
+    fn pages_that_cannot_be_told_apart_are_refused() {
+        let far = 1_u64 << 48;
+        assert!(build(&format!("0,a,x,{far},read,file\n"), 1).is_ok());
+        let refused = build(&format!("0,a,x,{far},read,file\n1,a,y,1,read,file\n"), 1).unwrap_err();
+        assert_eq!(refused, Refused::Beyond(far));
+    }
+}

@@ -1,0 +1,129 @@
+//! Which pages each part of a synthetic phone has.
+
+use unjank_host::Nanos;
+
+use super::Preset;
+use crate::trace::{Backing, Event, Names, Operation, Space, Who};
+
+/// A part of a phone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Libraries that all share: of files.
+    Libraries,
+    /// Services that all use: anonymous.
+    Services,
+    /// Touched at some launches of its app: anonymous.
+    Warm,
+    /// Made anew at every launch: anonymous.
+    New,
+    /// The app's code: of files.
+    Code,
+    /// What the app shows: of files.
+    Assets,
+    /// Databases and settings: of files, and written.
+    Data,
+}
+
+/// A page of a phone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Index among the spaces of the phone.
+    space: u32,
+    page: u32,
+}
+
+/// Pages that follow each other.
+/// Pages that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Region {
+    space: u32,
+    first: u32,
+    end: u32,
+}
+
+impl Region {
+    pub(super) fn places(self) -> impl Iterator<Item = Place> {
+        (self.first..self.end).map(move |page| Place { space: self.space, page })
+    }
+}
+
+const SHARED: [&str; 2] = ["libraries", "services"];
+const OF_APP: [&str; 4] = ["heap", "code", "assets", "data"];
+
+/// The spaces of a phone: first what is shared, then app after app.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    preset: Preset,
+    spaces: Vec<Space>,
+    services: Who,
+    apps: Vec<Who>,
+}
+
+impl Layout {
+    /// The spaces and processes of a phone, and their names.
+    pub(super) fn new(preset: &Preset) -> (Self, Names) {
+        let mut names = Names::default();
+        let services = names.add_process("services");
+        let mut spaces: Vec<_> = SHARED.iter().map(|name| names.add_space(name)).collect();
+        let mut apps = Vec::new();
+        for app in 1..=preset.apps.count {
+            apps.push(names.add_process(&format!("app {app}")));
+            spaces.extend(OF_APP.map(|part| names.add_space(&format!("app {app} {part}"))));
+        }
+        (Self { preset: *preset, spaces, services, apps }, names)
+    }
+
+    pub(super) fn who(&self, app: u32) -> Who {
+        self.apps[app as usize]
+    }
+
+    /// What all share.
+    pub(super) fn shared(&self, part: Part) -> Region {
+        match part {
+            Part::Libraries => region(0, 0, self.preset.libraries),
+            _ => region(1, 0, self.preset.services),
+        }
+    }
+
+    /// What is touched at every launch of an app: anonymous. Launch by launch,
+    /// some pages give way to others.
+    pub(super) fn hot(&self, app: u32, round: u32) -> Region {
+        let apps = self.preset.apps.of(app);
+        let first = apps.new + apps.warm + round * apps.hot_renewed;
+        region(of_app(app, 0), first, apps.hot)
+    }
+
+    /// A part of an app.
+    pub(super) fn of(&self, app: u32, part: Part) -> Region {
+        let apps = self.preset.apps.of(app);
+        match part {
+            Part::Warm => region(of_app(app, 0), apps.new, apps.warm),
+            Part::Code => region(of_app(app, 1), 0, apps.code),
+            Part::Assets => region(of_app(app, 2), 0, apps.assets),
+            Part::Data => region(of_app(app, 3), 0, apps.data),
+            _ => region(of_app(app, 0), 0, apps.new),
+        }
+    }
+
+    /// A touch of a page. Services are their own process, whoever uses them.
+    pub(super) fn event(&self, page: Place, operation: Operation, who: Who, at: Nanos) -> Event {
+        let part = page.space as usize;
+        let anonymous = part == 1 || (part > 1 && (part - 2).is_multiple_of(OF_APP.len()));
+        Event {
+            at,
+            page: page.page.into(),
+            who: if part == 1 { self.services } else { who },
+            space: self.spaces[part],
+            operation,
+            backing: if anonymous { Backing::Anonymous } else { Backing::File },
+        }
+    }
+}
+
+fn of_app(app: u32, part: u32) -> u32 {
+    SHARED.len() as u32 + app * OF_APP.len() as u32 + part
+}
+
+fn region(space: u32, first: u32, pages: u32) -> Region {
+    Region { space, first, end: first + pages }
+}

@@ -1,0 +1,163 @@
+//! Synthetic phones: apps that are launched one after the other, over and over.
+//!
+//! Every launch touches, in an order drawn by chance: what all apps share
+//! (libraries, which are pages of files, and services, which are anonymous),
+//! the hot and some of the warm pages of the app, its code, and some of its
+//! assets; it makes new pages in place of those that its last launch made, and
+//! writes some of its data. Later, before the next launch, other apps run a
+//! little in the background.
+//!
+//! Numbers come from a seed. Nothing of this was measured; the presets are
+//! chosen so that what Bahn & Kim publish of their phones (JIIBC 23-2-8, 2023)
+//! comes out.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`preset`] | phones by name |
+//! | `layout` | which pages each part of a phone has |
+//! | `chance` | numbers drawn by chance |
+
+mod chance;
+mod layout;
+pub mod preset;
+
+pub use preset::{Apps, Order, Phone, Preset};
+
+use unjank_host::{Nanos, Result};
+
+use crate::trace::{Backing, Event, Events, Names, Operation, Space, Who};
+use chance::Chance;
+use layout::{Layout, Part, Region};
+
+/// Time from one launch to the next.
+const LAUNCH_EVERY: Nanos = Nanos::from_millis(30_000);
+/// When what happens in the background begins, after a launch: no launch takes
+/// as long.
+const BACKGROUND_AFTER: Nanos = Nanos::from_millis(15_000);
+/// Time from one touch to the next.
+const TOUCH_EVERY: Nanos = Nanos(10_000);
+/// Pages that are touched one after the other.
+const RUN: usize = 16;
+
+/// The trace of a phone, which is never longer in memory than a launch.
+#[derive(Debug, Clone)]
+pub struct Synth {
+    preset: Preset,
+    layout: Layout,
+    names: Names,
+    chance: Chance,
+    /// The next launch.
+    next: u32,
+    /// How often each app was launched.
+    rounds: Vec<u32>,
+    now: Nanos,
+    waiting: Vec<Touch>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Touch {
+    page: layout::Place,
+    operation: Operation,
+}
+
+impl Synth {
+    /// A phone by its preset and a seed.
+    pub fn new(preset: Preset, seed: u64) -> Self {
+        let (layout, names) = Layout::new(&preset);
+        Self {
+            layout,
+            names,
+            chance: Chance::new(seed),
+            next: 0,
+            rounds: vec![0; preset.apps.count as usize],
+            now: Nanos::ZERO,
+            waiting: Vec::new(),
+            preset,
+        }
+    }
+
+    /// How many launches there are.
+    pub fn launches(&self) -> u32 {
+        self.preset.launches
+    }
+
+    fn launch(&mut self, events: &mut Vec<Event>) {
+        self.now = Nanos(LAUNCH_EVERY.0 * u64::from(self.next));
+        let app = self.preset.order.next(self.next, self.preset.apps.count, &mut self.chance);
+        let round = self.rounds[app as usize];
+        self.rounds[app as usize] += 1;
+        self.next += 1;
+        let (who, apps) = (self.layout.who(app), self.preset.apps);
+        events.push(mark(self.now, who));
+        let (shared, changed) = (self.preset.shared_share, self.preset.services_changed);
+        self.take(self.layout.shared(Part::Libraries), shared, 0.0);
+        self.take(self.layout.shared(Part::Services), shared, changed);
+        self.take(self.layout.hot(app, round), 1.0, apps.hot_changed);
+        self.take(self.layout.of(app, Part::Warm), apps.warm_share, apps.hot_changed);
+        let starts = round == 0;
+        let (code, assets) =
+            if starts { (1.0, apps.assets_at_start) } else { (apps.code_again, apps.assets_again) };
+        self.take(self.layout.of(app, Part::Code), code, 0.0);
+        self.take(self.layout.of(app, Part::Assets), assets, 0.0);
+        for page in self.layout.of(app, Part::New).places() {
+            self.waiting.push(Touch { page, operation: Operation::FirstTouch });
+        }
+        self.take(self.layout.of(app, Part::Data), apps.data_share, 1.0);
+        self.run(who, events);
+        self.now = Nanos(LAUNCH_EVERY.0 * u64::from(self.next - 1) + BACKGROUND_AFTER.0);
+        for other in 0..apps.count {
+            let rounds = self.rounds[other as usize];
+            if other != app && rounds > 0 && apps.background_share > 0.0 {
+                let hot = self.layout.hot(other, rounds - 1);
+                self.take(hot, apps.background_share, apps.hot_changed);
+                self.run(self.layout.who(other), events);
+            }
+        }
+    }
+
+    /// Notes pages that will be touched: each with probability `share`, and
+    /// changed with probability `changed`.
+    fn take(&mut self, region: Region, share: f64, changed: f64) {
+        for page in region.places() {
+            if self.chance.happens(share) {
+                let is_write = self.chance.happens(changed);
+                let operation = if is_write { Operation::Write } else { Operation::Read };
+                self.waiting.push(Touch { page, operation });
+            }
+        }
+    }
+
+    /// Touches what was noted, in runs of neighbours in random order.
+    fn run(&mut self, who: Who, events: &mut Vec<Event>) {
+        let mut runs: Vec<&[Touch]> = self.waiting.chunks(RUN).collect();
+        self.chance.shuffle(&mut runs);
+        for touch in runs.into_iter().flatten() {
+            events.push(self.layout.event(touch.page, touch.operation, who, self.now));
+            self.now = self.now + TOUCH_EVERY;
+        }
+        self.waiting.clear();
+    }
+}
+
+impl Events for Synth {
+    fn read(&mut self, events: &mut Vec<Event>, most: usize) -> Result<bool> {
+        let before = events.len();
+        while self.next < self.preset.launches && events.len() - before < most {
+            self.launch(events);
+        }
+        Ok(self.next < self.preset.launches)
+    }
+
+    fn names(&self) -> &Names {
+        &self.names
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(f64::from(self.next) / f64::from(self.preset.launches.max(1)))
+    }
+}
+
+fn mark(at: Nanos, who: Who) -> Event {
+    let (operation, backing) = (Operation::Launch, Backing::Unknown);
+    Event { at, page: 0, who, space: Space::NONE, operation, backing }
+}

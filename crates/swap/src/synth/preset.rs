@@ -1,0 +1,133 @@
+//! Synthetic phones by name.
+
+use unjank_host::Nanos;
+
+use super::chance::Chance;
+
+/// A phone and what its user does. Counts are in pages of 4 KiB.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preset {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it stands for.
+    pub about: &'static str,
+    /// The phone.
+    pub phone: Phone,
+    /// Pages of shared libraries.
+    pub libraries: u32,
+    /// Pages of services.
+    pub services: u32,
+    /// The share of both that a launch touches.
+    pub shared_share: f64,
+    /// The share of a service's touched pages that is changed.
+    pub services_changed: f64,
+    /// The apps.
+    pub apps: Apps,
+    /// Which app comes next.
+    pub order: Order,
+    /// How many launches there are.
+    pub launches: u32,
+}
+
+/// What the phone has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phone {
+    /// Memory that is left for apps, of a phone with 1 GiB.
+    pub memory: u32,
+    /// Pages of files that stay in memory at least, without swap: apps are
+    /// killed for them (`minfree` of Android's low memory killer).
+    pub minfree: u32,
+    /// Pages that cannot leave memory as long as an app is alive: graphics.
+    pub pinned: u32,
+    /// A launch without its page-ins, of an app that has to start.
+    pub start: Nanos,
+    /// The same, of an app that comes back.
+    pub resume: Nanos,
+}
+
+/// What each app has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Apps {
+    /// How many there are.
+    pub count: u32,
+    /// How much larger than the average the largest one is, and how much
+    /// smaller the smallest, as a share.
+    pub spread: f64,
+    /// Pages touched at every launch.
+    pub hot: u32,
+    /// How many of them give way to others from one launch to the next.
+    pub hot_renewed: u32,
+    /// Pages touched at some launches.
+    pub warm: u32,
+    /// Pages made at every launch.
+    pub new: u32,
+    /// Pages of code.
+    pub code: u32,
+    /// Pages of assets.
+    pub assets: u32,
+    /// Pages of databases and settings.
+    pub data: u32,
+    /// The share of touched hot and warm pages that is changed.
+    pub hot_changed: f64,
+    /// The share of the warm ones that a launch touches.
+    pub warm_share: f64,
+    /// The share of the code that a launch touches, but the first, which
+    /// touches all.
+    pub code_again: f64,
+    /// The share of the assets that a launch touches, but the first.
+    pub assets_again: f64,
+    /// The share that the first touches.
+    pub assets_at_start: f64,
+    /// The share of the data that a launch writes.
+    pub data_share: f64,
+    /// The share of the hot pages of every app but the last that is touched
+    /// after each launch.
+    pub background_share: f64,
+}
+
+impl Apps {
+    /// The counts of one app: sizes grow from the first to the last.
+    pub(super) fn of(self, app: u32) -> Self {
+        let place = f64::from(app) / f64::from(self.count.saturating_sub(1).max(1));
+        let scale = 1.0 + self.spread * (2.0 * place - 1.0);
+        let scaled = |pages: u32| (f64::from(pages) * scale).round() as u32;
+        Self {
+            hot: scaled(self.hot),
+            hot_renewed: scaled(self.hot_renewed),
+            warm: scaled(self.warm),
+            new: scaled(self.new),
+            code: scaled(self.code),
+            assets: scaled(self.assets),
+            data: scaled(self.data),
+            ..self
+        }
+    }
+}
+
+/// Which app comes next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order {
+    /// One after the other.
+    Turns,
+    /// By chance: the one in place `k` with a probability that goes with
+    /// `k` to the power of minus this.
+    Zipf(f64),
+}
+
+impl Order {
+    pub(super) fn next(self, launch: u32, apps: u32, chance: &mut Chance) -> u32 {
+        match self {
+            Self::Turns => launch % apps,
+            Self::Zipf(skew) => {
+                let weight = |place: u32| f64::from(place + 1).powf(-skew);
+                let mut left = chance.unit() * (0..apps).map(weight).sum::<f64>();
+                let mut place = 0;
+                while place + 1 < apps && left >= weight(place) {
+                    left -= weight(place);
+                    place += 1;
+                }
+                place
+            }
+        }
+    }
+}
