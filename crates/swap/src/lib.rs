@@ -5,12 +5,14 @@
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
+//! | [`simulate`] | a trace on a model |
 //! | [`synth`] | traces of phones that do not exist |
 //! | [`trace`] | traces of storage and swap, from any of the usual formats |
 
 pub mod explain;
 pub mod model;
 pub mod probe;
+pub mod simulate;
 pub mod synth;
 pub mod trace;
 

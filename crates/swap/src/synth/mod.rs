@@ -13,13 +13,15 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`preset`] | phones by name |
+//! | [`preset`] | what a phone has |
+//! | [`presets`] | phones by name |
 //! | `layout` | which pages each part of a phone has |
 //! | `chance` | numbers drawn by chance |
 
 mod chance;
 mod layout;
 pub mod preset;
+pub mod presets;
 
 pub use preset::{Apps, Order, Phone, Preset};
 

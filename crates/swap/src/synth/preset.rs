@@ -1,8 +1,10 @@
 //! Synthetic phones by name.
 
-use unjank_host::Nanos;
+use unjank_host::Bytes;
 
 use super::chance::Chance;
+use super::presets;
+use crate::trace::PAGE;
 
 /// A phone and what its user does. Counts are in pages of 4 KiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,10 +41,6 @@ pub struct Phone {
     pub minfree: u32,
     /// Pages that cannot leave memory as long as an app is alive: graphics.
     pub pinned: u32,
-    /// A launch without its page-ins, of an app that has to start.
-    pub start: Nanos,
-    /// The same, of an app that comes back.
-    pub resume: Nanos,
 }
 
 /// What each app has.
@@ -83,6 +81,13 @@ pub struct Apps {
     /// The share of the hot pages of every app but the last that is touched
     /// after each launch.
     pub background_share: f64,
+}
+
+impl Phone {
+    /// Memory that is left for apps, of a phone with 1 GiB.
+    pub fn memory(&self) -> Bytes {
+        Bytes(u64::from(self.memory) * PAGE)
+    }
 }
 
 impl Apps {
@@ -129,5 +134,27 @@ impl Order {
                 place
             }
         }
+    }
+}
+
+/// A name that no synthetic phone has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no preset {typed:?}; there are {}", names())]
+pub struct UnknownPreset {
+    typed: String,
+}
+
+fn names() -> String {
+    presets::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Preset {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn named(typed: &str) -> Result<&'static Self, UnknownPreset> {
+        let known = presets::ALL.iter().find(|preset| preset.name == typed);
+        known.ok_or_else(|| UnknownPreset { typed: typed.to_owned() })
     }
 }

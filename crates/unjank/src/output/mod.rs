@@ -1,8 +1,10 @@
 //! What the command prints: data on stdout, talk on stderr.
 
+mod grid;
 mod page;
 mod progress;
 
+pub(crate) use grid::grid;
 pub(crate) use page::Page;
 pub(crate) use progress::Progress;
 

@@ -9,16 +9,18 @@
 //! - A page that is evicted dirty is written; a clean one is dropped.
 
 mod generational;
+mod named;
 mod readahead;
 mod two_list;
 
 pub use generational::Generational;
+pub use named::{MemoryPolicy, UnknownMemoryPolicy};
 pub use readahead::Readahead;
 pub use two_list::TwoList;
 
 use super::bits::Bits;
 use super::page::Page;
-use super::replacement::{Lru, Replacement};
+use super::replacement::{Clock, Lru, Replacement};
 
 /// Pages that cannot be pinned away.
 const LEAST: u32 = 64;
@@ -62,6 +64,12 @@ pub trait Reclaim: Replacement {
 impl Reclaim for Lru {
     fn reclaim(&mut self) -> Option<Page> {
         self.evict()
+    }
+}
+
+impl Reclaim for Clock {
+    fn reclaim(&mut self) -> Option<Page> {
+        self.take_out()
     }
 }
 

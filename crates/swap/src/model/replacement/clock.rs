@@ -33,6 +33,13 @@ impl Clock {
         Self { space, len: 0, marks, links, face }
     }
 
+    /// Takes out the page that would leave next.
+    pub fn take_out(&mut self) -> Option<Page> {
+        let page = self.evict()?;
+        self.len -= 1;
+        Some(page)
+    }
+
     fn evict(&mut self) -> Option<Page> {
         loop {
             let page = self.links.back(self.face)?;

@@ -64,6 +64,23 @@ impl TierPolicy {
     /// Of Android's memory daemon.
     pub const MMD: Self = Self { admission: Rule::Age, replacement: Policy::Lru };
 
+    /// Every rule with LRU, and every replacement with no rule.
+    pub fn all() -> Vec<Self> {
+        let rules = [
+            Rule::Second,
+            Rule::Always,
+            Rule::Ghost(1.0),
+            Rule::Ghost(8.0),
+            Rule::RejectFirst(1.0),
+            Rule::Gate(4),
+            Rule::Age,
+        ];
+        let of_rule = |admission| Self { admission, replacement: Policy::Lru };
+        let of_policy = |policy: &Policy| Self { admission: Rule::Always, replacement: *policy };
+        let others = Policy::ALL.iter().filter(|policy| **policy != Policy::Lru);
+        rules.into_iter().map(of_rule).chain(others.map(of_policy)).collect()
+    }
+
     const NAMED: [(&'static str, Self); 3] =
         [("none", Self::NONE), ("paper", Self::PAPER), ("mmd", Self::MMD)];
 

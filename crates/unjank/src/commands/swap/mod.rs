@@ -1,8 +1,11 @@
 //! `unjank swap`: what the app needs was swapped out.
 
 pub(crate) mod convert;
+mod input;
 pub(crate) mod probe;
 mod reading;
+pub(crate) mod simulate;
+pub(crate) mod synth;
 
 use std::process::ExitCode;
 
@@ -16,6 +19,10 @@ pub(crate) enum Verb {
     Probe(probe::Args),
     /// Turn traces of storage and swap from one format into another
     Convert(convert::Args),
+    /// Run a trace on a model: memory over a small fast tier over storage
+    Simulate(simulate::Args),
+    /// Write the trace of a phone that does not exist
+    Synth(synth::Args),
 }
 
 /// Runs the verb that was typed.
@@ -23,5 +30,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
         Verb::Convert(args) => convert::run(args),
+        Verb::Simulate(args) => simulate::run(args),
+        Verb::Synth(args) => synth::run(args),
     }
 }

@@ -1,10 +1,10 @@
 //! What people read of a comparison of launches: one line for each load.
 
-use comfy_table::{CellAlignment, Table, presets};
 use unjank_launch::bench::{Row, rows};
 use unjank_measure::{Fact, RunRecord};
 
 use crate::commands::launch::power::table::notes;
+use crate::output::grid;
 
 const HEADER: [&str; 8] =
     ["Launch", "A", "B", "difference", "95 % interval", "n", "answer", "not ready"];
@@ -36,28 +36,6 @@ pub(super) fn table(record: &RunRecord) -> Option<String> {
     );
     lines.extend(notes(record));
     Some(lines.join("\n"))
-}
-
-/// Rows under a header, numbers to the right.
-pub(in crate::commands::launch) fn grid<const N: usize>(
-    rows: impl Iterator<Item = [String; N]>,
-    header: [&str; N],
-) -> Vec<String> {
-    let rows: Vec<[String; N]> = rows.collect();
-    // A column that nothing stands in says nothing.
-    let used: Vec<usize> =
-        (0..N).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(used.iter().map(|&at| header[at]));
-    for row in &rows {
-        table.add_row(used.iter().map(|&at| &row[at]));
-    }
-    for place in 1..used.len() {
-        if let Some(column) = table.column_mut(place) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| line.trim().to_owned()).collect()
 }
 
 fn arms(row: &Row) -> [&str; 2] {

@@ -7,8 +7,9 @@ use unjank_launch::power::Window;
 use unjank_launch::simulate::paper::{BASIC, TOTAL};
 use unjank_measure::RunRecord;
 
-use crate::commands::launch::bench::table::{change, grid, percent, shown};
+use crate::commands::launch::bench::table::{change, percent, shown};
 use crate::commands::launch::power::table;
+use crate::output::grid;
 
 const LAUNCHES: [&str; 9] = [
     "Load",

@@ -1,0 +1,151 @@
+//! What came of one policy.
+
+use unjank_host::Nanos;
+
+use super::Latency;
+use crate::model::killing::Killing;
+use crate::model::paged::Paged;
+use crate::model::tier::{PerPage, Replayed, TierPolicy, Traffic};
+use crate::model::workload::Workload;
+
+/// What came of one policy, or of none.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What it is called.
+    pub name: String,
+    /// The policy of the tier; `None` without swap.
+    pub policy: Option<TierPolicy>,
+    /// What was read and written.
+    pub traffic: Traffic,
+    /// How often storage was read and written for each page.
+    pub per_page: Option<PerPage>,
+    /// The memory that the tier's metadata takes, in bytes.
+    pub metadata: usize,
+    /// Apps that were killed, and launched again.
+    pub killed: Option<[u64; 2]>,
+    /// The launches, in their order.
+    pub launches: Vec<Launched>,
+}
+
+/// How long a launch took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launched {
+    /// The app.
+    pub app: String,
+    /// Which launch of this app it was, from 0.
+    pub round: usize,
+    /// Whether the app had to start, rather than come back.
+    pub starts: bool,
+    /// The time.
+    pub time: Nanos,
+}
+
+impl Line {
+    pub(super) fn of_tier(
+        policy: TierPolicy,
+        paged: &Paged,
+        replayed: &Replayed,
+        latency: Latency,
+    ) -> Self {
+        let launches = paged.launches.iter().zip(&replayed.waits).map(|(launch, waits)| Launched {
+            app: paged.apps[launch.app].clone(),
+            round: launch.round,
+            starts: launch.starts,
+            time: latency.of(launch.starts, *waits),
+        });
+        let is_none = policy == TierPolicy::NONE;
+        Self {
+            name: if is_none { "no tier".to_owned() } else { policy.to_string() },
+            policy: Some(policy),
+            traffic: replayed.traffic,
+            per_page: replayed.per_page.clone(),
+            metadata: if is_none { 0 } else { replayed.bytes },
+            killed: None,
+            launches: launches.collect(),
+        }
+    }
+
+    pub(super) fn without_swap(workload: &Workload, killing: &Killing, latency: Latency) -> Self {
+        let launches = killing.launches.iter().map(|(launch, starts, waits)| Launched {
+            app: workload.apps[launch.app].name.clone(),
+            round: launch.round,
+            starts: *starts,
+            time: latency.of(*starts, *waits),
+        });
+        Self {
+            name: "no swap".to_owned(),
+            policy: None,
+            traffic: killing.traffic,
+            per_page: Some(killing.per_page.clone()),
+            metadata: 0,
+            killed: Some([killing.kills, killing.restarts]),
+            launches: launches.collect(),
+        }
+    }
+
+    /// Whether it is one of the lines that others are compared with.
+    pub fn is_baseline(&self) -> bool {
+        self.policy.is_none_or(|policy| policy == TierPolicy::NONE)
+    }
+
+    /// Mean and standard deviation of the launches of each round, in
+    /// nanoseconds.
+    pub fn rounds(&self) -> Vec<Spread> {
+        let rounds = self.launches.iter().map(|launch| launch.round + 1).max().unwrap_or_default();
+        let of_round = |round| self.launches.iter().filter(move |launch| launch.round == round);
+        (0..rounds).map(|round| Spread::of(of_round(round))).collect()
+    }
+
+    /// Mean and standard deviation of all launches but the first of each app.
+    pub fn later(&self) -> Option<Spread> {
+        let later = self.launches.iter().filter(|launch| launch.round > 0);
+        (later.clone().count() > 0).then(|| Spread::of(later))
+    }
+}
+
+/// Mean and standard deviation of launch times, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// How many there were.
+    pub n: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation: of the launches themselves, not of their mean.
+    pub deviation: f64,
+}
+
+impl Spread {
+    fn of<'a>(launches: impl Iterator<Item = &'a Launched>) -> Self {
+        let times: Vec<f64> = launches.map(|launch| launch.time.0 as f64).collect();
+        let n = times.len();
+        let mean = times.iter().sum::<f64>() / n.max(1) as f64;
+        let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+        Self { n, mean, deviation: (squares / n.saturating_sub(1).max(1) as f64).sqrt() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launched(round: usize, millis: u64) -> Launched {
+        Launched { app: "a".into(), round, starts: round == 0, time: Nanos::from_millis(millis) }
+    }
+
+    #[test]
+    fn launches_are_taken_together_round_by_round() {
+        let line = Line {
+            name: String::new(),
+            policy: None,
+            traffic: Traffic::default(),
+            per_page: None,
+            metadata: 0,
+            killed: None,
+            launches: vec![launched(0, 10), launched(1, 4), launched(0, 14), launched(1, 4)],
+        };
+        let rounds = line.rounds();
+        let first = Spread { n: 2, mean: 12e6, deviation: 8f64.sqrt() * 1e6 };
+        assert_eq!(rounds, [first, Spread { n: 2, mean: 4e6, deviation: 0.0 }]);
+        assert_eq!(line.later(), Some(rounds[1]));
+    }
+}

@@ -1,0 +1,84 @@
+//! From the events of a trace to what is simulated.
+
+use unjank_host::{Error, Nanos, Result};
+use unjank_measure::Monitor;
+
+use crate::model::paged::{Observed, Paged};
+use crate::model::workload::{Builder, Refused, Workload};
+use crate::trace::{Event, Events};
+
+/// Events that are read at once.
+const BATCH: usize = 1 << 16;
+
+/// What is simulated.
+#[derive(Debug, Clone)]
+pub enum Load {
+    /// What programs did: it needs memory to run in.
+    Programs(Workload),
+    /// What a real memory did, or the storage below it.
+    Paging(Paged),
+}
+
+/// How events are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// Reads and writes are what programs did.
+    Programs,
+    /// Reads and writes are what memory did: page-ins and page-outs.
+    Paging,
+}
+
+/// Reads all events. A launch lasts until the next one, or `launch_for`; `None`
+/// if the user has ended it.
+///
+/// # Errors
+/// Those of the trace; or it tells what memory did where programs are meant.
+pub fn load(
+    trace: &mut impl Events,
+    meaning: Meaning,
+    launch_for: Nanos,
+    monitor: &dyn Monitor,
+) -> Result<Option<Load>> {
+    let load = match meaning {
+        Meaning::Programs => {
+            let mut builder = Builder::new(launch_for);
+            read(trace, monitor, |events| builder.extend(events))?
+                .then(|| Load::Programs(builder.finish(trace.names())))
+        }
+        Meaning::Paging => {
+            let mut observed = Observed::new(launch_for);
+            read(trace, monitor, |events| observed.extend(events))?
+                .then(|| Load::Paging(observed.finish(trace.names())))
+        }
+    };
+    match load {
+        Some(Load::Programs(workload)) if workload.accesses.is_empty() => Err(empty()),
+        Some(Load::Paging(paged)) if paged.stream.is_empty() => Err(empty()),
+        load => Ok(load),
+    }
+}
+
+/// Whether all was read.
+fn read(
+    trace: &mut impl Events,
+    monitor: &dyn Monitor,
+    mut take: impl FnMut(&[Event]) -> std::result::Result<(), Refused>,
+) -> Result<bool> {
+    let mut events = Vec::new();
+    loop {
+        let more = trace.read(&mut events, BATCH)?;
+        take(&events).map_err(|refused| Error::Invalid(refused.to_string()))?;
+        events.clear();
+        monitor.progress(0.1 * trace.progress().unwrap_or(0.0), "reading");
+        if monitor.stop_requested() {
+            return Ok(false);
+        }
+        if !more {
+            return Ok(true);
+        }
+    }
+}
+
+fn empty() -> Error {
+    Error::Invalid("the trace has no events of pages".to_owned())
+}

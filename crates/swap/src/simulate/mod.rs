@@ -1,0 +1,151 @@
+//! A trace on a model: memory over a tier over storage, under several policies
+//! of the tier, beside no tier and no swap at all.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`load`] | from the events of a trace to what is simulated |
+//! | [`latency`] | from page-ins to launch times |
+//! | [`line`](mod@line) | what came of one policy |
+//! | `note` | the same as findings |
+
+pub mod latency;
+pub mod line;
+pub mod load;
+mod note;
+
+pub use latency::Latency;
+pub use line::{Launched, Line};
+pub use load::{Load, load};
+pub use note::findings;
+
+use rayon::prelude::*;
+use unjank_host::{Bytes, Error, Result};
+use unjank_measure::Monitor;
+
+use crate::model::killing::{Killing, Rules};
+use crate::model::memory::{MemoryPolicy, Readahead};
+use crate::model::page::{Space, SpaceError};
+use crate::model::paged::Paged;
+use crate::model::tier::TierPolicy;
+use crate::trace::PAGE;
+
+/// What the trace is run on.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Memory; `None` to put the trace to the tier as it is.
+    pub memory: Option<MemoryOptions>,
+    /// The size of the tier.
+    pub tier: Bytes,
+    /// Its policies, one line each.
+    pub policies: Vec<TierPolicy>,
+    /// Whether there is swap.
+    pub swap: Swap,
+    /// How long page-ins take.
+    pub latency: Latency,
+}
+
+/// Memory over the tier.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryOptions {
+    /// Its size, of what programs can have.
+    pub size: Bytes,
+    /// Which pages it evicts.
+    pub policy: MemoryPolicy,
+    /// Which pages come along with one.
+    pub readahead: Readahead,
+    /// What each app that is alive pins: graphics.
+    pub pinned: Bytes,
+    /// Without swap: how much of files stays in memory at least.
+    pub minfree: Bytes,
+}
+
+/// Whether there is swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swap {
+    /// Both, beside each other.
+    Both,
+    /// There is.
+    On,
+    /// There is none: apps are killed.
+    Off,
+}
+
+/// Runs the trace on all that was asked for. Lines come in the order without
+/// swap, without a tier, then policy by policy.
+///
+/// # Errors
+/// A size that is zero or too large, or no memory for what needs one.
+pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    if options.swap != Swap::On
+        && let Some(line) = without_swap(load, options)?
+    {
+        lines.push(line);
+    }
+    if options.swap == Swap::Off || monitor.stop_requested() {
+        return Ok(lines);
+    }
+    monitor.progress(0.1, "memory");
+    let paged = page(load, options.memory)?;
+    monitor.progress(0.3, "the tier");
+    let none = std::iter::once(TierPolicy::NONE);
+    let asked = options.policies.iter().copied().filter(|policy| *policy != TierPolicy::NONE);
+    let policies: Vec<TierPolicy> = none.chain(asked).collect();
+    let capacity = pages(options.tier);
+    let replay = |policy: &TierPolicy| {
+        let replayed = policy.replay(&paged, capacity, true).map_err(invalid)?;
+        Ok(Line::of_tier(*policy, &paged, &replayed, options.latency))
+    };
+    let replayed: Result<Vec<Line>> = policies.par_iter().map(replay).collect();
+    lines.extend(replayed?);
+    Ok(lines)
+}
+
+/// What memory asks of the tier.
+///
+/// # Errors
+/// A size that is zero or too large; or no memory for a trace of programs that
+/// is one, and memory for one that is none.
+pub fn page(load: &Load, memory: Option<MemoryOptions>) -> Result<std::borrow::Cow<'_, Paged>> {
+    use std::borrow::Cow;
+    match (load, memory) {
+        (Load::Paging(paged), _) => Ok(Cow::Borrowed(paged)),
+        (Load::Programs(_), None) => Err(Error::Invalid(
+            "the trace tells what programs did, so it needs memory to run in".to_owned(),
+        )),
+        (Load::Programs(workload), Some(memory)) => {
+            let space = space(memory.size, workload.pages.footprint())?;
+            let pinned = u32::try_from(pages(memory.pinned)).unwrap_or(u32::MAX);
+            Ok(Cow::Owned(memory.policy.page(workload, space, memory.readahead, pinned)))
+        }
+    }
+}
+
+/// Apps are killed; `None` if the trace has none, or tells what a real memory
+/// did.
+fn without_swap(load: &Load, options: &Options) -> Result<Option<Line>> {
+    let (Load::Programs(workload), Some(memory)) = (load, options.memory) else {
+        return Ok(None);
+    };
+    if workload.launches.is_empty() {
+        return Ok(None);
+    }
+    let least = |bytes| u32::try_from(pages(bytes)).unwrap_or(u32::MAX);
+    let rules = Rules { minfree: least(memory.minfree), pinned: least(memory.pinned) };
+    let space = space(memory.size, workload.pages.footprint())?;
+    let killing = Killing::run(workload, space, rules);
+    Ok(Some(Line::without_swap(workload, &killing, options.latency)))
+}
+
+fn space(memory: Bytes, footprint: u32) -> Result<Space> {
+    Space::new(pages(memory), footprint.into()).map_err(invalid)
+}
+
+/// Whole pages.
+pub fn pages(size: Bytes) -> u64 {
+    size.get() / PAGE
+}
+
+fn invalid(error: SpaceError) -> Error {
+    Error::Invalid(error.to_string())
+}

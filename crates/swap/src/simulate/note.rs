@@ -1,0 +1,74 @@
+//! What came of all policies, as findings.
+
+use unjank_measure::record::{Axis, Curve, Direction, Point};
+use unjank_measure::{Fact, Findings, Unit};
+
+use super::line::Line;
+
+/// Facts and curves for each line, `swap/simulate/` before their names.
+pub fn findings(lines: &[Line]) -> Findings {
+    let mut findings = Findings::default();
+    for line in lines {
+        note(&mut findings, line);
+    }
+    findings
+}
+
+fn note(findings: &mut Findings, line: &Line) {
+    let traffic = &line.traffic;
+    let mut fact = |name: &str, value: f64, unit: Unit, better: Option<Direction>| {
+        let mut fact = Fact::new(format!("swap/simulate/{name}"), value, unit);
+        fact.better = better;
+        fact.labels.insert("policy".to_owned(), line.name.clone());
+        fact.labels.insert("origin".to_owned(), "modelled".to_owned());
+        findings.facts.push(fact);
+    };
+    let lower = Some(Direction::Smaller);
+    fact("storage_ios", traffic.storage_ios() as f64, Unit::Pages, lower);
+    fact("storage_reads", traffic.storage_reads as f64, Unit::Pages, lower);
+    fact("storage_writes", traffic.storage_writes as f64, Unit::Pages, lower);
+    if let Some([kills, restarts]) = line.killed {
+        fact("kills", kills as f64, Unit::Count, lower);
+        fact("restarts", restarts as f64, Unit::Count, lower);
+    } else {
+        fact("page_ins", traffic.page_ins as f64, Unit::Pages, None);
+        fact("page_outs", traffic.page_outs as f64, Unit::Pages, None);
+        fact("clean_drops", traffic.clean_drops as f64, Unit::Pages, None);
+    }
+    if !line.is_baseline() {
+        fact("tier_reads", traffic.tier_reads as f64, Unit::Pages, None);
+        fact("tier_writes", traffic.tier_writes as f64, Unit::Pages, lower);
+        fact("metadata", line.metadata as f64, Unit::Bytes, lower);
+        if let Some(ratio) = traffic.hit_ratio() {
+            fact("hit_ratio", ratio, Unit::Ratio, Some(Direction::Larger));
+        }
+    }
+    if let Some(per_page) = &line.per_page {
+        for (name, share) in [("top_10", 0.1), ("top_25", 0.25), ("top_50", 0.5)] {
+            if let Some(made) = per_page.made_by_hottest(share) {
+                fact(&format!("made_by_{name}"), made, Unit::Ratio, None);
+            }
+        }
+    }
+    if let Some(later) = line.later() {
+        fact("launch_again", later.mean, Unit::Nanoseconds, lower);
+        fact("launch_again_deviation", later.deviation, Unit::Nanoseconds, None);
+    }
+    launch_curves(findings, line);
+}
+
+fn launch_curves(findings: &mut Findings, line: &Line) {
+    let rounds = line.rounds();
+    if rounds.len() < 2 {
+        return;
+    }
+    let point = |(round, y)| Point { x: (round + 1) as f64, y, interval: None };
+    let labels = [("policy", line.name.clone()), ("origin", "modelled".to_owned())];
+    findings.curves.push(Curve {
+        name: "swap/simulate/launch".to_owned(),
+        x: Axis::new("launch of an app", Unit::Count),
+        y: Axis::new("mean launch time", Unit::Nanoseconds),
+        labels: labels.map(|(name, value)| (name.to_owned(), value)).into(),
+        points: rounds.iter().map(|round| round.mean).enumerate().map(point).collect(),
+    });
+}

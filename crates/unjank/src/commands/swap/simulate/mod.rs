@@ -1,0 +1,140 @@
+//! `unjank swap simulate`: a trace on memory over a tier over storage.
+
+mod table;
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use unjank_host::{Bytes, Error};
+use unjank_measure::Findings;
+use unjank_report::Detail;
+use unjank_swap::model::tier::TierPolicy;
+use unjank_swap::simulate::{self, Options};
+
+use super::input::InputArgs;
+use crate::commands::measured::{self, OutputArgs};
+use crate::values;
+
+/// Arguments of `unjank swap simulate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank swap simulate --preset games                    # a synthetic phone with 1 GiB
+  unjank swap simulate swap.parquet --tier 128MiB        # page-ins and page-outs, as captured
+  unjank swap simulate app.parquet --memory 512MiB --tier 64MiB --policy paper,always/arc
+  unjank swap simulate --preset games --swap off         # apps are killed instead
+  unjank swap simulate sda.blktrace.* --tier 1GiB --policy all
+
+With --memory, the trace is what programs did: reads, writes and first touches of
+pages. Without, it is what a real memory did, and goes to the tier as it is.
+
+A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves it.
+  RULE         always, second (from the second eviction on), ghost=TIMES,
+               reject-first=TIMES (windows of so many times the tier), gate=LIFE
+               (counters of four bits), age (mmd's)
+  REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu, larc, mq
+  paper        second/lru: Bahn & Kim's
+  mmd          age/lru: Android's memory daemon, with its constants
+  all          every rule with LRU, and every replacement with always
+docs/swap.md says what each does, and what is counted. Nothing is measured: all
+numbers are modelled.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Memory that programs can have [default: none, or the preset's]
+    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
+    memory: Option<Bytes>,
+    /// The tier
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
+    tier: Bytes,
+    /// Policies of the tier, one line each
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = DEFAULT, value_parser = policies)]
+    policy: Vec<Policies>,
+    /// Whether there is swap
+    #[arg(long, value_enum, default_value = "both")]
+    swap: Swap,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const DEFAULT: &str = "paper,always/lru,gate/lru";
+const NO_LAUNCHES: &str = "without swap, it is launches of apps that have others killed, and there \
+                           are none; they need a trace of programs, and --memory";
+
+/// One policy, or all.
+type Policies = Arc<[TierPolicy]>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Swap {
+    /// With and without, beside each other
+    Both,
+    /// With
+    On,
+    /// Without: the app that was launched longest ago is killed where memory ends
+    Off,
+}
+
+/// Simulates and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let memory = args.memory.or(args.input.preset.map(|preset| preset.phone.memory()));
+    let options = Options {
+        memory: memory.map(|size| args.input.memory(size)),
+        tier: args.tier,
+        policies: flatten(&args.policy),
+        swap: match args.swap {
+            Swap::Both => simulate::Swap::Both,
+            Swap::On => simulate::Swap::On,
+            Swap::Off => simulate::Swap::Off,
+        },
+        latency: args.input.latency(),
+    };
+    let mut settings = args.input.settings().with("tier", args.tier.get());
+    if let Some(memory) = &options.memory {
+        settings = settings
+            .with("memory", memory.size.get())
+            .with("pinned", memory.pinned.get())
+            .with("minfree", memory.minfree.get());
+    }
+    let command = measured::Command {
+        name: "swap simulate",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    let text = RefCell::new(None);
+    let code = command.run_and_print(
+        |_, _, monitor| {
+            let Some(load) = args.input.load(memory.is_some(), args.output.seed, monitor)? else {
+                return Ok(Findings::default());
+            };
+            let lines = simulate::run(&load, &options, monitor)?;
+            if lines.is_empty() {
+                bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
+            }
+            *text.borrow_mut() = Some(table::text(&lines, &options, &args.input));
+            Ok(simulate::findings(&lines))
+        },
+        |_| text.take(),
+    )?;
+    Ok(ExitCode::from(code))
+}
+
+/// One policy, or all of them.
+fn policies(typed: &str) -> Result<Policies, String> {
+    if typed == "all" {
+        return Ok(TierPolicy::all().into());
+    }
+    let policy = typed.parse::<TierPolicy>().map_err(|unknown| unknown.to_string())?;
+    Ok([policy].into())
+}
+
+fn flatten(typed: &[Policies]) -> Vec<TierPolicy> {
+    let mut policies: Vec<TierPolicy> = Vec::new();
+    for policy in typed.iter().flat_map(|some| some.iter()) {
+        if !policies.contains(policy) {
+            policies.push(*policy);
+        }
+    }
+    policies
+}

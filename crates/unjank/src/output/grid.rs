@@ -1,0 +1,25 @@
+//! Tables for a terminal.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+/// Rows under a header, numbers to the right.
+pub(crate) fn grid<const N: usize>(
+    rows: impl Iterator<Item = [String; N]>,
+    header: [&str; N],
+) -> Vec<String> {
+    let rows: Vec<[String; N]> = rows.collect();
+    // A column that nothing stands in says nothing.
+    let used: Vec<usize> =
+        (0..N).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(used.iter().map(|&at| header[at]));
+    for row in &rows {
+        table.add_row(used.iter().map(|&at| &row[at]));
+    }
+    for place in 1..used.len() {
+        if let Some(column) = table.column_mut(place) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim().to_owned()).collect()
+}
