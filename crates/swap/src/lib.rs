@@ -6,6 +6,7 @@
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
 //! | [`simulate`] | a trace on a model |
+//! | [`sweep`] | many policies and sizes on a model |
 //! | [`synth`] | traces of phones that do not exist |
 //! | [`trace`] | traces of storage and swap, from any of the usual formats |
 
@@ -13,6 +14,7 @@ pub mod explain;
 pub mod model;
 pub mod probe;
 pub mod simulate;
+pub mod sweep;
 pub mod synth;
 pub mod trace;
 

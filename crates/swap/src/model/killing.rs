@@ -1,8 +1,8 @@
 //! Memory without swap, as stock Android runs it: anonymous pages stay, and
 //! where there is no room for more, the app that was launched longest ago is
 //! killed (Android's low memory killer). An app that was killed starts again at
-//! its next launch: then it reads what its first launch read of files, and all
-//! of its anonymous pages are new.
+//! its next launch: then it reads what its first launch read of files, and makes
+//! the anonymous pages anew that its first launch touched.
 
 use super::access::{Access, Did};
 use super::bits::Bits;
@@ -138,8 +138,10 @@ impl<'a> Running<'a> {
             Some(first) => {
                 self.outcome.restarts += 1;
                 for access in &self.workload.accesses[first.begin..first.end] {
-                    if access.did() != Did::Write && self.workload.pages.is_of_file(access.page()) {
-                        self.read_file(access.page());
+                    match (self.workload.pages.is_of_file(access.page()), access.did()) {
+                        (true, Did::Write) => {}
+                        (true, _) => self.read_file(access.page()),
+                        (false, _) => self.hold_anonymous(access.page()),
                     }
                 }
             }
@@ -163,6 +165,10 @@ impl<'a> Running<'a> {
             // What it did in the background, it does not do.
             return;
         }
+        self.hold_anonymous(page);
+    }
+
+    fn hold_anonymous(&mut self, page: Page) {
         if !self.anonymous.set(page) {
             self.taken += 1;
             self.make_room();

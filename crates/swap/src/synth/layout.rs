@@ -16,6 +16,8 @@ pub(super) enum Part {
     Warm,
     /// Made anew at every launch: anonymous.
     New,
+    /// Made when the app starts, and not touched again: anonymous.
+    Cold,
     /// The app's code: of files.
     Code,
     /// What the app shows: of files.
@@ -89,7 +91,7 @@ impl Layout {
     /// some pages give way to others.
     pub(super) fn hot(&self, app: u32, round: u32) -> Region {
         let apps = self.preset.apps.of(app);
-        let first = apps.new + apps.warm + round * apps.hot_renewed;
+        let first = apps.new + apps.warm + apps.cold + round * apps.hot_renewed;
         region(of_app(app, 0), first, apps.hot)
     }
 
@@ -98,6 +100,7 @@ impl Layout {
         let apps = self.preset.apps.of(app);
         match part {
             Part::Warm => region(of_app(app, 0), apps.new, apps.warm),
+            Part::Cold => region(of_app(app, 0), apps.new + apps.warm, apps.cold),
             Part::Code => region(of_app(app, 1), 0, apps.code),
             Part::Assets => region(of_app(app, 2), 0, apps.assets),
             Part::Data => region(of_app(app, 3), 0, apps.data),

@@ -101,6 +101,9 @@ impl Synth {
             if starts { (1.0, apps.assets_at_start) } else { (apps.code_again, apps.assets_again) };
         self.take(self.layout.of(app, Part::Code), code, 0.0);
         self.take(self.layout.of(app, Part::Assets), assets, 0.0);
+        if starts {
+            self.take(self.layout.of(app, Part::Cold), 1.0, 1.0);
+        }
         for page in self.layout.of(app, Part::New).places() {
             self.waiting.push(Touch { page, operation: Operation::FirstTouch });
         }

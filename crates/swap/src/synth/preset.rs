@@ -59,6 +59,8 @@ pub struct Apps {
     pub warm: u32,
     /// Pages made at every launch.
     pub new: u32,
+    /// Pages made when the app starts, and not touched again.
+    pub cold: u32,
     /// Pages of code.
     pub code: u32,
     /// Pages of assets.
@@ -101,6 +103,7 @@ impl Apps {
             hot_renewed: scaled(self.hot_renewed),
             warm: scaled(self.warm),
             new: scaled(self.new),
+            cold: scaled(self.cold),
             code: scaled(self.code),
             assets: scaled(self.assets),
             data: scaled(self.data),

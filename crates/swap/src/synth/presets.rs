@@ -21,6 +21,7 @@ pub const GAMES: Preset = Preset {
         hot_renewed: 0,
         warm: 3_000,
         new: 500,
+        cold: 0,
         code: 800,
         assets: 12_000,
         data: 2_500,

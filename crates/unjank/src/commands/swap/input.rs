@@ -1,5 +1,5 @@
-//! What is simulated: traces, or a synthetic phone; options of every command
-//! that simulates some.
+//! What is simulated, and on which machine; options of every command that
+//! simulates traces.
 
 use std::path::PathBuf;
 
@@ -13,20 +13,16 @@ use unjank_swap::synth::{Preset, Synth};
 use unjank_swap::trace::{PAGE, Trace};
 
 use super::reading::ReadingArgs;
+use crate::commands::measured::Settings;
 use crate::values;
 
 /// The seed of a synthetic phone that is the same one every time.
 pub(super) const SEED: u64 = 1;
 
-/// What is simulated, and in which memory.
+/// The machine that traces are run on, but for its sizes.
 #[derive(Debug, clap::Args)]
-pub(super) struct InputArgs {
-    /// Traces, packed or not, or - for stdin; several are merged by time
-    #[arg(value_name = "TRACE", required_unless_present = "preset", conflicts_with = "preset")]
-    traces: Vec<PathBuf>,
-    /// A synthetic phone instead, with its memory: see unjank swap synth
-    #[arg(long, value_name = "NAME", value_parser = Preset::named)]
-    pub(super) preset: Option<&'static Preset>,
+#[command(next_help_heading = "Machine")]
+pub(super) struct MachineArgs {
     /// What pages memory evicts: two-list, generational (Linux's), clock or lru
     #[arg(long, value_name = "POLICY", default_value = "two-list")]
     memory_policy: MemoryPolicy,
@@ -56,36 +52,15 @@ pub(super) struct InputArgs {
     /// A page-in from the tier
     #[arg(long, value_name = "TIME", default_value = "5us", value_parser = values::duration_or_zero)]
     tier_read: Nanos,
-    #[command(flatten)]
-    reading: ReadingArgs,
 }
 
-impl InputArgs {
-    /// Reads it, for memory of some size; `None` if the user has ended it.
-    pub(super) fn load(
-        &self,
-        memory: bool,
-        seed: Option<u64>,
-        monitor: &dyn Monitor,
-    ) -> Result<Option<Load>> {
-        let meaning = if memory { Meaning::Programs } else { Meaning::Paging };
-        if let Some(preset) = self.preset {
-            let mut synth = Synth::new(*preset, seed.unwrap_or(SEED));
-            return Ok(load(&mut synth, meaning, self.launch_for, monitor)?);
-        }
-        if self.traces.iter().filter(|trace| trace.as_os_str() == "-").count() > 1 {
-            bail!(Error::Invalid("stdin can be read only once".into()));
-        }
-        let mut trace = Trace::open(&self.traces, &self.reading.options())?;
-        Ok(load(&mut trace, meaning, self.launch_for, monitor)?)
-    }
-
-    /// Memory of this size.
-    pub(super) fn memory(&self, size: Bytes) -> MemoryOptions {
-        let phone = self.preset.map(|preset| preset.phone);
-        let pages = |pages: u32| Bytes(u64::from(pages) * PAGE);
+impl MachineArgs {
+    /// Memory of this size, of the preset's phone if there is one.
+    pub(super) fn memory(&self, size: Bytes, preset: Option<&Preset>) -> MemoryOptions {
+        let phone = preset.map(|preset| preset.phone);
         let or = |typed: Option<Bytes>, preset: Option<u32>| {
-            typed.or(preset.map(pages)).unwrap_or_default()
+            let preset = preset.map(|pages| Bytes(u64::from(pages) * PAGE));
+            typed.or(preset).unwrap_or_default()
         };
         MemoryOptions {
             size,
@@ -106,25 +81,9 @@ impl InputArgs {
         }
     }
 
-    /// What it is, in words for the record.
-    pub(super) fn name(&self) -> String {
-        if let Some(preset) = self.preset {
-            return format!("synthetic: {}", preset.name);
-        }
-        let names: Vec<_> = self.traces.iter().map(|trace| trace.display().to_string()).collect();
-        names.join(", ")
-    }
-
-    /// Whether nothing of it was measured.
-    pub(super) fn is_synthetic(&self) -> bool {
-        self.preset.is_some()
-    }
-
     /// The settings for the record.
-    pub(super) fn settings(&self) -> crate::commands::measured::Settings {
-        crate::commands::measured::Settings::modelled()
-            .with("trace", self.name())
-            .with("synthetic", self.is_synthetic())
+    pub(super) fn settings(&self) -> Settings {
+        Settings::modelled()
             .with("memory_policy", self.memory_policy.name())
             .with("readahead", self.readahead)
             .with("launch_for", self.launch_for.get())
@@ -132,5 +91,72 @@ impl InputArgs {
             .with("resume", self.resume.get())
             .with("storage_read", self.storage_read.get())
             .with("tier_read", self.tier_read.get())
+    }
+
+    /// All of it in one line, which is another one for another machine.
+    pub(super) fn line(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// What is simulated.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A synthetic phone.
+    Synthetic(&'static Preset),
+    /// Files, merged by time.
+    Files(Vec<PathBuf>),
+}
+
+impl Source {
+    /// What a command was given: files, or a preset.
+    pub(super) fn new(files: &[PathBuf], preset: Option<&'static Preset>) -> Result<Self> {
+        if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+            bail!(Error::Invalid("stdin can be read only once".into()));
+        }
+        Ok(preset.map_or_else(|| Self::Files(files.to_vec()), Self::Synthetic))
+    }
+
+    /// The preset, where it is one.
+    pub(super) fn preset(&self) -> Option<&'static Preset> {
+        match self {
+            Self::Synthetic(preset) => Some(preset),
+            Self::Files(_) => None,
+        }
+    }
+
+    /// Reads it, for memory or to be put to the tier as it is; `None` if the
+    /// user has ended it.
+    pub(super) fn load(
+        &self,
+        memory: bool,
+        seed: Option<u64>,
+        machine: &MachineArgs,
+        reading: &ReadingArgs,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<Load>> {
+        let meaning = if memory { Meaning::Programs } else { Meaning::Paging };
+        let launch_for = machine.launch_for;
+        Ok(match self {
+            Self::Synthetic(preset) => {
+                let mut synth = Synth::new(**preset, seed.unwrap_or(SEED));
+                load(&mut synth, meaning, launch_for, monitor)?
+            }
+            Self::Files(files) => {
+                let mut trace = Trace::open(files, &reading.options())?;
+                load(&mut trace, meaning, launch_for, monitor)?
+            }
+        })
+    }
+
+    /// What it is, in words.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Synthetic(preset) => format!("synthetic: {}", preset.name),
+            Self::Files(files) => {
+                let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+                names.join(", ")
+            }
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 pub(crate) mod convert;
 mod input;
+mod policies;
 pub(crate) mod probe;
 mod reading;
 pub(crate) mod simulate;
+pub(crate) mod sweep;
 pub(crate) mod synth;
 
 use std::process::ExitCode;
@@ -21,6 +23,8 @@ pub(crate) enum Verb {
     Convert(convert::Args),
     /// Run a trace on a model: memory over a small fast tier over storage
     Simulate(simulate::Args),
+    /// Try many policies on many sizes and traces, on all cores
+    Sweep(sweep::Args),
     /// Write the trace of a phone that does not exist
     Synth(synth::Args),
 }
@@ -31,6 +35,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Probe(args) => probe::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Simulate(args) => simulate::run(args),
+        Verb::Sweep(args) => sweep::run(args),
         Verb::Synth(args) => synth::run(args),
     }
 }

@@ -3,17 +3,19 @@
 mod table;
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error};
 use unjank_measure::Findings;
 use unjank_report::Detail;
-use unjank_swap::model::tier::TierPolicy;
 use unjank_swap::simulate::{self, Options};
+use unjank_swap::synth::Preset;
 
-use super::input::InputArgs;
+use super::input::{MachineArgs, Source};
+use super::policies::{Policies, flatten, policies};
+use super::reading::ReadingArgs;
 use crate::commands::measured::{self, OutputArgs};
 use crate::values;
 
@@ -40,8 +42,12 @@ A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves 
 docs/swap.md says what each does, and what is counted. Nothing is measured: all
 numbers are modelled.")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    input: InputArgs,
+    /// Traces, packed or not, or - for stdin; several are merged by time
+    #[arg(value_name = "TRACE", required_unless_present = "preset", conflicts_with = "preset")]
+    traces: Vec<PathBuf>,
+    /// A synthetic phone instead, with its memory: see unjank swap synth
+    #[arg(long, value_name = "NAME", value_parser = Preset::named)]
+    preset: Option<&'static Preset>,
     /// Memory that programs can have [default: none, or the preset's]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     memory: Option<Bytes>,
@@ -55,15 +61,16 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "both")]
     swap: Swap,
     #[command(flatten)]
+    machine: MachineArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 const DEFAULT: &str = "paper,always/lru,gate/lru";
 const NO_LAUNCHES: &str = "without swap, it is launches of apps that have others killed, and there \
                            are none; they need a trace of programs, and --memory";
-
-/// One policy, or all.
-type Policies = Arc<[TierPolicy]>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Swap {
@@ -77,9 +84,10 @@ enum Swap {
 
 /// Simulates and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let memory = args.memory.or(args.input.preset.map(|preset| preset.phone.memory()));
+    let source = Source::new(&args.traces, args.preset)?;
+    let memory = args.memory.or(args.preset.map(|preset| preset.phone.memory()));
     let options = Options {
-        memory: memory.map(|size| args.input.memory(size)),
+        memory: memory.map(|size| args.machine.memory(size, args.preset)),
         tier: args.tier,
         policies: flatten(&args.policy),
         swap: match args.swap {
@@ -87,9 +95,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Swap::On => simulate::Swap::On,
             Swap::Off => simulate::Swap::Off,
         },
-        latency: args.input.latency(),
+        latency: args.machine.latency(),
     };
-    let mut settings = args.input.settings().with("tier", args.tier.get());
+    let mut settings =
+        args.machine.settings().with("trace", source.name()).with("tier", args.tier.get());
     if let Some(memory) = &options.memory {
         settings = settings
             .with("memory", memory.size.get())
@@ -105,36 +114,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let text = RefCell::new(None);
     let code = command.run_and_print(
         |_, _, monitor| {
-            let Some(load) = args.input.load(memory.is_some(), args.output.seed, monitor)? else {
-                return Ok(Findings::default());
-            };
+            let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
+            let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
+            let Some(load) = load else { return Ok(Findings::default()) };
             let lines = simulate::run(&load, &options, monitor)?;
             if lines.is_empty() {
                 bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
             }
-            *text.borrow_mut() = Some(table::text(&lines, &options, &args.input));
+            *text.borrow_mut() = Some(table::text(&lines, &options, &source));
             Ok(simulate::findings(&lines))
         },
         |_| text.take(),
     )?;
     Ok(ExitCode::from(code))
-}
-
-/// One policy, or all of them.
-fn policies(typed: &str) -> Result<Policies, String> {
-    if typed == "all" {
-        return Ok(TierPolicy::all().into());
-    }
-    let policy = typed.parse::<TierPolicy>().map_err(|unknown| unknown.to_string())?;
-    Ok([policy].into())
-}
-
-fn flatten(typed: &[Policies]) -> Vec<TierPolicy> {
-    let mut policies: Vec<TierPolicy> = Vec::new();
-    for policy in typed.iter().flat_map(|some| some.iter()) {
-        if !policies.contains(policy) {
-            policies.push(*policy);
-        }
-    }
-    policies
 }

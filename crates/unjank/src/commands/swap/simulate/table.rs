@@ -4,7 +4,7 @@ use unjank_host::Nanos;
 use unjank_measure::Unit;
 use unjank_swap::simulate::{Line, Options};
 
-use crate::commands::swap::input::InputArgs;
+use crate::commands::swap::input::Source;
 use crate::output::grid;
 
 const HEADER: [&str; 11] = [
@@ -22,8 +22,8 @@ const HEADER: [&str; 11] = [
 ];
 
 /// The table, and what to know about it.
-pub(super) fn text(lines: &[Line], options: &Options, input: &InputArgs) -> String {
-    let mut text = vec![format!("{}; {}", input.name(), sizes(options)), String::new()];
+pub(super) fn text(lines: &[Line], options: &Options, source: &Source) -> String {
+    let mut text = vec![format!("{}; {}", source.name(), sizes(options)), String::new()];
     let without_swap = lines.iter().find(|line| line.policy.is_none());
     let against = without_swap.or_else(|| lines.iter().find(|line| line.is_baseline()));
     let header = match without_swap {

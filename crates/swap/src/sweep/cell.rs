@@ -1,0 +1,75 @@
+//! One combination, and what came of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::paged::Paged;
+use crate::model::tier::Replayed;
+use crate::simulate::Latency;
+
+/// One combination.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// The trace, as it was named.
+    pub trace: String,
+    /// The size of memory in bytes; 0 where the trace is put to the tier as it
+    /// is.
+    pub memory: u64,
+    /// The size of the tier in bytes.
+    pub tier: u64,
+    /// Its policy.
+    pub policy: String,
+}
+
+/// What came of a combination. Reads and writes are of pages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Which combination.
+    #[serde(flatten)]
+    pub place: Place,
+    /// What memory asked for.
+    pub page_ins: u64,
+    /// What memory evicted changed.
+    pub page_outs: u64,
+    /// What memory dropped as it had come.
+    pub clean_drops: u64,
+    /// From storage.
+    pub storage_reads: u64,
+    /// To storage.
+    pub storage_writes: u64,
+    /// From the tier.
+    pub tier_reads: u64,
+    /// To the tier.
+    pub tier_writes: u64,
+    /// Memory of the tier's metadata, in bytes.
+    pub metadata: u64,
+    /// Mean of all launches of an app but its first, in nanoseconds; nothing
+    /// where there are none.
+    pub launch_again: Option<f64>,
+}
+
+impl Cell {
+    pub(super) fn new(place: Place, paged: &Paged, replayed: &Replayed, latency: Latency) -> Self {
+        let traffic = replayed.traffic;
+        let launches = paged.launches.iter().zip(&replayed.waits);
+        let again = launches.filter(|(launch, _)| launch.round > 0);
+        let times = again.map(|(launch, waits)| latency.of(launch.starts, *waits).0 as f64);
+        let (count, sum) = times.fold((0_u32, 0.0), |(count, sum), time| (count + 1, sum + time));
+        Self {
+            place,
+            page_ins: traffic.page_ins,
+            page_outs: traffic.page_outs,
+            clean_drops: traffic.clean_drops,
+            storage_reads: traffic.storage_reads,
+            storage_writes: traffic.storage_writes,
+            tier_reads: traffic.tier_reads,
+            tier_writes: traffic.tier_writes,
+            metadata: replayed.bytes as u64,
+            launch_again: (count > 0).then(|| sum / f64::from(count)),
+        }
+    }
+
+    /// Pages read from storage and written to it.
+    pub fn storage_ios(&self) -> u64 {
+        self.storage_reads + self.storage_writes
+    }
+}

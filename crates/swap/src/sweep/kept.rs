@@ -1,0 +1,145 @@
+//! Cells that are done, in a file: a line of JSON each, behind one that says
+//! what they are of. A line that is not whole, as a killed sweep may leave one,
+//! is cut off.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use unjank_host::{Error, Result};
+
+use super::cell::{Cell, Place};
+
+/// The longest line that one cell makes: a trace's name may be a path.
+const LONGEST: u64 = 64 * 1024;
+
+/// Cells that are done.
+#[derive(Debug)]
+pub struct Kept {
+    path: PathBuf,
+    file: File,
+    cells: Vec<Cell>,
+    places: HashSet<Place>,
+}
+
+impl Kept {
+    /// Opens the file, or makes it; `of` says what its cells are of, in one
+    /// line.
+    ///
+    /// # Errors
+    /// It is of something else, or cannot be read or written.
+    pub fn open(path: &Path, of: &str) -> Result<Self> {
+        let error = |source| Error::file("open", path, source);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(error)?;
+        file.try_lock().map_err(|_| {
+            Error::Invalid(format!("{} is in use by another sweep", path.display()))
+        })?;
+        let mut cells = Vec::new();
+        let mut whole = 0;
+        let mut reader = BufReader::new(&file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let mut bounded = std::io::Read::take(&mut reader, LONGEST);
+            let read = bounded.read_until(b'\n', &mut line).map_err(error)? as u64;
+            if line.last() != Some(&b'\n') {
+                break;
+            }
+            let text = &line[..line.len() - 1];
+            if whole == 0 {
+                if text != of.as_bytes() {
+                    return Err(Error::Invalid(format!(
+                        "{} holds a sweep of something else; --restart begins anew",
+                        path.display()
+                    )));
+                }
+            } else {
+                let Ok(cell) = serde_json::from_slice::<Cell>(text) else { break };
+                cells.push(cell);
+            }
+            whole += read;
+        }
+        drop(reader);
+        file.set_len(whole).map_err(error)?;
+        file.seek(SeekFrom::Start(whole)).map_err(error)?;
+        if whole == 0 {
+            file.write_all(format!("{of}\n").as_bytes()).map_err(error)?;
+        }
+        let places = cells.iter().map(|cell| cell.place.clone()).collect();
+        Ok(Self { path: path.to_owned(), file, cells, places })
+    }
+
+    /// Whether this combination is done.
+    pub fn has(&self, place: &Place) -> bool {
+        self.places.contains(place)
+    }
+
+    /// Keeps a cell.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&mut self, cell: Cell) -> Result<()> {
+        let error = |source| Error::file("write", &self.path, source);
+        let mut line = serde_json::to_vec(&cell).map_err(|why| error(why.into()))?;
+        line.push(b'\n');
+        // One write: a line is there as a whole, or is cut off.
+        self.file.write_all(&line).map_err(error)?;
+        self.places.insert(cell.place.clone());
+        self.cells.push(cell);
+        Ok(())
+    }
+
+    /// All cells, sorted by combination.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = self.cells.clone();
+        cells.sort_by(|one, other| one.place.cmp(&other.place));
+        cells
+    }
+
+    /// Removes the file: all is in the table.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn finish(self) -> Result<()> {
+        std::fs::remove_file(&self.path).map_err(|source| Error::file("remove", &self.path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::front::tests::cell;
+    use super::*;
+
+    #[test]
+    fn a_sweep_goes_on_where_it_was_killed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("sweep");
+        let mut kept = Kept::open(&path, "x").unwrap();
+        kept.keep(cell("b", 1, 2, 3)).unwrap();
+        kept.keep(cell("a", 1, 2, 3)).unwrap();
+        assert!(Kept::open(&path, "x").unwrap_err().to_string().contains("in use"));
+        drop(kept);
+        // A line that was not written to its end.
+        let whole = std::fs::metadata(&path).unwrap().len();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"trace\":").unwrap();
+        let mut kept = Kept::open(&path, "x").unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
+        assert_eq!(kept.cells(), [cell("a", 1, 2, 3), cell("b", 1, 2, 3)]);
+        assert!(kept.has(&cell("a", 1, 9, 9).place) && !kept.has(&cell("c", 1, 2, 3).place));
+        kept.keep(cell("c", 1, 2, 3)).unwrap();
+        drop(kept);
+        assert_eq!(Kept::open(&path, "x").unwrap().cells().len(), 3);
+        assert!(Kept::open(&path, "y").unwrap_err().to_string().contains("something else"));
+        Kept::open(&path, "x").unwrap().finish().unwrap();
+        assert!(!path.exists());
+    }
+}

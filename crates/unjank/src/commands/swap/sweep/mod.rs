@@ -1,0 +1,205 @@
+//! `unjank swap sweep`: many policies on many sizes and traces.
+
+mod sizes;
+mod table;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use anyhow::{Context as _, Result, bail};
+use unjank_host::{Bytes, Error};
+use unjank_measure::Findings;
+use unjank_report::Detail;
+use unjank_swap::sweep::{self, Kept, Options};
+use unjank_swap::synth::{Preset, presets};
+
+use super::input::{MachineArgs, SEED, Source};
+use super::policies::{Policies, flatten, policies};
+use super::reading::ReadingArgs;
+use crate::commands::measured::{self, OutputArgs};
+use sizes::Sizes;
+
+/// Arguments of `unjank swap sweep`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank swap sweep --preset all --tier 32MiB..512MiB/5 --out sweep.parquet
+  unjank swap sweep jvm.parquet python.parquet --tier 16MiB..1GiB/7 --policy all
+  unjank swap sweep app.parquet --memory 256MiB..1GiB/3 --tier 64MiB,128MiB
+  unjank swap sweep --preset games --policy paper,gate,always/arc --html sweep.html
+
+A..B/N is N sizes from A to B, each as many times the one before. What is done is
+kept in OUT.partial: a sweep that was ended, however it was, goes on where it stood
+when the same command is typed again. --restart begins anew.
+
+Policies are those of unjank swap simulate. All numbers are modelled.")]
+pub(crate) struct Args {
+    /// Traces, each by itself
+    #[arg(value_name = "TRACE", required_unless_present = "preset")]
+    traces: Vec<PathBuf>,
+    /// Synthetic phones, too, with their memory: see unjank swap synth; or all
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    preset: Vec<String>,
+    /// Sizes of memory that programs can have [default: none, or the preset's]
+    #[arg(long, value_name = "SIZE,…|A..B/N", value_delimiter = ',')]
+    memory: Vec<Sizes>,
+    /// Sizes of the tier
+    #[arg(
+        long,
+        value_name = "SIZE,…|A..B/N",
+        value_delimiter = ',',
+        default_value = "32MiB..512MiB/5"
+    )]
+    tier: Vec<Sizes>,
+    /// Policies of the tier
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "all", value_parser = policies)]
+    policy: Vec<Policies>,
+    /// Write all cells as a table
+    #[arg(long, value_name = "FILE.parquet")]
+    out: Option<PathBuf>,
+    /// Forget what an earlier sweep into the same table has done
+    #[arg(long, requires = "out")]
+    restart: bool,
+    #[command(flatten)]
+    machine: MachineArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Sweeps and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let sources = sources(args)?;
+    let policies = flatten(&args.policy);
+    let tiers = sizes::all(&args.tier);
+    let names: Vec<String> = sources.iter().map(Source::name).collect();
+    let settings = args
+        .machine
+        .settings()
+        .with("traces", names)
+        .with("tiers", tiers.iter().map(|tier| tier.get()).collect::<Vec<_>>())
+        .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let command = measured::Command {
+        name: "swap sweep",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    let scratch = tempfile::tempdir().context("while making a directory for what is done")?;
+    let text = RefCell::new(None);
+    let code = command.run_and_print(
+        |_, _, monitor| {
+            let partial = partial(args, scratch.path())?;
+            let kept = Mutex::new(Kept::open(&partial, &of(args))?);
+            let mut whole = true;
+            for source in &sources {
+                let preset = source.preset();
+                let memories = match (sizes::all(&args.memory), preset) {
+                    (none, Some(preset)) if none.is_empty() => vec![preset.phone.memory()],
+                    (typed, _) => typed,
+                };
+                let memory = |size: &Bytes| args.machine.memory(*size, preset);
+                let options = Options {
+                    memories: memories.iter().map(memory).collect(),
+                    tiers: tiers.clone(),
+                    policies: policies.clone(),
+                    latency: args.machine.latency(),
+                };
+                options.cells()?;
+                let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
+                let load = source.load(!memories.is_empty(), seed, machine, reading, monitor)?;
+                whole &= match &load {
+                    Some(load) => sweep::run(&source.name(), load, &options, &kept, monitor)?,
+                    None => false,
+                };
+                if monitor.stop_requested() {
+                    break;
+                }
+            }
+            let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
+            let cells = kept.cells();
+            let mut findings = sweep::findings(&cells);
+            deliver(args, kept, whole, &mut findings)?;
+            *text.borrow_mut() = Some(table::text(&cells));
+            Ok(findings)
+        },
+        |record| {
+            let warnings = record.findings.warnings.iter().map(|warning| format!("! {warning}\n"));
+            text.take().map(|text| warnings.collect::<String>() + &text)
+        },
+    )?;
+    Ok(ExitCode::from(code))
+}
+
+/// Writes the table when all is done; else says how to go on.
+fn deliver(args: &Args, kept: Kept, whole: bool, findings: &mut Findings) -> Result<()> {
+    let Some(out) = &args.out else { return Ok(kept.finish()?) };
+    if whole {
+        sweep::write(&kept.cells(), out)?;
+        return Ok(kept.finish()?);
+    }
+    findings.warn(format!(
+        "not all of it was tried; the same command goes on where it stood ({})",
+        partial_of(out).display()
+    ));
+    Ok(())
+}
+
+fn sources(args: &Args) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for trace in &args.traces {
+        sources.push(Source::new(std::slice::from_ref(trace), None)?);
+    }
+    for name in &args.preset {
+        if name == "all" {
+            sources.extend(presets::ALL.iter().map(Source::Synthetic));
+        } else {
+            let preset =
+                Preset::named(name).map_err(|unknown| Error::Invalid(unknown.to_string()))?;
+            sources.push(Source::Synthetic(preset));
+        }
+    }
+    let mut names: Vec<String> = sources.iter().map(Source::name).collect();
+    names.sort_unstable();
+    if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!(Error::Invalid(format!("{twice} is there twice")));
+    }
+    Ok(sources)
+}
+
+/// Where cells are kept until all are done.
+fn partial(args: &Args, scratch: &Path) -> Result<PathBuf> {
+    let Some(out) = &args.out else { return Ok(scratch.join("sweep")) };
+    let partial = partial_of(out);
+    if args.restart && partial.exists() {
+        std::fs::remove_file(&partial)
+            .with_context(|| format!("while removing {}", partial.display()))?;
+    }
+    Ok(partial)
+}
+
+fn partial_of(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+/// What decides a cell beside its place: when this is another, cells that are
+/// kept are of something else.
+fn of(args: &Args) -> String {
+    let of = |trace: &PathBuf| {
+        let size = std::fs::metadata(trace).map(|metadata| metadata.len()).unwrap_or_default();
+        format!("{} of {size} bytes", trace.display())
+    };
+    let traces: Vec<String> = args.traces.iter().map(of).collect();
+    let line = format!(
+        "unjank {} sweep, seed {}, {}, {:?}, {traces:?}",
+        env!("CARGO_PKG_VERSION"),
+        args.output.seed.unwrap_or(SEED),
+        args.machine.line(),
+        args.reading.options(),
+    );
+    line.replace('\n', " ")
+}

@@ -1,0 +1,80 @@
+//! What people read of a sweep: storage I/O by policy and size of the tier, and
+//! the best of all.
+
+use unjank_host::Bytes;
+use unjank_swap::sweep::{Cell, front};
+
+use comfy_table::{CellAlignment, Table, presets};
+
+/// Points of a front that are told.
+const SHOWN: usize = 12;
+
+/// A table for each trace and memory.
+pub(super) fn text(cells: &[Cell]) -> String {
+    let mut text = Vec::new();
+    let same = |one: &Cell, other: &Cell| {
+        (&one.place.trace, one.place.memory) == (&other.place.trace, other.place.memory)
+    };
+    // They are sorted by combination.
+    for cells in cells.chunk_by(same) {
+        let place = &cells[0].place;
+        let memory = match place.memory {
+            0 => String::new(),
+            memory => format!(", {} of memory", Bytes(memory)),
+        };
+        text.push(format!("{}{memory}", place.trace));
+        text.extend(grid(cells));
+        text.push(String::new());
+        text.push("the best: fewest writes of the tier first".to_owned());
+        for cell in front(cells).into_iter().take(SHOWN) {
+            text.push(format!(
+                "  {} of {}: {} storage reads and writes, {} writes of the tier",
+                Bytes(cell.place.tier),
+                cell.place.policy,
+                cell.storage_ios(),
+                cell.tier_writes
+            ));
+        }
+        text.push(String::new());
+    }
+    text.push(
+        "Storage reads and writes in thousands of pages of 4 KiB, by policy and size of the tier. \
+         All modelled."
+            .to_owned(),
+    );
+    text.join("\n")
+}
+
+/// Policies down, sizes of the tier across.
+fn grid(cells: &[Cell]) -> Vec<String> {
+    let mut tiers: Vec<u64> = cells.iter().map(|cell| cell.place.tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let mut policies: Vec<&str> = cells.iter().map(|cell| &*cell.place.policy).collect();
+    policies.sort_unstable();
+    policies.dedup();
+    let ios = |policy: &str, tier: u64| {
+        let is = |cell: &&Cell| cell.place.policy == policy && cell.place.tier == tier;
+        cells.iter().find(is).map(Cell::storage_ios)
+    };
+    // The best at the largest tier first.
+    policies.sort_by_key(|policy| tiers.last().and_then(|tier| ios(policy, *tier)));
+    let mut table = Table::new();
+    let header = tiers.iter().map(|tier| Bytes(*tier).to_string());
+    table
+        .load_style(presets::NOTHING)
+        .set_header(std::iter::once("policy".to_owned()).chain(header));
+    for policy in policies {
+        let cells = tiers.iter().map(|tier| match ios(policy, *tier) {
+            Some(ios) => format!("{:.1}", ios as f64 / 1e3),
+            None => String::new(),
+        });
+        table.add_row(std::iter::once(policy.to_owned()).chain(cells));
+    }
+    for place in 1..=tiers.len() {
+        if let Some(column) = table.column_mut(place) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| line.trim().to_owned()).collect()
+}
