@@ -48,9 +48,10 @@ pub(super) mod tests {
             let cells: Vec<Cell> = points.iter().map(|(x, y)| cell("p", 1, *x, *y)).collect();
             let best = front(&cells);
             for one in &cells {
-                prop_assert!(best.iter().any(|by| {
+                let beats = |by: &&&Cell| {
                     by.storage_ios() <= one.storage_ios() && by.tier_writes <= one.tier_writes
-                }));
+                };
+                prop_assert!(best.iter().find(beats).is_some());
             }
             for pair in best.windows(2) {
                 prop_assert!(pair[0].tier_writes < pair[1].tier_writes);

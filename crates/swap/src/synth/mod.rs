@@ -166,3 +166,47 @@ fn mark(at: Nanos, who: Who) -> Event {
     let (operation, backing) = (Operation::Launch, Backing::Unknown);
     Event { at, page: 0, who, space: Space::NONE, operation, backing }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(preset: Preset, seed: u64) -> Vec<Event> {
+        let (mut synth, mut events) = (Synth::new(preset, seed), Vec::new());
+        while synth.read(&mut events, 1).unwrap() {}
+        events
+    }
+
+    #[test]
+    fn a_seed_is_a_trace_and_another_one_another() {
+        let small = Preset { launches: 5, ..presets::GAMES };
+        assert_eq!(events(small, 1), events(small, 1));
+        assert_ne!(events(small, 1), events(small, 2));
+    }
+
+    #[test]
+    fn times_never_go_backwards_and_launches_are_all_there() {
+        for preset in presets::ALL {
+            let preset = Preset { launches: 20, ..*preset };
+            let events = events(preset, 1);
+            assert!(events.is_sorted_by_key(|event| event.at), "{}", preset.name);
+            let launches = events.iter().filter(|event| event.operation == Operation::Launch);
+            assert_eq!(launches.count(), 20, "{}", preset.name);
+        }
+    }
+
+    #[test]
+    fn names_tell_what_a_page_is_part_of() {
+        let preset = Preset { launches: 2, ..presets::GAMES };
+        let synth = Synth::new(preset, 1);
+        let of = |name: &str| {
+            let space = synth.names().spaces().iter().position(|space| space == name).unwrap();
+            events(preset, 1).into_iter().filter(move |event| event.space.0 as usize == space)
+        };
+        assert!(of("libraries").all(|event| event.backing == Backing::File));
+        assert!(of("app 1 heap").all(|event| event.backing == Backing::Anonymous));
+        let services = synth.names().process(of("services").next().unwrap().who).name.clone();
+        assert_eq!(services, "services");
+        assert_eq!(of("app 3 heap").count(), 0, "its launch comes later");
+    }
+}
