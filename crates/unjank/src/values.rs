@@ -21,8 +21,17 @@ pub(crate) fn duration_or_zero(text: &str) -> Result<Nanos, String> {
 
 /// Reads an amount of memory: `64MiB`, `1GiB`, `4096`.
 pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
-    const UNITS: [(&str, u32); 7] =
-        [("KiB", 10), ("MiB", 20), ("GiB", 30), ("K", 10), ("M", 20), ("G", 30), ("B", 0)];
+    const UNITS: [(&str, u32); 9] = [
+        ("KiB", 10),
+        ("MiB", 20),
+        ("GiB", 30),
+        ("TiB", 40),
+        ("K", 10),
+        ("M", 20),
+        ("G", 30),
+        ("T", 40),
+        ("B", 0),
+    ];
     let (number, shift) = UNITS
         .iter()
         .find_map(|&(unit, shift)| Some((text.strip_suffix(unit)?, shift)))

@@ -1,0 +1,187 @@
+//! `unjank swap simulate`, `swap synth` and `swap sweep` as they are typed.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// Three apps in turn, whose pages do not fit: five pages of memory.
+fn trace(directory: &Path) -> String {
+    let mut text = "time,process,space,page,operation,backing\n".to_owned();
+    for launch in 0..12 {
+        let (app, at) = (launch % 3, launch * 100);
+        writeln!(text, "{at},app-{app},,0,launch,unknown").unwrap();
+        for page in 0..3 {
+            writeln!(text, "{at},app-{app},heap-{app},{page},write,anonymous").unwrap();
+        }
+        writeln!(text, "{at},app-{app},libraries,0,read,file").unwrap();
+    }
+    let path = directory.join("apps.csv");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn swap(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.arg("swap").args(arguments);
+    command
+}
+
+fn simulate(arguments: &[&str]) -> Value {
+    let mut command = swap(&[&["simulate", "--json", "--no-store"], arguments].concat());
+    serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap()
+}
+
+fn stderr(command: &mut Command, code: i32) -> String {
+    String::from_utf8(command.assert().code(code).get_output().stderr.clone()).unwrap()
+}
+
+/// A fact's value for a policy.
+fn fact(record: &Value, name: &str, policy: &str) -> u64 {
+    let facts = record["facts"].as_array().unwrap();
+    let is = |fact: &&Value| {
+        fact["name"] == format!("swap/simulate/{name}") && fact["labels"]["policy"] == policy
+    };
+    facts.iter().find(is).unwrap_or_else(|| panic!("{name} of {policy}"))["value"].as_f64().unwrap()
+        as u64
+}
+
+#[test]
+fn policies_stand_beside_no_tier_and_no_swap() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let sizes = ["--memory", "20KiB", "--memory-policy", "lru", "--tier", "64KiB"];
+    let record = simulate(&[&[&*trace, "--policy", "paper,always/lru"], &sizes[..]].concat());
+    // Each launch brings back what the last but two had changed: three pages
+    // out and three in, but for the first of each app.
+    let ios = |policy| fact(&record, "storage_ios", policy);
+    assert_eq!(fact(&record, "page_ins", "no tier"), 1 + 9 * 3);
+    assert_eq!(
+        ios("no tier"),
+        fact(&record, "page_ins", "no tier") + fact(&record, "page_outs", "no tier")
+    );
+    // A tier that has room for all: only the file is ever read from storage.
+    assert_eq!((ios("always/lru"), fact(&record, "storage_reads", "always/lru")), (1, 1));
+    assert!(ios("paper") > ios("always/lru") && ios("paper") < ios("no tier"));
+    // Without swap nine of twelve launches start apps that were killed.
+    assert_eq!(fact(&record, "restarts", "no swap"), 9);
+    assert!(record["labels"].as_array().unwrap().contains(&"modelled".into()));
+    let curves = record["curves"].as_array().unwrap();
+    assert_eq!(curves.iter().filter(|curve| curve["name"] == "swap/simulate/launch").count(), 4);
+}
+
+#[test]
+fn what_a_real_memory_did_goes_to_the_tier_as_it_is() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../swap/fixtures");
+    let trace = fixtures.join("mobile.csv");
+    let record = simulate(&[trace.to_str().unwrap(), "--tier", "1MiB", "--policy", "all"]);
+    assert!(fact(&record, "storage_ios", "no tier") > 0);
+    for policy in ["paper", "always/lru", "always/s3-fifo", "mmd"] {
+        assert!(fact(&record, "storage_ios", policy) <= fact(&record, "storage_ios", "no tier"));
+    }
+}
+
+#[test]
+fn wrong_requests_are_answered_in_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let error = |arguments: &[&str]| stderr(&mut swap(arguments), 2);
+    assert!(error(&["simulate"]).contains("<TRACE>"), "{}", error(&["simulate"]));
+    assert!(error(&["simulate", "--preset", "gmaes"]).contains("there are games, many-games"));
+    let unknown = error(&["simulate", &trace, "--policy", "sometimes/lru"]);
+    assert!(unknown.contains("there is no rule"), "{unknown}");
+    let none = error(&["simulate", &trace, "--no-store", "--memory", "1KiB"]);
+    assert!(none.contains("room for one page"), "{none}");
+    let no_tier = error(&["simulate", &trace, "--no-store", "--tier", "0"]);
+    assert!(no_tier.contains("room for one page"), "{no_tier}");
+    let off = error(&["simulate", &trace, "--no-store", "--swap", "off"]);
+    assert!(off.contains("--memory"), "{off}");
+    let empty = directory.path().join("empty.csv");
+    fs::write(&empty, "time,process,page,operation\n0,a,0,exit\n").unwrap();
+    let nothing = error(&["simulate", empty.to_str().unwrap(), "--no-store"]);
+    assert!(nothing.contains("no events"), "{nothing}");
+}
+
+#[test]
+fn a_tier_larger_than_everything_reads_each_page_once_at_most() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let record =
+        simulate(&[&trace, "--memory", "20KiB", "--tier", "1TiB", "--policy", "always/arc,gate"]);
+    assert_eq!(fact(&record, "storage_ios", "always/arc"), 1);
+}
+
+#[test]
+fn a_synthetic_trace_is_the_preset_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("games.parquet");
+    let path = path.to_str().unwrap();
+    swap(&["synth", "games", path, "--launches", "12"]).assert().code(0);
+    assert!(stderr(&mut swap(&["synth", "games", path]), 2).contains("is there already"));
+    assert!(stderr(&mut swap(&["synth", "games", "games.txt"]), 2).contains(".parquet or .csv"));
+    let memory = ["--memory", "100MiB", "--tier", "64MiB", "--policy", "paper"];
+    let record = simulate(&[&[path], &memory[..]].concat());
+    assert!(fact(&record, "tier_reads", "paper") > 0);
+    let csv = directory.path().join("g.csv");
+    let csv = csv.to_str().unwrap();
+    swap(&["synth", "games", csv, "--launches", "12"]).assert().code(0);
+    let again = simulate(&[&[csv], &memory[..]].concat());
+    let modelled = |record: &Value| -> Vec<Value> {
+        let facts = record["facts"].as_array().unwrap();
+        let modelled = facts.iter().filter(|fact| fact["labels"]["origin"] == "modelled");
+        modelled.cloned().collect()
+    };
+    assert!(modelled(&again) == modelled(&record), "a table tells what CSV tells");
+}
+
+#[test]
+fn presets_are_listed() {
+    let mut command = swap(&["synth", "--list", "--json"]);
+    let presets: Value =
+        serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap();
+    let names: Vec<&Value> =
+        presets.as_array().unwrap().iter().map(|preset| &preset["name"]).collect();
+    assert!(names.len() >= 5 && names[0] == "games", "{names:?}");
+}
+
+#[test]
+fn a_sweep_that_was_killed_goes_on_where_it_stood() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("sweep.parquet");
+    let partial = directory.path().join("sweep.parquet.partial");
+    let arguments = ["sweep", "--preset", "games", "--tier", "16MiB..256MiB/5", "--policy", "all"];
+    let arguments = [&arguments[..], &["--no-store", "--out", out.to_str().unwrap()]].concat();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .arg("swap")
+        .args(&arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = || fs::read_to_string(&partial).map_or(0, |text| text.lines().count());
+    let begun = Instant::now();
+    while lines() < 4 && begun.elapsed() < Duration::from_mins(5) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = lines();
+    assert!(done >= 4 && !out.exists(), "{done} lines");
+    // Something else is not mixed into it.
+    let other = [&arguments[..], &["--launch-for", "1s"]].concat();
+    assert!(stderr(&mut swap(&other), 2).contains("sweep of something else"));
+    let printed = swap(&arguments).assert().code(0).get_output().stdout.clone();
+    assert!(String::from_utf8(printed).unwrap().contains("the best: fewest writes"));
+    assert!(out.exists() && !partial.exists());
+    // The whole is what one sweep without a break makes.
+    let whole = directory.path().join("whole.parquet");
+    let mut unbroken = arguments.clone();
+    *unbroken.last_mut().unwrap() = whole.to_str().unwrap();
+    swap(&unbroken).assert().code(0);
+    assert_eq!(fs::read(out).unwrap(), fs::read(whole).unwrap());
+}
