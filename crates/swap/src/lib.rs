@@ -5,6 +5,7 @@
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
+//! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
 //! | [`simulate`] | a trace on a model |
 //! | [`sweep`] | many policies and sizes on a model |
 //! | [`synth`] | traces of phones that do not exist |
@@ -12,6 +13,7 @@
 
 pub mod explain;
 pub mod model;
+pub mod paper;
 pub mod probe;
 pub mod simulate;
 pub mod sweep;

@@ -107,7 +107,9 @@ impl Synth {
         for page in self.layout.of(app, Part::New).places() {
             self.waiting.push(Touch { page, operation: Operation::FirstTouch });
         }
-        self.take(self.layout.of(app, Part::Data), apps.data_share, 1.0);
+        for _ in 0..apps.data_writes {
+            self.take(self.layout.of(app, Part::Data), apps.data_share, 1.0);
+        }
         self.run(who, events);
         self.now = Nanos(LAUNCH_EVERY.0 * u64::from(self.next - 1) + BACKGROUND_AFTER.0);
         for other in 0..apps.count {

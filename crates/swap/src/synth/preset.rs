@@ -80,6 +80,8 @@ pub struct Apps {
     pub assets_at_start: f64,
     /// The share of the data that a launch writes.
     pub data_share: f64,
+    /// How often a launch writes it: transactions of a database.
+    pub data_writes: u32,
     /// The share of the hot pages of every app but the last that is touched
     /// after each launch.
     pub background_share: f64,

@@ -31,6 +31,7 @@ pub const GAMES: Preset = Preset {
         assets_again: 0.1,
         assets_at_start: 0.15,
         data_share: 0.9,
+        data_writes: 1,
         background_share: 0.0,
     },
     order: Order::Turns,

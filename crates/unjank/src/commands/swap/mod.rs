@@ -2,6 +2,7 @@
 
 pub(crate) mod convert;
 mod input;
+pub(crate) mod paper;
 mod policies;
 pub(crate) mod probe;
 mod reading;
@@ -25,6 +26,8 @@ pub(crate) enum Verb {
     Simulate(simulate::Args),
     /// Try many policies on many sizes and traces, on all cores
     Sweep(sweep::Args),
+    /// The figures of Bahn & Kim on phones that do not exist, the paper's values beside
+    Paper(paper::Args),
     /// Write the trace of a phone that does not exist
     Synth(synth::Args),
 }
@@ -36,6 +39,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Convert(args) => convert::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Sweep(args) => sweep::run(args),
+        Verb::Paper(args) => paper::run(args),
         Verb::Synth(args) => synth::run(args),
     }
 }

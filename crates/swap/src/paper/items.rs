@@ -1,0 +1,216 @@
+//! All values that the paper gives. It says "about", and shows charts without
+//! numbers; the ranges are our reading of it.
+
+use unjank_measure::Unit;
+
+use super::item::Item;
+use super::phones::{Phone, Set};
+use super::{TIERS, each, ratio};
+use crate::simulate::Line;
+
+/// A value of the paper, and how ours comes from the phones of a seed.
+struct Value {
+    figure: &'static str,
+    name: &'static str,
+    what: &'static str,
+    unit: Unit,
+    paper: [f64; 2],
+    words: &'static str,
+    ours: fn(&Set) -> Option<f64>,
+}
+
+const MIB: f64 = 1024.0 * 1024.0;
+const ABOUT_80: [f64; 2] = [0.75, 0.85];
+
+/// In the paper's order.
+pub(super) fn all(sets: &[Set]) -> Vec<Item> {
+    let values = SKEW.iter().chain(LAUNCHES).chain(TIER);
+    let item = |value: &Value| {
+        let mut ours = each(sets, value.ours);
+        ours.sort_by(f64::total_cmp);
+        let Value { figure, name, what, unit, paper, words, .. } = *value;
+        Item { figure, name, what, unit, paper, words, ours }
+    };
+    values.map(item).collect()
+}
+
+const SKEW: &[Value] = &[
+    Value {
+        figure: "Section II",
+        name: "skew/off/1gib",
+        what: "no swap, 1 GiB: I/O made by the top 50 %",
+        unit: Unit::Ratio,
+        paper: ABOUT_80,
+        words: "about 80 %",
+        ours: |set| made(&set.nine_1.off, 0.5),
+    },
+    Value {
+        figure: "Section II",
+        name: "skew/off/2gib",
+        what: "no swap, 2 GiB: I/O made by the top 50 %",
+        unit: Unit::Ratio,
+        paper: ABOUT_80,
+        words: "about 80 %",
+        ours: |set| made(&set.nine_2.off, 0.5),
+    },
+    Value {
+        figure: "Section II",
+        name: "skew/on/1gib",
+        what: "swap, 1 GiB: I/O made by the top 10 %",
+        unit: Unit::Ratio,
+        paper: ABOUT_80,
+        words: "80 %",
+        ours: |set| made(&set.nine_1.on, 0.1),
+    },
+    Value {
+        figure: "Section II",
+        name: "skew/on/2gib",
+        what: "swap, 2 GiB: I/O made by the top 25 %",
+        unit: Unit::Ratio,
+        paper: ABOUT_80,
+        words: "80 % by about 25 %",
+        ours: |set| made(&set.nine_2.on, 0.25),
+    },
+    Value {
+        figure: "Fig. 1",
+        name: "fig1/1gib",
+        what: "storage I/O with swap against none, 1 GiB",
+        unit: Unit::Ratio,
+        paper: [6.0, 7.0],
+        words: "6 to 7 times",
+        ours: |set| Some(ratio(&set.nine_1)),
+    },
+    Value {
+        figure: "Fig. 1",
+        name: "fig1/2gib",
+        what: "storage I/O with swap against none, 2 GiB",
+        unit: Unit::Ratio,
+        paper: [0.9, 1.2],
+        words: "hardly more",
+        ours: |set| Some(ratio(&set.nine_2)),
+    },
+];
+
+const LAUNCHES: &[Value] = &[
+    Value {
+        figure: "Fig. 2",
+        name: "fig2/off/first",
+        what: "no swap, 1 GiB: first launch",
+        unit: Unit::Nanoseconds,
+        paper: [2e9, 3e9],
+        words: "2 to 3 s",
+        ours: |set| first(&set.nine_1.off),
+    },
+    Value {
+        figure: "Fig. 2",
+        name: "fig2/off/again",
+        what: "no swap, 1 GiB: later launches",
+        unit: Unit::Nanoseconds,
+        paper: [1.5e9, 2.5e9],
+        words: "about 2 s",
+        ours: |set| again(&set.nine_1.off),
+    },
+    Value {
+        figure: "Fig. 2",
+        name: "fig2/on/1gib/again",
+        what: "swap, 1 GiB: later launches",
+        unit: Unit::Nanoseconds,
+        paper: [5e9, 7e9],
+        words: "5 to 7 s",
+        ours: |set| again(&set.nine_1.on),
+    },
+    Value {
+        figure: "Fig. 2",
+        name: "fig2/on/2gib/again",
+        what: "swap, 2 GiB: later launches",
+        unit: Unit::Nanoseconds,
+        paper: [1e9, 3e9],
+        words: "1 to 3 s",
+        ours: |set| again(&set.nine_2.on),
+    },
+    Value {
+        figure: "Fig. 3",
+        name: "fig3/off/25",
+        what: "no swap, 25 apps, 2 GiB: later launches",
+        unit: Unit::Nanoseconds,
+        paper: [1.5e9, 3e9],
+        words: "as with nine",
+        ours: |set| again(&set.many_2.off),
+    },
+    Value {
+        figure: "Fig. 3",
+        name: "fig3/on/25",
+        what: "swap, 25 apps, 2 GiB: later launches",
+        unit: Unit::Nanoseconds,
+        paper: [5e9, 7e9],
+        words: "as nine with 1 GiB",
+        ours: |set| again(&set.many_2.on),
+    },
+];
+
+const TIER: &[Value] = &[
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/64mib",
+        what: "swap and 64 MiB of tier against no swap, 1 GiB",
+        unit: Unit::Ratio,
+        paper: [1.0, 7.0],
+        words: "more below 128 MB",
+        ours: |set| at_tier(&set.nine_1, 2),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/256mib",
+        what: "swap and 256 MiB of tier against no swap, 1 GiB",
+        unit: Unit::Ratio,
+        paper: [0.9, 1.05],
+        words: "no more at 256 MB",
+        ours: |set| at_tier(&set.nine_1, 4),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/512mib",
+        what: "swap and 512 MiB of tier against no swap, 1 GiB",
+        unit: Unit::Ratio,
+        paper: [0.0, 1.0],
+        words: "less above",
+        ours: |set| at_tier(&set.nine_1, 5),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/parity",
+        what: "the least tier with which swap makes no more I/O",
+        unit: Unit::Bytes,
+        paper: [128.0 * MIB, 256.0 * MIB],
+        words: "256 MB",
+        ours: |set| parity(&set.nine_1),
+    },
+];
+
+fn made(line: &Line, share: f64) -> Option<f64> {
+    line.per_page.as_ref()?.made_by_hottest(share)
+}
+
+fn first(line: &Line) -> Option<f64> {
+    line.rounds().first().map(|round| round.mean)
+}
+
+fn again(line: &Line) -> Option<f64> {
+    line.later().map(|later| later.mean)
+}
+
+fn at_tier(phone: &Phone, index: usize) -> Option<f64> {
+    Some(phone.tiers.get(index)? / phone.off.traffic.storage_ios().max(1) as f64)
+}
+
+/// Where the curve of Fig. 5 crosses that without swap, by logarithms of sizes;
+/// `None` if it never does.
+fn parity(phone: &Phone) -> Option<f64> {
+    let off = phone.off.traffic.storage_ios() as f64;
+    let crosses = phone.tiers.iter().position(|ios| *ios <= off)?;
+    let size = |index: usize| TIERS[index].get() as f64;
+    let Some(before) = crosses.checked_sub(1) else { return Some(size(crosses)) };
+    let (above, below) = (phone.tiers[before] - off, off - phone.tiers[crosses]);
+    let part = above / (above + below);
+    Some(size(before) * (size(crosses) / size(before)).powf(part))
+}

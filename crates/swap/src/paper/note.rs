@@ -1,0 +1,144 @@
+//! The paper's values and ours, as findings.
+
+use std::collections::BTreeMap;
+
+use unjank_measure::record::{Answer as Told, Axis, Curve, Point};
+use unjank_measure::{Fact, Findings, Unit, Verdict};
+
+use super::item::{Answer, Item};
+use super::phones::{Phone, Set};
+use super::{Outcome, TIERS};
+use crate::simulate::Line;
+
+/// A fact for each value and one for the paper's, one question for each
+/// figure, and the curves.
+pub fn findings(outcome: &Outcome) -> Findings {
+    let mut findings = Findings { curves: outcome.curves.clone(), ..Findings::default() };
+    for item in &outcome.items {
+        let Some(median) = item.median() else { continue };
+        let mut fact = Fact::new(format!("swap/paper/{}", item.name), median, item.unit);
+        fact.interval = item.interval();
+        fact.n = Some(item.ours.len() as u64);
+        let labels = [
+            ("origin", "modelled".to_owned()),
+            ("trace", "synthetic".to_owned()),
+            ("paper", format!("{}: {}", item.figure, item.words)),
+        ];
+        fact.labels = labels.map(|(name, value)| (name.to_owned(), value)).into();
+        findings.facts.push(fact);
+    }
+    for figure in outcome.items.chunk_by(|one, other| one.figure == other.figure) {
+        findings.verdicts.push(verdict(figure));
+    }
+    findings
+}
+
+fn verdict(figure: &[Item]) -> Verdict {
+    let answers = figure.iter().map(Item::answer);
+    let answer = answers.fold(Told::Yes, |so_far, one| match (so_far, one) {
+        (Told::No, _) | (_, Answer::No) => Told::No,
+        (Told::Yes, Answer::Yes) => Told::Yes,
+        _ => Told::CannotTell,
+    });
+    let told: Vec<String> = figure
+        .iter()
+        .map(|item| {
+            let shown = |value: f64| show(item, value);
+            let median = item.median().map_or_else(|| "never".to_owned(), shown);
+            let interval = match item.interval() {
+                Some([low, high]) => format!(" ({} to {})", shown(low), shown(high)),
+                None => String::new(),
+            };
+            format!("{}: {median}{interval}, theirs {}", item.what, item.words)
+        })
+        .collect();
+    Verdict {
+        question: format!("Does {} of Bahn & Kim come out on synthetic phones?", figure[0].figure),
+        subject: format!("swap/paper/{}", figure[0].name.split('/').next().unwrap_or_default()),
+        answer,
+        measured: None,
+        healthy: None,
+        effect: None,
+        minimum_effect: None,
+        reason: told.join("; "),
+        next: None,
+    }
+}
+
+/// A value of an item, as it is read.
+pub fn show(item: &Item, value: f64) -> String {
+    if item.unit == Unit::Ratio && !item.what.contains("made by") {
+        format!("{value:.2}×")
+    } else {
+        item.unit.show(value)
+    }
+}
+
+/// One of a set, by a name.
+type Named<T> = (&'static str, fn(&Set) -> &T);
+
+/// Fig. 2: launch time over launches; Fig. 5: storage I/O over the tier.
+pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
+    let lines: [Named<Line>; 4] = [
+        ("no swap, 1 GiB", |set| &set.nine_1.off),
+        ("swap, 1 GiB", |set| &set.nine_1.on),
+        ("no swap, 2 GiB", |set| &set.nine_2.off),
+        ("swap, 2 GiB", |set| &set.nine_2.on),
+    ];
+    let mut curves: Vec<Curve> = lines
+        .into_iter()
+        .map(|(name, line)| {
+            let rounds: Vec<Vec<f64>> = sets
+                .iter()
+                .map(|set| line(set).rounds().iter().map(|round| round.mean).collect())
+                .collect();
+            let points = over_seeds(&rounds).into_iter().enumerate();
+            Curve {
+                name: "swap/paper/fig2".to_owned(),
+                x: Axis::new("launch of an app", Unit::Count),
+                y: Axis::new("mean launch time", Unit::Nanoseconds),
+                labels: labels(name),
+                points: points.map(|(round, y)| point((round + 1) as f64, y)).collect(),
+            }
+        })
+        .collect();
+    let phones: [Named<Phone>; 3] = [
+        ("9 apps, 1 GiB", |set| &set.nine_1),
+        ("9 apps, 2 GiB", |set| &set.nine_2),
+        ("25 apps, 2 GiB", |set| &set.many_2),
+    ];
+    curves.extend(phones.into_iter().map(|(name, phone)| {
+        let tiers: Vec<Vec<f64>> = sets
+            .iter()
+            .map(|set| {
+                let off = phone(set).off.traffic.storage_ios().max(1) as f64;
+                phone(set).tiers.iter().map(|ios| ios / off).collect()
+            })
+            .collect();
+        let points = TIERS.iter().zip(over_seeds(&tiers));
+        Curve {
+            name: "swap/paper/fig5".to_owned(),
+            x: Axis::new("size of the tier", Unit::Bytes),
+            y: Axis::new("storage I/O against that without swap", Unit::Ratio),
+            labels: labels(name),
+            points: points.map(|(tier, y)| point(tier.get() as f64, y)).collect(),
+        }
+    }));
+    curves
+}
+
+fn labels(phone: &str) -> BTreeMap<String, String> {
+    let labels = [("phone", phone), ("origin", "modelled"), ("trace", "synthetic")];
+    labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+fn point(x: f64, y: f64) -> Point {
+    Point { x, y, interval: None }
+}
+
+/// The mean of each place over all seeds.
+fn over_seeds(each: &[Vec<f64>]) -> Vec<f64> {
+    let places = each.iter().map(Vec::len).min().unwrap_or_default();
+    let mean = |place: usize| each.iter().map(|of| of[place]).sum::<f64>() / each.len() as f64;
+    (0..places).map(mean).collect()
+}

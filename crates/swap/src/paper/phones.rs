@@ -1,0 +1,87 @@
+//! The same phone with and without swap, for one seed.
+
+use unjank_host::{Bytes, Nanos, Result};
+use unjank_measure::monitor::Silent;
+
+use super::{Options, TIERS};
+use crate::model::memory::{MemoryPolicy, Readahead};
+use crate::model::tier::TierPolicy;
+use crate::simulate::load::Meaning;
+use crate::simulate::{self, Line, MemoryOptions, Swap, load};
+use crate::synth::{Preset, Synth};
+use crate::trace::PAGE;
+
+/// No launch of a synthetic phone takes as long.
+const LAUNCH_FOR: Nanos = Nanos::from_millis(10_000);
+const GIB: Bytes = Bytes::from_mib(1024);
+
+/// A phone with swap and without.
+#[derive(Debug, Clone)]
+pub(super) struct Phone {
+    pub(super) on: Line,
+    pub(super) off: Line,
+    /// Storage I/O with each of [`TIERS`] under the paper's policy.
+    pub(super) tiers: Vec<f64>,
+}
+
+/// The phones of one seed.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    /// Nine apps, 1 GiB.
+    pub(super) nine_1: Phone,
+    /// Nine apps, 2 GiB.
+    pub(super) nine_2: Phone,
+    /// Twenty-five apps, 2 GiB.
+    pub(super) many_2: Phone,
+}
+
+impl Set {
+    pub(super) fn run(options: &Options, seed: u64) -> Result<Self> {
+        let nine = read(&options.nine, seed)?;
+        let many = read(&options.many, seed)?;
+        let one = options.nine.phone.memory();
+        let two = Bytes(one.get() + GIB.get());
+        Ok(Self {
+            nine_1: phone(&nine, &options.nine, one, options)?,
+            nine_2: phone(&nine, &options.nine, two, options)?,
+            many_2: phone(&many, &options.many, two, options)?,
+        })
+    }
+}
+
+fn read(preset: &Preset, seed: u64) -> Result<simulate::Load> {
+    let read = load(&mut Synth::new(*preset, seed), Meaning::Programs, LAUNCH_FOR, &Silent)?;
+    read.ok_or_else(|| unjank_host::Error::Invalid("a synthetic phone has no end".to_owned()))
+}
+
+fn phone(
+    load: &simulate::Load,
+    preset: &Preset,
+    memory: Bytes,
+    options: &Options,
+) -> Result<Phone> {
+    let size = |pages: u32| Bytes(u64::from(pages) * PAGE);
+    let memory = MemoryOptions {
+        size: memory,
+        policy: MemoryPolicy::TwoList,
+        readahead: Readahead::new(0),
+        pinned: size(preset.phone.pinned),
+        minfree: size(preset.phone.minfree),
+    };
+    let setting = simulate::Options {
+        memory: Some(memory),
+        tier: TIERS[0],
+        policies: Vec::new(),
+        swap: Swap::Both,
+        latency: options.latency,
+    };
+    let [off, on] = <[Line; 2]>::try_from(simulate::run(load, &setting, &Silent)?)
+        .map_err(|_| unjank_host::Error::Invalid("the phone launches no apps".to_owned()))?;
+    let paged = simulate::page(load, Some(memory))?;
+    let ios = |tier: &Bytes| {
+        let replayed = TierPolicy::PAPER.replay(&paged, simulate::pages(*tier), false);
+        let replayed = replayed.map_err(|error| unjank_host::Error::Invalid(error.to_string()))?;
+        Ok(replayed.traffic.storage_ios() as f64)
+    };
+    Ok(Phone { on, off, tiers: TIERS.iter().map(ios).collect::<Result<_>>()? })
+}
