@@ -1,16 +1,35 @@
 #!/bin/sh
-# Two minutes for each fuzz target, or for those that are named:
+# Two minutes for each fuzz target, or for those that are named; swap_traces has them for each
+# format of traces, and for the telling of formats:
 #   FUZZ_SECONDS=600 scripts/fuzz.sh machine_files
+#   FUZZ_FORMAT=msr scripts/fuzz.sh swap_traces
 # Needs nightly Rust; installs cargo-fuzz if it is not there.
 set -eu
 cd "$(dirname "$0")/.."
 
+seconds=${FUZZ_SECONDS:-120}
+# As in crates/swap/src/trace/format.rs.
+formats='ariadne blkparse blktrace csv ftrace mobile msr oracleGeneral parquet spc systor'
+
+# fuzz TARGET CORPUS: new inputs go into the corpus; recorded machines and traces are seeds.
+fuzz() {
+    mkdir -p "fuzz/corpus/$2"
+    cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/swap/fixtures -- \
+        -max_total_time="$seconds" -max_len=16384 -verbosity=0
+    echo "$2: nothing found in $seconds s"
+}
+
 cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked --quiet
 for target in ${*:-$(cargo +nightly fuzz list)}; do
-    corpus=fuzz/corpus/$target
-    mkdir -p "$corpus"
-    # New inputs go into the corpus; recorded machines and traces are seeds.
-    cargo +nightly fuzz run "$target" "$corpus" crates/host/fixtures crates/swap/fixtures -- \
-        -max_total_time="${FUZZ_SECONDS:-120}" -max_len=8192 -verbosity=0
-    echo "$target: nothing found in ${FUZZ_SECONDS:-120} s"
+    if [ "$target" != swap_traces ] || [ -n "${FUZZ_FORMAT:-}" ]; then
+        fuzz "$target" "$target${FUZZ_FORMAT:+/$FUZZ_FORMAT}"
+        continue
+    fi
+    fuzz swap_traces swap_traces/any
+    for format in $formats; do
+        FUZZ_FORMAT=$format
+        export FUZZ_FORMAT
+        fuzz swap_traces "swap_traces/$format"
+    done
+    unset FUZZ_FORMAT
 done

@@ -1,7 +1,8 @@
 //! Traces in every format: whatever is read, is written and read again.
 //!
 //! The last byte but one names the format, unless FUZZ_FORMAT does, and the last one the options;
-//! so a trace is a seed as it is.
+//! so a trace is a seed as it is. A Parquet file is nothing without its last bytes: it is read
+//! whole, and written again.
 
 #![no_main]
 
@@ -27,15 +28,17 @@ impl Monitor for Quiet {
 static FORMAT: LazyLock<Option<Format>> =
     LazyLock::new(|| std::env::var("FUZZ_FORMAT").ok().map(|name| name.parse().expect("a format")));
 
+/// One more than there are formats: told from the content.
+const AUTO: u8 = Format::ALL.len() as u8;
+
 /// A request of 1 GiB has 262 144 events, and costs as much as a whole input.
 const MOST_EVENTS: u64 = 1 << 19;
 
 fuzz_target!(|input: &[u8]| {
-    let Some((bytes, [choice, how])) = input.split_last_chunk::<2>() else { return };
+    let Some((bytes, [choice, how])) = parts(input) else { return };
     let options = Options {
-        // One more than there are: told from the content.
         format: (*FORMAT)
-            .or_else(|| Format::ALL.get(usize::from(*choice) % (Format::ALL.len() + 1)).copied()),
+            .or_else(|| Format::ALL.get(usize::from(*choice) % (usize::from(AUTO) + 1)).copied()),
         skip_bad: how & 1 != 0,
         device_size: (how & 2 != 0).then_some(Bytes(1 << 30)),
         swap_devices: if how & 4 != 0 { vec!["8,0".to_owned()] } else { Vec::new() },
@@ -62,6 +65,14 @@ fuzz_target!(|input: &[u8]| {
         come_back(bytes, &options, if how & 16 != 0 { To::Csv } else { To::Parquet }, &events);
     }
 });
+
+/// The trace, the number of its format, and bits of options.
+fn parts(input: &[u8]) -> Option<(&[u8], &[u8; 2])> {
+    if input.ends_with(b"PAR1") {
+        return Some((input, &[AUTO, 8]));
+    }
+    input.split_last_chunk::<2>()
+}
 
 /// Names are there, and do not steer a terminal.
 fn check(event: &Event, names: &Names) {
