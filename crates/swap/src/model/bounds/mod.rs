@@ -4,10 +4,13 @@
 //! |---|---|
 //! | [`next_use`] | when each requested page is requested again |
 //! | [`belady`] | the fewest misses, with and without bypass |
+//! | [`clairvoyant`](mod@clairvoyant) | the least traffic of a tier, with bypass and the cost of writes |
 
 pub mod belady;
+pub mod clairvoyant;
 pub mod next_use;
 mod times;
 
 pub use belady::{Belady, Outcome};
+pub use clairvoyant::{Clairvoyant, Costs, clairvoyant};
 pub use next_use::NextUses;
