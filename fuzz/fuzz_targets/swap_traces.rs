@@ -34,7 +34,7 @@ const AUTO: u8 = Format::ALL.len() as u8;
 /// A request of 1 GiB has 262 144 events, and costs as much as a whole input.
 const MOST_EVENTS: u64 = 1 << 19;
 
-fuzz_target!(|input: &[u8]| {
+fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
     let Some((bytes, [choice, how])) = parts(input) else { return };
     let options = Options {
         format: (*FORMAT)
@@ -65,6 +65,18 @@ fuzz_target!(|input: &[u8]| {
         come_back(bytes, &options, if how & 16 != 0 { To::Csv } else { To::Parquet }, &events);
     }
 });
+
+/// A panic of the crate that decodes Parquet is caught by our reader, and is no finding: what gets
+/// past it still ends the process, as it goes through the target.
+fn forgive_decoders() {
+    let ends = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let file = panic.location().map_or("", |location| location.file());
+        if !file.contains("/parquet-") {
+            ends(panic);
+        }
+    }));
+}
 
 /// The trace, the number of its format, and bits of options.
 fn parts(input: &[u8]) -> Option<(&[u8], &[u8; 2])> {

@@ -125,3 +125,14 @@ fn binary_rubbish_is_none_of_the_binary_formats() {
     let error = error(&rubbish, &Options::default());
     assert!(error.contains("it is no text, blktrace or Parquet, and as oracleGeneral byte 0"));
 }
+
+/// Found by fuzzing: the crate that decodes Parquet takes it for granted that this cannot be.
+#[test]
+fn a_column_that_begins_before_the_file_is_damage() {
+    let mut table = include_bytes!("../fixtures/duckdb-2.0.parquet").to_vec();
+    // A number of Thrift's compact protocol, whose last bit is the sign.
+    assert_eq!(table[983], 126);
+    table[983] = 127;
+    let error = error(&table, &named(Format::Parquet));
+    assert!(error.contains("a column begins before the file"), "{error}");
+}

@@ -3,6 +3,7 @@
 use ::parquet::column::reader::ColumnReader;
 use ::parquet::data_type::ByteArray;
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use unjank_host::Nanos;
 
@@ -98,6 +99,7 @@ impl Rows {
         }
         let columns = guarded(|| {
             let group = self.reader.get_row_group(self.next_group)?;
+            begin_somewhere(group.metadata())?;
             let mut columns: [Column; COLUMNS.len()] = Default::default();
             for (column, place) in columns.iter_mut().zip(self.places) {
                 column.reader = place.map(|place| group.get_column_reader(place)).transpose()?;
@@ -226,6 +228,17 @@ fn whole(number: f64) -> Result<i64, ParquetError> {
 
 fn wrong(what: &str) -> ParquetError {
     ParquetError::General(what.to_owned())
+}
+
+/// The crate that decodes takes it for granted that no column begins before the file.
+fn begin_somewhere(group: &RowGroupMetaData) -> Result<(), ParquetError> {
+    for column in group.columns() {
+        let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        if begin < 0 || column.compressed_size() < 0 {
+            return Err(wrong("a column begins before the file, or is shorter than nothing"));
+        }
+    }
+    Ok(())
 }
 
 /// The crate that decodes may panic on a damaged file. That is an error of the file, and what was
