@@ -5,7 +5,7 @@
 //! a page; a page starts without it.
 
 use super::Replacement;
-use super::links::{Links, List};
+use super::queues::Queues;
 use crate::model::page::{Page, Space};
 
 const ABSENT: u8 = 0;
@@ -14,23 +14,21 @@ const REQUESTED: u8 = 2;
 
 /// Pages around a clock's face, and a hand at the oldest.
 ///
-/// The face is a list whose back is where the hand points: a page that stays
+/// The face is a queue whose back is where the hand points: a page that stays
 /// goes to the front.
 pub struct Clock {
     space: Space,
     len: u32,
     marks: Box<[u8]>,
-    links: Links<1>,
-    face: List,
+    face: Queues<1>,
 }
 
 impl Clock {
     /// An empty cache.
     pub fn new(space: Space) -> Self {
-        let links = Links::new(space);
-        let face = links.list(0);
         let marks = vec![ABSENT; space.footprint() as usize].into_boxed_slice();
-        Self { space, len: 0, marks, links, face }
+        let face = Queues::new(space.capacity(), space.footprint(), 1);
+        Self { space, len: 0, marks, face }
     }
 
     /// Takes out the page that would leave next.
@@ -42,14 +40,13 @@ impl Clock {
 
     fn evict(&mut self) -> Option<Page> {
         loop {
-            let page = self.links.back(self.face)?;
+            let page = self.face.pop(0)?;
             let mark = &mut self.marks[page.index()];
             if *mark == REQUESTED {
                 *mark = OLD;
-                self.links.move_to_front(self.face, page);
+                self.face.push(0, page);
             } else {
                 *mark = ABSENT;
-                self.links.unlink(page);
                 return Some(page);
             }
         }
@@ -73,7 +70,7 @@ impl Replacement for Clock {
             None
         };
         self.marks[page.index()] = OLD;
-        self.links.push_front(self.face, page);
+        self.face.push(0, page);
         victim
     }
 
@@ -81,7 +78,7 @@ impl Replacement for Clock {
         let there = self.contains(page);
         if there {
             self.marks[page.index()] = ABSENT;
-            self.links.unlink(page);
+            self.face.take(0, page);
             self.len -= 1;
         }
         there
@@ -96,6 +93,6 @@ impl Replacement for Clock {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.marks) + self.links.bytes()
+        size_of_val(&*self.marks) + self.face.bytes()
     }
 }

@@ -1,27 +1,25 @@
 //! First in, first out: the page that came first leaves, whatever happened since.
 
 use super::Replacement;
-use super::links::{Links, List};
+use super::queues::Queues;
 use crate::model::page::{Page, Space};
 
-/// A list by arrival, the latest in front.
+/// A queue by arrival.
 ///
 /// Hits look at one byte a page and nothing else.
 pub struct Fifo {
     space: Space,
     len: u32,
     here: Box<[bool]>,
-    links: Links<1>,
-    arrived: List,
+    arrived: Queues<1>,
 }
 
 impl Fifo {
     /// An empty cache.
     pub fn new(space: Space) -> Self {
-        let links = Links::new(space);
-        let arrived = links.list(0);
         let here = vec![false; space.footprint() as usize].into_boxed_slice();
-        Self { space, len: 0, here, links, arrived }
+        let arrived = Queues::new(space.capacity(), space.footprint(), 1);
+        Self { space, len: 0, here, arrived }
     }
 }
 
@@ -34,7 +32,7 @@ impl Replacement for Fifo {
 
     fn admit(&mut self, page: Page) -> Option<Page> {
         let victim = if self.len == self.space.capacity() {
-            self.links.pop_back(self.arrived)
+            self.arrived.pop(0)
         } else {
             self.len += 1;
             None
@@ -43,7 +41,7 @@ impl Replacement for Fifo {
             self.here[victim.index()] = false;
         }
         self.here[page.index()] = true;
-        self.links.push_front(self.arrived, page);
+        self.arrived.push(0, page);
         victim
     }
 
@@ -51,7 +49,7 @@ impl Replacement for Fifo {
         let there = self.contains(page);
         if there {
             self.here[page.index()] = false;
-            self.links.unlink(page);
+            self.arrived.take(0, page);
             self.len -= 1;
         }
         there
@@ -66,6 +64,6 @@ impl Replacement for Fifo {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.here) + self.links.bytes()
+        size_of_val(&*self.here) + self.arrived.bytes()
     }
 }

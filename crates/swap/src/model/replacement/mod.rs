@@ -29,6 +29,7 @@ pub mod lirs;
 pub mod lru;
 pub mod mq;
 mod named;
+mod queues;
 pub mod s3_fifo;
 pub mod sieve;
 pub mod two_q;

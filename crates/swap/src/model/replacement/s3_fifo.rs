@@ -12,7 +12,7 @@
 //! what happens then. (With room for less than two, libCacheSim caches nothing.)
 
 use super::Replacement;
-use super::links::{Links, List};
+use super::queues::Queues;
 use crate::model::page::{Page, Space};
 
 const ABSENT: u8 = 0;
@@ -39,58 +39,62 @@ pub struct S3Fifo {
     /// Whether no page has had to leave so far.
     filling: bool,
     states: Box<[u8]>,
-    links: Links<3>,
+    queues: Queues<3>,
 }
 
 impl S3Fifo {
     /// An empty cache.
     pub fn new(space: Space) -> Self {
+        let ghosts = space.share(0.90);
+        // Ghosts are often taken from the middle.
+        let taken_from = index(GHOST);
+        let queues = Queues::new(space.capacity() + ghosts, space.footprint(), taken_from);
         Self {
             space,
             most_small: space.share(0.10),
-            most_ghosts: space.share(0.90),
+            most_ghosts: ghosts,
             small: 0,
             main: 0,
             ghosts: 0,
             filling: true,
             states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
-            links: Links::new(space),
+            queues,
         }
     }
 
     fn evict(&mut self) -> Option<Page> {
         let most_main = self.space.capacity() - self.most_small;
         if self.main <= most_main {
-            while let Some(page) = self.links.back(self.list(SMALL)) {
+            while let Some(page) = self.pop(SMALL) {
                 if self.states[page.index()] & !QUEUE < MOVING {
-                    self.take(page);
                     self.remember(page);
                     return Some(page);
                 }
-                self.take(page);
                 self.put(MAIN, page);
             }
         }
         loop {
-            let page = self.links.back(self.list(MAIN))?;
+            let page = self.queues.pop(index(MAIN))?;
             let state = &mut self.states[page.index()];
             if *state < REQUEST {
-                self.take(page);
+                *state = ABSENT;
+                self.main -= 1;
                 return Some(page);
             }
             *state -= REQUEST;
-            self.links.move_to_front(self.list(MAIN), page);
+            self.queues.push(index(MAIN), page);
         }
     }
 
     fn remember(&mut self, page: Page) {
         if self.most_ghosts == 0 {
+            self.states[page.index()] = ABSENT;
             return;
         }
         if self.ghosts == self.most_ghosts
-            && let Some(oldest) = self.links.back(self.list(GHOST))
+            && let Some(oldest) = self.pop(GHOST)
         {
-            self.take(oldest);
+            self.states[oldest.index()] = ABSENT;
         }
         self.put(GHOST, page);
     }
@@ -98,7 +102,13 @@ impl S3Fifo {
     fn put(&mut self, queue: u8, page: Page) {
         *self.count(queue) += 1;
         self.states[page.index()] = queue;
-        self.links.push_front(self.list(queue), page);
+        self.queues.push(index(queue), page);
+    }
+
+    fn pop(&mut self, queue: u8) -> Option<Page> {
+        let page = self.queues.pop(index(queue))?;
+        *self.count(queue) -= 1;
+        Some(page)
     }
 
     /// Takes a page out of the queue in which it is, and says which that was.
@@ -106,7 +116,7 @@ impl S3Fifo {
         let queue = self.states[page.index()] & QUEUE;
         if queue != ABSENT {
             self.states[page.index()] = ABSENT;
-            self.links.unlink(page);
+            self.queues.take(index(queue), page);
             *self.count(queue) -= 1;
         }
         queue
@@ -119,10 +129,11 @@ impl S3Fifo {
             _ => &mut self.ghosts,
         }
     }
+}
 
-    fn list(&self, queue: u8) -> List {
-        self.links.list(u32::from(queue) - 1)
-    }
+/// The number of a queue among [`Queues`].
+fn index(queue: u8) -> usize {
+    usize::from(queue) - 1
 }
 
 impl Replacement for S3Fifo {
@@ -160,6 +171,6 @@ impl Replacement for S3Fifo {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.states) + self.links.bytes()
+        size_of_val(&*self.states) + self.queues.bytes()
     }
 }
