@@ -12,12 +12,12 @@ use crate::model::tier::Traffic;
 const SPANS: usize = 16_384;
 /// Steps towards better prices, and the fewest where there are very many events.
 const STEPS: u64 = 60;
-const FEWEST_STEPS: u64 = 12;
+const FEWEST_STEPS: u64 = 8;
 /// Events that are looked at in all steps.
-const WORK: u64 = 1 << 30;
+const WORK: u64 = 1 << 29;
 /// Places that a sample of the pages has at least: with fewer, its prices would be those of its
 /// own favourites.
-const SAMPLED_PLACES: f64 = 2_000.0;
+const SAMPLED_PLACES: f64 = 1_000.0;
 /// Events of a sample, if there are so many.
 const SAMPLED_EVENTS: u32 = 1 << 22;
 
