@@ -8,7 +8,7 @@ mod apps;
 use apps::{Phone, chances};
 use unjank_host::Nanos;
 use unjank_swap::model::admission::{
-    Admission, Always, Budget, Gate, Ghost, RejectFirst, SecondEviction,
+    Admission, Age, Always, Budget, Gate, Ghost, RejectFirst, SecondEviction,
 };
 use unjank_swap::model::bounds::clairvoyant::{Costs, clairvoyant};
 use unjank_swap::model::replacement::Visit;
@@ -57,6 +57,7 @@ fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
             policy.visit(space, Fed { stream, admission: Ghost::new(pages, room).unwrap() }),
             policy.visit(space, Fed { stream, admission: Gate::new(pages, room, 4) }),
             policy.visit(space, Fed { stream, admission: RejectFirst::new(pages, room) }),
+            policy.visit(space, Fed { stream, admission: Age::new(space) }),
             policy.visit(space, Fed { stream, admission: Budget::new(Always, room, second) }),
         ];
         for (rule, traffic) in traffics.iter().enumerate() {

@@ -95,6 +95,7 @@ pub struct Clairvoyant {
 }
 
 /// Bounds the least cost of a stream with a tier for so many pages, which is empty at first.
+/// What is written past the tier is not in the stream, and comes on top of both.
 ///
 /// Takes 12 bytes an event and 28 a page beside the stream, and time in
 /// proportion to the events.
