@@ -9,6 +9,7 @@
 //! | [`root`] | the file tree that stands for the machine |
 //! | [`recording`] | a copy of what was read, without what is private |
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
+//! | [`block_device`], [`extents`] | block devices, and where files lie on them |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`control_socket`] | a socket on which a service is asked |
 //! | [`energy`] | meters of energy |
@@ -16,6 +17,7 @@
 //! | [`futex`] | parking and waking threads |
 //! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
+//! | [`memory_group`] | limited memory for a program |
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`pid`], [`pid_info`] | what another process is, and what it does |
 //! | [`notify`] | being told by a program that it is ready |
@@ -38,10 +40,12 @@ compile_error!(
     "unjank measures Linux and Android kernels: there is nothing for it to do elsewhere"
 );
 
+pub mod block_device;
 pub mod clock;
 pub mod control_socket;
 pub mod energy;
 mod error;
+pub mod extents;
 pub mod first_process;
 pub mod frequency;
 pub mod futex;
@@ -50,6 +54,7 @@ pub mod journal;
 pub mod kernel_symbols;
 pub mod machine;
 pub mod memory;
+pub mod memory_group;
 pub mod notify;
 pub mod page_cache;
 pub mod pid;

@@ -6,6 +6,7 @@
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
+//! | [`record`] | what is paged in and out on this machine, as a trace |
 //! | [`simulate`] | a trace on a model |
 //! | [`sweep`] | many policies and sizes on a model |
 //! | [`synth`] | traces of phones that do not exist |
@@ -15,6 +16,7 @@ pub mod explain;
 pub mod model;
 pub mod paper;
 pub mod probe;
+pub mod record;
 pub mod simulate;
 pub mod sweep;
 pub mod synth;

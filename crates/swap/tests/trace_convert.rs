@@ -169,8 +169,9 @@ fn a_table_of_more_than_one_group_comes_back_whole() {
 }
 
 fn told() -> impl Strategy<Value = Told> {
-    let process = ("[ -~é]{0,12}", proptest::option::of(any::<u32>()))
-        .prop_map(|(name, pid)| Process { name, pid });
+    let cgroup = proptest::option::of("/[ -~é]{0,12}");
+    let process = ("[ -~é]{0,12}", proptest::option::of(any::<u32>()), cgroup)
+        .prop_map(|(name, pid, cgroup)| Process { name, pid, cgroup });
     let operation = (0..Operation::ALL.len()).prop_map(|index| Operation::ALL[index]);
     let backing = (0..Backing::ALL.len()).prop_map(|index| Backing::ALL[index]);
     let at = prop_oneof![Just(0), any::<u64>(), 0..1_000_000_u64].prop_map(Nanos);
@@ -185,13 +186,15 @@ proptest! {
         // The first event's time is where the trace begins.
         events[0].0 = Nanos::ZERO;
         let dir = tempfile::tempdir().unwrap();
-        let mut text = "time_ns,process,pid,space,page,operation,backing\n".to_owned();
+        let mut text = "time_ns,process,pid,space,page,operation,backing,cgroup\n".to_owned();
         for (at, page, process, space, operation, backing) in &events {
             let pid = process.pid.map_or(String::new(), |pid| pid.to_string());
             let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+            let cgroup = process.cgroup.as_deref().map_or(String::new(), quoted);
             let (process, space) = (quoted(&process.name), quoted(space));
             let (operation, backing) = (operation.name(), backing.name());
-            writeln!(text, "{},{process},{pid},{space},{page},{operation},{backing}", at.get()).unwrap();
+            let line = format!("{process},{pid},{space},{page},{operation},{backing},{cgroup}");
+            writeln!(text, "{},{line}", at.get()).unwrap();
         }
         let (first, table) = (dir.path().join("1.csv"), dir.path().join("2.parquet"));
         let last = dir.path().join("3.csv");

@@ -60,10 +60,10 @@ fn stdin_and_stdout_are_files_like_others() {
     let mut command = convert();
     command.args(["-", "-", "--to", "csv"]).write_stdin(trace);
     let output = command.assert().code(0).get_output().clone();
-    let expected = "time_ns,process,pid,space,page,operation,backing\n\
-                    0,10123,,swap,2,page-in,anonymous\n\
-                    0,10123,,swap,1,page-in,anonymous\n\
-                    0,10130,,swap,512,page-in,anonymous\n";
+    let expected = "time_ns,process,pid,space,page,operation,backing,cgroup\n\
+                    0,10123,,swap,2,page-in,anonymous,\n\
+                    0,10123,,swap,1,page-in,anonymous,\n\
+                    0,10130,,swap,512,page-in,anonymous,\n";
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
     let talk = String::from_utf8(output.stderr).unwrap();
     assert!(

@@ -24,7 +24,7 @@
 mod arm_core;
 mod auxv;
 pub(crate) mod capabilities;
-mod cgroup;
+pub(crate) mod cgroup;
 mod clock_source;
 mod cpu_time;
 mod cpufreq;

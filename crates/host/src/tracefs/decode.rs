@@ -5,6 +5,7 @@ use super::event::{Event, EventKind, Irq, Softirq, Task};
 use super::format::{Field, Format};
 use super::name::{Comm, Label};
 use super::page::Record;
+use super::storage;
 use crate::sched::ThreadId;
 use crate::units::Hertz;
 
@@ -41,6 +42,7 @@ enum Recipe {
     WorkQueued(Field),
     WorkBegins(Field),
     Mark(Field),
+    Storage(storage::Recipe),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +102,10 @@ impl Decoder {
                 Some((vector, "exit")) => Recipe::VectorExit(vector.into()),
                 _ => return Err("it is not decoded".to_owned()),
             },
-            _ => return Err("it is not decoded".to_owned()),
+            _ => match storage::Recipe::learn(system, format)? {
+                Some(recipe) => Recipe::Storage(recipe),
+                None => return Err("it is not decoded".to_owned()),
+            },
         };
         let current = field("common_pid")?;
         self.known.retain(|known| known.id != format.id);
@@ -160,6 +165,7 @@ impl Recipe {
                 EventKind::WorkBegins { function: number(function)? as u64 }
             }
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
+            Self::Storage(recipe) => EventKind::Storage(recipe.apply(record)?),
         })
     }
 }

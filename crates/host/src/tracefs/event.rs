@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::name::{Comm, Label};
+use super::storage::StorageEvent;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 use crate::units::Hertz;
@@ -89,6 +90,8 @@ pub enum EventKind {
     },
     /// Somebody wrote into `trace_marker`; the beginning of the text.
     Mark(Label),
+    /// Something happened to storage, or to a process that may use it.
+    Storage(StorageEvent),
 }
 
 /// A thread, as an event names it.

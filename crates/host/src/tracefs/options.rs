@@ -36,6 +36,9 @@ pub struct InstanceOptions {
     /// The events, as `system/name`. One that this kernel does not have is
     /// noted, not an error.
     pub events: Vec<String>,
+    /// Of these events, only those for which the kernel finds the expression
+    /// true: `Documentation/trace/events.rst`, "Event filtering".
+    pub filters: Vec<(String, String)>,
     /// Record on these CPUs only.
     pub cpus: Option<CpuSet>,
     /// Record only what these threads do, and switches from and to them.
@@ -49,6 +52,7 @@ impl Default for InstanceOptions {
         Self {
             buffer: Bytes::from_mib(2),
             events: WAKEUP_EVENTS.iter().map(|&event| event.to_owned()).collect(),
+            filters: Vec::new(),
             cpus: None,
             threads: Vec::new(),
         }
@@ -86,6 +90,13 @@ impl InstanceOptions {
         let mut missing = Vec::new();
         for event in &self.events {
             check_name(event)?;
+            for (_, filter) in self.filters.iter().filter(|(filtered, _)| filtered == event) {
+                match write(&format!("events/{event}/filter"), filter) {
+                    // The event is not there either.
+                    Err(error) if error.is_not_found() => {}
+                    other => other?,
+                }
+            }
             match write(&format!("events/{event}/enable"), "1") {
                 Ok(()) => {}
                 Err(error) if error.is_not_found() => missing.push(Unsupported {

@@ -111,7 +111,8 @@ impl Cpu {
             | EventKind::Frequency { .. }
             | EventKind::WorkQueued { .. }
             | EventKind::WorkBegins { .. }
-            | EventKind::Mark(_) => {}
+            | EventKind::Mark(_)
+            | EventKind::Storage(_) => {}
         }
     }
 

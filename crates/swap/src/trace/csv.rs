@@ -11,6 +11,7 @@
 //! | `sector`, `sectors` | 512 bytes each, instead of a page |
 //! | `operation`, `op` | `read`, `write`, `page-in` …; all are reads where there is none |
 //! | `backing` | `anonymous`, `file`, `unknown` |
+//! | `cgroup` | the control group of the process |
 
 use unjank_host::Nanos;
 
@@ -37,6 +38,7 @@ enum Column {
     Sectors,
     Operation,
     Backing,
+    Cgroup,
     Other,
 }
 
@@ -63,6 +65,7 @@ struct Row<'a> {
     length: Option<u64>,
     operation: Option<Operation>,
     backing: Backing,
+    cgroup: &'a [u8],
 }
 
 impl Lines {
@@ -126,6 +129,7 @@ fn column(name: &[u8]) -> Column {
         b"sectors" => Column::Sectors,
         b"operation" | b"op" => Column::Operation,
         b"backing" => Column::Backing,
+        b"cgroup" => Column::Cgroup,
         _ => Column::Other,
     }
 }
@@ -181,6 +185,7 @@ fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result
             Column::Size => row.length = Some(number("the size is no number")?),
             Column::Sector => row.offset = Some(sectors(number("the sector is no number")?)?),
             Column::Sectors => row.length = Some(sectors(number("the sectors are no number")?)?),
+            Column::Cgroup => row.cgroup = field,
             Column::Operation => {
                 let operation = Operation::from_name(field.trim_ascii());
                 row.operation = Some(operation.ok_or(Wrong::Bad("there is no such operation"))?);
@@ -198,7 +203,7 @@ fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result
 }
 
 fn tell(row: &Row<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
-    let who = batch.names.who(row.process, row.pid)?;
+    let who = batch.names.who_in(row.process, row.pid, row.cgroup)?;
     let space = batch.names.space_number(row.space)?;
     let operation = row.operation.unwrap_or(Operation::Read);
     let mut event = |who: Who, space: Space, page: u64| {

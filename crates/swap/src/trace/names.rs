@@ -18,6 +18,8 @@ pub struct Process {
     pub name: String,
     /// Its number, where the trace has one. The kernel's tracers tell that of the thread.
     pub pid: Option<u32>,
+    /// The control group that it was in when it was first seen, where the trace tells.
+    pub cgroup: Option<String>,
 }
 
 /// Processes, devices and files of a trace. Their number is bounded.
@@ -31,6 +33,7 @@ pub struct Names {
     pids: HashMap<u32, Who>,
     /// Neighbouring events are mostly of the same process and space.
     last_who: (Vec<u8>, Option<u32>, Who),
+    last_member: (Vec<u8>, Option<u32>, Vec<u8>, Who),
     last_space: (Vec<u8>, Space),
     /// What is looked for: the name, and behind it the number.
     key: Vec<u8>,
@@ -39,7 +42,7 @@ pub struct Names {
 
 /// A bound was reached: the sentence says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Full(pub(super) &'static str);
+pub(crate) struct Full(pub(crate) &'static str);
 
 impl Default for Names {
     fn default() -> Self {
@@ -50,6 +53,7 @@ impl Default for Names {
             space_numbers: HashMap::new(),
             pids: HashMap::new(),
             last_who: (Vec::new(), None, Who::UNKNOWN),
+            last_member: (Vec::new(), None, Vec::new(), Who::UNKNOWN),
             last_space: (Vec::new(), Space::NONE),
             key: Vec::new(),
             bytes: 0,
@@ -90,7 +94,7 @@ impl Names {
     }
 
     /// The number of a process, a new one if it was not seen before.
-    pub(super) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
+    pub(crate) fn who(&mut self, name: &[u8], pid: Option<u32>) -> Result<Who, Full> {
         if pid == self.last_who.1 && name == self.last_who.0 {
             return Ok(self.last_who.2);
         }
@@ -104,7 +108,7 @@ impl Names {
         }
         let who = match self.whos.get(&self.key) {
             Some(who) => *who,
-            None => self.new_who(pid)?,
+            None => self.new_who(pid, None)?,
         };
         self.last_who.0.clear();
         self.last_who.0.extend_from_slice(name);
@@ -112,14 +116,45 @@ impl Names {
         Ok(who)
     }
 
-    fn new_who(&mut self, pid: Option<u32>) -> Result<Who, Full> {
+    /// The number of a process in a control group.
+    pub(crate) fn who_in(
+        &mut self,
+        name: &[u8],
+        pid: Option<u32>,
+        cgroup: &[u8],
+    ) -> Result<Who, Full> {
+        if cgroup.is_empty() {
+            return self.who(name, pid);
+        }
+        let last = &self.last_member;
+        if pid == last.1 && name == last.0 && cgroup == last.2 {
+            return Ok(last.3);
+        }
+        let (called, within) = (name.to_owned(), cgroup.to_owned());
+        set_key(&mut self.key, cgroup);
+        let cgroup = String::from_utf8_lossy(&self.key).into_owned();
+        set_key(&mut self.key, name);
+        // No number takes five bytes, so this is nobody's key without a group.
+        self.key.extend([0, u8::from(pid.is_some())]);
+        self.key.extend(pid.unwrap_or(0).to_le_bytes());
+        self.key.extend_from_slice(cgroup.as_bytes());
+        let who = match self.whos.get(&self.key) {
+            Some(who) => *who,
+            None => self.new_who(pid, Some(cgroup))?,
+        };
+        self.last_member = (called, pid, within, who);
+        Ok(who)
+    }
+
+    fn new_who(&mut self, pid: Option<u32>, cgroup: Option<String>) -> Result<Who, Full> {
         if self.processes.len() > MOST_PROCESSES {
             return Err(Full("it names more than 1 000 000 processes"));
         }
         self.take(self.key.len())?;
         let who = Who(self.processes.len() as u32);
         let name = self.key.split(|byte| *byte == 0).next().unwrap_or_default();
-        self.processes.push(Process { name: String::from_utf8_lossy(name).into_owned(), pid });
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.processes.push(Process { name, pid, cgroup });
         self.whos.insert(self.key.clone(), who);
         Ok(who)
     }
@@ -153,7 +188,7 @@ impl Names {
     }
 
     /// The number of a device or file, a new one if it was not seen before.
-    pub(super) fn space_number(&mut self, name: &[u8]) -> Result<Space, Full> {
+    pub(crate) fn space_number(&mut self, name: &[u8]) -> Result<Space, Full> {
         if name.is_empty() {
             return Ok(Space::NONE);
         }
@@ -208,6 +243,22 @@ fn set_key(key: &mut Vec<u8>, name: &[u8]) {
 mod tests {
     use super::*;
 
+    fn named(name: &str, cgroup: Option<&str>) -> Process {
+        Process { name: name.to_owned(), pid: Some(7), cgroup: cgroup.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_process_in_another_group_is_another_one() {
+        let mut names = Names::default();
+        let nowhere = names.who(b"app", Some(7)).unwrap();
+        let front = names.who_in(b"app", Some(7), b"/top-app").unwrap();
+        let back = names.who_in(b"app", Some(7), b"/background").unwrap();
+        assert!(nowhere != front && front != back);
+        assert_eq!(names.who_in(b"app", Some(7), b"/top-app").unwrap(), front);
+        assert_eq!(names.who_in(b"app", Some(7), b"").unwrap(), nowhere);
+        assert_eq!(names.process(front), &named("app", Some("/top-app")));
+    }
+
     #[test]
     fn the_same_name_and_number_is_the_same_process() {
         let mut names = Names::default();
@@ -215,7 +266,7 @@ mod tests {
         assert_ne!(names.who(b"app", Some(8)).unwrap(), first);
         assert_ne!(names.who(b"app", None).unwrap(), first);
         assert_eq!(names.who(b"app", Some(7)).unwrap(), first);
-        assert_eq!(names.process(first), &Process { name: "app".to_owned(), pid: Some(7) });
+        assert_eq!(names.process(first), &named("app", None));
         assert_eq!(names.who(b"", None).unwrap(), Who::UNKNOWN);
         assert_eq!(names.process(Who(99)), &Process::default());
     }

@@ -5,7 +5,7 @@ mod limits;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use hierarchy::{Hierarchies, unescape};
+pub(crate) use hierarchy::{Hierarchies, Location, unescape};
 pub(super) use limits::memory_left;
 #[cfg(fuzzing)]
 pub(crate) use limits::parse_cpu_max;

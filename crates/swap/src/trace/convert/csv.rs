@@ -13,7 +13,7 @@ pub(super) struct Writer<W: Write> {
 
 impl<W: Write> Writer<W> {
     pub(super) fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(b"time_ns,process,pid,space,page,operation,backing\n")?;
+        out.write_all(b"time_ns,process,pid,space,page,operation,backing,cgroup\n")?;
         Ok(Self { out, line: Vec::new() })
     }
 
@@ -30,7 +30,9 @@ impl<W: Write> Writer<W> {
             self.line.push(b',');
             field(&mut self.line, names.space(event.space));
             let (operation, backing) = (event.operation.name(), event.backing.name());
-            writeln!(self.line, ",{},{operation},{backing}", event.page)?;
+            write!(self.line, ",{},{operation},{backing},", event.page)?;
+            field(&mut self.line, process.cgroup.as_deref().unwrap_or_default());
+            self.line.push(b'\n');
             self.out.write_all(&self.line)?;
         }
         Ok(())

@@ -9,6 +9,7 @@
 //! | `page` | `UINT_64` | number of a page of 4 KiB within the space |
 //! | `operation` | string | `read`, `write`, `page-in` … |
 //! | `backing` | string | `anonymous`, `file`, `unknown` |
+//! | `cgroup` | string or null | the control group of the process |
 //!
 //! Nothing in it is particular to this program, and columns are found by their names, so that a
 //! table that another one has written is read as well.
@@ -17,7 +18,7 @@ mod rows;
 mod writer;
 
 pub(super) use rows::Rows;
-pub(super) use writer::Writer;
+pub(crate) use writer::Writer;
 
 /// The table, in Parquet's own words.
 const SCHEMA: &str = "message trace {
@@ -28,4 +29,5 @@ const SCHEMA: &str = "message trace {
     required int64 page (INTEGER(64, false));
     required binary operation (STRING);
     required binary backing (STRING);
+    optional binary cgroup (STRING);
 }";

@@ -29,7 +29,8 @@ pub(in super::super) struct Rows {
     done: u64,
 }
 
-const COLUMNS: [&str; 7] = ["time_ns", "process", "pid", "space", "page", "operation", "backing"];
+const COLUMNS: [&str; 8] =
+    ["time_ns", "process", "pid", "space", "page", "operation", "backing", "cgroup"];
 /// A table lacks the others where nothing is known.
 const NEEDED: [usize; 3] = [0, 4, 5];
 
@@ -186,8 +187,8 @@ fn rows_to_events(
     for row in 0..rows {
         let stop = |what: &str| Stop::At(Place::Row(done + row as u64), what.to_owned());
         let full = |full: Full| stop(full.0);
-        let [time, process, pid, space, page, operation, backing] =
-            [0, 1, 2, 3, 4, 5, 6].map(|column| index(column, row));
+        let [time, process, pid, space, page, operation, backing, cgroup] =
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|column| index(column, row));
         let number = |column: usize, index: Option<usize>| {
             index.and_then(|index| columns[column].numbers.get(index)).copied()
         };
@@ -202,12 +203,13 @@ fn rows_to_events(
             None => Backing::Unknown,
         };
         let process = text(1, process).unwrap_or_default();
+        let cgroup = text(7, cgroup).unwrap_or_default();
         let pid = number(2, pid).map(u32::try_from).transpose();
         let pid = pid.map_err(|_| stop("the pid is no number of a process"))?;
         events.push(Event {
             at: Nanos(number(0, time).ok_or_else(|| stop("there is no time"))? as u64),
             page: number(4, page).ok_or_else(|| stop("there is no page"))? as u64,
-            who: names.who(process, pid).map_err(full)?,
+            who: names.who_in(process, pid, cgroup).map_err(full)?,
             space: names.space_number(text(3, space).unwrap_or_default()).map_err(full)?,
             operation: operation.ok_or_else(|| stop("there is no such operation"))?,
             backing,

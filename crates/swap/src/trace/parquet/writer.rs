@@ -22,13 +22,13 @@ const GROUP: usize = 1 << 18;
 const CHUNK: usize = 8192;
 
 /// Writes a table.
-pub(in super::super) struct Writer<W: Write + Send> {
+pub(crate) struct Writer<W: Write + Send> {
     file: SerializedFileWriter<W>,
     waiting: Vec<Event>,
 }
 
 impl<W: Write + Send> Writer<W> {
-    pub(in super::super) fn new(out: W) -> Result<Self> {
+    pub(crate) fn new(out: W) -> Result<Self> {
         let schema = Arc::new(parse_message_type(SCHEMA)?);
         let properties = WriterProperties::builder()
             .set_created_by(concat!("unjank version ", env!("CARGO_PKG_VERSION")).to_owned())
@@ -45,7 +45,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(Self { file, waiting: Vec::new() })
     }
 
-    pub(in super::super) fn write(&mut self, events: &[Event], names: &Names) -> Result<()> {
+    pub(crate) fn write(&mut self, events: &[Event], names: &Names) -> Result<()> {
         let mut rest = events;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(rest.len().min(GROUP - self.waiting.len()));
@@ -58,7 +58,7 @@ impl<W: Write + Send> Writer<W> {
         Ok(())
     }
 
-    pub(in super::super) fn finish(mut self, names: &Names) -> Result<W> {
+    pub(crate) fn finish(mut self, names: &Names) -> Result<W> {
         if !self.waiting.is_empty() {
             self.flush(names)?;
         }
@@ -69,6 +69,8 @@ impl<W: Write + Send> Writer<W> {
         let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
         let processes: Vec<_> =
             names.processes().iter().map(|process| text(&process.name)).collect();
+        let cgroups: Vec<_> =
+            names.processes().iter().map(|process| process.cgroup.as_deref().map(text)).collect();
         let spaces: Vec<_> = names.spaces().iter().map(|space| text(space)).collect();
         let operations = Operation::ALL.map(|operation| text(operation.name()));
         let backings = Backing::ALL.map(|backing| text(backing.name()));
@@ -86,6 +88,7 @@ impl<W: Write + Send> Writer<W> {
         numbers(&mut group, events, |event| event.page as i64)?;
         all_texts(&mut group, events, |event| operations[event.operation as usize].clone())?;
         all_texts(&mut group, events, |event| backings[event.backing as usize].clone())?;
+        texts(&mut group, events, |event| cgroups[event.who.0 as usize].clone())?;
         group.close()?;
         self.waiting.clear();
         Ok(())

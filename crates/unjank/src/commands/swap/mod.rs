@@ -6,6 +6,7 @@ pub(crate) mod paper;
 mod policies;
 pub(crate) mod probe;
 mod reading;
+pub(crate) mod record;
 pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod synth;
@@ -22,6 +23,8 @@ pub(crate) enum Verb {
     Probe(probe::Args),
     /// Turn traces of storage and swap from one format into another
     Convert(convert::Args),
+    /// Record what is paged in and out, as a trace
+    Record(record::Args),
     /// Run a trace on a model: memory over a small fast tier over storage
     Simulate(simulate::Args),
     /// Try many policies on many sizes and traces, on all cores
@@ -37,6 +40,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
         Verb::Convert(args) => convert::run(args),
+        Verb::Record(args) => record::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Sweep(args) => sweep::run(args),
         Verb::Paper(args) => paper::run(args),

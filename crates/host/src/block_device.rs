@@ -1,0 +1,144 @@
+//! Block devices by their numbers: `sysfs-block` of `Documentation/ABI`.
+
+use std::fmt;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+
+/// Bits of the minor number in the kernel's own form: `MINORBITS` of
+/// `include/linux/kdev_t.h`.
+const MINOR_BITS: u32 = 20;
+
+/// The number of a block device, in the kernel's own form, as its trace
+/// events tell it: the major number above 20 bits of minor number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceNumber(pub u32);
+
+impl DeviceNumber {
+    /// From its two parts.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self(major << MINOR_BITS | minor & ((1 << MINOR_BITS) - 1))
+    }
+
+    /// The kind of device; 0 for file systems that have none of their own.
+    pub const fn major(self) -> u32 {
+        self.0 >> MINOR_BITS
+    }
+
+    /// Which one of that kind.
+    pub const fn minor(self) -> u32 {
+        self.0 & ((1 << MINOR_BITS) - 1)
+    }
+
+    /// From a device number as `stat(2)` tells it.
+    fn from_stat(device: u64) -> Self {
+        Self::new(rustix::fs::major(device), rustix::fs::minor(device))
+    }
+}
+
+/// `254,0`, as the kernel's trace events print it.
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.major(), self.minor())
+    }
+}
+
+/// A block device, or the part of one that a partition is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The whole device.
+    pub device: DeviceNumber,
+    /// What the kernel calls the whole device: `sda`, `zram0`.
+    pub name: String,
+    /// The first sector of 512 bytes.
+    pub start: u64,
+    /// How many sectors.
+    pub sectors: u64,
+}
+
+/// The number behind a device's special file; of any other file, that of the
+/// file system it is on.
+///
+/// # Errors
+/// `File` if it is not there.
+pub fn number_of(root: &Root, path: &Path) -> Result<DeviceNumber> {
+    let real = root.resolve(path);
+    let metadata = real.metadata().map_err(|source| Error::file("look at", path, source))?;
+    let is_device = metadata.file_type().is_block_device();
+    Ok(DeviceNumber::from_stat(if is_device { metadata.rdev() } else { metadata.dev() }))
+}
+
+/// What sysfs says of a device; `None` if it knows no such block device.
+///
+/// # Errors
+/// `Parse` names the file that does not hold a number.
+pub fn part(root: &Root, number: DeviceNumber) -> Result<Option<Part>> {
+    let directory = PathBuf::from(format!("/sys/dev/block/{}:{}", number.major(), number.minor()));
+    let value = |name: &str| -> Result<Option<u64>> {
+        let path = directory.join(name);
+        let Some(text) = root.read_if_there(&path)? else { return Ok(None) };
+        let number = text.trim().parse();
+        number.map(Some).map_err(|_| Error::parse(path, 1, "expected a number of sectors"))
+    };
+    let Some(sectors) = value("size")? else { return Ok(None) };
+    let is_partition = root.exists(directory.join("partition"));
+    let start = if is_partition { value("start")?.unwrap_or(0) } else { 0 };
+    // A partition's directory lies in that of its device.
+    let whole = if is_partition { directory.join("..") } else { directory };
+    let event = root.read_if_there(whole.join("uevent"))?.unwrap_or_default();
+    let says = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+    let (major, minor) = (says("MAJOR="), says("MINOR="));
+    let (Some(Ok(major)), Some(Ok(minor))) = (major.map(str::parse), minor.map(str::parse)) else {
+        return Ok(None);
+    };
+    let device = DeviceNumber::new(major, minor);
+    let name = says("DEVNAME=").map_or_else(|| device.to_string(), str::to_owned);
+    Ok(Some(Part { device, name, start, sectors }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_number_has_the_kernels_form() {
+        let number = DeviceNumber::new(254, 3);
+        assert_eq!((number.0, number.major(), number.minor()), (254 << 20 | 3, 254, 3));
+        assert_eq!(number.to_string(), "254,3");
+    }
+
+    #[test]
+    fn a_partition_is_a_part_of_its_device() {
+        let top = tempfile::tempdir().unwrap();
+        let sda = top.path().join("sys/devices/sda");
+        fs::create_dir_all(sda.join("sda2")).unwrap();
+        fs::create_dir_all(top.path().join("sys/dev/block")).unwrap();
+        fs::write(sda.join("size"), "1000000\n").unwrap();
+        fs::write(sda.join("uevent"), "MAJOR=8\nMINOR=0\nDEVNAME=sda\nDEVTYPE=disk\n").unwrap();
+        for (name, value) in [("size", "4096\n"), ("start", "2048\n"), ("partition", "2\n")] {
+            fs::write(sda.join("sda2").join(name), value).unwrap();
+        }
+        for (number, target) in [("8:0", "sda"), ("8:2", "sda/sda2")] {
+            let link = top.path().join("sys/dev/block").join(number);
+            symlink(format!("../../devices/{target}"), link).unwrap();
+        }
+        let root = Root::at(top.path());
+        let device = DeviceNumber::new(8, 0);
+        let whole = Part { device, name: "sda".to_owned(), start: 0, sectors: 1_000_000 };
+        assert_eq!(part(&root, device).unwrap(), Some(whole.clone()));
+        let second = Part { start: 2048, sectors: 4096, ..whole };
+        assert_eq!(part(&root, DeviceNumber::new(8, 2)).unwrap(), Some(second));
+        assert_eq!(part(&root, DeviceNumber::new(0, 44)).unwrap(), None, "no device of its own");
+        fs::write(sda.join("size"), "many\n").unwrap();
+        let error = part(&root, device).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot parse /sys/dev/block/8:0/size, line 1: expected a number of sectors"
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! What a trace says of storage, and of the processes that use it: requests
+//! to block devices, pages of files that come and go, pages that reclaim
+//! writes out, threads that begin and end.
+//!
+//! Source: `include/trace/events/{block,filemap,vmscan,sched,task}.h` of Linux.
+
+use super::format::{Field, Format};
+use super::name::{Comm, Name};
+use crate::block_device::DeviceNumber;
+use crate::sched::ThreadId;
+
+/// A reclaimed page is anonymous, a file's, or in a batch of both:
+/// `RECLAIM_WB_*` of `include/trace/events/vmscan.h`.
+const RECLAIM_ANONYMOUS: i64 = 0x1;
+const RECLAIM_FILE: i64 = 0x2;
+/// `CLONE_THREAD` of `clone(2)`.
+const CLONE_THREAD: i64 = 0x0001_0000;
+
+/// Something that happened to storage, or to a process that may use it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageEvent {
+    /// A thread asked a block device for something: `block/block_bio_queue`.
+    Request(BlockRequest),
+    /// Pages of a file came into memory: `filemap/mm_filemap_add_to_page_cache`.
+    Cached(FilePages),
+    /// They went: `filemap/mm_filemap_delete_from_page_cache`.
+    Uncached(FilePages),
+    /// Reclaim handed a page to what stands behind it:
+    /// `vmscan/mm_vmscan_write_folio`, `mm_vmscan_writepage` before 6.9.
+    Reclaimed {
+        /// Whether the page is anonymous, if the event says that.
+        anonymous: Option<bool>,
+    },
+    /// The current thread started another: `task/task_newtask`.
+    Started {
+        /// The new thread.
+        thread: ThreadId,
+        /// Whether it belongs to the process of the current one.
+        same_process: bool,
+    },
+    /// A process became another program: `sched/sched_process_exec`.
+    Executed {
+        /// The process, which has one thread then.
+        process: ThreadId,
+        /// The last part of the program's path, as the thread is called now.
+        program: Comm,
+    },
+    /// A thread ended: `sched/sched_process_exit`.
+    Ended {
+        /// The thread.
+        thread: ThreadId,
+        /// Whether it was the last one of its process; kernels before 6.11
+        /// do not say.
+        last: Option<bool>,
+    },
+}
+
+/// A request to a block device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockRequest {
+    /// The whole device, never a partition.
+    pub device: DeviceNumber,
+    /// Its first sector of 512 bytes, counted from the begin of the device.
+    pub sector: u64,
+    /// How many sectors.
+    pub sectors: u32,
+    /// What is asked for, in letters of `blk_fill_rwbs`: `R`, `WS`, `FWFS` …
+    pub letters: Name<16>,
+    /// The name of the thread that asked.
+    pub comm: Comm,
+}
+
+/// Neighbouring pages of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilePages {
+    /// The device of the file system.
+    pub device: DeviceNumber,
+    /// The file's inode.
+    pub inode: u64,
+    /// The first one, counted in the kernel's pages.
+    pub first: u64,
+    /// Two to this power of them.
+    pub order: u8,
+}
+
+/// Where the parts of such an event are found in its records.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Recipe {
+    Request { device: Field, sector: Field, sectors: Field, letters: Field, comm: Field },
+    Cached(PagesFields),
+    Uncached(PagesFields),
+    Reclaimed(Field),
+    Started { thread: Field, flags: Field },
+    Executed { process: Field, file: Field },
+    Ended { thread: Field, last: Option<Field> },
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PagesFields {
+    device: Field,
+    inode: Field,
+    first: Field,
+    /// Kernels before 6.1 have none: pages are told one by one.
+    order: Option<Field>,
+}
+
+impl Recipe {
+    /// The recipe for an event of `system`; `None` if it is no such event.
+    pub(super) fn learn(system: &str, format: &Format) -> Result<Option<Self>, String> {
+        let field =
+            |name: &str| format.field(name).ok_or_else(|| format!("it has no field {name}"));
+        let pages = || -> Result<_, String> {
+            Ok(PagesFields {
+                device: field("s_dev")?,
+                inode: field("i_ino")?,
+                first: field("index")?,
+                order: format.field("order"),
+            })
+        };
+        Ok(Some(match (system, format.name.as_str()) {
+            ("block", "block_bio_queue") => Self::Request {
+                device: field("dev")?,
+                sector: field("sector")?,
+                sectors: field("nr_sector")?,
+                letters: field("rwbs")?,
+                comm: field("comm")?,
+            },
+            ("filemap", "mm_filemap_add_to_page_cache") => Self::Cached(pages()?),
+            ("filemap", "mm_filemap_delete_from_page_cache") => Self::Uncached(pages()?),
+            ("vmscan", "mm_vmscan_write_folio" | "mm_vmscan_writepage") => {
+                Self::Reclaimed(field("reclaim_flags")?)
+            }
+            ("task", "task_newtask") => {
+                Self::Started { thread: field("pid")?, flags: field("clone_flags")? }
+            }
+            ("sched", "sched_process_exec") => {
+                Self::Executed { process: field("pid")?, file: field("filename")? }
+            }
+            ("sched", "sched_process_exit") => {
+                Self::Ended { thread: field("pid")?, last: format.field("group_dead") }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    #[inline]
+    pub(super) fn apply(&self, record: &[u8]) -> Option<StorageEvent> {
+        let number = |field: &Field| field.number(record);
+        let thread = |field: &Field| Some(ThreadId(field.number(record)? as u32));
+        Some(match self {
+            Self::Request { device, sector, sectors, letters, comm } => {
+                StorageEvent::Request(BlockRequest {
+                    device: DeviceNumber(number(device)? as u32),
+                    sector: number(sector)? as u64,
+                    sectors: number(sectors)? as u32,
+                    letters: Name::new(letters.bytes(record)?),
+                    comm: Comm::new(comm.bytes(record)?),
+                })
+            }
+            Self::Cached(pages) => StorageEvent::Cached(pages.apply(record)?),
+            Self::Uncached(pages) => StorageEvent::Uncached(pages.apply(record)?),
+            Self::Reclaimed(flags) => {
+                let flags = number(flags)?;
+                let anonymous = match (flags & RECLAIM_ANONYMOUS != 0, flags & RECLAIM_FILE != 0) {
+                    (true, false) => Some(true),
+                    (false, true) => Some(false),
+                    _ => None,
+                };
+                StorageEvent::Reclaimed { anonymous }
+            }
+            Self::Started { thread: new, flags } => StorageEvent::Started {
+                thread: thread(new)?,
+                same_process: number(flags)? & CLONE_THREAD != 0,
+            },
+            Self::Executed { process, file } => {
+                let file = file.bytes(record)?;
+                let file = file.split(|byte| *byte == 0).next().unwrap_or_default();
+                let program = file.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+                // As the kernel names a thread: at most 15 bytes.
+                let program = Comm::new(&program[..program.len().min(15)]);
+                StorageEvent::Executed { process: thread(process)?, program }
+            }
+            Self::Ended { thread: ended, last } => {
+                let last = last.as_ref().and_then(number).map(|last| last != 0);
+                StorageEvent::Ended { thread: thread(ended)?, last }
+            }
+        })
+    }
+}
+
+impl PagesFields {
+    fn apply(&self, record: &[u8]) -> Option<FilePages> {
+        Some(FilePages {
+            device: DeviceNumber(self.device.number(record)? as u32),
+            inode: self.inode.number(record)? as u64,
+            first: self.first.number(record)? as u64,
+            order: match &self.order {
+                Some(order) => u8::try_from(order.number(record)?).ok()?,
+                None => 0,
+            },
+        })
+    }
+}

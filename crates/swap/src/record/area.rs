@@ -1,0 +1,194 @@
+//! Swap areas: which sectors of which device are which page of swap.
+
+use unjank_host::block_device::DeviceNumber;
+use unjank_host::extents::Extent;
+
+use crate::trace::PAGE;
+
+/// Sectors of a page of a trace.
+const SECTORS: u64 = PAGE / 512;
+
+/// A swap area, or another device that is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Area {
+    /// What it is called in the trace.
+    pub(super) name: String,
+    /// The whole device that its requests go to.
+    pub(super) device: DeviceNumber,
+    /// Whether pages of it are swapped ones.
+    pub(super) is_swap: bool,
+    /// By sector, ascending.
+    runs: Vec<Run>,
+}
+
+/// Neighbouring pages on neighbouring sectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The first sector of the device.
+    pub(super) sector: u64,
+    /// The page of 4 KiB within the area that begins there.
+    pub(super) page: u64,
+    /// How many of these pages.
+    pub(super) pages: u64,
+}
+
+impl Area {
+    pub(super) fn new(
+        name: String,
+        device: DeviceNumber,
+        is_swap: bool,
+        mut runs: Vec<Run>,
+    ) -> Self {
+        runs.sort_by_key(|run| run.sector);
+        Self { name, device, is_swap, runs }
+    }
+
+    /// The pages of the area that a request touches; those of the first run
+    /// that it begins in. No request reaches from one run into the next, because the kernel
+    /// makes requests for swap page by page and joins them only where sectors and pages go on.
+    pub(super) fn pages(
+        &self,
+        device: DeviceNumber,
+        sector: u64,
+        sectors: u64,
+    ) -> Option<std::ops::RangeInclusive<u64>> {
+        if device != self.device || sectors == 0 {
+            return None;
+        }
+        let after = self.runs.partition_point(|run| run.sector <= sector);
+        let run = self.runs.get(after.checked_sub(1)?)?;
+        let within = sector - run.sector;
+        if within >= run.pages * SECTORS {
+            return None;
+        }
+        let last = (within + sectors - 1).min(run.pages * SECTORS - 1);
+        Some(run.page + within / SECTORS..=run.page + last / SECTORS)
+    }
+
+    /// A filter for the kernel that lets all of the area through, and little else.
+    pub(super) fn filter(&self) -> String {
+        let device = self.device.0;
+        let first = self.runs.first().map_or(0, |run| run.sector);
+        let end = self
+            .runs
+            .last()
+            .map_or(u64::MAX, |run| run.sector.saturating_add(run.pages.saturating_mul(SECTORS)));
+        format!("(dev == {device} && sector >= {first} && sector < {end})")
+    }
+}
+
+/// The runs of a device or partition from `start`, of `sectors` sectors.
+pub(super) fn whole(start: u64, sectors: u64) -> Vec<Run> {
+    vec![Run { sector: start, page: 0, pages: sectors.div_ceil(SECTORS) }]
+}
+
+/// The runs of a swap file with `extents`, in the order of the file, on a file system whose
+/// device begins at sector `start`. As the kernel does it (`iomap_swapfile_activate` in
+/// `fs/iomap/swapfile.c`), each piece that is in one on the device is rounded inwards to the
+/// kernel's pages of `kernel_page` bytes, and what is left is numbered through.
+pub(super) fn of_file(extents: &[Extent], start: u64, kernel_page: u64) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut page = 0;
+    let mut rest = extents.iter().copied().peekable();
+    while let Some(mut piece) = rest.next() {
+        while let Some(next) = rest.next_if(|next| next.physical == piece.physical + piece.length) {
+            piece.length += next.length;
+        }
+        let first = piece.physical.next_multiple_of(kernel_page);
+        let end = (piece.physical + piece.length) / kernel_page * kernel_page;
+        if end <= first {
+            continue;
+        }
+        let pages = (end - first) / PAGE;
+        runs.push(Run { sector: start + first / 512, page, pages });
+        page += pages;
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISK: DeviceNumber = DeviceNumber::new(254, 0);
+
+    fn extent(logical: u64, physical: u64, length: u64) -> Extent {
+        Extent { logical, physical, length }
+    }
+
+    #[test]
+    fn a_file_in_pieces_is_numbered_in_its_own_order() {
+        // As filefrag(8) told of a swap file on ext4: the second piece lies before the first.
+        let page = 4096;
+        let extents = [
+            extent(0, 29_652_992 * page, 2048 * page),
+            extent(2048 * page, 1_000 * page, 10 * page),
+            extent(2058 * page, 29_661_184 * page, 100 * page),
+        ];
+        let area = Area::new("/swap".to_owned(), DISK, true, of_file(&extents, 0, page));
+        let pages = |sector, sectors| area.pages(DISK, sector, sectors);
+        assert_eq!(pages(29_652_992 * 8, 8), Some(0..=0));
+        assert_eq!(pages((29_652_992 + 2047) * 8, 8), Some(2047..=2047));
+        assert_eq!(pages((29_652_992 + 2048) * 8, 8), None, "another file's");
+        assert_eq!(pages(1_000 * 8, 16), Some(2048..=2049));
+        assert_eq!(pages(29_661_185 * 8, 8), Some(2059..=2059));
+        assert_eq!(pages(999 * 8, 8), None);
+        assert_eq!(area.pages(DeviceNumber::new(8, 0), 1_000 * 8, 8), None, "another device");
+        let end = (29_661_184 + 100) * 8;
+        let filter = format!("(dev == 266338304 && sector >= 8000 && sector < {end})");
+        assert_eq!(area.filter(), filter);
+    }
+
+    #[test]
+    fn pieces_are_rounded_inwards_to_pages() {
+        // A file system with blocks of 1 KiB, on a partition that begins at sector 63.
+        let extents =
+            [extent(0, 1024, 8192), extent(8192, 20_480, 3072), extent(11_264, 40_960, 4096)];
+        let runs = of_file(&extents, 63, 4096);
+        let first = Run { sector: 63 + 8, page: 0, pages: 1 };
+        assert_eq!(runs, [first, Run { sector: 63 + 80, page: 1, pages: 1 }]);
+    }
+
+    #[test]
+    fn neighbouring_extents_are_one_piece() {
+        // The first block of a swap file was written by mkswap(8), the rest was not.
+        let extents = [extent(0, 4096, 1024), extent(1024, 5120, 3072), extent(4096, 8192, 4096)];
+        assert_eq!(of_file(&extents, 0, 4096), [Run { sector: 8, page: 0, pages: 2 }]);
+        // With pages of 16 KiB, the same place has none.
+        assert!(of_file(&extents, 0, 16_384).is_empty());
+    }
+
+    #[test]
+    fn a_partition_counts_from_its_own_begin() {
+        let area = Area::new("/dev/sda2".to_owned(), DISK, true, whole(2048, 4096));
+        assert_eq!(area.pages(DISK, 2048, 8), Some(0..=0));
+        assert_eq!(area.pages(DISK, 2048 + 4088, 80), Some(511..=511), "cut at its end");
+        assert_eq!(area.pages(DISK, 2047, 8), None);
+        assert_eq!(area.pages(DISK, 2048, 0), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_page_of_a_file_is_found_where_it_lies(
+            pieces in proptest::collection::vec((1_u64..100, 0_u64..50), 1..20),
+            start in 0_u64..10_000,
+        ) {
+            let (mut logical, mut physical) = (0, 0);
+            let mut extents = Vec::new();
+            for (pages, hole) in pieces {
+                physical += hole * 4096;
+                extents.push(extent(logical, physical, pages * 4096));
+                logical += pages * 4096;
+                physical += pages * 4096;
+            }
+            let area = Area::new(String::new(), DISK, true, of_file(&extents, start, 4096));
+            for piece in extents {
+                for page in 0..piece.length / 4096 {
+                    let sector = start + piece.physical / 512 + page * 8;
+                    let number = piece.logical / 4096 + page;
+                    proptest::prop_assert_eq!(area.pages(DISK, sector, 8), Some(number..=number));
+                }
+            }
+        }
+    }
+}

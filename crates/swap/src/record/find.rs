@@ -1,0 +1,74 @@
+//! Finding what is to be recorded: the machine's swap areas, and devices that were named.
+
+use std::path::Path;
+
+use unjank_host::block_device::{self, DeviceNumber, Part};
+use unjank_host::machine::swap::{self, SwapDevice, SwapKind};
+use unjank_host::memory::page_size;
+use unjank_host::{Error, Result, Root, Support, extents};
+
+use super::area::{Area, of_file, whole};
+
+/// What can be recorded.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) areas: Vec<Area>,
+    /// Swap areas that cannot be: sentences.
+    pub(super) left_out: Vec<String>,
+}
+
+/// All swap areas that are in use, and `devices`.
+pub(super) fn areas(root: &Root, devices: &[String]) -> Result<Found> {
+    let mut found = Found::default();
+    for device in swap::devices(root)? {
+        match swap_area(root, &device)? {
+            Support::Yes(area) => found.areas.push(area),
+            Support::No(reason) => {
+                found.left_out.push(format!("swap on {} is not recorded: {reason}", device.path));
+            }
+        }
+    }
+    for name in devices {
+        found.areas.push(named(root, name)?);
+    }
+    Ok(found)
+}
+
+fn swap_area(root: &Root, swap: &SwapDevice) -> Result<Support<Area>> {
+    let path = Path::new(&swap.path);
+    let number = match block_device::number_of(root, path) {
+        Ok(number) => number,
+        Err(error) if error.is_not_found() => {
+            return Ok(Support::no("its file cannot be found by its name any more"));
+        }
+        Err(error) => return Err(error),
+    };
+    let Some(part) = block_device::part(root, number)? else {
+        return Ok(Support::no("it is not on a block device of its own"));
+    };
+    let runs = if swap.kind == SwapKind::File {
+        match extents::of(root, path)? {
+            Support::Yes(extents) => of_file(&extents, part.start, page_size().get()),
+            Support::No(reason) => return Ok(Support::No(reason)),
+        }
+    } else {
+        whole(part.start, part.sectors)
+    };
+    Ok(Support::Yes(Area::new(swap.path.clone(), part.device, true, runs)))
+}
+
+/// `vda`, `/dev/vda2` or `254,0`.
+fn named(root: &Root, name: &str) -> Result<Area> {
+    let unknown = || Error::Unsupported(format!("there is no block device {name}"));
+    let number = match name.split_once([',', ':']) {
+        Some((major, minor)) => match (major.parse(), minor.parse()) {
+            (Ok(major), Ok(minor)) => DeviceNumber::new(major, minor),
+            _ => return Err(unknown()),
+        },
+        None => block_device::number_of(root, &Path::new("/dev").join(name))
+            .map_err(|error| if error.is_not_found() { unknown() } else { error })?,
+    };
+    let Part { device, start, sectors, .. } =
+        block_device::part(root, number)?.ok_or_else(unknown)?;
+    Ok(Area::new(name.to_owned(), device, false, whole(start, sectors)))
+}

@@ -1,0 +1,227 @@
+//! `unjank swap record`: what is paged in and out on this machine, as a trace.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `options` | what is recorded |
+//! | `find`, `area` | swap areas, and which sectors are which of their pages |
+//! | `command` | the program that is recorded |
+//! | `order` | one order of time for what all CPUs traced |
+//! | `scribe`, `tasks` | from traced events to those of pages; who did it |
+//! | `output` | the file |
+//! | `counters`, `report` | what the kernel counted meanwhile, and what is told in the end |
+
+mod area;
+mod command;
+mod counters;
+mod find;
+mod options;
+mod order;
+mod output;
+mod report;
+mod scribe;
+mod tasks;
+
+pub use options::Options;
+
+use unjank_host::journal::Session;
+use unjank_host::memory::page_size;
+use unjank_host::tracefs::{Instance, InstanceOptions, Lost, Tracefs, buffer_per_cpu};
+use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, pid};
+use unjank_measure::{Findings, Monitor};
+
+use crate::trace::{Event, Full};
+
+use command::Program;
+use counters::Before;
+use find::Found;
+use order::{Order, Traced};
+use output::Output;
+use report::Recorded;
+use scribe::Scribe;
+use tasks::Tasks;
+
+/// Requests of threads, and what tells threads and processes apart.
+const EVENTS: [&str; 4] = [
+    "block/block_bio_queue",
+    "task/task_newtask",
+    "sched/sched_process_exec",
+    "sched/sched_process_exit",
+];
+/// What reclaim writes, under its name of today and that of before 6.9.
+const RECLAIM: [&str; 2] = ["vmscan/mm_vmscan_write_folio", "vmscan/mm_vmscan_writepage"];
+/// Pages of files.
+const FILES: [&str; 2] =
+    ["filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache"];
+/// `RECLAIM_WB_ANON`, without which the event says nothing about swap.
+const ANONYMOUS_ONLY: &str = "reclaim_flags & 1";
+
+/// How often the buffers are emptied: a hundredth of the time in which the busiest device
+/// fills them.
+const ROUND: Nanos = Nanos::from_millis(20);
+
+/// Records until the program or the time is over, and writes the trace.
+///
+/// # Errors
+/// `Invalid` options; a device that is not there; what fails in the kernel; a file that cannot be
+/// written.
+pub fn run(
+    options: &Options,
+    root: &Root,
+    session: Option<&Session>,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    options.check()?;
+    let mut findings = Findings::default();
+    let Some(tracefs) = findings.require("swap/record", Tracefs::open(root)) else {
+        return Ok(findings);
+    };
+    let Found { areas, left_out } = find::areas(root, &options.devices)?;
+    for reason in left_out {
+        findings.warn(reason);
+    }
+    if areas.is_empty() && !options.files {
+        findings.not_supported(
+            "swap/record",
+            "there is no swap that could be recorded (swapon(8); --device and --files record \
+             other paging)",
+        );
+        return Ok(findings);
+    }
+    let output = Output::create(&options.output, options.force)?;
+    let mut program = match Program::prepare(options, root, session)? {
+        Support::Yes(program) => program,
+        Support::No(reason) => {
+            findings.not_supported("swap/record", reason);
+            return Ok(findings);
+        }
+    };
+    let instance = tracefs.instance(&InstanceOptions {
+        buffer: buffer_per_cpu(root, options.buffer),
+        events: events(options),
+        filters: vec![
+            (EVENTS[0].to_owned(), filter(&areas)),
+            (RECLAIM[0].to_owned(), ANONYMOUS_ONLY.to_owned()),
+            (RECLAIM[1].to_owned(), ANONYMOUS_ONLY.to_owned()),
+        ],
+        ..InstanceOptions::default()
+    })?;
+    let swaps: Vec<String> =
+        areas.iter().filter(|area| area.is_swap).map(|area| area.name.clone()).collect();
+    let leads = |process| pid::leads_group(process).unwrap_or(false);
+    let own = std::process::id();
+    let scribe = Scribe::new(areas, Tasks::new(root), page_size().get(), own, leads);
+    let mut recorder = Recorder {
+        instance,
+        order: Order::default(),
+        scribe: scribe.map_err(full)?,
+        output,
+        events: Vec::new(),
+        written: 0,
+        lost: Lost::default(),
+    };
+    recorder.instance.start()?;
+    let before = Before::read(root)?;
+    let started = Timestamp::now();
+    program.start()?;
+    let cut_short = watch(&mut recorder, &mut program, options, started, monitor)?;
+    let length = Timestamp::now().since(started);
+    let ended = program.end()?;
+    let growth = before.growth(root)?;
+    recorder.instance.stop()?;
+    let (scribe, output, written, lost) = recorder.finish()?;
+    let bytes = output.finish(&scribe.names)?;
+    if find::areas(root, &[])?.areas.iter().any(|area| !swaps.contains(&area.name)) {
+        findings.warn("swap was added meanwhile, and what went there is not in the trace");
+    }
+    let recorded =
+        Recorded { scribe: &scribe, written, bytes, lost, length, growth, ended, cut_short };
+    recorded.note(&mut findings);
+    Ok(findings)
+}
+
+/// Empties the buffers until the recording is over: whether that was early.
+fn watch(
+    recorder: &mut Recorder,
+    program: &mut Program,
+    options: &Options,
+    started: Timestamp,
+    monitor: &dyn Monitor,
+) -> Result<bool> {
+    loop {
+        let now = Timestamp::now();
+        recorder.round()?;
+        let passed = now.since(started);
+        let done = options.duration.map_or(0.0, |all| passed.as_secs_f64() / all.as_secs_f64());
+        let counts = &recorder.scribe.counts;
+        let said = format!("{} page-ins, {} page-outs", counts.page_ins, counts.page_outs);
+        monitor.progress(done.min(1.0), &said);
+        if monitor.stop_requested() {
+            return Ok(true);
+        }
+        if program.has_ended() || options.duration.is_some_and(|all| passed >= all) {
+            return Ok(false);
+        }
+        (now + ROUND).sleep_until();
+    }
+}
+
+/// A recording in progress.
+struct Recorder {
+    instance: Instance,
+    order: Order,
+    scribe: Scribe,
+    output: Output,
+    /// Kept for its room.
+    events: Vec<Event>,
+    written: u64,
+    lost: Lost,
+}
+
+impl Recorder {
+    /// Takes over what the buffers hold.
+    fn round(&mut self) -> Result<()> {
+        let now = Timestamp::now();
+        let trace = self.instance.read_events()?;
+        self.lost = trace.lost;
+        self.order.push(&trace);
+        let settled = self.order.settled(now);
+        self.write(&settled)
+    }
+
+    fn write(&mut self, traced: &[Traced]) -> Result<()> {
+        for (at, current, what) in traced {
+            self.scribe.take(*at, *current, what, &mut self.events).map_err(full)?;
+        }
+        self.written += self.events.len() as u64;
+        self.output.write(&self.events, &self.scribe.names)?;
+        self.events.clear();
+        Ok(())
+    }
+
+    /// Takes over the rest, of an instance that was stopped, and removes it.
+    fn finish(mut self) -> Result<(Scribe, Output, u64, Lost)> {
+        self.round()?;
+        let rest = std::mem::take(&mut self.order).rest();
+        self.write(&rest)?;
+        let Self { instance, scribe, output, written, lost, .. } = self;
+        instance.remove()?;
+        Ok((scribe, output, written, lost))
+    }
+}
+
+fn events(options: &Options) -> Vec<String> {
+    let files = FILES.iter().filter(|_| options.files);
+    EVENTS.iter().chain(&RECLAIM).chain(files).map(|&event| event.to_owned()).collect()
+}
+
+/// Only the requests that matter reach the buffers.
+fn filter(areas: &[area::Area]) -> String {
+    if areas.is_empty() {
+        return "sector < 0".to_owned();
+    }
+    areas.iter().map(area::Area::filter).collect::<Vec<_>>().join(" || ")
+}
+
+fn full(full: Full) -> Error {
+    Error::Unsupported(format!("the trace is too large: {}", full.0))
+}

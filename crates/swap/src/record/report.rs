@@ -1,0 +1,179 @@
+//! What is told of a recording, beside its trace.
+
+use std::os::unix::process::ExitStatusExt as _;
+
+use unjank_host::Nanos;
+use unjank_host::memory::page_size;
+use unjank_host::tracefs::Lost;
+use unjank_measure::record::{Answer, Quantity};
+use unjank_measure::{Fact, Findings, Unit, Verdict};
+
+use crate::trace::PAGE;
+
+use super::command::Ended;
+use super::counters::{Growth, get};
+use super::scribe::Scribe;
+
+/// The trace and the kernel's counters agree within this.
+const AGREE: f64 = 0.02;
+/// Fewer pages than these are moved by anything that runs by chance.
+const ENOUGH: f64 = 1000.0;
+/// Processes that are told with their page-ins and page-outs.
+const MOST_PROCESSES: usize = 10;
+
+/// A recording that is over.
+pub(super) struct Recorded<'a> {
+    pub(super) scribe: &'a Scribe,
+    /// Events in the trace.
+    pub(super) written: u64,
+    /// The size of its file.
+    pub(super) bytes: u64,
+    pub(super) lost: Lost,
+    pub(super) length: Nanos,
+    /// Of the machine's counters.
+    pub(super) growth: Growth,
+    pub(super) ended: Ended,
+    pub(super) cut_short: bool,
+}
+
+impl Recorded<'_> {
+    /// Adds everything.
+    pub(super) fn note(&self, findings: &mut Findings) {
+        let counts = &self.scribe.counts;
+        // Counters are in the kernel's pages.
+        let pages = |count: u64| count as f64 * PAGE as f64 / page_size().get() as f64;
+        let mut fact = |name: &str, value: f64, unit| {
+            findings.facts.push(Fact::new(format!("swap/record/{name}"), value, unit));
+        };
+        fact("length", self.length.get() as f64, Unit::Nanoseconds);
+        fact("events", self.written as f64, Unit::Count);
+        fact("file_size", self.bytes as f64, Unit::Bytes);
+        fact("page_ins", pages(counts.page_ins), Unit::Pages);
+        fact("page_outs", pages(counts.page_outs), Unit::Pages);
+        fact("read_requests", counts.requests_in as f64, Unit::Count);
+        fact("write_requests", counts.requests_out as f64, Unit::Count);
+        fact("reclaimed_anonymous", counts.reclaimed as f64, Unit::Count);
+        fact("launches", counts.launches as f64, Unit::Count);
+        fact("exits", counts.exits as f64, Unit::Count);
+        let lost = self.lost.overwritten + self.lost.dropped;
+        fact("lost_events", lost as f64, Unit::Count);
+        for (name, count) in [
+            ("file_page_ins", counts.file_page_ins),
+            ("file_clean_drops", counts.file_drops),
+            ("other_requests", counts.others),
+            ("discards", counts.no_transfers),
+        ] {
+            if count > 0 {
+                fact(name, count as f64, Unit::Count);
+            }
+        }
+        if let Some(code) = self.ended.status.and_then(|status| status.code()) {
+            fact("exit_code", f64::from(code), Unit::Count);
+        }
+        for (name, value) in &self.growth {
+            let name = format!("swap/vmstat/{name}");
+            findings.facts.push(Fact::new(name, *value as f64, Unit::Count));
+        }
+        for (name, value) in self.ended.growth.iter().flatten() {
+            let name = format!("swap/memory_stat/{name}");
+            findings.facts.push(Fact::new(name, *value as f64, Unit::Count));
+        }
+        self.note_processes(findings);
+        self.note_warnings(lost, findings);
+        self.note_agreement([pages(counts.page_ins), pages(counts.page_outs)], findings);
+    }
+
+    /// Those who paged most.
+    fn note_processes(&self, findings: &mut Findings) {
+        let mut all: Vec<_> = self.scribe.counts.by_process.iter().collect();
+        all.sort_by_key(|(who, [ins, outs])| (std::cmp::Reverse(ins + outs), **who));
+        for (who, counts) in all.into_iter().take(MOST_PROCESSES) {
+            let process = self.scribe.names.process(*who);
+            for (name, count) in ["page_ins_of", "page_outs_by"].into_iter().zip(counts) {
+                let mut fact = Fact::new(format!("swap/record/{name}"), *count as f64, Unit::Count);
+                fact.labels.insert("process".to_owned(), process.name.clone());
+                if let Some(pid) = process.pid {
+                    fact.labels.insert("pid".to_owned(), pid.to_string());
+                }
+                findings.facts.push(fact);
+            }
+        }
+    }
+
+    fn note_warnings(&self, lost: u64, findings: &mut Findings) {
+        if self.cut_short {
+            findings.warn("interrupted: the trace has what came before");
+        }
+        if lost > 0 {
+            findings.warn(format!(
+                "the kernel lost {lost} events, because its buffers were full: --buffer makes \
+                 them larger"
+            ));
+        }
+        if let Some(status) = self.ended.status {
+            match (status.code(), status.signal()) {
+                (Some(0), _) => {}
+                (Some(code), _) => findings.warn(format!("the command ended with code {code}")),
+                (None, signal) => findings
+                    .warn(format!("signal {} ended the command", signal.unwrap_or_default())),
+            }
+        }
+        if get(&self.growth, "oom_kill").is_some_and(|kills| kills > 0) {
+            findings.warn("memory and swap were full, and the kernel has killed a process");
+        }
+        if get(&self.growth, "zswpout").is_some_and(|pages| pages > 0) {
+            findings.warn(
+                "zswap took pages before they reached a swap area, and those are not in the trace",
+            );
+        }
+    }
+
+    /// Holds the trace against the kernel's own counters.
+    fn note_agreement(&self, traced: [f64; 2], findings: &mut Findings) {
+        let mut worst: Option<(f64, &str, f64)> = None;
+        for (name, traced) in ["pswpin", "pswpout"].into_iter().zip(traced) {
+            let Some(counted) = get(&self.growth, name).map(|pages| pages as f64) else { continue };
+            if counted < ENOUGH {
+                continue;
+            }
+            let share = traced / counted;
+            let fact = format!("swap/record/traced_of_{name}");
+            findings.facts.push(Fact::new(fact, share, Unit::Ratio));
+            if worst.is_none_or(|(other, ..)| (share - 1.0).abs() > (other - 1.0).abs()) {
+                worst = Some((share, name, counted));
+            }
+        }
+        let answer = match worst {
+            None => Answer::CannotTell,
+            Some((share, ..)) if (share - 1.0).abs() <= AGREE => Answer::Yes,
+            Some(_) => Answer::No,
+        };
+        let reason = match worst {
+            None => format!("the kernel counted fewer than {ENOUGH} pages each way"),
+            Some((share, name, counted)) => format!(
+                "the trace has {:.2} % of the {counted} pages that the kernel counted as {name}",
+                share * 100.0
+            ),
+        };
+        if answer == Answer::No {
+            findings.warn(format!("{reason}; what differs by more than 2 % is not all there"));
+        }
+        findings.verdicts.push(Verdict {
+            question: "Does the trace have what the kernel counted?".to_owned(),
+            subject: "swap/record".to_owned(),
+            answer,
+            measured: worst.map(|(share, name, counted)| Quantity {
+                name: format!("traced pages, of {name}"),
+                value: share,
+                unit: Unit::Ratio,
+                interval: None,
+                n: counted as u64,
+            }),
+            healthy: None,
+            effect: None,
+            minimum_effect: None,
+            reason,
+            next: None,
+        });
+    }
+}

@@ -1,0 +1,345 @@
+//! From what the kernel traced to events of pages: pure but for the look at who a thread is.
+
+use std::collections::HashMap;
+
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{BlockRequest, FilePages, StorageEvent};
+use unjank_host::{Nanos, Timestamp};
+
+use crate::trace::{Backing, Event, Full, Names, Operation, PAGE, Space, Who};
+
+use super::area::Area;
+use super::tasks::Tasks;
+
+/// Larger folios do not exist.
+const LARGEST_ORDER: u8 = 18;
+
+/// Turns traced events into those of a trace, and counts.
+pub(super) struct Scribe {
+    areas: Vec<(Area, Space)>,
+    tasks: Tasks,
+    pub(super) names: Names,
+    pub(super) counts: Counts,
+    /// Pages of 4 KiB in one of the kernel's.
+    per_page: u64,
+    /// The first event's time.
+    origin: Option<Timestamp>,
+    /// Leads a process group, by its number.
+    leads: fn(u32) -> bool,
+    own: u32,
+}
+
+/// What was seen.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Requests to swap areas.
+    pub(super) requests_in: u64,
+    pub(super) requests_out: u64,
+    /// Pages of 4 KiB that they moved.
+    pub(super) page_ins: u64,
+    pub(super) page_outs: u64,
+    /// Requests to named devices that are no swap.
+    pub(super) others: u64,
+    /// Requests to swap areas that neither read nor write, such as discards.
+    pub(super) no_transfers: u64,
+    /// Pages of files that came and went.
+    pub(super) file_page_ins: u64,
+    pub(super) file_drops: u64,
+    /// Anonymous folios that reclaim handed on, whether a device was asked or not.
+    pub(super) reclaimed: u64,
+    pub(super) launches: u64,
+    pub(super) exits: u64,
+    /// Page-ins and page-outs of each process.
+    pub(super) by_process: HashMap<Who, [u64; 2]>,
+}
+
+impl Scribe {
+    pub(super) fn new(
+        areas: Vec<Area>,
+        tasks: Tasks,
+        kernel_page: u64,
+        own: u32,
+        leads: fn(u32) -> bool,
+    ) -> Result<Self, Full> {
+        let mut names = Names::default();
+        let numbered = areas.into_iter().map(|area| {
+            let space = names.space_number(area.name.as_bytes())?;
+            Ok((area, space))
+        });
+        let areas = numbered.collect::<Result<_, Full>>()?;
+        Ok(Self {
+            areas,
+            tasks,
+            names,
+            counts: Counts::default(),
+            per_page: (kernel_page / PAGE).max(1),
+            origin: None,
+            leads,
+            own,
+        })
+    }
+
+    /// Appends what the event at `at`, in the course of `current`, says.
+    pub(super) fn take(
+        &mut self,
+        at: Timestamp,
+        current: ThreadId,
+        event: &StorageEvent,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Full> {
+        match event {
+            StorageEvent::Request(request) => self.request(at, current, request, events),
+            StorageEvent::Cached(pages) => {
+                self.counts.file_page_ins +=
+                    self.file(at, current, pages, Operation::PageIn, events)?;
+                Ok(())
+            }
+            StorageEvent::Uncached(pages) => {
+                self.counts.file_drops +=
+                    self.file(at, current, pages, Operation::CleanDrop, events)?;
+                Ok(())
+            }
+            StorageEvent::Reclaimed { anonymous } => {
+                self.counts.reclaimed += u64::from(*anonymous == Some(true));
+                Ok(())
+            }
+            StorageEvent::Started { thread, same_process } => {
+                self.tasks.started(current, *thread, *same_process);
+                Ok(())
+            }
+            StorageEvent::Executed { process, program } => {
+                let who = self.tasks.executed(*process, program.as_bytes(), &mut self.names)?;
+                if (self.leads)(process.0) {
+                    self.counts.launches += 1;
+                    events.push(self.of_process(at, who, Operation::Launch));
+                }
+                Ok(())
+            }
+            StorageEvent::Ended { thread, last } => {
+                // Those who had nothing to do with this trace are none of its business.
+                if let Some(who) = self.tasks.ended(*thread, *last) {
+                    self.counts.exits += 1;
+                    events.push(self.of_process(at, who, Operation::Exit));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn request(
+        &mut self,
+        at: Timestamp,
+        current: ThreadId,
+        request: &BlockRequest,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Full> {
+        let (sector, sectors) = (request.sector, u64::from(request.sectors));
+        let in_area = |(area, space): &(Area, Space)| {
+            Some((area.pages(request.device, sector, sectors)?, area.is_swap, *space))
+        };
+        // Swap areas come first: one on a device that is recorded, too, is still swap.
+        let Some((pages, is_swap, space)) = self.areas.iter().find_map(in_area) else {
+            return Ok(());
+        };
+        let Some(is_write) = is_write(request.letters.as_bytes()) else {
+            self.counts.no_transfers += u64::from(is_swap);
+            return Ok(());
+        };
+        let who = self.tasks.who(current, request.comm.as_bytes(), &mut self.names)?;
+        let (operation, backing) = match (is_swap, is_write) {
+            (true, false) => (Operation::PageIn, Backing::Anonymous),
+            (true, true) => (Operation::PageOut, Backing::Anonymous),
+            (false, false) => (Operation::Read, Backing::Unknown),
+            (false, true) => (Operation::Write, Backing::Unknown),
+        };
+        let count = pages.end() - pages.start() + 1;
+        let counts = &mut self.counts;
+        if is_swap {
+            let [(requests, moved), _] = if is_write {
+                [
+                    (&mut counts.requests_out, &mut counts.page_outs),
+                    (&mut counts.requests_in, &mut counts.page_ins),
+                ]
+            } else {
+                [
+                    (&mut counts.requests_in, &mut counts.page_ins),
+                    (&mut counts.requests_out, &mut counts.page_outs),
+                ]
+            };
+            *requests += 1;
+            *moved += count;
+            counts.by_process.entry(who).or_default()[usize::from(is_write)] += count;
+        } else {
+            counts.others += 1;
+        }
+        let at = self.since_origin(at);
+        events.extend(pages.map(|page| Event { at, page, who, space, operation, backing }));
+        Ok(())
+    }
+
+    /// Answers how many pages of 4 KiB.
+    fn file(
+        &mut self,
+        at: Timestamp,
+        current: ThreadId,
+        pages: &FilePages,
+        operation: Operation,
+        events: &mut Vec<Event>,
+    ) -> Result<u64, Full> {
+        let who = self.tasks.who(current, b"", &mut self.names)?;
+        if self.names.process(who).pid == Some(self.own) {
+            return Ok(0);
+        }
+        let name = format!("inode {:x} on {}", pages.inode, pages.device);
+        let space = self.names.space_number(name.as_bytes())?;
+        let at = self.since_origin(at);
+        let count = self.per_page << pages.order.min(LARGEST_ORDER);
+        let first = pages.first.saturating_mul(self.per_page);
+        events.extend((first..first.saturating_add(count)).map(|page| Event {
+            at,
+            page,
+            who,
+            space,
+            operation,
+            backing: Backing::File,
+        }));
+        Ok(count)
+    }
+
+    fn of_process(&mut self, at: Timestamp, who: Who, operation: Operation) -> Event {
+        let at = self.since_origin(at);
+        let (space, backing) = (Space::NONE, Backing::Unknown);
+        Event { at, page: 0, who, space, operation, backing }
+    }
+
+    fn since_origin(&mut self, at: Timestamp) -> Nanos {
+        at.since(*self.origin.get_or_insert(at))
+    }
+}
+
+/// Whether a request writes, from the letters of the kernel's `blk_fill_rwbs`; `None` if it
+/// neither reads nor writes.
+fn is_write(letters: &[u8]) -> Option<bool> {
+    // A flush before a write comes first.
+    match letters.strip_prefix(b"F").unwrap_or(letters) {
+        [b'R', ..] => Some(false),
+        [b'W', ..] => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Root;
+    use unjank_host::block_device::DeviceNumber;
+    use unjank_host::tracefs::{Comm, Name};
+
+    use super::super::area::{of_file, whole};
+    use super::*;
+    use unjank_host::extents::Extent;
+
+    const DISK: DeviceNumber = DeviceNumber::new(254, 0);
+
+    fn scribe() -> (tempfile::TempDir, Scribe) {
+        let top = tempfile::tempdir().unwrap();
+        let extents = [Extent { logical: 0, physical: 40_960, length: 81_920 }];
+        let areas = vec![
+            Area::new("/swap".to_owned(), DISK, true, of_file(&extents, 0, 4096)),
+            Area::new("vda".to_owned(), DISK, false, whole(0, 1 << 20)),
+        ];
+        let tasks = Tasks::new(&Root::at(top.path()));
+        let leads = |process| process == 7;
+        (top, Scribe::new(areas, tasks, 4096, 99, leads).unwrap())
+    }
+
+    fn request(sector: u64, sectors: u32, letters: &str) -> StorageEvent {
+        StorageEvent::Request(BlockRequest {
+            device: DISK,
+            sector,
+            sectors,
+            letters: Name::new(letters.as_bytes()),
+            comm: Comm::from("app"),
+        })
+    }
+
+    fn told(
+        scribe: &mut Scribe,
+        at: u64,
+        event: &StorageEvent,
+    ) -> Vec<(u64, u64, Operation, String)> {
+        let mut events = Vec::new();
+        scribe.take(Timestamp::from_nanos(at), ThreadId(7), event, &mut events).unwrap();
+        let tell = |event: &Event| {
+            let space = scribe.names.space(event.space).to_owned();
+            (event.at.get(), event.page, event.operation, space)
+        };
+        events.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn requests_within_the_swap_file_are_paging_and_others_are_not() {
+        let (_top, mut scribe) = scribe();
+        let swap = |at, page, operation| (at, page, operation, "/swap".to_owned());
+        let out = told(&mut scribe, 1000, &request(96, 16, "W"));
+        assert_eq!(out, [swap(0, 2, Operation::PageOut), swap(0, 3, Operation::PageOut)]);
+        let back = told(&mut scribe, 1500, &request(104, 8, "R"));
+        assert_eq!(back, [swap(500, 3, Operation::PageIn)]);
+        let other = told(&mut scribe, 1600, &request(240, 8, "RA"));
+        assert_eq!(other, [(600, 30, Operation::Read, "vda".to_owned())]);
+        assert!(told(&mut scribe, 1700, &request(96, 8, "D")).is_empty());
+        let who = scribe.counts.by_process.keys().copied().next().unwrap();
+        let expected = Counts {
+            requests_in: 1,
+            requests_out: 1,
+            page_ins: 1,
+            page_outs: 2,
+            others: 1,
+            no_transfers: 1,
+            by_process: HashMap::from([(who, [1, 2])]),
+            ..Counts::default()
+        };
+        assert_eq!(scribe.counts, expected);
+    }
+
+    #[test]
+    fn a_program_that_leads_a_group_is_launched_and_exits() {
+        let (_top, mut scribe) = scribe();
+        let program = Comm::from("game");
+        for (process, launches) in [(7, 1), (8, 0)] {
+            let event = StorageEvent::Executed { process: ThreadId(process), program };
+            assert_eq!(told(&mut scribe, 5, &event).len(), launches, "{process}");
+        }
+        let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
+        assert_eq!(told(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
+        assert!(told(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "never met");
+        assert_eq!((scribe.counts.launches, scribe.counts.exits), (1, 1));
+    }
+
+    #[test]
+    fn a_large_folio_of_a_file_is_all_its_pages() {
+        let (_top, mut scribe) = scribe();
+        let pages = FilePages { device: DISK, inode: 0x1a, first: 4, order: 2 };
+        let events = told(&mut scribe, 0, &StorageEvent::Cached(pages));
+        let numbers: Vec<u64> = events.iter().map(|event| event.1).collect();
+        assert_eq!(numbers, [4, 5, 6, 7]);
+        assert_eq!((events[0].2, events[0].3.as_str()), (Operation::PageIn, "inode 1a on 254,0"));
+        assert_eq!(told(&mut scribe, 0, &StorageEvent::Uncached(pages)).len(), 4);
+        assert_eq!((scribe.counts.file_page_ins, scribe.counts.file_drops), (4, 4));
+    }
+
+    #[test]
+    fn a_flush_before_a_write_is_part_of_it() {
+        for (letters, expected) in [
+            ("R", Some(false)),
+            ("RA", Some(false)),
+            ("WS", Some(true)),
+            ("FWFS", Some(true)),
+            ("FF", None),
+            ("D", None),
+            ("N", None),
+            ("", None),
+        ] {
+            assert_eq!(is_write(letters.as_bytes()), expected, "{letters}");
+        }
+    }
+}

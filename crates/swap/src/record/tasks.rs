@@ -1,0 +1,158 @@
+//! Who a thread is: its process, what that is called, and its control group.
+
+use std::collections::HashMap;
+
+use unjank_host::Root;
+use unjank_host::sched::ThreadId;
+
+use crate::trace::{Full, Names, Who};
+
+/// Threads and processes that the trace has named, and are not known to have ended.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    root: Root,
+    /// The process of each thread.
+    processes: HashMap<ThreadId, u32>,
+    known: HashMap<u32, Who>,
+}
+
+impl Tasks {
+    pub(super) fn new(root: &Root) -> Self {
+        Self { root: root.clone(), processes: HashMap::new(), known: HashMap::new() }
+    }
+
+    /// The process of `thread`, which calls itself `comm`. `/proc` is asked once for each; where
+    /// the thread has ended before, its own name and number stand for the process.
+    pub(super) fn who(
+        &mut self,
+        thread: ThreadId,
+        comm: &[u8],
+        names: &mut Names,
+    ) -> Result<Who, Full> {
+        let process = self.process(thread);
+        if let Some(who) = self.known.get(&process) {
+            return Ok(*who);
+        }
+        let name = self.root.read(format!("/proc/{process}/comm"));
+        let name = name.as_deref().map_or(comm, |name| name.trim_end().as_bytes());
+        self.meet(process, name, names)
+    }
+
+    /// `thread` was started by `parent`.
+    pub(super) fn started(&mut self, parent: ThreadId, thread: ThreadId, same_process: bool) {
+        let process = if same_process { self.process(parent) } else { thread.0 };
+        self.processes.insert(thread, process);
+        if !same_process {
+            // The number may be used again.
+            self.known.remove(&process);
+        }
+    }
+
+    /// `process` became `program`.
+    pub(super) fn executed(
+        &mut self,
+        process: ThreadId,
+        program: &[u8],
+        names: &mut Names,
+    ) -> Result<Who, Full> {
+        self.processes.insert(process, process.0);
+        self.meet(process.0, program, names)
+    }
+
+    /// `thread` ended; its process with it, if it was the `last` or, where that is not told, the
+    /// first one: the process, if it has been met.
+    pub(super) fn ended(&mut self, thread: ThreadId, last: Option<bool>) -> Option<Who> {
+        let process = self.processes.remove(&thread).unwrap_or(thread.0);
+        let is_over = last.unwrap_or(process == thread.0);
+        if is_over { self.known.remove(&process) } else { None }
+    }
+
+    fn meet(&mut self, process: u32, name: &[u8], names: &mut Names) -> Result<Who, Full> {
+        let groups = self.root.read(format!("/proc/{process}/cgroup")).unwrap_or_default();
+        let cgroup = memory_group(&groups).unwrap_or_default();
+        let who = names.who_in(name, Some(process), cgroup.as_bytes())?;
+        self.known.insert(process, who);
+        Ok(who)
+    }
+
+    fn process(&mut self, thread: ThreadId) -> u32 {
+        if let Some(process) = self.processes.get(&thread) {
+            return *process;
+        }
+        let status = self.root.read(format!("/proc/{}/status", thread.0)).unwrap_or_default();
+        let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+        let process = process.and_then(|number| number.trim().parse().ok());
+        // Without an answer the thread may still be asked for later, but as itself.
+        let process = process.unwrap_or(thread.0);
+        self.processes.insert(thread, process);
+        process
+    }
+}
+
+/// The control group that memory is charged to, from `/proc/PID/cgroup`: that of the memory
+/// controller of version 1, else that of version 2 (`cgroups(7)`).
+fn memory_group(groups: &str) -> Option<&str> {
+    let lines = || groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+    let memory = lines().find(|(names, _)| names.split(',').any(|name| name == "memory"));
+    memory.or_else(|| lines().find(|(names, _)| names.is_empty())).map(|(_, group)| group)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let top = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let file = top.path().join("proc").join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let root = Root::at(top.path());
+        (top, root)
+    }
+
+    #[test]
+    fn a_thread_is_told_as_its_process() {
+        let (_top, root) = machine(&[
+            ("12/status", "Name:\tG1 Conc#0\nTgid:\t10\n"),
+            ("10/comm", "java\n"),
+            ("10/cgroup", "4:memory:/app\n0::/\n"),
+        ]);
+        let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
+        let who = tasks.who(ThreadId(12), b"G1 Conc#0", &mut names).unwrap();
+        let process = names.process(who);
+        assert_eq!((process.name.as_str(), process.pid), ("java", Some(10)));
+        assert_eq!(process.cgroup.as_deref(), Some("/app"));
+        assert_eq!(tasks.who(ThreadId(12), b"other", &mut names).unwrap(), who);
+        assert_eq!(tasks.ended(ThreadId(12), Some(false)), None, "others live on");
+        assert_eq!(tasks.ended(ThreadId(10), Some(true)), Some(who));
+        assert_eq!(tasks.ended(ThreadId(10), Some(true)), None);
+    }
+
+    #[test]
+    fn what_the_trace_told_needs_no_look() {
+        let (_top, root) = machine(&[]);
+        let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
+        tasks.started(ThreadId(1), ThreadId(20), false);
+        tasks.started(ThreadId(20), ThreadId(21), true);
+        let who = tasks.executed(ThreadId(20), b"app", &mut names).unwrap();
+        assert_eq!(tasks.who(ThreadId(21), b"worker", &mut names).unwrap(), who);
+        assert_eq!(tasks.ended(ThreadId(21), None), None);
+        assert_eq!(tasks.ended(ThreadId(20), None), Some(who), "a kernel that does not say");
+        // The number comes again, for a process that is gone when it is looked for.
+        tasks.started(ThreadId(1), ThreadId(20), false);
+        let other = tasks.who(ThreadId(20), b"short", &mut names).unwrap();
+        assert_ne!(other, who);
+        assert_eq!(names.process(other).name, "short");
+    }
+
+    #[test]
+    fn the_group_of_memory_is_meant() {
+        assert_eq!(memory_group("5:cpu:/a\n4:memory,x:/b:c\n0::/d\n"), Some("/b:c"));
+        assert_eq!(memory_group("1:name=systemd:/a\n0::/user.slice\n"), Some("/user.slice"));
+        assert_eq!(memory_group("nothing\n"), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! `unjank swap record`: what is paged in and out, as a trace.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use unjank_host::journal::{Outcome, Session};
+use unjank_host::{Bytes, Nanos, Root};
+use unjank_report::Detail;
+use unjank_swap::record::{self, Options};
+
+use crate::commands::keeper;
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::{output, paths, values};
+
+/// Arguments of `unjank swap record`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank swap record --out java.parquet --memory-limit 200MiB -- java -jar app.jar
+  sudo unjank swap record --out evening.parquet --for 10m
+  sudo unjank swap record --out all.parquet --for 60s --files --device vda
+
+Every page that goes to swap or comes back, of all processes, becomes an event with
+its time, the process that asked and the page of the swap area: with --for that of
+the whole machine, with a command until that ends. Reads are asked for by the process
+that touched the page, writes by whoever had to make room. Requests to a swap file are
+told from others on the same disk by where the file lies. The trace is written when
+the recording ends, with Ctrl-C too; swap convert and other commands read it.
+
+The command's output goes to stderr. With --memory-limit it runs in a control group
+of its own, and what is left of it is killed in the end. docs/swap.md says how to make
+swap for a recording, and what a trace cannot tell.")]
+pub(crate) struct Args {
+    /// The file for the trace: a table, .parquet
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+    /// How long to record [default: until the command ends]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    duration: Option<Nanos>,
+    /// Memory that the command and all that it starts may have; the rest is swapped
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    memory_limit: Option<Bytes>,
+    /// Record pages of files, too: what is read into memory and dropped from it
+    #[arg(long)]
+    files: bool,
+    /// Record all requests to this block device, too: vda, 254,0
+    #[arg(long, value_name = "DEVICE")]
+    device: Vec<String>,
+    /// Room for events of each CPU, until they are written
+    #[arg(long, value_name = "BYTES", default_value = "16MiB", value_parser = values::bytes)]
+    buffer: Bytes,
+    /// The command, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Records and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let options = Options {
+        command: args.command.clone(),
+        duration: args.duration,
+        output: args.out.clone(),
+        force: args.force,
+        files: args.files,
+        devices: args.device.clone(),
+        memory_limit: args.memory_limit,
+        swap: None,
+        buffer: args.buffer,
+    };
+    let words = |words: &[OsString]| -> Vec<String> {
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    };
+    let settings = Settings::default()
+        .with("command", words(&options.command))
+        .with("for", options.duration.map(Nanos::get))
+        .with("out", options.output.display().to_string())
+        .with("memory_limit", options.memory_limit.map(Bytes::get))
+        .with("files", options.files)
+        .with("device", options.devices.clone())
+        .with("buffer", options.buffer.get());
+    let command = measured::Command {
+        name: "swap record",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    command.run(|root, _seed, monitor| {
+        let session = if options.memory_limit.is_some() { Some(open(root)?) } else { None };
+        let findings = record::run(&options, root, session.as_ref(), monitor);
+        for report in session.map(Session::finish).unwrap_or_default() {
+            if let Outcome::Failed { .. } = report.outcome {
+                output::remark(&report.to_string());
+            }
+        }
+        Ok(findings?)
+    })
+}
+
+fn open(root: &Root) -> Result<Session> {
+    let state_dir = paths::journal()?;
+    Session::open(root, &state_dir, keeper::command(&state_dir))
+        .context("while making sure that everything can be put back")
+}
