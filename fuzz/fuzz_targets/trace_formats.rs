@@ -17,7 +17,9 @@ fuzz_target!(|file: &[u8]| {
     }
     let Ok(format) = Format::parse(&text) else { return };
     let data = [&format.id.to_le_bytes(), file].concat();
-    for system in ["sched", "irq", "irq_vectors", "power", "ftrace"] {
+    let systems =
+        ["sched", "irq", "irq_vectors", "power", "ftrace", "block", "filemap", "vmscan", "task"];
+    for system in systems {
         let mut decoder = Decoder::default();
         if decoder.learn(system, &format).is_ok() {
             let record = Record { at: Timestamp::from_nanos(0), data: &data };

@@ -85,8 +85,9 @@ pub fn part(root: &Root, number: DeviceNumber) -> Result<Option<Part>> {
     let Some(sectors) = value("size")? else { return Ok(None) };
     let is_partition = root.exists(directory.join("partition"));
     let start = if is_partition { value("start")?.unwrap_or(0) } else { 0 };
-    // A partition's directory lies in that of its device.
-    let whole = if is_partition { directory.join("..") } else { directory };
+    // A partition's directory lies in that of its device, which the link leads to.
+    let whole = if is_partition { parent(root, &directory) } else { Some(directory) };
+    let Some(whole) = whole else { return Ok(None) };
     let event = root.read_if_there(whole.join("uevent"))?.unwrap_or_default();
     let says = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
     let (major, minor) = (says("MAJOR="), says("MINOR="));
@@ -96,6 +97,13 @@ pub fn part(root: &Root, number: DeviceNumber) -> Result<Option<Part>> {
     let device = DeviceNumber::new(major, minor);
     let name = says("DEVNAME=").map_or_else(|| device.to_string(), str::to_owned);
     Ok(Some(Part { device, name, start, sectors }))
+}
+
+/// The directory that the one behind a link lies in.
+fn parent(root: &Root, link: &Path) -> Option<PathBuf> {
+    let real = root.resolve(link).canonicalize().ok()?;
+    let top = root.dir().canonicalize().ok()?;
+    Some(Path::new("/").join(real.parent()?.strip_prefix(top).ok()?))
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@
 //! | [`kernel_symbols`] | where in the kernel a function is |
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
+//! | [`loop_device`], [`temporary_swap`] | swap for a while |
 //! | [`tracefs`] | private traces of what the scheduler did |
 //! | [`wait`] | waiting for several things at once |
 #![allow(unsafe_code)]
@@ -52,6 +53,7 @@ pub mod futex;
 pub mod inotify;
 pub mod journal;
 pub mod kernel_symbols;
+pub mod loop_device;
 pub mod machine;
 pub mod memory;
 pub mod memory_group;
@@ -68,6 +70,7 @@ pub mod root;
 pub mod sched;
 pub mod storage;
 mod support;
+pub mod temporary_swap;
 pub mod terminal;
 pub mod tracefs;
 pub mod units;

@@ -56,6 +56,17 @@ fn amounts_have_a_range() {
 }
 
 #[test]
+fn a_recording_needs_an_end_and_a_place() {
+    let stderr = fails(&["swap", "record", "--out", "/no/such/x.parquet"], 2);
+    assert_eq!(stderr, "error: what is to be recorded is missing: -- COMMAND, or --for TIME\n");
+    let stderr = fails(&["swap", "record", "--out", "/dev/null", "--for", "1s"], 2);
+    assert_eq!(stderr, "error: /dev/null is there already; --force replaces it\n");
+    let limited = ["swap", "record", "--out", "x", "--for", "1s", "--memory-limit", "1GiB"];
+    let stderr = fails(&limited, 2);
+    assert_eq!(stderr, "error: --memory-limit is for a command, and there is none\n");
+}
+
+#[test]
 fn a_directory_that_is_not_there_is_named() {
     let stderr = fails(&["swap", "probe", "--pages", "file", "--directory", "/no/such/dir"], 1);
     assert!(stderr.starts_with("error: cannot create a file in /no/such/dir: "), "{stderr}");
@@ -81,6 +92,7 @@ fn every_command_has_help_with_examples() {
         &["host"],
         &["launch", "ramp"],
         &["swap", "probe"],
+        &["swap", "record"],
         &["jitter", "native"],
         &["lock", "probe"],
         &["ipc", "probe"],

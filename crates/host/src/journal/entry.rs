@@ -56,7 +56,7 @@ pub enum Entry {
         /// Which one.
         seq: u64,
         /// What the file reads now, which need not be what was written:
-        /// kernels round, clamp and spell out. Absent for a directory.
+        /// kernels round, clamp and spell out. Absent for what has no value.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<String>,
     },
@@ -80,6 +80,8 @@ pub enum Change {
     },
     /// A directory is made; it is removed again.
     Directory,
+    /// The machine begins to swap to a loop device; that is turned off again.
+    SwapArea,
 }
 
 /// What a journal says.

@@ -27,6 +27,14 @@ pub struct Directory {
     made: Made,
 }
 
+/// A swap area that is held. Dropping it turns the area off.
+#[derive(Debug)]
+#[must_use = "the swap area is turned off when this is dropped"]
+pub struct SwapArea {
+    shared: Shared,
+    turned_on: TurnedOn,
+}
+
 /// A knob that a session has just changed.
 #[derive(Debug)]
 pub(super) struct Taken {
@@ -42,6 +50,13 @@ pub(super) struct Taken {
 pub(super) struct Made {
     pub(super) seq: u64,
     pub(super) place: DirectoryPlace,
+}
+
+/// A swap area that a session has just turned on.
+#[derive(Debug)]
+pub(super) struct TurnedOn {
+    pub(super) seq: u64,
+    pub(super) path: String,
 }
 
 impl Knob {
@@ -119,5 +134,22 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         self.shared.lock().remove(self.made.seq);
+    }
+}
+
+impl SwapArea {
+    pub(super) fn new(shared: Shared, turned_on: TurnedOn) -> Self {
+        Self { shared, turned_on }
+    }
+
+    /// Its device.
+    pub fn path(&self) -> &str {
+        &self.turned_on.path
+    }
+}
+
+impl Drop for SwapArea {
+    fn drop(&mut self) {
+        self.shared.lock().remove(self.turned_on.seq);
     }
 }

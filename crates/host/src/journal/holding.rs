@@ -9,7 +9,7 @@ use super::dependants;
 use super::directory::DirectoryPlace;
 use super::entry::{Change, Entry};
 use super::file::JournalFile;
-use super::guard::{Made, Taken};
+use super::guard::{Made, Taken, TurnedOn};
 use super::keeper::Keeper;
 use super::knob_file::{KnobFile, explained, refusal};
 use super::ledger::{Held, Ledger};
@@ -19,6 +19,7 @@ use super::site::Site;
 use super::stale::clear_the_way;
 use super::state_dir::StateDir;
 use super::step::Step;
+use super::swap_place::SwapPlace;
 use super::undo::{Mode, look, put_back_all};
 use crate::error::{Error, Result};
 
@@ -154,6 +155,29 @@ impl Holding {
         Ok(Made { seq, place })
     }
 
+    /// Turns a swap area on.
+    pub(super) fn take_swap_area(&mut self, path: &Path) -> Result<TurnedOn> {
+        let place = SwapPlace::open(&self.site, path)?;
+        let paths = [place.path().to_owned()];
+        let seq = self.announce(&paths, |holding| {
+            if place.look()? != Seen::Nothing {
+                return Err(Error::Busy(format!("{} is swapped to already", place.path())));
+            }
+            let seq = holding.ledger.next_seq();
+            let path = place.path().to_owned();
+            Ok((seq, vec![Entry::Intent { seq, path, change: Change::SwapArea }]))
+        })?;
+        if let Err(error) = place.turn_on() {
+            self.forget(&[seq]);
+            return Err(error);
+        }
+        if let Err(error) = self.note(&[Entry::Settled { seq, value: None }]) {
+            self.put_back(&[seq]);
+            return Err(error);
+        }
+        Ok(TurnedOn { seq, path: place.path().to_owned() })
+    }
+
     /// The value that a guard gave its knob last.
     pub(super) fn value(&self, seq: u64, layer: u64) -> String {
         let layers = self.knobs.get(&seq).into_iter().flat_map(|knob| &knob.layers);
@@ -209,7 +233,7 @@ impl Holding {
         }
     }
 
-    /// The guard of a directory is dropped.
+    /// The guard of a directory or swap area is dropped.
     pub(super) fn remove(&mut self, seq: u64) {
         if self.live.is_some() {
             self.put_back(&[seq]);

@@ -9,6 +9,9 @@ use super::entry::{Change, Entry};
 /// How a directory's presence is told where a file would have a value.
 pub(super) const ABSENT: &str = "not there";
 pub(super) const PRESENT: &str = "there";
+/// The same for a swap area.
+pub(super) const OFF: &str = "off";
+pub(super) const ON: &str = "on";
 
 /// What kind of thing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +21,8 @@ pub enum Kind {
     File,
     /// A directory that the session made.
     Directory,
+    /// A swap area that the session turned on.
+    SwapArea,
 }
 
 /// One thing that is changed and not yet put back.
@@ -114,6 +119,7 @@ impl Ledger {
         let (kind, before, during) = match change {
             Change::File { before, wanted } => (Kind::File, before.as_str(), wanted.as_str()),
             Change::Directory => (Kind::Directory, ABSENT, PRESENT),
+            Change::SwapArea => (Kind::SwapArea, OFF, ON),
         };
         self.held.push(Held {
             seq,

@@ -6,7 +6,7 @@
 //! *announced* in the journal, on the disk, before it is made, and *settled*
 //! with what the knob reads afterwards. It is put back
 //!
-//! - when its guard ([`Knob`], [`Directory`]) is dropped, or the session ends;
+//! - when its guard ([`Knob`], [`Directory`], [`SwapArea`]) is dropped, or the session ends;
 //! - when the process is killed: a keeper process ([`keep`]) waits for the
 //!   lock, and gets it from the kernel;
 //! - when the keeper is killed too: by the next session, or [`restore`]. A
@@ -33,7 +33,7 @@
 //! | `entry`, `ledger`, `rule`, `value` | what is written and what follows from it: pure |
 //! | `undo` | doing what the rule says |
 //! | `dependants` | what the kernel forgets when a knob changes |
-//! | `site`, `knob_file`, `directory` | what may be changed, and how |
+//! | `site`, `knob_file`, `directory`, `swap_place` | what may be changed, and how |
 //! | `state_dir`, `file` | where journals lie, and their locks |
 
 mod dependants;
@@ -53,6 +53,7 @@ mod site;
 mod stale;
 mod state_dir;
 mod step;
+mod swap_place;
 mod undo;
 mod value;
 
@@ -60,7 +61,7 @@ mod value;
 mod tests;
 
 pub use entry::{Change, Entry, Header, Journal, LARGEST_JOURNAL, SCHEMA};
-pub use guard::{Directory, Knob};
+pub use guard::{Directory, Knob, SwapArea};
 pub use keeper::{KeeperCommand, Kept, keep};
 pub use ledger::{Held, Kind, Ledger};
 pub use report::{ChangeReport, Obstacle, Outcome};

@@ -106,6 +106,7 @@ impl fmt::Display for ChangeReport {
         write!(f, "{path}: ")?;
         match &self.outcome {
             Outcome::PutBack if self.kind == Kind::Directory => write!(f, "removed again"),
+            Outcome::PutBack if self.kind == Kind::SwapArea => write!(f, "turned off again"),
             Outcome::PutBack => write!(f, "{during} → {before}, as it was"),
             Outcome::AlreadyBack => write!(f, "{before} already, as it was"),
             Outcome::LeftToOthers => {

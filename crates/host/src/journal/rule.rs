@@ -17,6 +17,8 @@ pub enum Seen {
     Unreadable(Outcome),
     /// A directory.
     Directory,
+    /// A swap area that is in use.
+    SwapArea,
 }
 
 /// What to do about it.
@@ -38,14 +40,15 @@ pub enum Action {
 /// | cannot be read | failed | undo |
 /// | is not there | gone | gone |
 ///
-/// A directory that is there is removed; one that is not is gone already.
+/// A directory that is there is removed, a swap area that is on is turned off; one that is
+/// not is back already.
 ///
 /// An unsettled write may have been made, and the kernel may have spelled its
 /// value differently, so what the file reads then proves nothing about others.
 pub fn decide(held: &Held, seen: &Seen) -> Action {
     match (held.kind, seen) {
-        (Kind::Directory, Seen::Directory) => Action::Undo,
-        (Kind::Directory, Seen::Nothing) => Action::Leave(Outcome::AlreadyBack),
+        (Kind::Directory, Seen::Directory) | (Kind::SwapArea, Seen::SwapArea) => Action::Undo,
+        (Kind::Directory | Kind::SwapArea, Seen::Nothing) => Action::Leave(Outcome::AlreadyBack),
         (Kind::File, Seen::Nothing) => Action::Leave(Outcome::Gone),
         (Kind::File, Seen::Reads(value)) if *value == held.before => {
             Action::Leave(Outcome::AlreadyBack)
@@ -55,7 +58,7 @@ pub fn decide(held: &Held, seen: &Seen) -> Action {
         }
         (Kind::File, Seen::Unreadable(_)) if !held.settled => Action::Undo,
         (_, Seen::Unreadable(outcome)) => Action::Leave(outcome.clone()),
-        (Kind::File, Seen::Reads(_) | Seen::Directory) | (Kind::Directory, Seen::Reads(_)) => {
+        (_, Seen::Reads(_) | Seen::Directory | Seen::SwapArea) => {
             Action::Leave(Outcome::LeftToOthers)
         }
     }
@@ -114,6 +117,17 @@ mod tests {
             assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::LeftToOthers));
             let unreadable = Seen::Unreadable(Outcome::failed("no"));
             assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+        }
+    }
+
+    #[test]
+    fn a_swap_area_is_turned_off_if_it_is_on() {
+        for settled in [false, true] {
+            let held = held(Kind::SwapArea, settled);
+            assert_eq!(decide(&held, &Seen::SwapArea), Action::Undo);
+            assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::AlreadyBack));
+            assert_eq!(decide(&held, &reads("another")), Action::Leave(Outcome::LeftToOthers));
+            assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
         }
     }
 }

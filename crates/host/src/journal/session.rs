@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::entry::{Header, SCHEMA};
 use super::file::JournalFile;
-use super::guard::{Directory, Knob};
+use super::guard::{Directory, Knob, SwapArea};
 use super::holding::Holding;
 use super::keeper::{Keeper, KeeperCommand, Order};
 use super::report::ChangeReport;
@@ -126,6 +126,17 @@ impl Session {
     pub fn make_directory(&self, path: impl AsRef<Path>) -> Result<Directory> {
         let made = self.holding.lock().take_directory(path.as_ref())?;
         Ok(Directory::new(self.holding.clone(), made))
+    }
+
+    /// Has the machine swap to the loop device `path`, which has the header
+    /// of a swap area, before all others until the guard is dropped.
+    ///
+    /// # Errors
+    /// As [`change_all`](Self::change_all); `Busy` if it is swapped to
+    /// already; the kernel's refusal.
+    pub fn swap_on(&self, path: impl AsRef<Path>) -> Result<SwapArea> {
+        let turned_on = self.holding.lock().take_swap_area(path.as_ref())?;
+        Ok(SwapArea::new(self.holding.clone(), turned_on))
     }
 
     /// Ends the session: puts back whatever guards still hold (they have no

@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::dependants;
 use super::directory::DirectoryPlace;
 use super::knob_file::{KnobFile, lags, refusal};
-use super::ledger::{ABSENT, Held, Kind, PRESENT};
+use super::ledger::{ABSENT, Held, Kind, OFF, ON, PRESENT};
 use super::report::{ChangeReport, Obstacle, Outcome};
 use super::rule::{Action, Seen, decide};
 use super::site::Site;
+use super::swap_place::SwapPlace;
 use crate::error::{Error, Result};
 
 /// Whether to act, or only to say what would be done.
@@ -74,6 +75,7 @@ pub(super) fn look(site: &Site, held: &Held) -> Seen {
     let seen = match held.kind {
         Kind::File => KnobFile::open(site, path).and_then(|knob| knob.read()).map(Seen::Reads),
         Kind::Directory => DirectoryPlace::open(site, path).and_then(|place| place.look()),
+        Kind::SwapArea => SwapPlace::open(site, path).and_then(|place| place.look()),
     };
     seen.unwrap_or_else(|error| {
         if says_gone(&error) {
@@ -102,15 +104,15 @@ fn put_back(site: &Site, held: &Held, mode: Mode) -> ChangeReport {
         (Action::Leave(outcome), _) => outcome,
         (Action::Undo, Mode::DryRun) => Outcome::WouldPutBack,
         (Action::Undo, Mode::Act) => match undo(site, held) {
-            Ok(now) => return ChangeReport::new(held, value_of(&now), ending(held, now)),
+            Ok(now) => return ChangeReport::new(held, value_of(held, &now), ending(held, now)),
             Err(error) if says_gone(&error) => Outcome::Gone,
             Err(error) => Outcome::from_error(&error),
         },
     };
-    ChangeReport::new(held, value_of(&seen), outcome)
+    ChangeReport::new(held, value_of(held, &seen), outcome)
 }
 
-/// Writes the old value or removes the directory; returns what is there then.
+/// Writes the old value, removes the directory or turns the swap area off; returns what is there then.
 fn undo(site: &Site, held: &Held) -> Result<Seen> {
     let path = Path::new(&held.path);
     match held.kind {
@@ -121,6 +123,10 @@ fn undo(site: &Site, held: &Held) -> Result<Seen> {
         }
         Kind::Directory => {
             DirectoryPlace::open(site, path)?.remove()?;
+            Ok(Seen::Nothing)
+        }
+        Kind::SwapArea => {
+            SwapPlace::open(site, path)?.turn_off()?;
             Ok(Seen::Nothing)
         }
     }
@@ -135,10 +141,12 @@ fn ending(held: &Held, now: Seen) -> Outcome {
     }
 }
 
-fn value_of(seen: &Seen) -> Option<String> {
+fn value_of(held: &Held, seen: &Seen) -> Option<String> {
     match seen {
         Seen::Reads(value) => Some(value.clone()),
         Seen::Directory => Some(PRESENT.to_owned()),
+        Seen::SwapArea => Some(ON.to_owned()),
+        Seen::Nothing if held.kind == Kind::SwapArea => Some(OFF.to_owned()),
         Seen::Nothing => Some(ABSENT.to_owned()),
         Seen::Unreadable(_) => None,
     }

@@ -167,10 +167,15 @@ mod tests {
             "tracing_cpumask",
             "set_event_pid",
             "events/sched/sched_switch/enable",
+            "events/sched/sched_switch/filter",
         ]);
         let options = InstanceOptions {
             buffer: Bytes(3_000),
             events: vec!["sched/sched_switch".to_owned(), "sched/sched_new".to_owned()],
+            filters: vec![
+                ("sched/sched_switch".to_owned(), "prev_prio < 100".to_owned()),
+                ("sched/sched_new".to_owned(), "pid == 1".to_owned()),
+            ],
             cpus: Some(CpuSet::new([1, 33])),
             threads: vec![ThreadId(7), ThreadId(9)],
         };
@@ -183,6 +188,7 @@ mod tests {
         assert_eq!(read("tracing_cpumask"), "00000002,00000002");
         assert_eq!(read("set_event_pid"), "7 9");
         assert_eq!(read("events/sched/sched_switch/enable"), "1");
+        assert_eq!(read("events/sched/sched_switch/filter"), "prev_prio < 100");
         assert_eq!(missing.len(), 1);
         assert_eq!(missing[0].what, "sched/sched_new");
     }

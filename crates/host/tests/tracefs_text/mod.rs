@@ -1,7 +1,7 @@
 //! The same event from both of the kernel's forms: a line of the text file
 //! `trace`, and a decoded record. Used to check one against the other.
 
-use unjank_host::tracefs::{Event, EventKind, Softirq, Task};
+use unjank_host::tracefs::{Event, EventKind, FilePages, Softirq, StorageEvent, Task};
 
 /// The lines of `trace` for one CPU, in the form of [`of_event`].
 pub(crate) fn of_cpu(text: &str, cpu: usize) -> Vec<String> {
@@ -31,6 +31,7 @@ fn of_line(line: &str) -> Option<(usize, String)> {
             event = head.to_owned();
         }
     }
+    let event = storage_text(&event).unwrap_or(event);
     Some((cpu.parse().ok()?, format!("{} {time} {event}", tid.trim())))
 }
 
@@ -90,10 +91,85 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
             format!("workqueue_execute_start: function {function:#x}")
         }
         EventKind::Mark(text) => format!("tracing_mark_write: {text}"),
+        EventKind::Storage(event) => storage(&event),
     }
 }
 
 /// The name as the kernel prints it, byte for byte.
 fn name(task: &Task) -> String {
     String::from_utf8_lossy(task.comm.as_bytes()).into_owned()
+}
+
+/// The text of an event of storage, without what is not decoded; `None` for others.
+fn storage_text(event: &str) -> Option<String> {
+    let (name, rest) = event.split_once(": ")?;
+    let value =
+        |key: &str| rest.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    match name {
+        "mm_filemap_add_to_page_cache" | "mm_filemap_delete_from_page_cache" => {
+            let kept = rest.split(' ').filter(|word| !word.starts_with("pfn="));
+            Some(format!("{name}: {}", kept.collect::<Vec<_>>().join(" ")))
+        }
+        "mm_vmscan_write_folio" => {
+            let first = value("flags")?.split('|').next()?;
+            Some(format!("{name}: {first}"))
+        }
+        "task_newtask" => {
+            let flags = u64::from_str_radix(value("clone_flags")?, 16).ok()?;
+            let same_process = flags & 0x1_0000 != 0;
+            Some(format!("{name}: pid={} same_process={same_process}", value("pid")?))
+        }
+        "sched_process_exec" => {
+            let program = value("filename")?.rsplit('/').next()?;
+            let program = program.get(..15).unwrap_or(program);
+            Some(format!("{name}: {program} pid={}", value("pid")?))
+        }
+        "sched_process_exit" => {
+            let dead =
+                value("group_dead").map_or(String::new(), |dead| format!(" group_dead={dead}"));
+            Some(format!("{name}: pid={}{dead}", value("pid")?))
+        }
+        _ => None,
+    }
+}
+
+/// A decoded one in the same form.
+fn storage(event: &StorageEvent) -> String {
+    let pages = |pages: &FilePages| {
+        let FilePages { device, inode, first, order } = pages;
+        let (major, minor) = (device.major(), device.minor());
+        format!("dev {major}:{minor} ino {inode:x} ofs={} order={order}", first << 12)
+    };
+    match event {
+        StorageEvent::Request(request) => format!(
+            "block_bio_queue: {} {} {} + {} [{}]",
+            request.device,
+            String::from_utf8_lossy(request.letters.as_bytes()),
+            request.sector,
+            request.sectors,
+            String::from_utf8_lossy(request.comm.as_bytes()),
+        ),
+        StorageEvent::Cached(of) => format!("mm_filemap_add_to_page_cache: {}", pages(of)),
+        StorageEvent::Uncached(of) => format!("mm_filemap_delete_from_page_cache: {}", pages(of)),
+        StorageEvent::Reclaimed { anonymous } => {
+            let flags = match anonymous {
+                Some(true) => "RECLAIM_WB_ANON",
+                Some(false) => "RECLAIM_WB_FILE",
+                None => "RECLAIM_WB_MIXED",
+            };
+            format!("mm_vmscan_write_folio: {flags}")
+        }
+        StorageEvent::Started { thread, same_process } => {
+            format!("task_newtask: pid={} same_process={same_process}", thread.0)
+        }
+        StorageEvent::Executed { process, program } => {
+            let program = String::from_utf8_lossy(program.as_bytes());
+            format!("sched_process_exec: {program} pid={}", process.0)
+        }
+        StorageEvent::Ended { thread, last } => format!(
+            "sched_process_exit: pid={}{}",
+            thread.0,
+            last.map_or(String::new(), |last| format!(" group_dead={last}")),
+        ),
+    }
 }

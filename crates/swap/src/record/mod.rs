@@ -26,7 +26,7 @@ pub use options::Options;
 use unjank_host::journal::Session;
 use unjank_host::memory::page_size;
 use unjank_host::tracefs::{Instance, InstanceOptions, Lost, Tracefs, buffer_per_cpu};
-use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, pid};
+use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, pid, temporary_swap};
 use unjank_measure::{Findings, Monitor};
 
 use crate::trace::{Event, Full};
@@ -75,6 +75,14 @@ pub fn run(
     let Some(tracefs) = findings.require("swap/record", Tracefs::open(root)) else {
         return Ok(findings);
     };
+    let _swap = match (options.swap, session) {
+        (Some(size), Some(session)) => {
+            let made = temporary_swap::make(session, &options.directory, size)?;
+            let Some(area) = findings.require("swap/record", made) else { return Ok(findings) };
+            Some(area)
+        }
+        _ => None,
+    };
     let Found { areas, left_out } = find::areas(root, &options.devices)?;
     for reason in left_out {
         findings.warn(reason);
@@ -82,8 +90,8 @@ pub fn run(
     if areas.is_empty() && !options.files {
         findings.not_supported(
             "swap/record",
-            "there is no swap that could be recorded (swapon(8); --device and --files record \
-             other paging)",
+            "there is no swap that could be recorded: --swap SIZE makes some meanwhile, swapon(8) \
+             for longer; --device and --files record other paging",
         );
         return Ok(findings);
     }

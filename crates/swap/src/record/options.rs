@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use unjank_host::{Bytes, Error, Nanos, Result};
 
+use super::output::exists;
+
 /// Options of a recording.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -25,12 +27,18 @@ pub struct Options {
     pub memory_limit: Option<Bytes>,
     /// The size of a swap area that is there only meanwhile.
     pub swap: Option<Bytes>,
+    /// On which file system that lies.
+    pub directory: PathBuf,
     /// Room for events, for each CPU.
     pub buffer: Bytes,
 }
 
 impl Options {
-    pub(super) fn check(&self) -> Result<()> {
+    /// Whether they can work.
+    ///
+    /// # Errors
+    /// `Invalid` says why not.
+    pub fn check(&self) -> Result<()> {
         if self.command.is_empty() && self.duration.is_none() {
             return Err(Error::Invalid(
                 "what is to be recorded is missing: -- COMMAND, or --for TIME".to_owned(),
@@ -43,6 +51,10 @@ impl Options {
         }
         if self.duration == Some(Nanos::ZERO) {
             return Err(Error::Invalid("nothing can be recorded for no time".to_owned()));
+        }
+        // Told again when the file is made; but nothing should be done before that.
+        if !self.force && self.output.symlink_metadata().is_ok() {
+            return Err(exists(&self.output));
         }
         Ok(())
     }

@@ -75,7 +75,7 @@ mod tests {
         let read = Timestamp::from_nanos(SETTLED.get() + 25);
         assert_eq!(times(&order.settled(read)), [10, 20]);
         order.push(&trace(&[&[], &[30, 50]]));
-        assert_eq!(times(&order.settled(read)), []);
+        assert!(order.settled(read).is_empty());
         assert_eq!(times(&order.rest()), [30, 40, 50]);
     }
 }

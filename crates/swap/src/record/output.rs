@@ -72,7 +72,7 @@ fn failed(path: &Path, why: &::parquet::errors::ParquetError) -> Error {
     Error::file("write", path, io::Error::other(why.to_string()))
 }
 
-fn exists(path: &Path) -> Error {
+pub(super) fn exists(path: &Path) -> Error {
     Error::Invalid(format!("{} is there already; --force replaces it", path.display()))
 }
 

@@ -1,6 +1,6 @@
 //! From what the kernel traced to events of pages: pure but for the look at who a thread is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{BlockRequest, FilePages, StorageEvent};
@@ -20,6 +20,8 @@ pub(super) struct Scribe {
     tasks: Tasks,
     pub(super) names: Names,
     pub(super) counts: Counts,
+    /// Who was launched, and has not ended.
+    launched: HashSet<u32>,
     /// Pages of 4 KiB in one of the kernel's.
     per_page: u64,
     /// The first event's time.
@@ -72,6 +74,7 @@ impl Scribe {
             tasks,
             names,
             counts: Counts::default(),
+            launched: HashSet::new(),
             per_page: (kernel_page / PAGE).max(1),
             origin: None,
             leads,
@@ -109,7 +112,9 @@ impl Scribe {
             }
             StorageEvent::Executed { process, program } => {
                 let who = self.tasks.executed(*process, program.as_bytes(), &mut self.names)?;
-                if (self.leads)(process.0) {
+                // Scripts and wrappers become the program that was meant; that is one launch.
+                if !self.launched.contains(&process.0) && (self.leads)(process.0) {
+                    self.launched.insert(process.0);
                     self.counts.launches += 1;
                     events.push(self.of_process(at, who, Operation::Launch));
                 }
@@ -117,7 +122,10 @@ impl Scribe {
             }
             StorageEvent::Ended { thread, last } => {
                 // Those who had nothing to do with this trace are none of its business.
-                if let Some(who) = self.tasks.ended(*thread, *last) {
+                let Some(who) = self.tasks.ended(*thread, *last) else { return Ok(()) };
+                let number = self.names.process(who).pid;
+                let was_launched = number.is_some_and(|number| self.launched.remove(&number));
+                if was_launched || self.counts.by_process.contains_key(&who) {
                     self.counts.exits += 1;
                     events.push(self.of_process(at, who, Operation::Exit));
                 }
@@ -312,6 +320,7 @@ mod tests {
         let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
         assert_eq!(told(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
         assert!(told(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "never met");
+        assert!(told(&mut scribe, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
         assert_eq!((scribe.counts.launches, scribe.counts.exits), (1, 1));
     }
 

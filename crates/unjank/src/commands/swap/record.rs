@@ -17,7 +17,7 @@ use crate::{output, paths, values};
 /// Arguments of `unjank swap record`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo unjank swap record --out java.parquet --memory-limit 200MiB -- java -jar app.jar
+  sudo unjank swap record --out java.parquet --memory-limit 200MiB --swap 2GiB -- java -jar app.jar
   sudo unjank swap record --out evening.parquet --for 10m
   sudo unjank swap record --out all.parquet --for 60s --files --device vda
 
@@ -44,6 +44,12 @@ pub(crate) struct Args {
     /// Memory that the command and all that it starts may have; the rest is swapped
     #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
     memory_limit: Option<Bytes>,
+    /// Make a swap area of this size for the time of the recording, used before others
+    #[arg(long, value_name = "BYTES", value_parser = values::bytes)]
+    swap: Option<Bytes>,
+    /// Where that may lie [default: the user's cache, else /var/tmp]
+    #[arg(long, value_name = "DIR", requires = "swap")]
+    directory: Option<PathBuf>,
     /// Record pages of files, too: what is read into memory and dropped from it
     #[arg(long)]
     files: bool,
@@ -70,9 +76,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         files: args.files,
         devices: args.device.clone(),
         memory_limit: args.memory_limit,
-        swap: None,
+        swap: args.swap,
+        directory: args.directory.clone().unwrap_or_else(paths::scratch),
         buffer: args.buffer,
     };
+    options.check()?;
     let words = |words: &[OsString]| -> Vec<String> {
         words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     };
@@ -81,6 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("for", options.duration.map(Nanos::get))
         .with("out", options.output.display().to_string())
         .with("memory_limit", options.memory_limit.map(Bytes::get))
+        .with("swap", options.swap.map(Bytes::get))
         .with("files", options.files)
         .with("device", options.devices.clone())
         .with("buffer", options.buffer.get());
@@ -91,7 +100,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         detail: Detail::Everything,
     };
     command.run(|root, _seed, monitor| {
-        let session = if options.memory_limit.is_some() { Some(open(root)?) } else { None };
+        let changes = options.memory_limit.is_some() || options.swap.is_some();
+        let session = if changes { Some(open(root)?) } else { None };
         let findings = record::run(&options, root, session.as_ref(), monitor);
         for report in session.map(Session::finish).unwrap_or_default() {
             if let Outcome::Failed { .. } = report.outcome {

@@ -1,0 +1,144 @@
+//! A swap area that is turned on and off again: a loop device with a header
+//! that unjank wrote, and nothing else, so that a journal cannot turn off swap
+//! that a system lives on.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use super::fuse;
+use super::rule::Seen;
+use super::site::Site;
+use crate::error::{Error, Result};
+use crate::machine::swap;
+use crate::temporary_swap::{LABEL, LABEL_AT};
+
+/// `SWAP_FLAG_PREFER` and the highest priority: `swapon(2)`.
+const PREFERRED: libc::c_int = 0x8000 | 0x7fff;
+
+/// A place for one swap area.
+#[derive(Debug)]
+pub(super) struct SwapPlace {
+    site: Site,
+    path: String,
+}
+
+impl SwapPlace {
+    /// # Errors
+    /// `Invalid` for what is no loop device.
+    pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
+        let named = path.to_str().filter(|path| is_loop_device(path));
+        let path = named.ok_or_else(|| {
+            Error::Invalid(format!("{} is no loop device, and stays as it is", path.display()))
+        })?;
+        Ok(Self { site: site.clone(), path: path.to_owned() })
+    }
+
+    /// Its name on the machine.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Whether the machine swaps to it.
+    pub(super) fn look(&self) -> Result<Seen> {
+        let devices = swap::devices(self.site.root())?;
+        Ok(if !devices.iter().any(|device| device.path == self.path) {
+            Seen::Nothing
+        } else if self.is_ours()? {
+            Seen::SwapArea
+        } else {
+            // The number of a loop device is used again.
+            Seen::Reads("somebody else's swap area".to_owned())
+        })
+    }
+
+    /// Whether the area has the label of those that unjank makes.
+    fn is_ours(&self) -> Result<bool> {
+        let read = |action| move |source| Error::file(action, &self.path, source);
+        let device = File::open(self.site.root().resolve(&self.path)).map_err(read("open"))?;
+        let mut label = [0; LABEL.len()];
+        device.read_exact_at(&mut label, LABEL_AT as u64).map_err(read("read"))?;
+        Ok(label == *LABEL)
+    }
+
+    /// Turns it on, before all others.
+    pub(super) fn turn_on(&self) -> Result<()> {
+        let path = self.checked()?;
+        if !self.is_ours()? {
+            return Err(Error::Invalid(format!("{} has no swap area of unjank's", self.path)));
+        }
+        // SAFETY: swapon(2) reads a path that ends in a zero byte, and keeps
+        // no pointer to it.
+        self.answer("turn on", unsafe { libc::swapon(path.as_ptr(), PREFERRED) })
+    }
+
+    /// Brings what is there back into memory, and turns it off.
+    pub(super) fn turn_off(&self) -> Result<()> {
+        let path = self.checked()?;
+        // SAFETY: as for `turn_on`; swapoff(2).
+        self.answer("turn off", unsafe { libc::swapoff(path.as_ptr()) })
+    }
+
+    fn checked(&self) -> Result<CString> {
+        fuse::burn().map_err(|source| Error::file("swap to", &self.path, source))?;
+        if !self.site.is_system() {
+            return Err(Error::Unsupported("only the running machine swaps".to_owned()));
+        }
+        CString::new(self.path.as_str())
+            .map_err(|_| Error::Invalid("a path holds a zero byte".to_owned()))
+    }
+
+    fn answer(&self, action: &'static str, answer: libc::c_int) -> Result<()> {
+        match answer {
+            0 => Ok(()),
+            _ => Err(Error::file(action, &self.path, io::Error::last_os_error())),
+        }
+    }
+}
+
+fn is_loop_device(path: &str) -> bool {
+    path.strip_prefix("/dev/loop").is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::root::Root;
+
+    #[test]
+    fn only_loop_devices_are_turned_off() {
+        let top = tempfile::tempdir().unwrap();
+        let site = Site::of(&Root::at(top.path())).unwrap();
+        for path in ["/dev/sda2", "/dev/loop", "/dev/loop1p1", "/dev/loop../sda", "/swapfile"] {
+            let error = SwapPlace::open(&site, Path::new(path)).unwrap_err();
+            assert!(matches!(error, Error::Invalid(_)), "{path}");
+        }
+        assert_eq!(SwapPlace::open(&site, Path::new("/dev/loop7")).unwrap().path(), "/dev/loop7");
+    }
+
+    #[test]
+    fn the_list_of_areas_says_whether_it_is_on() {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir(top.path().join("proc")).unwrap();
+        let line = "/dev/loop7                              partition\t1020\t0\t32767\n";
+        let text = format!("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n{line}");
+        fs::write(top.path().join("proc/swaps"), text).unwrap();
+        fs::create_dir(top.path().join("dev")).unwrap();
+        let device = |header: &[u8]| fs::write(top.path().join("dev/loop7"), header).unwrap();
+        device(&crate::temporary_swap::header(2560, 4096));
+        let site = Site::of(&Root::at(top.path())).unwrap();
+        let look = |path: &str| SwapPlace::open(&site, Path::new(path)).unwrap().look().unwrap();
+        assert_eq!(look("/dev/loop7"), Seen::SwapArea);
+        assert_eq!(look("/dev/loop8"), Seen::Nothing);
+        let place = SwapPlace::open(&site, Path::new("/dev/loop7")).unwrap();
+        assert!(matches!(place.turn_off(), Err(Error::Unsupported(_))), "not this machine's");
+        device(&[0; 4096]);
+        assert_eq!(look("/dev/loop7"), Seen::Reads("somebody else's swap area".to_owned()));
+    }
+}

@@ -1,0 +1,112 @@
+//! A swap area that is there only for a while.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::journal::{Session, SwapArea};
+use crate::loop_device::LoopDevice;
+use crate::memory::page_size;
+use crate::support::Support;
+use crate::units::Bytes;
+
+/// More is not worth its disk for a while, and less is no swap.
+const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
+
+/// The volume label by which an area is known to be one of these, and where
+/// in the header it stands.
+pub(crate) const LABEL: &[u8; 16] = b"unjank temporary";
+pub(crate) const LABEL_AT: usize = 1052;
+
+/// A swap area of `size` on the file system of `directory`, preferred to all
+/// others, until the guard is dropped. It lies on a loop device over a file
+/// without a name, so that nothing is left of it, however this process ends,
+/// once the area is off: the session's journal sees to that. `No` where the
+/// kernel or the file system cannot.
+///
+/// # Errors
+/// `Invalid` for a size that is none; a directory without room; the kernel's
+/// refusal.
+pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<SwapArea>> {
+    if !SIZES.contains(&size.get()) {
+        return Err(Error::Invalid(format!("swap of {size} is not possible: 1 MiB to 1 TiB is")));
+    }
+    let page = page_size().get();
+    let size = Bytes(size.get() / page * page);
+    let file = match file(directory, size)? {
+        Support::Yes(file) => file,
+        Support::No(reason) => return Ok(Support::No(reason)),
+    };
+    file.write_all_at(&header(size.get() / page, page), 0)
+        .and_then(|()| file.sync_all())
+        .map_err(|source| Error::file("write a file in", directory, source))?;
+    let block = u32::try_from(page).unwrap_or(4096).min(4096);
+    match LoopDevice::over(&file, block)? {
+        Support::Yes(device) => session.swap_on(device.path()).map(Support::Yes),
+        Support::No(reason) => Ok(Support::No(reason)),
+    }
+}
+
+/// A file without a name whose room is taken.
+fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
+    let error = |source: Errno| Error::file("make swap in", directory, source.into());
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let file = match open(directory, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => File::from(file),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
+            return Ok(Support::no(format!(
+                "the file system of {} has no files without a name (O_TMPFILE)",
+                directory.display()
+            )));
+        }
+        Err(source) => return Err(error(source)),
+    };
+    match fallocate(&file, FallocateFlags::empty(), 0, size.get()) {
+        Ok(()) => Ok(Support::Yes(file)),
+        Err(Errno::OPNOTSUPP) => Ok(Support::no(format!(
+            "the file system of {} does not set room aside (fallocate)",
+            directory.display()
+        ))),
+        Err(source) => Err(error(source)),
+    }
+}
+
+/// What mkswap(8) writes: `union swap_header` of `include/linux/swap.h`, one
+/// page.
+pub(crate) fn header(pages: u64, page: u64) -> Vec<u8> {
+    const VERSION: u32 = 1;
+    const MAGIC: &[u8] = b"SWAPSPACE2";
+    let mut header = vec![0; page as usize];
+    header[1024..1028].copy_from_slice(&VERSION.to_ne_bytes());
+    let last = u32::try_from(pages - 1).unwrap_or(u32::MAX);
+    header[1028..1032].copy_from_slice(&last.to_ne_bytes());
+    header[LABEL_AT..][..LABEL.len()].copy_from_slice(LABEL);
+    let end = header.len();
+    header[end - MAGIC.len()..].copy_from_slice(MAGIC);
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_that_of_mkswap() {
+        let header = header(2560, 4096);
+        assert_eq!(header.len(), 4096);
+        assert_eq!(header[1024..1032], [1, 0, 0, 0, 0xff, 9, 0, 0]);
+        assert_eq!(&header[4086..], b"SWAPSPACE2");
+    }
+
+    #[test]
+    fn room_is_taken_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let Support::Yes(file) = file(dir.path(), Bytes::from_mib(1)).unwrap() else { return };
+        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "it has no name");
+    }
+}
