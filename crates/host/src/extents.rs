@@ -136,7 +136,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let mut file = File::create(&path).unwrap();
-        file.write_all(&[1; 100_000]).unwrap();
+        file.write_all(&vec![1; 100_000]).unwrap();
         file.sync_all().unwrap();
         // tmpfs does not tell.
         let Support::Yes(extents) = of(&Root::system(), &path).unwrap() else { return };

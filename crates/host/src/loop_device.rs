@@ -1,11 +1,12 @@
 //! A block device over a file without a name: `loop(4)`.
 
+use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use rustix::ioctl::{Opcode, Setter, ioctl};
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, Setter, ioctl};
 
 use crate::error::{Error, Result};
 use crate::support::Support;
@@ -115,12 +116,33 @@ impl LoopDevice {
     }
 }
 
+/// The request whose answer is a number of its own.
+struct GetFree;
+
+// SAFETY: loop(4): LOOP_CTL_GET_FREE takes no argument, and answers the number
+// of a device or an error.
+unsafe impl Ioctl for GetFree {
+    type Output = u32;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        GET_FREE
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(answer: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
+        u32::try_from(answer).map_err(|_| Errno::NODEV)
+    }
+}
+
 fn free(control: &File) -> Result<u32> {
-    // SAFETY: loop(4): LOOP_CTL_GET_FREE takes no argument and answers a
-    // number.
-    let number = unsafe { libc::ioctl(control.as_raw_fd(), GET_FREE as _) };
-    u32::try_from(number)
-        .map_err(|_| Error::syscall("ioctl", "LOOP_CTL_GET_FREE", std::io::Error::last_os_error()))
+    // SAFETY: see the implementation of `Ioctl`.
+    unsafe { ioctl(control, GetFree) }
+        .map_err(|error| Error::syscall("ioctl", "LOOP_CTL_GET_FREE", error))
 }
 
 #[cfg(test)]

@@ -142,11 +142,11 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
         let share = fact(&record, &format!("swap/record/traced_of_{name}"));
         assert!((0.98..=1.02).contains(&share), "{share} of {name}\n{talk}");
     }
-    assert!(fact(&record, "swap/record/lost_events") == 0.0);
-    assert!(fact(&record, "swap/record/exit_code") == 0.0);
+    assert_eq!(fact(&record, "swap/record/lost_events") as u64, 0);
+    assert_eq!(fact(&record, "swap/record/exit_code") as u64, 0);
     assert!(record["verdicts"][0]["answer"] == "yes", "{}", record["verdicts"]);
     let events = recording.events();
-    assert!(events.len() as f64 == fact(&record, "swap/record/events"));
+    assert_eq!(events.len() as u64, fact(&record, "swap/record/events") as u64);
     let of = |operation: &str| {
         let ours = events.iter().filter(|event| event.0 == operation && event.2.starts_with(space));
         ours.count()

@@ -28,7 +28,7 @@ fn of_line(line: &str) -> Option<(usize, String)> {
     }
     for not_decoded in [" ret=", " vector="] {
         if let Some((head, _value)) = event.split_once(not_decoded) {
-            event = head.to_owned();
+            event.truncate(head.len());
         }
     }
     let event = storage_text(&event).unwrap_or(event);

@@ -118,7 +118,7 @@ pub fn run(
     let leads = |process| pid::leads_group(process).unwrap_or(false);
     let own = std::process::id();
     let scribe = Scribe::new(areas, Tasks::new(root), page_size().get(), own, leads);
-    let mut recorder = Recorder {
+    let mut recording = Recording {
         instance,
         order: Order::default(),
         scribe: scribe.map_err(full)?,
@@ -127,16 +127,16 @@ pub fn run(
         written: 0,
         lost: Lost::default(),
     };
-    recorder.instance.start()?;
+    recording.instance.start()?;
     let before = Before::read(root)?;
     let started = Timestamp::now();
     program.start()?;
-    let cut_short = watch(&mut recorder, &mut program, options, started, monitor)?;
+    let cut_short = watch(&mut recording, &mut program, options, started, monitor)?;
     let length = Timestamp::now().since(started);
     let ended = program.end()?;
     let growth = before.growth(root)?;
-    recorder.instance.stop()?;
-    let (scribe, output, written, lost) = recorder.finish()?;
+    recording.instance.stop()?;
+    let (scribe, output, written, lost) = recording.finish()?;
     let bytes = output.finish(&scribe.names)?;
     if find::areas(root, &[])?.areas.iter().any(|area| !swaps.contains(&area.name)) {
         findings.warn("swap was added meanwhile, and what went there is not in the trace");
@@ -149,7 +149,7 @@ pub fn run(
 
 /// Empties the buffers until the recording is over: whether that was early.
 fn watch(
-    recorder: &mut Recorder,
+    recording: &mut Recording,
     program: &mut Program,
     options: &Options,
     started: Timestamp,
@@ -157,10 +157,10 @@ fn watch(
 ) -> Result<bool> {
     loop {
         let now = Timestamp::now();
-        recorder.round()?;
+        recording.round()?;
         let passed = now.since(started);
         let done = options.duration.map_or(0.0, |all| passed.as_secs_f64() / all.as_secs_f64());
-        let counts = &recorder.scribe.counts;
+        let counts = &recording.scribe.counts;
         let said = format!("{} page-ins, {} page-outs", counts.page_ins, counts.page_outs);
         monitor.progress(done.min(1.0), &said);
         if monitor.stop_requested() {
@@ -174,7 +174,7 @@ fn watch(
 }
 
 /// A recording in progress.
-struct Recorder {
+struct Recording {
     instance: Instance,
     order: Order,
     scribe: Scribe,
@@ -185,7 +185,7 @@ struct Recorder {
     lost: Lost,
 }
 
-impl Recorder {
+impl Recording {
     /// Takes over what the buffers hold.
     fn round(&mut self) -> Result<()> {
         let now = Timestamp::now();
