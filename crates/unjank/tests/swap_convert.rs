@@ -77,8 +77,8 @@ fn a_device_of_swap_pages() {
     let mut command = convert();
     command.arg(fixture("blkparse-names.txt")).args(["-", "--to", "csv", "--swap-device", "8,16"]);
     let csv = stdout(&mut command);
-    assert!(csv.contains("0,game thread,4162,\"8,16\",256,page-in,anonymous\n"), "{csv}");
-    assert!(csv.contains(",kswapd0,71,\"8,16\",513,page-out,anonymous\n"), "{csv}");
+    assert!(csv.contains("0,game thread,4162,\"8,16\",256,page-in,anonymous,\n"), "{csv}");
+    assert!(csv.contains(",kswapd0,71,\"8,16\",513,page-out,anonymous,\n"), "{csv}");
 }
 
 #[test]

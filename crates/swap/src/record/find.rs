@@ -72,3 +72,16 @@ fn named(root: &Root, name: &str) -> Result<Area> {
         block_device::part(root, number)?.ok_or_else(unknown)?;
     Ok(Area::new(name.to_owned(), device, false, whole(start, sectors)))
 }
+
+/// Whether `file`, which need not be there yet, is on a device all of whose requests are recorded.
+pub(super) fn holds(root: &Root, file: &Path, areas: &[Area]) -> Result<bool> {
+    let directory = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let number = directory.canonicalize().ok().map(|real| block_device::number_of(root, &real));
+    let Some(Ok(number)) = number else { return Ok(false) };
+    let part = block_device::part(root, number)?;
+    Ok(part
+        .is_some_and(|part| areas.iter().any(|area| !area.is_swap && area.device == part.device)))
+}

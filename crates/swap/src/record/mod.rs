@@ -113,6 +113,20 @@ pub fn run(
         ],
         ..InstanceOptions::default()
     })?;
+    for note in instance.notes() {
+        if note.what == EVENTS[0] {
+            findings.not_supported("swap/record", format!("{}: {}", note.what, note.reason));
+            return Ok(findings);
+        }
+        if !RECLAIM.contains(&note.what.as_str()) {
+            findings.warn(format!("{}: {}", note.what, note.reason));
+        }
+    }
+    if find::holds(root, &options.output, &areas)? {
+        findings.warn(
+            "the trace itself is written to a device that is recorded, and those writes are in it",
+        );
+    }
     let swaps: Vec<String> =
         areas.iter().filter(|area| area.is_swap).map(|area| area.name.clone()).collect();
     let leads = |process| pid::leads_group(process).unwrap_or(false);

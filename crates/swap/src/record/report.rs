@@ -8,7 +8,7 @@ use unjank_host::tracefs::Lost;
 use unjank_measure::record::{Answer, Quantity};
 use unjank_measure::{Fact, Findings, Unit, Verdict};
 
-use crate::trace::PAGE;
+use crate::trace::{MOST_SPACES, PAGE};
 
 use super::command::Ended;
 use super::counters::{Growth, get};
@@ -117,6 +117,12 @@ impl Recorded<'_> {
                 (None, signal) => findings
                     .warn(format!("signal {} ended the command", signal.unwrap_or_default())),
             }
+        }
+        let left_out = self.scribe.counts.files_left_out;
+        if left_out > 0 {
+            findings.warn(format!(
+                "{left_out} events of files are left out: a trace holds at most {MOST_SPACES}"
+            ));
         }
         if get(&self.growth, "oom_kill").is_some_and(|kills| kills > 0) {
             findings.warn("memory and swap were full, and the kernel has killed a process");

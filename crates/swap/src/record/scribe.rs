@@ -47,6 +47,8 @@ pub(super) struct Counts {
     /// Pages of files that came and went.
     pub(super) file_page_ins: u64,
     pub(super) file_drops: u64,
+    /// Those of files beyond the number that a trace can hold.
+    pub(super) files_left_out: u64,
     /// Anonymous folios that reclaim handed on, whether a device was asked or not.
     pub(super) reclaimed: u64,
     pub(super) launches: u64,
@@ -111,12 +113,16 @@ impl Scribe {
                 Ok(())
             }
             StorageEvent::Executed { process, program } => {
-                let who = self.tasks.executed(*process, program.as_bytes(), &mut self.names)?;
-                // Scripts and wrappers become the program that was meant; that is one launch.
-                if !self.launched.contains(&process.0) && (self.leads)(process.0) {
-                    self.launched.insert(process.0);
-                    self.counts.launches += 1;
-                    events.push(self.of_process(at, who, Operation::Launch));
+                self.tasks.executed(*process, *program);
+                let known = self.launched.contains(&process.0);
+                if known || (self.leads)(process.0) {
+                    let who = self.tasks.who(*process, b"", &mut self.names)?;
+                    // Scripts and wrappers become the program that was meant; that is one launch.
+                    if !known {
+                        self.launched.insert(process.0);
+                        self.counts.launches += 1;
+                        events.push(self.of_process(at, who, Operation::Launch));
+                    }
                 }
                 Ok(())
             }
@@ -199,9 +205,13 @@ impl Scribe {
             return Ok(0);
         }
         let name = format!("inode {:x} on {}", pages.inode, pages.device);
-        let space = self.names.space_number(name.as_bytes())?;
-        let at = self.since_origin(at);
         let count = self.per_page << pages.order.min(LARGEST_ORDER);
+        let Ok(space) = self.names.space_number(name.as_bytes()) else {
+            // A machine has more files than a trace has room for; the rest of the trace is good.
+            self.counts.files_left_out += count;
+            return Ok(0);
+        };
+        let at = self.since_origin(at);
         let first = pages.first.saturating_mul(self.per_page);
         events.extend((first..first.saturating_add(count)).map(|page| Event {
             at,
@@ -317,6 +327,8 @@ mod tests {
             let event = StorageEvent::Executed { process: ThreadId(process), program };
             assert_eq!(told(&mut scribe, 5, &event).len(), launches, "{process}");
         }
+        let again = StorageEvent::Executed { process: ThreadId(7), program: "real".into() };
+        assert!(told(&mut scribe, 6, &again).is_empty(), "a wrapper");
         let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
         assert_eq!(told(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
         assert!(told(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "never met");

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use unjank_host::Root;
 use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Comm;
 
 use crate::trace::{Full, Names, Who};
 
@@ -13,12 +14,15 @@ pub(super) struct Tasks {
     root: Root,
     /// The process of each thread.
     processes: HashMap<ThreadId, u32>,
+    /// What each process became that was seen to.
+    programs: HashMap<u32, Comm>,
     known: HashMap<u32, Who>,
 }
 
 impl Tasks {
     pub(super) fn new(root: &Root) -> Self {
-        Self { root: root.clone(), processes: HashMap::new(), known: HashMap::new() }
+        let (processes, programs, known) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { root: root.clone(), processes, programs, known }
     }
 
     /// The process of `thread`, which calls itself `comm`. `/proc` is asked once for each; where
@@ -33,9 +37,17 @@ impl Tasks {
         if let Some(who) = self.known.get(&process) {
             return Ok(*who);
         }
-        let name = self.root.read(format!("/proc/{process}/comm"));
-        let name = name.as_deref().map_or(comm, |name| name.trim_end().as_bytes());
-        self.meet(process, name, names)
+        let read = |file: &str| self.root.read(format!("/proc/{process}/{file}"));
+        let program = self.programs.get(&process);
+        let name = match program {
+            Some(program) => program.as_bytes().to_owned(),
+            None => read("comm").map_or(comm.to_owned(), |name| name.trim_end().into()),
+        };
+        let groups = read("cgroup").unwrap_or_default();
+        let cgroup = memory_group(&groups).unwrap_or_default();
+        let who = names.who_in(&name, Some(process), cgroup.as_bytes())?;
+        self.known.insert(process, who);
+        Ok(who)
     }
 
     /// `thread` was started by `parent`.
@@ -44,19 +56,15 @@ impl Tasks {
         self.processes.insert(thread, process);
         if !same_process {
             // The number may be used again.
-            self.known.remove(&process);
+            self.forget(process);
         }
     }
 
     /// `process` became `program`.
-    pub(super) fn executed(
-        &mut self,
-        process: ThreadId,
-        program: &[u8],
-        names: &mut Names,
-    ) -> Result<Who, Full> {
+    pub(super) fn executed(&mut self, process: ThreadId, program: Comm) {
         self.processes.insert(process, process.0);
-        self.meet(process.0, program, names)
+        self.programs.insert(process.0, program);
+        self.known.remove(&process.0);
     }
 
     /// `thread` ended; its process with it, if it was the `last` or, where that is not told, the
@@ -64,15 +72,12 @@ impl Tasks {
     pub(super) fn ended(&mut self, thread: ThreadId, last: Option<bool>) -> Option<Who> {
         let process = self.processes.remove(&thread).unwrap_or(thread.0);
         let is_over = last.unwrap_or(process == thread.0);
-        if is_over { self.known.remove(&process) } else { None }
+        if is_over { self.forget(process) } else { None }
     }
 
-    fn meet(&mut self, process: u32, name: &[u8], names: &mut Names) -> Result<Who, Full> {
-        let groups = self.root.read(format!("/proc/{process}/cgroup")).unwrap_or_default();
-        let cgroup = memory_group(&groups).unwrap_or_default();
-        let who = names.who_in(name, Some(process), cgroup.as_bytes())?;
-        self.known.insert(process, who);
-        Ok(who)
+    fn forget(&mut self, process: u32) -> Option<Who> {
+        self.programs.remove(&process);
+        self.known.remove(&process)
     }
 
     fn process(&mut self, thread: ThreadId) -> u32 {
@@ -138,8 +143,9 @@ mod tests {
         let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
         tasks.started(ThreadId(1), ThreadId(20), false);
         tasks.started(ThreadId(20), ThreadId(21), true);
-        let who = tasks.executed(ThreadId(20), b"app", &mut names).unwrap();
-        assert_eq!(tasks.who(ThreadId(21), b"worker", &mut names).unwrap(), who);
+        tasks.executed(ThreadId(20), "app".into());
+        let who = tasks.who(ThreadId(21), b"worker", &mut names).unwrap();
+        assert_eq!(names.process(who).name, "app");
         assert_eq!(tasks.ended(ThreadId(21), None), None);
         assert_eq!(tasks.ended(ThreadId(20), None), Some(who), "a kernel that does not say");
         // The number comes again, for a process that is gone when it is looked for.
