@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 use unjank_measure::record::Axis as AxisOf;
-use unjank_measure::{Curve, Point};
+use unjank_measure::{Curve, Point, Unit};
 
 use crate::chart::Chart;
 use crate::chart::labels::{labels, room};
 use crate::chart::mark::{LINES, mark};
 use crate::chart::path::{area, line, number};
 use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
-use crate::chart::scale::Domain;
+use crate::chart::scale::{DECADES_FOR_LOG, Domain};
 use crate::visible::visible;
 
 /// Up to so many points are marked one by one.
@@ -47,10 +47,14 @@ impl Curves {
         across.sort_by(f64::total_cmp);
         across.dedup();
         let x = Domain::along(&across);
-        let y =
-            Domain::covering(points().flat_map(|point| {
-                [point.y].into_iter().chain(point.interval.into_iter().flatten())
-            }));
+        let values = || {
+            points()
+                .flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flatten()))
+        };
+        // Shares of a whole are read against the whole.
+        let are_shares = first.y.unit == Unit::Ratio && values().all(|y| (0.0..=1.0).contains(&y));
+        let decades = if are_shares { f64::INFINITY } else { DECADES_FOR_LOG };
+        let y = Domain::covering_log_above(decades, values());
         (!drawn.is_empty()).then(|| Self {
             title,
             across: first.x.clone(),

@@ -11,6 +11,7 @@
 //! | [`course`] | a series over the time of its run |
 //! | [`curves`] | values over something, with their intervals |
 //! | [`arms`] | the arms of an experiment, in groups of bars |
+//! | [`parts`] | parts of wholes, on top of each other |
 //! | [`intervals`] | single numbers beside each other, with their intervals |
 //! | [`strip`] | one measured value against its healthy limit |
 
@@ -22,6 +23,7 @@ mod distribution;
 pub(crate) mod intervals;
 mod labels;
 mod mark;
+pub(crate) mod parts;
 mod path;
 pub(crate) mod percentiles;
 mod plot;

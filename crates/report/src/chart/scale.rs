@@ -2,7 +2,7 @@
 
 /// Where values that span more than this many decades are shown on a
 /// logarithmic axis.
-const DECADES_FOR_LOG: f64 = 1.5;
+pub(crate) const DECADES_FOR_LOG: f64 = 1.5;
 
 /// The stretch of values that an axis shows, and how it spreads them.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,6 +8,7 @@ use crate::chart::arms::{Arms, GROUPS, Group as Bars};
 use crate::chart::course::Course;
 use crate::chart::curves::Curves;
 use crate::chart::intervals::{Intervals, ROWS, Row};
+use crate::chart::parts::{Parts, Whole};
 use crate::chart::percentiles::Percentiles;
 use crate::chart::{Chart, LINES, Paper, svg};
 use crate::delay;
@@ -69,6 +70,11 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
     let (together, alone) = split_arms(of_arms);
     figures.extend(together.iter().take(CHARTS).filter_map(|alike| arms(alike, place)));
     figures.extend(by_unit(alone, place));
+    let of_wholes =
+        |fact: &&Fact| delay::of(&fact.name) == subject && fact.labels.contains_key(PART);
+    let of_wholes: Vec<&Fact> = findings.facts.iter().filter(of_wholes).collect();
+    let wholes = partition(of_wholes, |fact| (&fact.name, fact.unit));
+    figures.extend(wholes.iter().take(CHARTS).filter_map(|alike| parts(alike, place)));
     let groups = groups(&findings.series, subject);
     for group in groups.iter().take(CHARTS) {
         figures.extend(percentiles(group, subject, &findings.verdicts, place));
@@ -178,6 +184,44 @@ fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
     };
     let note = format!("whiskers are 95 % intervals{better}");
     Some(figure(&chart, &common, &note, place))
+}
+
+/// The label of facts that are parts of a whole, which all other labels name.
+const PART: &str = "part";
+
+/// Wholes beside each other, with their parts.
+fn parts(alike: &[&Fact], place: &Place) -> Option<Markup> {
+    let first = alike.first()?;
+    let whole = |fact: &Fact| {
+        let mut labels = fact.labels.clone();
+        labels.remove(PART);
+        labels
+    };
+    let part = |fact: &Fact| fact.labels.get(PART).map_or("", String::as_str).to_owned();
+    let names: Vec<String> =
+        partition(alike.to_vec(), part).iter().map(|same| part(same[0])).collect();
+    let wholes = partition(alike.to_vec(), whole);
+    let labels: Vec<_> = wholes.iter().map(|parts| whole(parts[0])).collect();
+    let several = wholes.len() > 1;
+    let (_, short) = shorten(labels.iter().map(|labels| (first.name.as_str(), labels)));
+    let bars: Vec<Whole> = wholes
+        .iter()
+        .zip(short)
+        .map(|(parts, name)| Whole {
+            name: if several { name } else { words::labels(&whole(parts[0])) },
+            parts: parts
+                .iter()
+                .filter_map(|fact| {
+                    let number = names.iter().position(|name| *name == part(fact))?;
+                    Some((number, fact.value))
+                })
+                .collect(),
+        })
+        .collect();
+    let shown = names.iter().map(|name| visible(name).into_owned()).collect();
+    let title = visible(&first.name).into_owned();
+    let chart = Parts::of(title.clone(), first.unit, shown, &bars)?;
+    Some(figure(&chart, &title, "", place))
 }
 
 /// Facts of which there are several arms, by what they are about; and facts of
