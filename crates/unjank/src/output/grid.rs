@@ -21,5 +21,7 @@ pub(crate) fn grid<const N: usize>(
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    table.lines().map(|line| line.trim().to_owned()).collect()
+    // Each cell has a space on both sides.
+    let inner = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned();
+    table.lines().map(inner).collect()
 }
