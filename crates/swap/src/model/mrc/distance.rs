@@ -13,10 +13,12 @@ const NONE: u32 = u32::MAX;
 ///
 /// When all slots are used up, those that are still held move together. There
 /// are two for each page, so that this happens once in as many requests as there are pages.
+///
+/// Pages beyond the footprint are taken, too: there is room for twice as many then.
 pub struct StackDistance {
-    slots: Box<[u32]>,
+    slots: Vec<u32>,
     recency: Recency,
-    ranks: Box<[u32]>,
+    ranks: Vec<u32>,
     /// The slot of the next request.
     next: usize,
     live: usize,
@@ -27,8 +29,8 @@ impl StackDistance {
     pub fn new(footprint: u32) -> Self {
         let recency = Recency::new(2 * footprint as usize);
         Self {
-            slots: vec![NONE; footprint as usize].into_boxed_slice(),
-            ranks: vec![0; recency.slots().div_ceil(64)].into_boxed_slice(),
+            slots: vec![NONE; footprint as usize],
+            ranks: vec![0; recency.slots().div_ceil(64)],
             recency,
             next: 0,
             live: 0,
@@ -40,6 +42,9 @@ impl StackDistance {
     ///
     /// An LRU cache for more pages than that would have hit.
     pub fn request(&mut self, page: Page) -> Option<u32> {
+        if page.index() >= self.slots.len() {
+            self.grow(page.index() + 1);
+        }
         if self.next == self.recency.slots() {
             self.move_together();
         }
@@ -61,6 +66,17 @@ impl StackDistance {
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.slots) + size_of_val(&*self.ranks) + self.recency.bytes()
+    }
+
+    /// Makes room for this many pages and more.
+    #[cold]
+    fn grow(&mut self, pages: usize) {
+        self.move_together();
+        let pages = pages.max(2 * self.slots.len());
+        self.slots.resize(pages, NONE);
+        self.recency = Recency::new(2 * pages);
+        self.ranks = vec![0; self.recency.slots().div_ceil(64)];
+        self.recency.take_first(self.live);
     }
 
     #[cold]
@@ -98,6 +114,15 @@ mod tests {
         // More requests than there are slots, several times.
         let pages: Vec<u32> = (0..150_000u64).map(|at| (at * at % 509 % 100) as u32).collect();
         holds(&pages, 100);
+    }
+
+    #[test]
+    fn more_pages_than_expected_are_taken() {
+        let pages: Vec<u32> = (0..20_000u64).map(|at| (at * at % 10_007) as u32).collect();
+        let (mut grown, mut known) = (StackDistance::new(0), StackDistance::new(10_007));
+        for page in pages {
+            assert_eq!(grown.request(Page(page)), known.request(Page(page)));
+        }
     }
 
     proptest! {
