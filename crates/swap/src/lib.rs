@@ -2,6 +2,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`analyze`] | what a trace says: skew, reuse, thrashing, who made it |
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
@@ -12,6 +13,7 @@
 //! | [`synth`] | traces of phones that do not exist |
 //! | [`trace`] | traces of storage and swap, from any of the usual formats |
 
+pub mod analyze;
 pub mod explain;
 pub mod model;
 pub mod paper;

@@ -1,10 +1,12 @@
 //! What the command prints: data on stdout, talk on stderr.
 
 mod grid;
+mod notes;
 mod page;
 mod progress;
 
 pub(crate) use grid::grid;
+pub(crate) use notes::notes;
 pub(crate) use page::Page;
 pub(crate) use progress::Progress;
 

@@ -1,5 +1,6 @@
 //! `unjank swap`: what the app needs was swapped out.
 
+pub(crate) mod analyze;
 pub(crate) mod convert;
 mod input;
 pub(crate) mod paper;
@@ -21,6 +22,8 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure what it costs to bring an evicted page back
     Probe(probe::Args),
+    /// Say what traces hold: skew, reuse, thrashing, who makes it
+    Analyze(analyze::Args),
     /// Turn traces of storage and swap from one format into another
     Convert(convert::Args),
     /// Record what is paged in and out, as a trace
@@ -39,6 +42,7 @@ pub(crate) enum Verb {
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
+        Verb::Analyze(args) => analyze::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Record(args) => record::run(args),
         Verb::Simulate(args) => simulate::run(args),

@@ -1,7 +1,7 @@
 //! How traces are read: options of every command that reads some.
 
 use unjank_host::Bytes;
-use unjank_swap::trace::{Format, Options, Stage};
+use unjank_swap::trace::{Format, Operation, Options, Stage};
 
 use crate::values;
 
@@ -65,4 +65,14 @@ impl StageName {
 fn format_help() -> String {
     let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
     format!("The traces' format [default: told from their content]: {}", names.join(", "))
+}
+
+/// Reads the name of an operation of a page.
+pub(super) fn operation(name: &str) -> Result<Operation, String> {
+    let operations = || Operation::ALL.into_iter().filter(|operation| operation.is_of_page());
+    let found = operations().find(|operation| operation.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let names: Vec<_> = operations().map(Operation::name).collect();
+        format!("there is no operation {name:?}; there are {}", names.join(", "))
+    })
 }

@@ -8,6 +8,7 @@ use unjank_launch::power::table::Row;
 use unjank_measure::RunRecord;
 
 use crate::commands::launch::bench::table::percent;
+pub(in crate::commands::launch) use crate::output::notes;
 
 const HEADER: [&str; 8] = [
     "Sampling",
@@ -51,19 +52,6 @@ pub(in crate::commands::launch) fn grid(rows: &[Row], window: Window) -> Vec<Str
         "Energy in mWh over {time}{theirs}. Differences: the median over rounds of that within a \
          round; theirs is of averages."
     ));
-    lines
-}
-
-/// What there is to know about a record beside its numbers.
-pub(in crate::commands::launch) fn notes(record: &RunRecord) -> Vec<String> {
-    let mut lines = Vec::new();
-    for missing in &record.findings.unsupported {
-        lines.push(format!("{}: n/a ({})", missing.what, missing.reason));
-    }
-    if let Some(labels) = Some(record.labels.join(", ")).filter(|labels| !labels.is_empty()) {
-        lines.push(format!("Labels: {labels}."));
-    }
-    lines.extend(record.findings.warnings.iter().map(|warning| format!("! {warning}")));
     lines
 }
 

@@ -1,0 +1,146 @@
+//! What a page is part of, as far as names tell.
+
+use crate::trace::Backing;
+
+/// What a page is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Code that several programs map: `.so`.
+    SharedLibrary,
+    /// What Android's runtime and package manager make of apps: `.apk`, `.odex`, `.vdex` …
+    AppCode,
+    /// Any other file.
+    OtherFile,
+    /// Anonymous memory of an app.
+    AppMemory,
+    /// Anonymous memory of a service of the system.
+    ServiceMemory,
+    /// Anonymous memory of a process that is neither, or is not told.
+    OtherMemory,
+    /// The trace does not say.
+    NotTold,
+}
+
+/// Ends of the names of shared libraries' files, whole or before a version.
+const LIBRARY: &str = ".so";
+/// Ends of the names of files that hold apps and their compiled code.
+const CODE: [&str; 9] =
+    [".apk", ".dex", ".odex", ".oat", ".vdex", ".art", ".jar", ".apex", " code"];
+/// Services of Android with names of one word, and what starts them.
+const SERVICES: [&str; 21] = [
+    "system_server",
+    "surfaceflinger",
+    "servicemanager",
+    "hwservicemanager",
+    "vndservicemanager",
+    "zygote",
+    "zygote64",
+    "mediaserver",
+    "mediaswcodec",
+    "audioserver",
+    "cameraserver",
+    "statsd",
+    "keystore2",
+    "netd",
+    "vold",
+    "logd",
+    "lmkd",
+    "installd",
+    "init",
+    "storaged",
+    "services",
+];
+/// Packages of the system itself.
+const SYSTEM: [&str; 4] = ["com.android.", "android.", "system:", "com.google.android.gms"];
+/// The least user id of an app (AOSP, `android_filesystem_config.h`, `AID_APP_START`).
+const FIRST_APP: u32 = 10_000;
+
+impl Kind {
+    /// In plain words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SharedLibrary => "shared library",
+            Self::AppCode => "code of apps",
+            Self::OtherFile => "other file",
+            Self::AppMemory => "memory of apps",
+            Self::ServiceMemory => "memory of services",
+            Self::OtherMemory => "other anonymous memory",
+            Self::NotTold => "not told",
+        }
+    }
+
+    /// The kind of a page of this space, mostly used by the process `user`.
+    pub fn of(space: &str, backing: Backing, user: &str) -> Self {
+        let file = space.rsplit('/').next().unwrap_or(space);
+        if backing != Backing::Anonymous {
+            if is_library(file) {
+                return Self::SharedLibrary;
+            }
+            if CODE.iter().any(|end| file.ends_with(end)) {
+                return Self::AppCode;
+            }
+        }
+        match backing {
+            Backing::File => Self::OtherFile,
+            Backing::Anonymous if is_service(user) => Self::ServiceMemory,
+            Backing::Anonymous if is_app(user) => Self::AppMemory,
+            Backing::Anonymous => Self::OtherMemory,
+            Backing::Unknown => Self::NotTold,
+        }
+    }
+}
+
+/// `libc.so`, `libssl.so.3`.
+fn is_library(file: &str) -> bool {
+    file.ends_with(LIBRARY)
+        || file == "libraries"
+        || file
+            .split_once(".so.")
+            .is_some_and(|(_, version)| version.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+fn is_service(process: &str) -> bool {
+    SERVICES.contains(&process)
+        || SYSTEM.iter().any(|begin| process.starts_with(begin))
+        || process.ends_with("-service")
+}
+
+/// A package's name, an app's user id, or an app of a synthetic phone.
+fn is_app(process: &str) -> bool {
+    let number = process.parse::<u32>();
+    let synthetic =
+        process.strip_prefix("app ").is_some_and(|number| number.parse::<u32>().is_ok());
+    synthetic
+        || number.is_ok_and(|id| id >= FIRST_APP)
+        || (process.contains('.') && !process.contains(['/', ' ', ':']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_backing_tell_the_kind() {
+        use Backing::{Anonymous, File, Unknown};
+        for (space, backing, user, kind) in [
+            ("/system/lib64/libhwui.so", File, "com.king.candycrushsaga", Kind::SharedLibrary),
+            ("libssl.so.3", Unknown, "", Kind::SharedLibrary),
+            ("notes.so.txt", File, "", Kind::OtherFile),
+            ("/data/app/x/oat/arm64/base.odex", File, "", Kind::AppCode),
+            ("/data/game.db", File, "", Kind::OtherFile),
+            ("swap", Anonymous, "10123", Kind::AppMemory),
+            ("swap", Anonymous, "com.king.candycrushsaga", Kind::AppMemory),
+            ("swap", Anonymous, "system_server", Kind::ServiceMemory),
+            ("swap", Anonymous, "com.android.systemui", Kind::ServiceMemory),
+            ("app 3 heap", Anonymous, "app 3", Kind::AppMemory),
+            ("app 3 code", File, "app 3", Kind::AppCode),
+            ("libraries", File, "app 3", Kind::SharedLibrary),
+            ("services", Anonymous, "services", Kind::ServiceMemory),
+            ("zram0", Anonymous, "kswapd0", Kind::OtherMemory),
+            ("zram0", Anonymous, "1000", Kind::OtherMemory),
+            ("8,0", Unknown, "kswapd0", Kind::NotTold),
+        ] {
+            assert_eq!(Kind::of(space, backing, user), kind, "{space} {user}");
+        }
+    }
+}

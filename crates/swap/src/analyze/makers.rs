@@ -1,0 +1,137 @@
+//! Who makes the hottest accesses.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::accesses::{Accesses, PAGE_BITS};
+use super::kind::Kind;
+use super::skew::Skew;
+use crate::trace::{Names, Process};
+
+/// One line of a table of who makes the hottest accesses.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Maker {
+    /// A kind, a device or file, or a process.
+    pub name: String,
+    /// Different pages.
+    pub pages: u64,
+    /// Accesses of them.
+    pub accesses: u64,
+    /// Those of its pages that are among the hottest of the trace.
+    pub hot_pages: u64,
+    /// Accesses of these.
+    pub hot_accesses: u64,
+}
+
+/// Who makes the hottest accesses, from three sides; each the most hot accesses first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Makers {
+    /// By what the page is part of.
+    pub kinds: Vec<Maker>,
+    /// By device, file or address space.
+    pub spaces: Vec<Maker>,
+    /// By the process that accesses. A page of several counts as one of each.
+    pub processes: Vec<Maker>,
+}
+
+impl Accesses {
+    /// Who makes the accesses of the hottest `data` (a share of the pages). Of pages with equal
+    /// accesses, those that came first are the hotter ones.
+    pub(super) fn makers(&self, skew: &Skew, data: f64, names: &Names) -> Makers {
+        let (threshold, mut at_threshold) = skew.threshold(data);
+        let mut hot = vec![false; self.counts.len()];
+        for (hot, count) in hot.iter_mut().zip(&self.counts) {
+            let there = *count == threshold && at_threshold > 0 && threshold > 0;
+            at_threshold -= u64::from(there);
+            *hot = there || (*count > threshold && threshold > 0);
+        }
+        let processes = Processes::of(names);
+        // The process with the most accesses of each page; the first of those with as many.
+        let mut users: Vec<(u32, u32)> = vec![(0, 0); self.counts.len()];
+        let mut by_process = vec![Maker::default(); processes.names.len()];
+        let mut told = vec![0_u32; self.counts.len()];
+        for (key, count) in self.pairs.keys().into_iter().zip(&self.pair_counts) {
+            let (who, page) =
+                ((key >> PAGE_BITS) as usize, (key & ((1 << PAGE_BITS) - 1)) as usize);
+            let process = processes.numbers[who];
+            by_process[process as usize].add(*count, 1, hot[page]);
+            told[page] = told[page].saturating_add(*count);
+            if *count > users[page].1 {
+                users[page] = (process, *count);
+            }
+        }
+        let mut by_kind = BTreeMap::<Kind, Maker>::new();
+        let mut by_space = vec![Maker::default(); names.spaces().len()];
+        for (page, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let about = self.about[page];
+            let space = names.spaces().get(usize::from(about.space)).map_or("", String::as_str);
+            let kind = Kind::of(space, about.backing, &processes.names[users[page].0 as usize]);
+            by_kind.entry(kind).or_default().add(*count, 1, hot[page]);
+            by_space[usize::from(about.space)].add(*count, 1, hot[page]);
+            let untold = count - told[page].min(*count);
+            if untold > 0 {
+                by_process[0].add(untold, 1, hot[page]);
+            }
+        }
+        let called = |makers: Vec<Maker>, calls: &[String]| {
+            let pairs = makers.into_iter().zip(calls);
+            sorted(pairs.map(|(maker, name)| maker.named(name)).collect())
+        };
+        Makers {
+            kinds: sorted(by_kind.into_iter().map(|(kind, m)| m.named(kind.words())).collect()),
+            spaces: called(by_space, names.spaces()),
+            processes: called(by_process, &processes.names),
+        }
+    }
+}
+
+impl Maker {
+    fn add(&mut self, accesses: u32, pages: u64, hot: bool) {
+        self.pages += pages;
+        self.accesses += u64::from(accesses);
+        if hot {
+            self.hot_pages += pages;
+            self.hot_accesses += u64::from(accesses);
+        }
+    }
+
+    fn named(self, name: &str) -> Self {
+        let name = if name.is_empty() { "not told" } else { name };
+        Self { name: name.to_owned(), ..self }
+    }
+}
+
+fn sorted(mut makers: Vec<Maker>) -> Vec<Maker> {
+    makers.retain(|maker| maker.accesses > 0);
+    makers.sort_by(|one, other| {
+        let hottest = |maker: &Maker| (maker.hot_accesses, maker.accesses);
+        hottest(other).cmp(&hottest(one)).then_with(|| one.name.cmp(&other.name))
+    });
+    makers
+}
+
+/// Processes by their names: threads and repeated launches of one app are one. Those without a
+/// name have their number.
+struct Processes {
+    names: Vec<String>,
+    /// The name of each process of the trace.
+    numbers: Vec<u32>,
+}
+
+impl Processes {
+    fn of(names: &Names) -> Self {
+        let mut found = Self { names: vec![String::new()], numbers: Vec::new() };
+        let mut known = HashMap::from([(String::new(), 0)]);
+        for Process { name, pid } in names.processes() {
+            let name = match pid {
+                Some(pid) if name.is_empty() => format!("process {pid}"),
+                _ => name.clone(),
+            };
+            let number = *known.entry(name).or_insert_with_key(|name| {
+                found.names.push(name.clone());
+                found.names.len() as u32 - 1
+            });
+            found.numbers.push(number);
+        }
+        found
+    }
+}

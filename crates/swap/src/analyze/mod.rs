@@ -1,0 +1,152 @@
+//! What a trace says: skew, reuse, thrashing, and who makes it.
+//!
+//! A trace is read once. What is kept is per page, not per event; each module says how much.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`skew`] | how unevenly accesses are spread over the data |
+//! | [`makers`](Makers) | who makes the hottest accesses |
+//! | [`kind`] | what a page is part of, as far as names tell |
+//! | [`paging`] | pages that go out, and those of them that come back |
+//! | [`thrash`] | stretches of time in which they come back quickly |
+//! | [`inversion`] | cold pages on a fast device, and hot ones on a slow one |
+//! | [`launches`] | what is read and written after apps are launched |
+//! | [`paper`] | what others found |
+
+mod accesses;
+mod findings;
+pub mod inversion;
+pub mod kind;
+pub mod launches;
+mod makers;
+pub mod paging;
+pub mod paper;
+pub mod skew;
+mod state;
+pub mod thrash;
+
+use std::sync::Arc;
+
+use unjank_host::{Error, Result};
+use unjank_measure::{Monitor, SeriesRecord};
+
+use crate::model::page::SpaceError;
+use crate::trace::{Operation, Summary, Trace};
+
+pub use findings::{MAKERS, findings, first_makers, papers, thrashing};
+pub use inversion::Inversion;
+pub use kind::Kind;
+pub use launches::Launch;
+pub use makers::{Maker, Makers};
+pub use paging::Paging;
+pub use skew::Skew;
+pub use thrash::Episode;
+
+use state::State;
+
+/// Operations that are accesses, unless others are asked for: all that need the page.
+pub const ACCESSES: [Operation; 5] = [
+    Operation::Read,
+    Operation::Write,
+    Operation::PageIn,
+    Operation::PageOut,
+    Operation::FirstTouch,
+];
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Operations that are accesses, of skew and reuse.
+    pub only: Vec<Operation>,
+    /// The share of the data that is called hot, 0–1.
+    pub hot: f64,
+    /// From where on it is thrashing.
+    pub thrash: thrash::Limits,
+    /// When the I/O of a launch is over.
+    pub launch: launches::Limits,
+    /// Swap devices, as the trace names them, and their priorities.
+    pub priorities: Vec<(String, i32)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            only: ACCESSES.to_vec(),
+            hot: 0.10,
+            thrash: thrash::Limits::default(),
+            launch: launches::Limits::default(),
+            priorities: Vec::new(),
+        }
+    }
+}
+
+/// What one trace said.
+#[derive(Debug, Clone)]
+pub struct Analysis {
+    /// What it is called.
+    pub label: String,
+    /// What was read.
+    pub summary: Summary,
+    /// The share of the data that is called hot.
+    pub hot: f64,
+    /// Accesses by operation, in the order of [`Operation::ALL`].
+    pub accesses: [u64; Operation::ALL.len()],
+    /// Accesses over pages.
+    pub skew: Skew,
+    /// Stack distances of accesses that are not the first of their page: how many other pages
+    /// were accessed in between. None where no page came twice.
+    pub distances: Option<SeriesRecord>,
+    /// Who makes the hottest accesses.
+    pub makers: Makers,
+    /// What went out and came back.
+    pub paging: Paging,
+    /// Stretches of thrashing. `None` where the trace cannot tell.
+    pub episodes: Option<Vec<Episode>>,
+    /// From where on it was called thrashing.
+    pub thrash: thrash::Limits,
+    /// Episodes, and launches, beyond those that are told one by one.
+    pub more: [u64; 2],
+    /// Devices in the wrong order.
+    pub inversions: Vec<Inversion>,
+    /// Launches that the trace has marks of, by app.
+    pub launches: Vec<(Arc<str>, Launch)>,
+    /// The names of those who wanted most in each episode.
+    pub episode_makers: Vec<String>,
+    /// The memory that the analysis took, in bytes.
+    pub bytes: usize,
+}
+
+/// Events that are read at once.
+const BATCH: usize = 4096;
+/// Batches between two looks at the clock of the progress bar.
+const BETWEEN: u32 = 32;
+
+/// Reads the whole trace, or what comes before Ctrl-C. `label` is what it is called.
+///
+/// # Errors
+/// The trace is no good; what is said is its place.
+pub fn run(
+    trace: &mut Trace,
+    label: &str,
+    options: &Options,
+    monitor: &dyn Monitor,
+) -> Result<Analysis> {
+    let mut state = State::new(label, options);
+    let mut events = Vec::new();
+    for batch in 0_u32.. {
+        let more = trace.read(&mut events, BATCH)?;
+        state.take(&events, trace).map_err(too_many)?;
+        events.clear();
+        if batch.is_multiple_of(BETWEEN) {
+            monitor.progress(trace.progress().unwrap_or(0.0), label);
+        }
+        if !more || monitor.stop_requested() {
+            break;
+        }
+    }
+    Ok(state.finish(trace, label, options))
+}
+
+fn too_many(error: SpaceError) -> Error {
+    Error::Invalid(error.to_string())
+}

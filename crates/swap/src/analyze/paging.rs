@@ -1,0 +1,192 @@
+//! Pages that go out, and those of them that come back.
+
+use std::collections::HashMap;
+
+use unjank_host::Nanos;
+use unjank_measure::{Series, SeriesRecord, Unit};
+
+use crate::model::Page;
+use crate::trace::{Backing, Event, Operation, Who};
+
+/// What was evicted, and what of it came back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Paging {
+    /// Evictions that were written.
+    pub page_outs: u64,
+    /// Evictions of pages whose contents were on storage already.
+    pub clean_drops: u64,
+    /// Pages that were brought in.
+    pub page_ins: u64,
+    /// Of these, those that the trace had seen leaving.
+    pub re_faults: u64,
+    /// Different pages that were evicted.
+    pub pages_out: u64,
+    /// Of these, those that never came back after any of their evictions.
+    pub pages_never_back: u64,
+    /// How many other evictions were between the eviction of a page and its return.
+    pub distances: Option<SeriesRecord>,
+    /// How long pages were away; none where the trace has no times.
+    pub times: Option<SeriesRecord>,
+}
+
+/// A page that came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ReFault {
+    pub(super) at: Nanos,
+    pub(super) page: Page,
+    pub(super) who: Who,
+    /// Evictions since its own.
+    pub(super) distance: u64,
+}
+
+/// Follows pages out and in. 24 bytes for each page up to the last one that was evicted.
+pub(super) struct Follower {
+    counts: Paging,
+    known: Vec<Known>,
+    evictions: u64,
+    /// The number of evictions at which processes ended.
+    exits: HashMap<Who, u64>,
+    distances: Series,
+    times: Series,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Known {
+    at: Nanos,
+    /// The number of its eviction, counted from 1; 0 while it is not out. 40 bits are enough for
+    /// a thousand years at a thousand a second.
+    number: u64,
+    who: Who,
+    anonymous: bool,
+    was_out: bool,
+    came_back: bool,
+}
+
+impl Follower {
+    pub(super) fn new(label: &str) -> Self {
+        let series = |name: &str, unit| Series::of(name, unit).with_label("trace", label);
+        Self {
+            counts: Paging::default(),
+            known: Vec::new(),
+            evictions: 0,
+            exits: HashMap::new(),
+            distances: series("swap/analyze/re_fault/distance", Unit::Pages),
+            times: series("swap/analyze/re_fault/time", Unit::Nanoseconds),
+        }
+    }
+
+    /// A process has ended: what is out of it does not come back.
+    pub(super) fn exit(&mut self, who: Who) {
+        if who != Who::UNKNOWN {
+            self.exits.insert(who, self.evictions);
+        }
+    }
+
+    /// Takes an event of a page; the answer is a page that came back.
+    pub(super) fn event(&mut self, event: &Event, page: Page) -> Option<ReFault> {
+        match event.operation {
+            Operation::PageOut => self.counts.page_outs += 1,
+            Operation::CleanDrop => self.counts.clean_drops += 1,
+            Operation::PageIn => {
+                self.counts.page_ins += 1;
+                return self.back(event, page);
+            }
+            _ => return None,
+        }
+        self.evictions += 1;
+        if page.index() >= self.known.len() {
+            self.known.resize(page.index() + 1, Known::default());
+        }
+        let known = &mut self.known[page.index()];
+        known.at = event.at;
+        known.number = self.evictions;
+        known.who = event.who;
+        known.anonymous = event.backing == Backing::Anonymous;
+        known.was_out = true;
+        None
+    }
+
+    fn back(&mut self, event: &Event, page: Page) -> Option<ReFault> {
+        let known = self.known.get_mut(page.index()).filter(|known| known.number > 0)?;
+        let number = std::mem::take(&mut known.number);
+        let ended = self.exits.get(&known.who).is_some_and(|exit| *exit >= number);
+        if known.anonymous && ended {
+            return None;
+        }
+        known.came_back = true;
+        self.counts.re_faults += 1;
+        let distance = self.evictions - number;
+        self.distances.record_value(distance);
+        self.times.record(event.at - known.at);
+        Some(ReFault { at: event.at, page, who: event.who, distance })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.known.capacity() * size_of::<Known>()
+    }
+
+    pub(super) fn finish(self, has_times: bool) -> Paging {
+        let out = self.known.iter().filter(|known| known.was_out);
+        let (mut pages_out, mut never) = (0, 0);
+        for known in out {
+            pages_out += 1;
+            never += u64::from(!known.came_back);
+        }
+        let some = |series: Series| (series.n() > 0).then(|| series.finish());
+        Paging {
+            pages_out,
+            pages_never_back: never,
+            distances: some(self.distances),
+            times: has_times.then(|| some(self.times)).flatten(),
+            ..self.counts
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Space;
+
+    fn event(operation: Operation, at: u64, who: u32) -> Event {
+        Event {
+            at: Nanos(at),
+            page: 0,
+            who: Who(who),
+            space: Space(1),
+            operation,
+            backing: Backing::Anonymous,
+        }
+    }
+
+    #[test]
+    fn a_distance_is_the_evictions_in_between() {
+        let mut follower = Follower::new("x");
+        for page in 0..4 {
+            let out = event(Operation::PageOut, u64::from(page), 1);
+            assert_eq!(follower.event(&out, Page(page)), None);
+        }
+        let back = follower.event(&event(Operation::PageIn, 10, 2), Page(1)).unwrap();
+        assert_eq!((back.distance, back.who), (2, Who(2)));
+        // It is in now, and page 7 was never seen.
+        assert_eq!(follower.event(&event(Operation::PageIn, 11, 2), Page(1)), None);
+        assert_eq!(follower.event(&event(Operation::PageIn, 12, 2), Page(7)), None);
+        let paging = follower.finish(true);
+        assert_eq!((paging.page_outs, paging.page_ins, paging.re_faults), (4, 3, 1));
+        assert_eq!((paging.pages_out, paging.pages_never_back), (4, 3));
+        assert_eq!(paging.times.unwrap().summary.unwrap().max, 9);
+    }
+
+    #[test]
+    fn what_a_process_leaves_behind_does_not_come_back() {
+        let mut follower = Follower::new("x");
+        follower.event(&event(Operation::PageOut, 0, 1), Page(0));
+        follower.event(&event(Operation::PageOut, 1, 2), Page(1));
+        follower.exit(Who(1));
+        assert_eq!(follower.event(&event(Operation::PageIn, 2, 3), Page(0)), None);
+        assert!(follower.event(&event(Operation::PageIn, 3, 3), Page(1)).is_some());
+        // The number is used again by a new process with the old one's name.
+        follower.event(&event(Operation::PageOut, 4, 1), Page(0));
+        assert!(follower.event(&event(Operation::PageIn, 5, 1), Page(0)).is_some());
+    }
+}

@@ -1,0 +1,266 @@
+//! `unjank swap analyze`: what traces hold.
+
+mod table;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use unjank_host::{Bytes, Error, Nanos};
+use unjank_measure::{Findings, Monitor};
+use unjank_report::Detail;
+use unjank_swap::analyze::{self, Analysis, inversion, thrash};
+use unjank_swap::trace::{Format, Operation, PAGE, Trace};
+
+use super::reading::{self, ReadingArgs};
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank swap analyze`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank swap analyze game.parquet
+  unjank swap analyze swap-on.csv.gz swap-off.csv.gz --html fig1.html  # side by side
+  unjank swap analyze sda.blktrace.* --merge                           # parts of one trace
+  unjank swap analyze trace.txt --swap-device 254,0                    # thrashing of zram0
+  unjank swap analyze trace.txt --priority 254,0=100 --priority 8,16=5 # LRU inversion
+  unjank swap analyze phone.txt --only page-in,page-out --json
+
+How unevenly accesses are spread over the data, beside what Bahn & Kim found; how soon data is
+used again, or never; who makes the hottest accesses; when pages that were evicted come back
+quickly (thrashing); whether a fast swap device holds colder pages than a slow one; what is read
+after launches. A trace is read once; memory is about 100 bytes for each different page.
+docs/swap.md says what each number is.")]
+pub(crate) struct Args {
+    /// Traces, packed or not, or - for stdin; each is analysed by itself
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    /// They are parts of one trace: merge them by time
+    #[arg(long)]
+    merge: bool,
+    /// What the traces are called, in their order [default: their files' names]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    label: Vec<String>,
+    /// What counts as an access, for skew and reuse
+    #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
+          default_value = "read,write,page-in,page-out,first-touch")]
+    only: Vec<Operation>,
+    /// The share of the data that is called hot
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+    hot: f64,
+    /// Thrashing is so many pages a second that came back quickly
+    #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = rate)]
+    thrash_rate: f64,
+    /// Quickly is before so much else was evicted
+    #[arg(long, value_name = "BYTES", default_value = "64MiB", value_parser = values::bytes)]
+    thrash_distance: Bytes,
+    /// Thrashing is looked for in windows of this length
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
+    thrash_window: Nanos,
+    /// A swap device, as the trace names it, and its priority, as in /proc/swaps
+    #[arg(long, value_name = "NAME=N", value_parser = priority)]
+    priority: Vec<(String, i32)>,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Analyses and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    check(args)?;
+    let labels = labels(args)?;
+    let command = measured::Command {
+        name: "swap analyze",
+        output: &args.output,
+        settings: settings(args, &labels),
+        detail: Detail::Everything,
+    };
+    let found: RefCell<Vec<Analysis>> = RefCell::default();
+    let code = command.run_and_print(
+        |_, _, monitor| {
+            let mut findings = Findings::default();
+            for (number, label) in labels.iter().enumerate() {
+                let mut trace = Trace::open(files(args, number), &args.trace_options())?;
+                let part = Part { whole: monitor, number, of: labels.len() };
+                let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
+                findings.merge(analyze::findings(&analysis));
+                hint(args, &analysis, &mut findings);
+                found.borrow_mut().push(analysis);
+                if monitor.stop_requested() {
+                    break;
+                }
+            }
+            if findings.unsupported.len() < labels.len() {
+                findings.merge(analyze::papers());
+            }
+            Ok(findings)
+        },
+        |record| Some(table::tables(record, &found.borrow())),
+    )?;
+    Ok(ExitCode::from(code))
+}
+
+/// The part of the work that one trace is.
+struct Part<'a> {
+    whole: &'a dyn Monitor,
+    number: usize,
+    of: usize,
+}
+
+impl Monitor for Part<'_> {
+    fn progress(&self, fraction: f64, doing: &str) {
+        self.whole.progress((self.number as f64 + fraction) / self.of as f64, doing);
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.whole.stop_requested()
+    }
+}
+
+impl Args {
+    fn options(&self) -> analyze::Options {
+        analyze::Options {
+            only: self.only.clone(),
+            hot: self.hot,
+            thrash: thrash::Limits {
+                distance: self.thrash_distance.get() / PAGE,
+                rate: self.thrash_rate,
+                window: self.thrash_window,
+            },
+            priorities: self.priority.clone(),
+            ..analyze::Options::default()
+        }
+    }
+
+    /// A device with a priority is one of swap.
+    fn trace_options(&self) -> unjank_swap::trace::Options {
+        let mut options = self.reading.options();
+        options.swap_devices.extend(self.priority.iter().map(|(name, _)| name.clone()));
+        options
+    }
+}
+
+/// The files of the trace of this number.
+fn files(args: &Args, number: usize) -> &[PathBuf] {
+    if args.merge { &args.traces } else { &args.traces[number..=number] }
+}
+
+/// What each trace is called.
+fn labels(args: &Args) -> Result<Vec<String>> {
+    let count = if args.merge { 1 } else { args.traces.len() };
+    if !args.label.is_empty() && args.label.len() != count {
+        bail!(Error::Invalid(format!(
+            "--label names {} traces, and there are {count}",
+            args.label.len()
+        )));
+    }
+    let short = |path: &PathBuf| match path.file_name() {
+        _ if path == Path::new("-") => "stdin".to_owned(),
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => path.display().to_string(),
+    };
+    let mut labels = args.label.clone();
+    if labels.is_empty() {
+        labels = args.traces.iter().take(count).map(short).collect();
+        let alike = |label: &String| labels.iter().filter(|other| *other == label).count() > 1;
+        if labels.iter().any(alike) {
+            labels = args.traces.iter().map(|path| path.display().to_string()).collect();
+        }
+    }
+    for (number, label) in labels.iter().enumerate() {
+        if label.is_empty() || labels[..number].contains(label) {
+            bail!(Error::Invalid(format!(
+                "two traces cannot both be called {label:?}; --label gives them names"
+            )));
+        }
+    }
+    Ok(labels)
+}
+
+/// What cannot work.
+fn check(args: &Args) -> Result<()> {
+    if args.traces.iter().filter(|path| *path == Path::new("-")).count() > 1 {
+        bail!(Error::Invalid("stdin can be read only once".to_owned()));
+    }
+    if args.priority.len() == 1 || args.priority.len() > inversion::MOST_DEVICES {
+        bail!(Error::Invalid(format!(
+            "--priority is given for 2 to {} devices, whose order is looked at",
+            inversion::MOST_DEVICES
+        )));
+    }
+    if args.thrash_distance.get() < PAGE {
+        bail!(Error::Invalid("--thrash-distance is at least one page of 4 KiB".to_owned()));
+    }
+    Ok(())
+}
+
+/// What the user may not have meant.
+fn hint(args: &Args, analysis: &Analysis, findings: &mut Findings) {
+    let is_part = |input: &unjank_swap::trace::InputSummary| input.format == Format::Blktrace;
+    if !args.merge && args.traces.len() > 1 && analysis.summary.inputs.iter().any(is_part) {
+        findings.warn("blktrace writes one file for each CPU; --merge makes them one trace");
+    }
+    if args.priority.len() > 1 && analysis.inversions.is_empty() {
+        findings.warn(format!(
+            "{}: LRU inversion cannot be told: no two devices of --priority hold pages at the \
+             same time",
+            analysis.label
+        ));
+    }
+}
+
+fn settings(args: &Args, labels: &[String]) -> Settings {
+    let only: Vec<&str> = args.only.iter().map(|operation| operation.name()).collect();
+    let priorities: Vec<String> =
+        args.priority.iter().map(|(name, priority)| format!("{name}={priority}")).collect();
+    Settings::default()
+        .with("traces", labels.to_vec())
+        .with("merge", args.merge)
+        .with("only", only)
+        .with("hot", args.hot)
+        .with("thrash_rate", args.thrash_rate)
+        .with("thrash_distance", args.thrash_distance.get())
+        .with("thrash_window", args.thrash_window.get())
+        .with("priority", priorities)
+}
+
+/// Reads `10` or `10%` as a tenth.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let share = number.parse::<f64>().map_err(|_| "a percentage looks like 10 or 2.5%")? / 100.0;
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("more than 0 %, at most 100 %".into()) }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().map_err(|_| "a rate looks like 100 or 0.5")?;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("more than none a second".into()) }
+}
+
+/// Reads `NAME=N`; names of devices have no `=` behind the last one.
+fn priority(text: &str) -> Result<(String, i32), String> {
+    let (name, number) = text.rsplit_once('=').ok_or("it looks like 254,0=100")?;
+    let number = number.trim().parse().map_err(|_| "a priority is a whole number, such as -2")?;
+    if name.is_empty() {
+        Err("it looks like 254,0=100".into())
+    } else {
+        Ok((name.to_owned(), number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_as_they_are_written() {
+        assert!((percent("10").unwrap() - 0.1).abs() < 1e-12);
+        assert!((percent("2.5%").unwrap() - 0.025).abs() < 1e-12);
+        assert!(percent("0").is_err() && percent("101").is_err() && percent("many").is_err());
+        assert_eq!(priority("254,0=100"), Ok(("254,0".to_owned(), 100)));
+        assert_eq!(priority("a=b=-2"), Ok(("a=b".to_owned(), -2)));
+        assert!(priority("zram0").is_err() && priority("=1").is_err() && priority("x=y").is_err());
+        assert!(rate("0").is_err() && rate("inf").is_err());
+    }
+}

@@ -1,0 +1,16 @@
+//! What stands below tables.
+
+use unjank_measure::RunRecord;
+
+/// What there is to know about a record beside its numbers.
+pub(crate) fn notes(record: &RunRecord) -> Vec<String> {
+    let mut lines = Vec::new();
+    for missing in &record.findings.unsupported {
+        lines.push(format!("{}: n/a ({})", missing.what, missing.reason));
+    }
+    if let Some(labels) = Some(record.labels.join(", ")).filter(|labels| !labels.is_empty()) {
+        lines.push(format!("Labels: {labels}."));
+    }
+    lines.extend(record.findings.warnings.iter().map(|warning| format!("! {warning}")));
+    lines
+}

@@ -1,0 +1,191 @@
+//! `unjank swap analyze` as it is typed.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../swap/fixtures").join(name)
+}
+
+fn analyze() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.args(["swap", "analyze", "--no-store"]);
+    command
+}
+
+fn stdout(command: &mut Command) -> String {
+    String::from_utf8(command.assert().code(0).get_output().stdout.clone()).unwrap()
+}
+
+fn fails(command: &mut Command, code: i32) -> String {
+    String::from_utf8(command.assert().code(code).get_output().stderr.clone()).unwrap()
+}
+
+fn json(command: &mut Command) -> Value {
+    serde_json::from_str(&stdout(command.arg("--json"))).unwrap()
+}
+
+/// The value of the fact with this name and these labels beside others.
+fn fact(record: &Value, name: &str, labels: &[(&str, &str)]) -> f64 {
+    let facts = record["facts"].as_array().unwrap();
+    let is = |fact: &&Value| {
+        fact["name"] == format!("swap/analyze/{name}").as_str()
+            && labels.iter().all(|(label, value)| fact["labels"][*label] == *value)
+    };
+    let found: Vec<_> = facts.iter().filter(is).collect();
+    assert_eq!(found.len(), 1, "{name} {labels:?}: {found:#?}");
+    found[0]["value"].as_f64().unwrap()
+}
+
+fn near(one: f64, other: f64) -> bool {
+    (one - other).abs() < 1e-9
+}
+
+#[test]
+fn a_trace_tells_skew_reuse_paging_and_launches() {
+    let mut command = analyze();
+    command.arg(fixture("paging.csv")).args(["--thrash-rate", "2", "--hot", "25"]);
+    let record = json(command.args(["--priority", "zram0=100", "--priority", "disk=5"]));
+    // 17 accesses of 8 pages: 7, 2, 2, 2, 1, 1, 1, 1.
+    assert!(near(fact(&record, "pages", &[]), 8.0));
+    assert!(near(fact(&record, "accesses", &[("operation", "page-out")]), 8.0));
+    assert!(near(fact(&record, "skew/top_25", &[]), 9.0 / 17.0));
+    assert!(near(fact(&record, "skew/top_50", &[]), 13.0 / 17.0));
+    // 80 % are 13.6 accesses: four pages, and 0.6 of the next.
+    assert!(near(fact(&record, "skew/data_for_80", &[]), 4.6 / 8.0));
+    assert!(near(fact(&record, "never_reused", &[]), 0.5));
+    assert!(near(fact(&record, "volume", &[("part", "hottest 25 %")]), 9.0 * 4096.0));
+    assert!(near(fact(&record, "volume", &[("part", "rest")]), 8.0 * 4096.0));
+    // Of the two hottest pages one is on the disk, and one, the first of those with two, a library's.
+    assert!(near(fact(&record, "hot", &[("kind", "shared library")]), 2.0 / 9.0));
+    assert!(near(fact(&record, "hot", &[("kind", "memory of apps")]), 7.0 / 9.0));
+    assert!(near(fact(&record, "hot", &[("process", "com.example.game")]), 8.0 / 9.0));
+    // Five pages were evicted; zram's came back when its process was gone, and that is another one.
+    assert!(near(fact(&record, "evictions", &[]), 8.0));
+    assert!(near(fact(&record, "re_faults", &[]), 4.0));
+    assert!(near(fact(&record, "never_back/pages", &[]), 3.0 / 5.0));
+    assert!(near(fact(&record, "thrash/episodes", &[]), 1.0));
+    assert!(near(
+        fact(&record, "thrash/episode/re_faults", &[("mostly_by", "com.example.game")]),
+        2.0
+    ));
+    assert!(near(
+        fact(&record, "launch/io_time", &[("launch", "1"), ("app", "com.example.game")]),
+        310e6
+    ));
+    assert!(near(fact(&record, "launch/pages_in", &[("launch", "2"), ("round", "1")]), 2.0));
+    assert!(fact(&record, "inversion/by_next_access", &[]) > 0.3);
+    assert_eq!(record["verdicts"][0]["answer"], "yes");
+    let names: Vec<_> =
+        record["series"].as_array().unwrap().iter().map(|series| &series["name"]).collect();
+    assert_eq!(
+        names[..3],
+        [
+            &json!("swap/analyze/reuse_distance"),
+            &json!("swap/analyze/re_fault/distance"),
+            &json!("swap/analyze/re_fault/time"),
+        ]
+    );
+    let reuse = &record["series"][0];
+    assert_eq!((&reuse["n"], &reuse["summary"]["max"]), (&json!(9), &json!(4)));
+    assert_eq!(record["labels"], json!([]), "what was counted is not modelled");
+}
+
+#[test]
+fn traces_stand_side_by_side_with_the_papers_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("fig1.html");
+    let mut command = analyze();
+    command.arg(fixture("paging.csv")).arg(fixture("mobile.csv"));
+    command.args(["--label", "swap on,swap off", "--html"]).arg(&page);
+    let text = stdout(&mut command);
+    for line in [
+        "swap on: 17 accesses (17.6 % read, 5.9 % write, 29.4 % page-in, 47.1 % page-out) of 8 pages \
+         (32.0 KiB), over 3.30 s",
+        "  Bahn & Kim 2023: 1 GiB, swap",
+        "swap on   █████████████░░░",
+        "Does swap off thrash? cannot tell: the trace has neither page-ins nor page-outs; \
+         --swap-device names a device whose reads and writes are.",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("swap on: hottest 10 %"), "the bars are described");
+    assert!(html.contains("share of the data, the hottest first"));
+}
+
+#[test]
+fn parts_of_one_trace_are_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let part = |name: &str, lines: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, format!("time_ms,space,page,operation\n{lines}")).unwrap();
+        path
+    };
+    let one = part("one.csv", "0,a,1,read\n20,a,1,read\n");
+    let other = part("other.csv", "10,a,2,read\n");
+    let record = json(analyze().args([&one, &other]).arg("--merge"));
+    assert_eq!(record["series"][0]["summary"]["max"], 1, "page 2 was in between");
+    assert_eq!(record["settings"]["traces"], json!(["one.csv"]));
+    let apart = json(analyze().args([&one, &other]));
+    assert_eq!(apart["series"][0]["summary"]["max"], 0);
+    assert!(near(fact(&apart, "pages", &[("trace", "other.csv")]), 1.0));
+    let error = fails(analyze().args([&one, &one]), 2);
+    assert!(error.contains("two traces cannot both be called"), "{error}");
+}
+
+#[test]
+fn what_a_trace_cannot_tell_is_said() {
+    // Ariadne's have no times.
+    let record = json(analyze().arg(fixture("ariadne-swapin.txt")));
+    assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
+    assert_eq!(record["verdicts"][0]["reason"], "the trace has no times");
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().join("empty.csv");
+    fs::write(&empty, "time_ns,page,operation\n").unwrap();
+    let mut command = analyze();
+    let output =
+        command.args(["--format", "csv"]).arg(&empty).assert().code(3).get_output().clone();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("empty.csv: no accesses of pages in 0 events"), "{text}");
+    // Nothing comes twice, and that is no failure.
+    fs::write(&empty, "page,operation\n1,read\n2,read\n").unwrap();
+    let record = json(analyze().arg(&empty));
+    assert!(near(fact(&record, "never_reused", &[]), 1.0));
+    assert_eq!(record["series"], json!([]));
+}
+
+#[test]
+fn only_what_is_asked_for_is_an_access() {
+    let record = json(analyze().arg(fixture("paging.csv")).args(["--only", "page-in"]));
+    assert!(near(fact(&record, "accesses", &[("operation", "page-in")]), 5.0));
+    assert!(near(fact(&record, "pages", &[]), 3.0));
+    assert!(near(fact(&record, "evictions", &[]), 8.0), "paging is followed all the same");
+    let error = fails(analyze().arg("x").args(["--only", "exit"]), 2);
+    assert!(error.contains("there is no operation \"exit\"; there are read, write,"), "{error}");
+}
+
+#[test]
+fn mistakes_are_told_with_what_would_be_right() {
+    let trace = fixture("paging.csv");
+    let error = fails(analyze().arg(&trace).args(["--priority", "zram0=1"]), 2);
+    assert!(error.contains("--priority is given for 2 to 8 devices"), "{error}");
+    let error = fails(analyze().arg(&trace).args(["--label", "a,b"]), 2);
+    assert!(error.contains("--label names 2 traces, and there are 1"), "{error}");
+    let error = fails(analyze().args(["-", "-"]), 2);
+    assert!(error.contains("stdin can be read only once"), "{error}");
+    let error = fails(analyze().arg(&trace).args(["--hot", "0"]), 2);
+    assert!(error.contains("more than 0 %, at most 100 %"), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    let bad = dir.path().join("bad.csv");
+    fs::write(&bad, "time_ns,page\n1,2\n2,many\n").unwrap();
+    let error = fails(analyze().args(["--format", "csv"]).arg(&bad), 1);
+    assert!(error.contains("bad.csv, line 3: the page is no number"), "{error}");
+    let text = stdout(analyze().args(["--format", "csv", "--skip-bad"]).arg(&bad));
+    assert!(text.contains("bad.csv: 1 accesses"), "{text}");
+}
