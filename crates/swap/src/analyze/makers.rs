@@ -121,7 +121,7 @@ impl Processes {
     fn of(names: &Names) -> Self {
         let mut found = Self { names: vec![String::new()], numbers: Vec::new() };
         let mut known = HashMap::from([(String::new(), 0)]);
-        for Process { name, pid } in names.processes() {
+        for Process { name, pid, .. } in names.processes() {
             let name = match pid {
                 Some(pid) if name.is_empty() => format!("process {pid}"),
                 _ => name.clone(),

@@ -134,7 +134,7 @@ impl State {
 
 /// The name of a process, or its number.
 fn called(names: &Names, who: Who) -> String {
-    let Process { name, pid } = names.process(who);
+    let Process { name, pid, .. } = names.process(who);
     match pid {
         Some(pid) if name.is_empty() => format!("process {pid}"),
         None if name.is_empty() => "not told".to_owned(),

@@ -21,15 +21,15 @@ pub(super) fn of(policy: Policy, capacity: usize) -> Box<dyn Naive> {
     match policy {
         Policy::Fifo => Box::new(queues::Fifo::new(capacity)),
         Policy::Lru => Box::new(queues::Lru::new(capacity)),
-        Policy::Clock => Box::new(queues::Clock::new(capacity)),
+        Policy::Clock(_) => Box::new(queues::Clock::new(capacity)),
         Policy::Sieve => Box::new(queues::Sieve::new(capacity)),
-        Policy::S3Fifo => Box::new(segmented::S3Fifo::new(capacity)),
-        Policy::TwoQ => Box::new(segmented::TwoQ::new(capacity)),
+        Policy::S3Fifo(_) => Box::new(segmented::S3Fifo::new(capacity)),
+        Policy::TwoQ(_) => Box::new(segmented::TwoQ::new(capacity)),
         Policy::Arc => Box::new(adaptive::Arc::new(capacity)),
         Policy::Larc => Box::new(adaptive::Larc::new(capacity)),
-        Policy::Lirs => Box::new(stacked::Lirs::new(capacity)),
-        Policy::WTinyLfu => Box::new(frequent::WTinyLfu::new(capacity)),
-        Policy::Mq => Box::new(frequent::Mq::new(capacity)),
+        Policy::Lirs(_) => Box::new(stacked::Lirs::new(capacity)),
+        Policy::WTinyLfu(_) => Box::new(frequent::WTinyLfu::new(capacity)),
+        Policy::Mq(_) => Box::new(frequent::Mq::new(capacity)),
     }
 }
 

@@ -2,15 +2,32 @@
 //! requested since the hand last came by.
 //!
 //! Source: Corbató, *A Paging Experiment with the Multics System*, 1968. One bit
-//! a page; a page starts without it.
+//! a page; a page starts without it. With more bits, requests are counted, and the
+//! hand takes one off.
 
 use super::Replacement;
+use super::parameters::Slot;
 use super::queues::Queues;
 use crate::model::page::{Page, Space};
 
 const ABSENT: u8 = 0;
 const OLD: u8 = 1;
-const REQUESTED: u8 = 2;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// Bits of the counter of requests.
+    pub bits: u8,
+}
+
+impl Parameters {
+    /// As in the paper.
+    pub const PAPER: Self = Self { bits: 1 };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![("bits", Slot::Count(&mut self.bits, 1..=6))]
+    }
+}
 
 /// Pages around a clock's face, and a hand at the oldest.
 ///
@@ -19,16 +36,25 @@ const REQUESTED: u8 = 2;
 pub struct Clock {
     space: Space,
     len: u32,
+    /// The mark of a page with as many requests as are counted.
+    most: u8,
+    /// Above [`OLD`], the number of requests that are counted.
     marks: Box<[u8]>,
     face: Queues<1>,
 }
 
 impl Clock {
-    /// An empty cache.
+    /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
+        let most = OLD + ((1 << parameters.bits.min(6)) - 1);
         let marks = vec![ABSENT; space.footprint() as usize].into_boxed_slice();
         let face = Queues::new(space.capacity(), space.footprint(), 1);
-        Self { space, len: 0, marks, face }
+        Self { space, len: 0, most, marks, face }
     }
 
     /// Takes out the page that would leave next.
@@ -42,8 +68,8 @@ impl Clock {
         loop {
             let page = self.face.pop(0)?;
             let mark = &mut self.marks[page.index()];
-            if *mark == REQUESTED {
-                *mark = OLD;
+            if *mark > OLD {
+                *mark -= 1;
                 self.face.push(0, page);
             } else {
                 *mark = ABSENT;
@@ -59,7 +85,8 @@ impl Replacement for Clock {
     }
 
     fn hit(&mut self, page: Page) {
-        self.marks[page.index()] = REQUESTED;
+        let mark = &mut self.marks[page.index()];
+        *mark = (*mark + 1).min(self.most);
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {

@@ -12,6 +12,7 @@
 
 use super::Replacement;
 use super::links::{Links, List};
+use super::parameters::{Share, Slot};
 use crate::model::page::{Page, Space};
 
 /// What a page is; a page that is none of these is not known.
@@ -22,6 +23,22 @@ const LIR: u32 = 1;
 const HIR: u32 = 2;
 /// Left the cache: in the stack and the queue of the remembered.
 const GONE: u32 = 3;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// Room for pages of high inter-reference recency, one page at least.
+    pub hir: Share,
+}
+
+impl Parameters {
+    /// As in the paper.
+    pub const PAPER: Self = Self { hir: Share::percent(1) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![("hir", Slot::Share(&mut self.hir, 0.0..=1.0))]
+    }
+}
 
 /// The stack S, the queue Q, and a queue of pages in S that left the cache.
 ///
@@ -38,11 +55,16 @@ pub struct Lirs {
 }
 
 impl Lirs {
-    /// An empty cache.
+    /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
         Self {
             space,
-            most_lir: space.capacity() - space.share(0.01).max(1),
+            most_lir: space.capacity() - parameters.hir.of(space).max(1),
             lir: 0,
             hir: 0,
             stacked: 0,

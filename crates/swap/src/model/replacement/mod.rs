@@ -29,6 +29,7 @@ pub mod lirs;
 pub mod lru;
 pub mod mq;
 mod named;
+pub mod parameters;
 mod queues;
 pub mod s3_fifo;
 pub mod sieve;
@@ -47,7 +48,7 @@ pub use sieve::Sieve;
 pub use two_q::TwoQ;
 pub use w_tiny_lfu::WTinyLfu;
 
-pub use named::{Policy, UnknownPolicy, Visit};
+pub use named::{Policies, Policy, UnknownPolicy, Visit};
 
 use super::page::{Page, Space};
 

@@ -9,12 +9,38 @@
 
 use super::Replacement;
 use super::links::{Links, List};
+use super::parameters::{Share, Slot};
 use crate::model::page::{Page, Space};
 
 /// Lists of pages in the cache; the remembered have one more.
-const QUEUES: u8 = 8;
-const GHOST: u8 = QUEUES;
-const ABSENT: u8 = QUEUES + 1;
+const MOST_QUEUES: u8 = 8;
+const GHOST: u8 = MOST_QUEUES;
+const ABSENT: u8 = MOST_QUEUES + 1;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// Lists of pages in the cache.
+    pub queues: u8,
+    /// Requests after which a page goes down, for each page that fits.
+    pub life: Share,
+    /// How many pages are remembered, for each that fits.
+    pub history: Share,
+}
+
+impl Parameters {
+    /// Eight lists, as in the paper.
+    pub const PAPER: Self =
+        Self { queues: MOST_QUEUES, life: Share::percent(400), history: Share::percent(400) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("queues", Slot::Count(&mut self.queues, 1..=MOST_QUEUES)),
+            ("life", Slot::Share(&mut self.life, 0.001..=1_000.0)),
+            ("history", Slot::Share(&mut self.history, 0.0..=1_000.0)),
+        ]
+    }
+}
 
 /// What is known of a page besides its neighbours.
 #[derive(Clone, Copy)]
@@ -31,6 +57,7 @@ const UNKNOWN: Known = Known { expires: 0, queue: ABSENT, requests: 0 };
 /// The lists and the queue of remembered pages, the latest in front.
 pub struct Mq {
     space: Space,
+    queues: u8,
     life: u32,
     most_ghosts: u32,
     /// The number of the request. Wraps.
@@ -42,14 +69,19 @@ pub struct Mq {
 }
 
 impl Mq {
-    /// An empty cache.
+    /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
-        let four_times = space.capacity().saturating_mul(4);
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
         Self {
             space,
+            queues: parameters.queues.clamp(1, MOST_QUEUES),
             // Numbers of requests are compared over half of their range.
-            life: four_times.min(u32::MAX / 4),
-            most_ghosts: four_times,
+            life: parameters.life.of(space).clamp(1, u32::MAX / 4),
+            most_ghosts: parameters.history.of(space),
             now: 0,
             len: 0,
             ghosts: 0,
@@ -60,7 +92,7 @@ impl Mq {
 
     /// Puts a page that is in no list where its requests belong.
     fn put(&mut self, page: Page, requests: u8) {
-        let queue = (requests.ilog2() as u8).min(QUEUES - 1);
+        let queue = (requests.ilog2() as u8).min(self.queues - 1);
         self.known[page.index()] = Known { expires: self.expiry(), queue, requests };
         self.links.push_front(self.list(queue), page);
         self.adjust();
@@ -69,7 +101,7 @@ impl Mq {
     /// Lets the page of each list that waits longest go down if its time is over.
     fn adjust(&mut self) {
         self.now = self.now.wrapping_add(1);
-        for queue in 1..QUEUES {
+        for queue in 1..self.queues {
             let Some(page) = self.links.back(self.list(queue)) else { continue };
             let expires = self.known[page.index()].expires;
             if (expires.wrapping_sub(self.now) as i32) < 0 {
@@ -83,9 +115,13 @@ impl Mq {
     }
 
     fn evict(&mut self) -> Option<Page> {
-        let page = (0..QUEUES).find_map(|queue| self.links.back(self.list(queue)))?;
+        let page = (0..self.queues).find_map(|queue| self.links.back(self.list(queue)))?;
         self.links.unlink(page);
         self.len -= 1;
+        if self.most_ghosts == 0 {
+            self.known[page.index()] = UNKNOWN;
+            return Some(page);
+        }
         if self.ghosts < self.most_ghosts {
             self.ghosts += 1;
         } else if let Some(oldest) = self.links.pop_back(self.list(GHOST)) {
@@ -107,7 +143,7 @@ impl Mq {
 
 impl Replacement for Mq {
     fn contains(&self, page: Page) -> bool {
-        self.known[page.index()].queue < QUEUES
+        self.known[page.index()].queue < GHOST
     }
 
     fn hit(&mut self, page: Page) {

@@ -12,6 +12,7 @@
 //! what happens then. (With room for less than two, libCacheSim caches nothing.)
 
 use super::Replacement;
+use super::parameters::{Share, Slot};
 use super::queues::Queues;
 use crate::model::page::{Page, Space};
 
@@ -25,14 +26,38 @@ const QUEUE: u8 = 0b11;
 /// One request, in the bits above the queue.
 const REQUEST: u8 = 0b100;
 const MOST_REQUESTS: u8 = 3 * REQUEST;
-/// So many move a page from the small queue to the main one.
-const MOVING: u8 = 2 * REQUEST;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// The capacity of the small queue.
+    pub small: Share,
+    /// How many pages are remembered.
+    pub ghost: Share,
+    /// So many requests move a page from the small queue to the main one.
+    pub moves: u8,
+}
+
+impl Parameters {
+    /// As in the paper, and in libCacheSim.
+    pub const PAPER: Self = Self { small: Share::percent(10), ghost: Share::percent(90), moves: 2 };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("small", Slot::Share(&mut self.small, 0.0..=0.99)),
+            ("ghost", Slot::Share(&mut self.ghost, 0.0..=1_000.0)),
+            ("moves", Slot::Count(&mut self.moves, 1..=3)),
+        ]
+    }
+}
 
 /// The small, the main and the ghost queue.
 pub struct S3Fifo {
     space: Space,
     most_small: u32,
     most_ghosts: u32,
+    /// Requests that move a page, as states count them.
+    moving: u8,
     small: u32,
     main: u32,
     ghosts: u32,
@@ -43,16 +68,23 @@ pub struct S3Fifo {
 }
 
 impl S3Fifo {
-    /// An empty cache.
+    /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
-        let ghosts = space.share(0.90);
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
+        let ghosts = parameters.ghost.of(space);
         // Ghosts are often taken from the middle.
         let taken_from = index(GHOST);
-        let queues = Queues::new(space.capacity() + ghosts, space.footprint(), taken_from);
+        let most = space.capacity().saturating_add(ghosts);
+        let queues = Queues::new(most, space.footprint(), taken_from);
         Self {
             space,
-            most_small: space.share(0.10),
+            most_small: parameters.small.of(space),
             most_ghosts: ghosts,
+            moving: parameters.moves.min(3) * REQUEST,
             small: 0,
             main: 0,
             ghosts: 0,
@@ -66,7 +98,7 @@ impl S3Fifo {
         let most_main = self.space.capacity() - self.most_small;
         if self.main <= most_main {
             while let Some(page) = self.pop(SMALL) {
-                if self.states[page.index()] & !QUEUE < MOVING {
+                if self.states[page.index()] & !QUEUE < self.moving {
                     self.remember(page);
                     return Some(page);
                 }

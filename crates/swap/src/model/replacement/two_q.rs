@@ -9,6 +9,7 @@
 
 use super::Replacement;
 use super::links::{Links, List};
+use super::parameters::{Share, Slot};
 use crate::model::page::{Page, Space};
 
 const ABSENT: u8 = 0;
@@ -18,6 +19,27 @@ const NEW: u8 = 1;
 const GHOST: u8 = 2;
 /// In Am: in the cache, by last request.
 const MAIN: u8 = 3;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// From where on A1in gives pages away.
+    pub kin: Share,
+    /// How many pages A1out remembers.
+    pub kout: Share,
+}
+
+impl Parameters {
+    /// As in the paper.
+    pub const PAPER: Self = Self { kin: Share::percent(25), kout: Share::percent(50) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("kin", Slot::Share(&mut self.kin, 0.0..=1.0)),
+            ("kout", Slot::Share(&mut self.kout, 0.0..=1_000.0)),
+        ]
+    }
+}
 
 /// The queues A1in and A1out, and the list Am.
 pub struct TwoQ {
@@ -32,12 +54,17 @@ pub struct TwoQ {
 }
 
 impl TwoQ {
-    /// An empty cache.
+    /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
         Self {
             space,
-            most_new: space.share(0.25),
-            most_ghosts: space.share(0.50),
+            most_new: parameters.kin.of(space),
+            most_ghosts: parameters.kout.of(space),
             new: 0,
             ghosts: 0,
             main: 0,

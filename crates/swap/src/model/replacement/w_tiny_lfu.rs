@@ -13,6 +13,7 @@
 use super::Replacement;
 use super::frequency::Frequency;
 use super::links::{Links, List};
+use super::parameters::{Share, Slot};
 use crate::model::page::{Page, Space};
 
 const ABSENT: u8 = 0;
@@ -24,6 +25,27 @@ const PROTECTED: u8 = 3;
 
 /// Requests until counters are halved, for each page that fits.
 const SAMPLE: u64 = 10;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// The window's share of the capacity, one page at least.
+    pub window: Share,
+    /// The protected share of the rest.
+    pub protected: Share,
+}
+
+impl Parameters {
+    /// As in the paper.
+    pub const PAPER: Self = Self { window: Share::percent(1), protected: Share::percent(80) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("window", Slot::Share(&mut self.window, 0.0..=1.0)),
+            ("protected", Slot::Share(&mut self.protected, 0.0..=1.0)),
+        ]
+    }
+}
 
 /// The window and the two segments of the main list, the latest in front.
 pub struct WTinyLfu {
@@ -38,14 +60,19 @@ pub struct WTinyLfu {
 }
 
 impl WTinyLfu {
-    /// An empty cache.
+    /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
-        let most_window = space.share(0.01).max(1);
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
+        let most_window = parameters.window.of(space).max(1);
         let main = f64::from(space.capacity() - most_window);
         Self {
             space,
             most_window,
-            most_protected: (main * 0.80) as u32,
+            most_protected: (main * parameters.protected.get()) as u32,
             sizes: [0; 4],
             frequency: Frequency::new(space, SAMPLE * u64::from(space.capacity())),
             states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
