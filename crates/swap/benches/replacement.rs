@@ -8,22 +8,22 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
+mod peer;
+mod zipf;
+
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::Read;
+use std::path::Path;
 use std::time::Instant;
 
-use rand_distr::{Distribution, Zipf};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
+use peer::Peer;
+use zipf::{PAGES, REQUESTS};
+
 use unjank_swap::model::bounds::{Belady, NextUses};
 use unjank_swap::model::mrc::LruCurve;
 use unjank_swap::model::replacement::Visit;
 use unjank_swap::model::{Dense, Page, Policy, Replacement, Space};
 
-const REQUESTS: usize = 10_000_000;
-const PAGES: u64 = 1_000_000;
 const CAPACITY: u32 = 50_000;
 const ROUNDS: usize = 2;
 const HASHPOWERS: [u32; 3] = [17, 20, 24];
@@ -105,10 +105,7 @@ fn rows() -> Vec<Row> {
 }
 
 fn main() {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("zipf-10M.oracleGeneral");
-    if !file.exists() {
-        write_trace(&file);
-    }
+    let file = zipf::trace();
     // `-- memory` leaves the slow part out.
     let files = !std::env::args().any(|argument| argument == "memory");
     let mut peer = files.then(|| Peer::new(&file)).flatten();
@@ -123,7 +120,9 @@ fn main() {
             }
             row.file.of(|| (row.run)(&read_pages(&file)));
             for hashpower in HASHPOWERS {
-                if let Some(seen) = peer.as_mut().and_then(|peer| peer.run(row.name, hashpower)) {
+                if let Some(seen) =
+                    peer.as_mut().and_then(|peer| peer.run(row.name, CAPACITY.into(), hashpower))
+                {
                     row.peer.with(seen);
                 }
             }
@@ -149,25 +148,6 @@ fn misses(policy: Policy, pages: &[Page]) -> f64 {
     policy.visit(space, Misses(pages)) as f64 / pages.len() as f64
 }
 
-/// Records of 24 bytes: u32 seconds, u64 page, u32 size, i64 next request or -1.
-fn write_trace(file: &Path) {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let zipf = Zipf::new(PAGES as f64, 1.0).unwrap();
-    let keys: Vec<u64> = (0..REQUESTS)
-        // Popular pages are anywhere.
-        .map(|_| (zipf.sample(&mut random) as u64).wrapping_mul(2_654_435_761) % PAGES)
-        .collect();
-    let uses = NextUses::of(keys.iter().map(|key| Page(*key as u32))).unwrap();
-    let mut file = BufWriter::new(File::create(file).unwrap());
-    for (at, (key, next)) in keys.iter().zip(uses.as_slice()).enumerate() {
-        let next = if *next == u32::MAX { -1 } else { i64::from(*next) };
-        file.write_all(&(at as u32 / 100_000).to_le_bytes()).unwrap();
-        file.write_all(&key.to_le_bytes()).unwrap();
-        file.write_all(&1u32.to_le_bytes()).unwrap();
-        file.write_all(&next.to_le_bytes()).unwrap();
-    }
-}
-
 fn read_pages(file: &Path) -> Vec<Page> {
     let mut file = File::open(file).unwrap();
     let mut pages = Vec::with_capacity(file.metadata().unwrap().len() as usize / 24);
@@ -191,63 +171,5 @@ fn read_pages(file: &Path) -> Vec<Page> {
         if filled < buffer.len() {
             return pages;
         }
-    }
-}
-
-/// A Python process with libcachesim that waits for orders.
-struct Peer {
-    process: Child,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn new(trace: &Path) -> Option<Self> {
-        let python: PathBuf =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("libcachesim-0.3.5/bin/python");
-        if !python.exists() {
-            println!("{} is missing; `make bench` installs it", python.display());
-            return None;
-        }
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libcachesim/speed.py");
-        let mut process = Command::new(python)
-            .arg(script)
-            .arg(trace)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let answers = BufReader::new(process.stdout.take().expect("it is a pipe"));
-        Some(Self { process, answers })
-    }
-
-    /// Seconds and the miss ratio. `None` if it does not have the policy.
-    fn run(&mut self, name: &str, hashpower: u32) -> Option<(f64, f64)> {
-        let theirs = match name {
-            "fifo" => "FIFO",
-            "lru" => "LRU",
-            "clock" => "Clock",
-            "sieve" => "Sieve",
-            "s3-fifo" => "S3FIFO",
-            "2q" => "TwoQ",
-            "arc" => "ARC",
-            "lirs" => "LIRS",
-            "w-tinylfu" => "WTinyLFU",
-            "belady" => "Belady",
-            _ => return None,
-        };
-        let mut orders = self.process.stdin.as_ref().expect("it is a pipe");
-        writeln!(orders, "{theirs} {CAPACITY} {hashpower}").unwrap();
-        let mut answer = String::new();
-        self.answers.read_line(&mut answer).unwrap();
-        let (seconds, ratio) = answer.trim().split_once(' ')?;
-        Some((seconds.parse().ok()?, ratio.parse().ok()?))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It ends by itself with its input; what it says then does not matter.
-        let _killed = self.process.kill();
-        let _ended = self.process.wait();
     }
 }

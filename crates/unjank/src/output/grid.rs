@@ -7,13 +7,18 @@ pub(crate) fn grid<const N: usize>(
     rows: impl Iterator<Item = [String; N]>,
     header: [&str; N],
 ) -> Vec<String> {
-    let rows: Vec<[String; N]> = rows.collect();
+    let rows: Vec<Vec<String>> = rows.map(Vec::from).collect();
+    columns(&rows, &header.map(str::to_owned))
+}
+
+/// The same for as many columns as there are.
+pub(crate) fn columns(rows: &[Vec<String>], header: &[String]) -> Vec<String> {
     // A column that nothing stands in says nothing.
     let used: Vec<usize> =
-        (0..N).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
+        (0..header.len()).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(used.iter().map(|&at| header[at]));
-    for row in &rows {
+    table.load_style(presets::NOTHING).set_header(used.iter().map(|&at| &header[at]));
+    for row in rows {
         table.add_row(used.iter().map(|&at| &row[at]));
     }
     for place in 1..used.len() {

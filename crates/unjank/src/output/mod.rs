@@ -5,7 +5,7 @@ mod notes;
 mod page;
 mod progress;
 
-pub(crate) use grid::grid;
+pub(crate) use grid::{columns, grid};
 pub(crate) use notes::notes;
 pub(crate) use page::Page;
 pub(crate) use progress::Progress;

@@ -13,4 +13,4 @@ pub mod sampled;
 
 pub use distance::StackDistance;
 pub use lru::LruCurve;
-pub use sampled::Sample;
+pub use sampled::{Estimate, Sample, Sampler};

@@ -5,6 +5,7 @@ pub(crate) mod convert;
 mod input;
 pub(crate) mod paper;
 mod policies;
+pub(crate) mod mrc;
 pub(crate) mod probe;
 mod reading;
 pub(crate) mod record;
@@ -24,6 +25,8 @@ pub(crate) enum Verb {
     Probe(probe::Args),
     /// Say what traces hold: skew, reuse, thrashing, who makes it
     Analyze(analyze::Args),
+    /// Draw the misses of a trace over the size of the cache, under any policy
+    Mrc(mrc::Args),
     /// Turn traces of storage and swap from one format into another
     Convert(convert::Args),
     /// Record what is paged in and out, as a trace
@@ -43,6 +46,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
         Verb::Analyze(args) => analyze::run(args),
+        Verb::Mrc(args) => mrc::run(args),
         Verb::Convert(args) => convert::run(args),
         Verb::Record(args) => record::run(args),
         Verb::Simulate(args) => simulate::run(args),

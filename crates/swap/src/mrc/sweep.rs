@@ -1,0 +1,164 @@
+//! Every policy at every size, on all CPUs.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use unjank_host::{Error, Result};
+use unjank_measure::Monitor;
+
+use crate::model::Policy;
+use crate::model::mrc::{Estimate, LruCurve, Sample};
+use crate::model::page::SpaceError;
+
+/// The misses of a policy over the size of the cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The policy.
+    pub policy: Policy,
+    /// By ascending size.
+    pub points: Vec<Point>,
+    /// Points between and beside them that cost nothing more: those of LRU's exact curve.
+    pub between: Vec<Point>,
+}
+
+/// A size, and the misses there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The size in pages.
+    pub capacity: u64,
+    /// The miss ratio, with an interval where it is estimated.
+    pub estimate: Estimate,
+}
+
+/// Points of LRU's curve besides those that were asked for.
+const BETWEEN: u32 = 120;
+
+/// Runs the requests through a cache for each policy and size; exact if the sample is the trace.
+/// LRU's exact curve takes one pass for all sizes. Where the user ends it, what is done is told.
+///
+/// One cache takes 16 bytes for each different page of the sample, and as many of them are there
+/// at a time as there are CPUs.
+///
+/// # Errors
+/// A size has room for no page, or for more than can be.
+pub fn sweep(
+    sample: &Sample,
+    policies: &[Policy],
+    capacities: &[u64],
+    monitor: &dyn Monitor,
+) -> Result<Vec<Curve>> {
+    let in_one = |policy: &Policy| *policy == Policy::Lru && sample.is_all();
+    let mut tasks: Vec<(usize, Option<u64>)> = Vec::new();
+    for (number, policy) in policies.iter().enumerate() {
+        if in_one(policy) {
+            tasks.push((number, None));
+        } else {
+            tasks.extend(capacities.iter().map(|capacity| (number, Some(*capacity))));
+        }
+    }
+    let done = AtomicUsize::new(0);
+    let stop = || monitor.stop_requested();
+    let all = tasks.len().max(1) as f64;
+    let found: std::result::Result<Vec<_>, SpaceError> = tasks
+        .par_iter()
+        // One at a time: they take differently long.
+        .with_max_len(1)
+        .map(|(number, capacity)| {
+            let policy = policies[*number];
+            let points = match capacity {
+                None => Some(lru(sample, capacities)),
+                Some(capacity) => sample
+                    .estimate(policy, *capacity, &stop)?
+                    .map(|estimate| (vec![Point { capacity: *capacity, estimate }], Vec::new())),
+            };
+            // A display only: it pairs with nothing.
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            monitor.progress(0.2 + 0.8 * done as f64 / all, policy.name());
+            Ok((*number, points))
+        })
+        .collect();
+    let found = found.map_err(|why| Error::Invalid(why.to_string()))?;
+    let curve = |(number, policy): (usize, &Policy)| {
+        let mine = found.iter().filter(|(of, _)| *of == number);
+        let (mut points, mut between) = (Vec::new(), Vec::new());
+        for (more, others) in mine.filter_map(|(_, points)| points.as_ref()) {
+            points.extend_from_slice(more);
+            between.extend_from_slice(others);
+        }
+        Curve { policy: *policy, points, between }
+    };
+    Ok(policies.iter().enumerate().map(curve).collect())
+}
+
+/// Points at these sizes, and at others.
+fn lru(sample: &Sample, capacities: &[u64]) -> (Vec<Point>, Vec<Point>) {
+    let mut curve = LruCurve::new(sample.footprint());
+    for page in sample.pages() {
+        curve.request(*page);
+    }
+    let misses: Vec<u64> = curve.misses().collect();
+    let requests = curve.requests().max(1) as f64;
+    let point = |capacity: u64| {
+        let index = usize::try_from(capacity).unwrap_or(usize::MAX).min(misses.len() - 1);
+        let miss_ratio = misses[index] as f64 / requests;
+        Point { capacity, estimate: Estimate { miss_ratio, interval: None } }
+    };
+    let least = capacities.first().copied().unwrap_or(1).max(1) as f64;
+    let most = capacities.last().copied().unwrap_or(1).max(1) as f64;
+    let step = |at: u32| {
+        let share = f64::from(at) / f64::from(BETWEEN - 1);
+        (least * (most / least).powf(share)).round() as u64
+    };
+    let mut others: Vec<u64> = (0..BETWEEN).map(step).collect();
+    others.retain(|capacity| !capacities.contains(capacity));
+    others.dedup();
+    (
+        capacities.iter().map(|capacity| point(*capacity)).collect(),
+        others.into_iter().map(point).collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Silent;
+
+    use super::*;
+    use crate::model::mrc::Sampler;
+
+    #[test]
+    fn lrus_one_pass_is_what_a_cache_of_each_size_has() {
+        let mut sampler = Sampler::new(1.0, 0);
+        let keys: Vec<u64> =
+            (0..30_000u64).map(|at| at * at % 1_009 * 77 % (1 + at % 503)).collect();
+        sampler.extend(&keys).unwrap();
+        let sample = sampler.finish();
+        // CLOCK's caches and LRU's with parameters go one by one.
+        let policies = [Policy::Lru, Policy::Fifo];
+        let capacities = [1, 10, 100, 9_999];
+        let curves = sweep(&sample, &policies, &capacities, &Silent).unwrap();
+        for curve in &curves {
+            let told: Vec<u64> = curve.points.iter().map(|point| point.capacity).collect();
+            assert_eq!(told, capacities);
+            for point in curve.points.iter().chain(curve.between.iter().step_by(17)) {
+                let ratio = sample.miss_ratio(curve.policy, point.capacity, &|| false);
+                assert_eq!(ratio.unwrap(), Some(point.estimate.miss_ratio), "{curve:?}");
+            }
+        }
+        assert!(curves[0].between.len() > 50 && curves[1].between.is_empty());
+    }
+
+    #[test]
+    fn what_is_ended_early_has_fewer_points() {
+        struct Stop;
+        impl Monitor for Stop {
+            fn progress(&self, _fraction: f64, _doing: &str) {}
+            fn stop_requested(&self) -> bool {
+                true
+            }
+        }
+        let mut sampler = Sampler::new(1.0, 0);
+        sampler.extend(&[1, 2, 1]).unwrap();
+        let curves = sweep(&sampler.finish(), &[Policy::Fifo], &[1], &Stop).unwrap();
+        assert_eq!(curves[0].points, []);
+    }
+}

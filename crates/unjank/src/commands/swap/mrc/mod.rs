@@ -1,0 +1,224 @@
+//! `unjank swap mrc`: misses over the size of the cache.
+
+mod table;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use unjank_host::{Bytes, Error};
+use unjank_measure::{Findings, Monitor};
+use unjank_report::Detail;
+use unjank_swap::model::Policy;
+use unjank_swap::model::replacement::Policies;
+use unjank_swap::mrc::{self, Curve, Requests, Sizes};
+use unjank_swap::trace::{Operation, Trace};
+
+use super::reading::{self, ReadingArgs};
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// Arguments of `unjank swap mrc`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank swap mrc game.parquet                                  # LRU, exact, in one pass
+  unjank swap mrc game.parquet --policy all --sizes 8 --html curves.html
+  unjank swap mrc trace.txt --swap-device 254,0 --only page-in,page-out
+  unjank swap mrc hm_1.csv --policy lru,2q:kin=0.1:kout=1,s3-fifo --sizes 64MiB,256MiB,10%
+  unjank swap mrc web.oracleGeneral.zst --policy sieve,arc --sample 0.01 --csv curve.csv
+
+Policies and their parameters, with the values of their papers:
+  fifo, lru, sieve, arc, larc
+  clock:bits=1
+  s3-fifo:small=0.1:ghost=0.9:moves=2    queues as shares of the cache
+  2q:kin=0.25:kout=0.5
+  lirs:hir=0.01
+  w-tinylfu:window=0.01:protected=0.8
+  mq:queues=8:life=4:history=4           life and history for each page that fits
+
+Every event of a page but a clean drop is a request for it. All requests are simulated, so
+that numbers are exact, unless --sample takes the requests of a share of the pages; then they
+have intervals. Numbers are modelled: nothing is measured.")]
+pub(crate) struct Args {
+    /// The trace, packed or not, or - for stdin; several files are merged by time
+    #[arg(value_name = "TRACE", required = true)]
+    trace: Vec<PathBuf>,
+    /// Replacement policies, with parameters, or all
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = "lru")]
+    policy: Vec<Policies>,
+    /// Sizes of the cache: 64MiB, 10% (of the trace's different pages), 5000p (pages); or how many,
+    /// each half of the next, up to all pages
+    #[arg(long, value_name = "SIZE,…|N", default_value = "8")]
+    sizes: Sizes,
+    /// The share of the pages that is simulated, drawn by hash of --seed
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = share)]
+    sample: f64,
+    /// Memory for requests; where they need more, the share of pages is halved until they fit
+    #[arg(long, value_name = "BYTES", default_value = "2GiB", value_parser = values::bytes)]
+    memory: Bytes,
+    /// What is a request
+    #[arg(long, value_name = "OPERATION,…", value_delimiter = ',', value_parser = reading::operation,
+          default_value = "read,write,page-in,page-out,first-touch")]
+    only: Vec<Operation>,
+    /// Write the curves as comma-separated values
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Simulates and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.trace.iter().filter(|path| *path == Path::new("-")).count() > 1 {
+        bail!(Error::Invalid("stdin can be read only once".to_owned()));
+    }
+    if args.memory.get() < 4096 {
+        bail!(Error::Invalid("--memory is 4 KiB at least".to_owned()));
+    }
+    let policies = policies(&args.policy);
+    let command = measured::Command {
+        name: "swap mrc",
+        output: &args.output,
+        settings: settings(args, &policies),
+        detail: Detail::Everything,
+    };
+    let found: RefCell<Option<(Requests, Vec<Curve>)>> = RefCell::default();
+    let code = command.run_and_print(
+        |_, seed, monitor| {
+            let Some((requests, curves)) = curves(args, &policies, seed, monitor)? else {
+                return Ok(Findings::default());
+            };
+            let mut findings = mrc::findings(&requests, &curves);
+            for warning in warnings(args, &requests, &curves) {
+                findings.warn(warning);
+            }
+            if let Some(path) = &args.csv {
+                table::write(path, &requests, &curves)?;
+            }
+            *found.borrow_mut() = Some((requests, curves));
+            Ok(findings)
+        },
+        |record| {
+            let found = found.borrow();
+            let (requests, curves) = found.as_ref()?;
+            Some(table::tables(record, requests, curves))
+        },
+    )?;
+    Ok(ExitCode::from(code))
+}
+
+/// `None` if the user has ended it while the trace was read.
+fn curves(
+    args: &Args,
+    policies: &[Policy],
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Option<(Requests, Vec<Curve>)>> {
+    let options = mrc::Options {
+        only: args.only.clone(),
+        rate: args.sample,
+        most: usize::try_from(args.memory.get() / 4).unwrap_or(usize::MAX),
+        seed,
+    };
+    let mut trace = Trace::open(&args.trace, &args.reading.options())?;
+    let Some(requests) = mrc::read(&mut trace, &options, monitor)? else { return Ok(None) };
+    let sample = &requests.sample;
+    if sample.pages().is_empty() {
+        if sample.requests() > 0 {
+            bail!(Error::Invalid(format!(
+                "none of the trace's {} requests is in the sample; --sample takes a larger share",
+                sample.requests()
+            )));
+        }
+        return Ok(Some((requests, Vec::new())));
+    }
+    let capacities = args.sizes.capacities(sample.whole_footprint())?;
+    let curves =
+        mrc::sweep(sample, policies, &capacities, monitor).context("while simulating caches")?;
+    Ok(Some((requests, curves)))
+}
+
+/// Each once, in the order in which they were typed.
+fn policies(typed: &[Policies]) -> Vec<Policy> {
+    let mut policies: Vec<Policy> = Vec::new();
+    for policy in typed.iter().flat_map(|policies| &policies.0) {
+        if !policies.contains(policy) {
+            policies.push(*policy);
+        }
+    }
+    policies
+}
+
+fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
+    let sample = &requests.sample;
+    let mut warnings = Vec::new();
+    if sample.rate() < args.sample {
+        warnings.push(format!(
+            "the requests of {:.3} % of the pages are simulated, because those of more do not fit \
+             into {} (--memory)",
+            sample.rate() * 100.0,
+            args.memory
+        ));
+    }
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    if !sample.is_all() && points().any(|point| point.estimate.interval.is_none()) {
+        warnings.push(format!(
+            "caches that are too small for this sample (less than {:.0} pages in the small one) have \
+             no interval",
+            unjank_swap::model::mrc::sampled::LEAST_ROOM
+        ));
+    }
+    let footprint = sample.whole_footprint();
+    if points().any(|point| point.capacity > footprint) {
+        warnings.push(format!(
+            "the trace has {footprint} different pages: into a larger cache all of them fit"
+        ));
+    }
+    warnings
+}
+
+fn settings(args: &Args, policies: &[Policy]) -> Settings {
+    let only: Vec<&str> = args.only.iter().map(|operation| operation.name()).collect();
+    let traces: Vec<String> = args.trace.iter().map(|path| path.display().to_string()).collect();
+    let policies: Vec<String> = policies.iter().map(ToString::to_string).collect();
+    Settings::modelled()
+        .with("traces", traces)
+        .with("policies", policies)
+        .with("sizes", args.sizes.to_string())
+        .with("sample", args.sample)
+        .with("memory", args.memory.get())
+        .with("only", only)
+}
+
+/// Reads `0.01` or `1%` as a hundredth.
+fn share(text: &str) -> Result<f64, String> {
+    let wrong = "a share looks like 0.01 or 1%, more than 0 and at most all";
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().map_err(|_| wrong)? / unit;
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(wrong.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_read_in_two_ways() {
+        assert!((share("0.01").unwrap() - share("1%").unwrap()).abs() < 1e-12);
+        assert!((share("1").unwrap() - 1.0).abs() < 1e-12);
+        for wrong in ["0", "-1", "2", "101%", "some", "NaN"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_policy_that_is_named_twice_is_simulated_once() {
+        let typed = ["2q", "all", "2q:kin=0.25"].map(|typed| typed.parse().unwrap());
+        let policies = policies(&typed);
+        assert_eq!(policies.len(), Policy::ALL.len());
+        assert_eq!(policies[0].name(), "2q");
+    }
+}

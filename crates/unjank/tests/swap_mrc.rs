@@ -1,0 +1,188 @@
+//! `unjank swap mrc` as it is typed.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+fn mrc() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.args(["swap", "mrc", "--no-store"]);
+    command
+}
+
+fn stdout(command: &mut Command) -> String {
+    String::from_utf8(command.assert().code(0).get_output().stdout.clone()).unwrap()
+}
+
+fn fails(command: &mut Command, code: i32) -> String {
+    String::from_utf8(command.assert().code(code).get_output().stderr.clone()).unwrap()
+}
+
+fn json(command: &mut Command) -> Value {
+    serde_json::from_str(&stdout(command.arg("--json"))).unwrap()
+}
+
+/// Requests for four pages, round and round, ten times; and a write that is one more.
+fn round_and_round(dir: &Path) -> PathBuf {
+    let path = dir.join("loop.csv");
+    let mut trace = "time_ns,space,page,operation\n".to_owned();
+    for at in 0..40 {
+        writeln!(trace, "{at},a,{},read", at % 4).unwrap();
+    }
+    trace.push_str("40,a,3,write\n41,a,3,clean-drop\n");
+    fs::write(&path, trace).unwrap();
+    path
+}
+
+/// 40 000 requests, skewed, for about 5 000 pages.
+fn skewed(dir: &Path) -> PathBuf {
+    let path = dir.join("skewed.csv");
+    let mut trace = "page,operation\n".to_owned();
+    let mut state = 1_u64;
+    for _ in 0..40_000 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let chance = (state >> 33) as f64 / f64::from(1_u32 << 31);
+        writeln!(trace, "{},read", (5_000.0 * chance * chance) as u64).unwrap();
+    }
+    fs::write(&path, trace).unwrap();
+    path
+}
+
+/// Sizes and miss ratios of a policy.
+fn points(record: &Value, policy: &str) -> Vec<(f64, f64)> {
+    let curves = record["curves"].as_array().unwrap();
+    let curve = curves.iter().find(|curve| curve["labels"]["policy"] == policy).unwrap();
+    let point = |point: &Value| (point["x"].as_f64().unwrap(), point["y"].as_f64().unwrap());
+    curve["points"].as_array().unwrap().iter().map(point).collect()
+}
+
+fn near(one: f64, other: f64) -> bool {
+    (one - other).abs() < 1e-9
+}
+
+#[test]
+fn a_loop_misses_until_all_of_it_fits() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = round_and_round(dir.path());
+    let csv = dir.path().join("curve.csv");
+    let mut command = mrc();
+    command.arg(&trace).args(["--policy", "lru,2q:kin=0.5,lru", "--sizes", "1p,3p,4p,64KiB"]);
+    let record = json(command.arg("--csv").arg(&csv));
+    let lru = points(&record, "lru");
+    // At three pages, only the write behind the last read is a hit.
+    for (pages, misses) in [(1.0, 40.0), (3.0, 40.0), (4.0, 4.0), (16.0, 4.0)] {
+        let found = lru.iter().find(|(bytes, _)| near(*bytes, pages * 4096.0)).unwrap();
+        assert!(near(found.1, misses / 41.0), "{pages}: {found:?}");
+    }
+    let two_q = points(&record, "2q:kin=0.5");
+    assert_eq!(two_q.len(), 4);
+    assert!(two_q[1].1 < 1.0 && near(two_q[2].1, 4.0 / 41.0), "{two_q:?}");
+    assert_eq!(record["curves"].as_array().unwrap().len(), 2, "lru was named twice");
+    assert_eq!(record["labels"], json!(["modelled"]));
+    let facts = record["facts"].as_array().unwrap();
+    let requests = facts.iter().find(|fact| fact["name"] == "swap/mrc/requests").unwrap();
+    assert_eq!(requests["value"], 41.0, "a clean drop is no request");
+    assert!(record["warnings"].to_string().contains("the trace has 4 different pages"));
+    let csv = fs::read_to_string(csv).unwrap();
+    assert!(
+        csv.starts_with("policy,bytes,pages,miss_ratio,low,high,requests\nlru,4096,1,"),
+        "{csv}"
+    );
+    assert!(csv.contains("\n2q:kin=0.5,16384,4,0.0975609756097561,,,41\n"), "{csv}");
+}
+
+#[test]
+fn all_policies_stand_in_one_table_and_chart() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = skewed(dir.path());
+    let page = dir.path().join("curves.html");
+    let mut command = mrc();
+    let text = stdout(command.arg(&trace).args(["--policy", "all", "--html"]).arg(&page));
+    assert!(text.starts_with("40000 requests for "), "{text}");
+    assert!(text.contains("all of them simulated: exact"), "{text}");
+    let row = |name: &str| {
+        let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+        line.split_whitespace().count()
+    };
+    for policy in ["fifo", "lru", "sieve", "s3-fifo", "2q", "lirs", "w-tinylfu", "larc", "mq"] {
+        assert_eq!(row(policy), 9, "{policy}\n{text}");
+    }
+    assert!(text.contains("* the fewest misses at this size"));
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("miss ratio over size of the cache"), "the chart is described");
+}
+
+#[test]
+fn a_sample_has_intervals_and_repeats_with_its_seed() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = skewed(dir.path());
+    let sampled = |seed: &str| {
+        let mut command = mrc();
+        command.arg(&trace).args(["--sample", "20%", "--sizes", "1000p", "--seed", seed]);
+        json(command.args(["--policy", "lru,sieve"]))
+    };
+    let (one, again, other) = (sampled("1"), sampled("1"), sampled("2"));
+    assert_eq!(one["curves"], again["curves"]);
+    assert_ne!(one["curves"], other["curves"]);
+    let interval = &one["curves"][1]["points"][0]["interval"];
+    let exact = json(mrc().arg(&trace).args(["--sizes", "1000p", "--policy", "sieve"]));
+    let exact = points(&exact, "sieve")[0].1;
+    let estimate = points(&one, "sieve")[0].1;
+    let [low, high] = [0, 1].map(|end| interval[end].as_f64().unwrap());
+    assert!(low < estimate && estimate < high && high - low < 0.3, "{interval}");
+    assert!((estimate - exact).abs() < high - low, "{estimate} {exact}");
+    let text = stdout(mrc().arg(&trace).args(["--sample", "0.2", "--sizes", "10p,1000p"]));
+    assert!(text.contains("± is a 95 % interval"), "{text}");
+    assert!(text.contains("have no interval"), "{text}");
+    let text = stdout(mrc().arg(&trace).args(["--memory", "40000"]));
+    assert!(text.contains("do not fit into 39.1 KiB (--memory)"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = round_and_round(dir.path());
+    for (arguments, expected) in [
+        (["--sizes", "0p"], "a cache has room for one page of 4 KiB at least"),
+        (["--sizes", "1K"], "a cache has room for one page of 4 KiB at least"),
+        (["--sizes", "0"], "1 to 64 sizes"),
+        (["--sizes", "64"], ""),
+        (["--sizes", "9TiB"], "is too large"),
+        (["--sizes", "big"], "\"big\" is no size: it looks like 64MiB, 10%"),
+        (["--policy", "rlu"], "there is no policy \"rlu\"; there are fifo, lru"),
+        (["--policy", "2q:in=1"], "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
+        (["--policy", "mq:queues=9"], "queues of mq is 1 to 8, and cannot be \"9\""),
+        (["--sample", "2"], "a share looks like 0.01 or 1%"),
+        (["--sample", "0.0000001"], "is in the sample; --sample takes a larger share"),
+        (["--only", "launch"], "there is no operation \"launch\""),
+        (["--memory", "1"], "--memory is 4 KiB at least"),
+    ] {
+        let mut command = mrc();
+        command.arg(&trace).args(arguments);
+        if expected.is_empty() {
+            stdout(&mut command);
+        } else {
+            let error = fails(&mut command, 2);
+            assert!(error.contains(expected), "{arguments:?}: {error}");
+        }
+    }
+    let empty = dir.path().join("empty.csv");
+    fs::write(&empty, "time_ns,page,operation\n").unwrap();
+    let mut command = mrc();
+    let output = command.args(["--format", "csv"]).arg(&empty).assert().code(3);
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("swap/mrc: n/a (no requests for pages)"), "{text}");
+    // A packed trace that breaks off.
+    let cut = dir.path().join("cut.csv.gz");
+    fs::write(&cut, [0x1f, 0x8b, 8, 0, 0, 0]).unwrap();
+    let error = fails(mrc().arg(&cut), 1);
+    assert!(error.contains("cut.csv.gz"), "{error}");
+    let none = stdout(mrc().arg(&trace).args(["--only", "write", "--sizes", "1p"]));
+    assert!(none.starts_with("1 requests for 1 different pages"), "{none}");
+}
