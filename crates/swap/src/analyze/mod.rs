@@ -150,3 +150,32 @@ pub fn run(
 fn too_many(error: SpaceError) -> Error {
     Error::Invalid(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use unjank_measure::Silent;
+
+    use super::*;
+    use crate::trace::Options as Reading;
+
+    #[test]
+    fn memory_is_for_pages_not_for_events() {
+        let trace = |rounds: u64| {
+            let mut text = "time_ns,process,space,page,operation,backing\n".to_owned();
+            for at in 0..rounds * 20_000 {
+                let (page, back) = (at / 2 % 10_000, at % 2 == 1);
+                let operation = if back { "page-in" } else { "page-out" };
+                writeln!(text, "{at},app,zram0,{page},{operation},anonymous").unwrap();
+            }
+            let mut trace =
+                Trace::from_memory("x.csv", text.into_bytes(), &Reading::default()).unwrap();
+            run(&mut trace, "x", &Options::default(), &Silent).unwrap()
+        };
+        let (short, long) = (trace(1), trace(5));
+        assert_eq!((short.skew.pages(), long.skew.accesses()), (10_000, 100_000));
+        assert!(short.bytes < 10_000 * 150, "{}", short.bytes);
+        assert_eq!(short.bytes, long.bytes);
+    }
+}

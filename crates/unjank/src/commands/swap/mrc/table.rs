@@ -80,7 +80,14 @@ fn table(curves: &[Curve]) -> Vec<String> {
         .collect();
     let mut lines = columns(&rows, &header);
     if several {
-        lines.push("* the fewest misses at this size".to_owned());
+        let sampled = curves.iter().flat_map(|curve| &curve.points);
+        let sampled = sampled.clone().any(|point| point.estimate.interval.is_some());
+        let open = if sampled {
+            ", as estimated: where intervals overlap, that may be chance"
+        } else {
+            ""
+        };
+        lines.push(format!("* the fewest misses at this size{open}"));
     }
     lines
 }
