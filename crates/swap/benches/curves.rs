@@ -46,9 +46,9 @@ fn read() -> Sample {
 }
 
 fn lru() {
-    let (begin, cpu) = (Instant::now(), cpu_seconds());
+    let (begin, cpu) = (Instant::now(), cpu_seconds("self"));
     let sample = read();
-    let reading = cpu_seconds() - cpu;
+    let reading = cpu_seconds("self") - cpu;
     let mut curve = LruCurve::new(sample.footprint());
     for page in sample.pages() {
         curve.request(*page);
@@ -59,7 +59,7 @@ fn lru() {
          (sum {sum})",
         zipf::REQUESTS,
         begin.elapsed().as_secs_f64(),
-        cpu_seconds() - cpu
+        cpu_seconds("self") - cpu
     );
 }
 
@@ -68,14 +68,15 @@ const POLICIES: [&str; 8] = ["fifo", "lru", "clock", "sieve", "s3-fifo", "2q", "
 
 fn sweep() {
     let policies: Vec<Policy> = POLICIES.iter().map(|name| name.parse().unwrap()).collect();
-    let (begin, cpu) = (Instant::now(), cpu_seconds());
+    let (begin, cpu) = (Instant::now(), cpu_seconds("self"));
     let sample = read();
     let capacities = Sizes::Count(8).capacities(sample.whole_footprint()).unwrap();
     let curves = mrc::sweep(&sample, &policies, &capacities, &Silent).unwrap();
-    let (ours, cpu) = (begin.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    let (ours, cpu) = (begin.elapsed().as_secs_f64(), cpu_seconds("self") - cpu);
     println!("8 policies at 8 sizes, exact: {ours:.2} s, {cpu:.2} s of CPU time");
     let Some(mut peer) = Peer::new(&zipf::trace()) else { return };
-    let mut theirs = 0.0;
+    let (mut theirs, id) = (0.0, peer.process.id().to_string());
+    let their_cpu = cpu_seconds(&id);
     for curve in &curves {
         let (mut seconds, mut apart) = (0.0, 0.0_f64);
         for point in &curve.points {
@@ -95,13 +96,13 @@ fn sweep() {
     println!(
         "libCacheSim: {theirs:.1} s; ratio {:.1}, of CPU time {:.1}",
         theirs / ours,
-        theirs / cpu
+        (cpu_seconds(&id) - their_cpu) / cpu
     );
 }
 
-/// CPU time of this process so far, all threads.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+/// CPU time of a process so far, all threads.
+fn cpu_seconds(process: &str) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     // utime and stime, in ticks of 10 ms: proc_pid_stat(5).
     let ticks = |index: usize| fields[index].parse::<f64>().unwrap();

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// A Python process with libcachesim that waits for orders.
 pub(crate) struct Peer {
-    process: Child,
+    pub(crate) process: Child,
     answers: BufReader<ChildStdout>,
 }
 

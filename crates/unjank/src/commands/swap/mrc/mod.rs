@@ -171,6 +171,13 @@ fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
             unjank_swap::model::mrc::sampled::LEAST_ROOM
         ));
     }
+    if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {
+        warnings.push(
+            "SIEVE in a small cache is not quite SIEVE in a large one: where the popular pages \
+             change, its misses are underestimated by up to 3 points more than the interval says"
+                .to_owned(),
+        );
+    }
     let footprint = sample.whole_footprint();
     if points().any(|point| point.capacity > footprint) {
         warnings.push(format!(
