@@ -2,7 +2,7 @@
 //! sizes beside libCacheSim (goal: ten times as fast), and how often the intervals of sampled ones cover
 //! the exact value (goal: 90 to 95 %).
 //!
-//! Words after `--` take parts of it: `lru`, `sweep`, `coverage`. What is timed begins with the
+//! Words after `--` take parts of it: `lru`, `analyze`, `sweep`, `coverage`. What is timed begins with the
 //! file and ends with the curve. libCacheSim runs one policy and size after the other, as its
 //! Python package does; the sweep uses all CPUs, so the ratio of CPU time stands beside.
 
@@ -19,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 use unjank_measure::Silent;
-use unjank_swap::analyze::ACCESSES;
+use unjank_swap::analyze::{self, ACCESSES};
 use unjank_swap::model::Policy;
 use unjank_swap::model::mrc::{LruCurve, Sample, Sampler};
 use unjank_swap::mrc::{self, Sizes};
@@ -30,6 +30,9 @@ fn main() {
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|other| other == part);
     if wanted("lru") {
         lru();
+    }
+    if wanted("analyze") {
+        analyze();
     }
     if wanted("sweep") {
         sweep();
@@ -60,6 +63,20 @@ fn lru() {
         zipf::REQUESTS,
         begin.elapsed().as_secs_f64(),
         cpu_seconds("self") - cpu
+    );
+}
+
+fn analyze() {
+    let (begin, cpu) = (Instant::now(), cpu_seconds("self"));
+    let mut trace = Trace::open(&[zipf::trace()], &trace::Options::default()).unwrap();
+    let options = analyze::Options::default();
+    let analysis = analyze::run(&mut trace, "zipf", &options, &Silent).unwrap();
+    println!(
+        "analysis of {} requests: {:.2} s; {:.2} s of CPU time, {} bytes for each page",
+        zipf::REQUESTS,
+        begin.elapsed().as_secs_f64(),
+        cpu_seconds("self") - cpu,
+        analysis.bytes as u64 / analysis.skew.pages()
     );
 }
 

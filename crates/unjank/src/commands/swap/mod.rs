@@ -6,6 +6,7 @@ mod input;
 pub(crate) mod paper;
 mod policies;
 pub(crate) mod mrc;
+mod policies;
 pub(crate) mod probe;
 mod reading;
 pub(crate) mod record;

@@ -30,7 +30,7 @@ use crate::values;
 How unevenly accesses are spread over the data, beside what Bahn & Kim found; how soon data is
 used again, or never; who makes the hottest accesses; when pages that were evicted come back
 quickly (thrashing); whether a fast swap device holds colder pages than a slow one; what is read
-after launches. A trace is read once; memory is about 100 bytes for each different page.
+after launches. A trace is read once; memory is 25 to 150 bytes for each different page.
 docs/swap.md says what each number is.")]
 pub(crate) struct Args {
     /// Traces, packed or not, or - for stdin; each is analysed by itself
