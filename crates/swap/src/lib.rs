@@ -17,8 +17,8 @@
 pub mod analyze;
 pub mod explain;
 pub mod model;
-pub mod paper;
 pub mod mrc;
+pub mod paper;
 pub mod probe;
 pub mod record;
 pub mod simulate;

@@ -74,8 +74,9 @@ fn phone(
         policies: Vec::new(),
         swap: Swap::Both,
         latency: options.latency,
+        write_cost: None,
     };
-    let [off, on] = <[Line; 2]>::try_from(simulate::run(load, &setting, &Silent)?)
+    let [off, on] = <[Line; 2]>::try_from(simulate::run(load, &setting, &Silent)?.lines)
         .map_err(|_| unjank_host::Error::Invalid("the phone launches no apps".to_owned()))?;
     let paged = simulate::page(load, Some(memory))?;
     let ios = |tier: &Bytes| {

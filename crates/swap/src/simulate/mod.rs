@@ -22,11 +22,12 @@ use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
 use unjank_measure::Monitor;
 
+use crate::model::bounds::{Costs, clairvoyant};
 use crate::model::killing::{Killing, Rules};
 use crate::model::memory::{MemoryPolicy, Readahead};
 use crate::model::page::{Space, SpaceError};
 use crate::model::paged::Paged;
-use crate::model::tier::TierPolicy;
+use crate::model::tier::{TierPolicy, Traffic};
 use crate::trace::PAGE;
 
 /// What the trace is run on.
@@ -42,6 +43,36 @@ pub struct Options {
     pub swap: Swap,
     /// How long page-ins take.
     pub latency: Latency,
+    /// What a write of the tier costs, in accesses to storage; `None` to leave
+    /// out what knowledge of the future could reach.
+    pub write_cost: Option<f64>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Without swap, without a tier, then policy by policy.
+    pub lines: Vec<Line>,
+    /// What knowledge of the future could reach.
+    pub bound: Option<Bound>,
+}
+
+/// What knowledge of the future could reach, from both sides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// What reads and writes cost.
+    pub costs: Costs,
+    /// No policy costs less. Not all of it need be within reach.
+    pub least: f64,
+    /// The traffic of a schedule that knows the future.
+    pub reached: Traffic,
+}
+
+impl Bound {
+    /// How much more some traffic costs than the bound, as a share of it.
+    pub fn above(&self, traffic: &Traffic) -> Option<f64> {
+        (self.least > 0.0).then(|| self.costs.of(traffic) / self.least - 1.0)
+    }
 }
 
 /// Memory over the tier.
@@ -70,12 +101,11 @@ pub enum Swap {
     Off,
 }
 
-/// Runs the trace on all that was asked for. Lines come in the order without
-/// swap, without a tier, then policy by policy.
+/// Runs the trace on all that was asked for.
 ///
 /// # Errors
 /// A size that is zero or too large, or no memory for what needs one.
-pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Vec<Line>> {
+pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
     let mut lines = Vec::new();
     if options.swap != Swap::On
         && let Some(line) = without_swap(load, options)?
@@ -83,7 +113,7 @@ pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Vec<
         lines.push(line);
     }
     if options.swap == Swap::Off || monitor.stop_requested() {
-        return Ok(lines);
+        return Ok(Outcome { lines, bound: None });
     }
     monitor.progress(0.1, "memory");
     let paged = page(load, options.memory)?;
@@ -98,7 +128,23 @@ pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Vec<
     };
     let replayed: Result<Vec<Line>> = policies.par_iter().map(replay).collect();
     lines.extend(replayed?);
-    Ok(lines)
+    if monitor.stop_requested() {
+        return Ok(Outcome { lines, bound: None });
+    }
+    monitor.progress(0.6, "the future");
+    let bound = options.write_cost.map(|cost| bound(&paged, capacity, Costs::new(cost)));
+    Ok(Outcome { lines, bound: bound.transpose()? })
+}
+
+/// What is written past the tier comes on top of both ends.
+fn bound(paged: &Paged, capacity: u64, costs: Costs) -> Result<Bound> {
+    let space = Space::new(capacity, paged.footprint.into()).map_err(invalid)?;
+    let found = clairvoyant(&paged.stream, space, costs)
+        .map_err(|error| Error::Invalid(error.to_string()))?;
+    let past = paged.written.len() as u64;
+    let mut reached = found.reached;
+    reached.storage_writes += past;
+    Ok(Bound { costs, least: found.least + past as f64, reached })
 }
 
 /// What memory asks of the tier.

@@ -3,25 +3,52 @@
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
+use super::Outcome;
 use super::line::Line;
 
 /// Facts and curves for each line, `swap/simulate/` before their names.
-pub fn findings(lines: &[Line]) -> Findings {
+pub fn findings(outcome: &Outcome) -> Findings {
     let mut findings = Findings::default();
-    for line in lines {
+    for line in &outcome.lines {
         note(&mut findings, line);
+        let above = outcome.bound.and_then(|bound| bound.above(&line.traffic));
+        if let (Some(above), Some(_)) = (above, line.policy) {
+            let fact =
+                fact("above_bound", above, Unit::Ratio, Some(Direction::Smaller), &line.name);
+            findings.facts.push(fact);
+        }
+    }
+    if let Some(bound) = outcome.bound {
+        let reached = [
+            ("storage_ios", bound.reached.storage_ios()),
+            ("storage_reads", bound.reached.storage_reads),
+            ("storage_writes", bound.reached.storage_writes),
+            ("tier_writes", bound.reached.tier_writes),
+        ];
+        let smaller = Some(Direction::Smaller);
+        for (name, value) in reached {
+            findings.facts.push(fact(name, value as f64, Unit::Pages, smaller, CLAIRVOYANT));
+        }
+        findings.facts.push(fact("least_cost", bound.least, Unit::Pages, None, CLAIRVOYANT));
     }
     findings
+}
+
+/// The label of a schedule that knows the future, and of what none can beat.
+const CLAIRVOYANT: &str = "clairvoyant";
+
+fn fact(name: &str, value: f64, unit: Unit, better: Option<Direction>, policy: &str) -> Fact {
+    let mut fact = Fact::new(format!("swap/simulate/{name}"), value, unit);
+    fact.better = better;
+    fact.labels.insert("policy".to_owned(), policy.to_owned());
+    fact.labels.insert("origin".to_owned(), "modelled".to_owned());
+    fact
 }
 
 fn note(findings: &mut Findings, line: &Line) {
     let traffic = &line.traffic;
     let mut fact = |name: &str, value: f64, unit: Unit, better: Option<Direction>| {
-        let mut fact = Fact::new(format!("swap/simulate/{name}"), value, unit);
-        fact.better = better;
-        fact.labels.insert("policy".to_owned(), line.name.clone());
-        fact.labels.insert("origin".to_owned(), "modelled".to_owned());
-        findings.facts.push(fact);
+        findings.facts.push(fact(name, value, unit, better, &line.name));
     };
     let lower = Some(Direction::Smaller);
     fact("storage_ios", traffic.storage_ios() as f64, Unit::Pages, lower);

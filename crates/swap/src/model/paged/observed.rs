@@ -9,22 +9,19 @@
 use unjank_host::Nanos;
 
 use super::{Paged, PagedLaunch};
-use crate::model::dense::Dense;
 use crate::model::page::Page;
 use crate::model::paging::{Happened, Paging};
-use crate::model::workload::keys::Keys;
 use crate::model::workload::marks::Marks;
 use crate::model::workload::{Refused, Times};
-use crate::trace::{Event, Names, Operation};
+use crate::trace::{Event, Names, Numbering, Operation};
 
 /// Says that a page is not in memory.
 const OUT: u32 = 0;
 
 /// Takes events of a real memory.
 pub struct Observed {
-    dense: Dense,
-    keys: Keys,
-    batch: (Vec<u64>, Vec<Page>),
+    numbering: Numbering,
+    batch: Vec<Page>,
     stream: Vec<Paging>,
     times: Times,
     marks: Marks,
@@ -38,9 +35,8 @@ impl Observed {
     /// No events so far. A launch ends with the next one, or after `launch_for`.
     pub fn new(launch_for: Nanos) -> Self {
         Self {
-            dense: Dense::new(),
-            keys: Keys::default(),
-            batch: Default::default(),
+            numbering: Numbering::default(),
+            batch: Vec::new(),
             stream: Vec::new(),
             times: Times::default(),
             marks: Marks::new(launch_for),
@@ -54,14 +50,11 @@ impl Observed {
     /// # Errors
     /// There are too many pages.
     pub fn extend(&mut self, events: &[Event]) -> Result<(), Refused> {
-        let (mut keys, mut pages) = std::mem::take(&mut self.batch);
-        keys.clear();
-        for event in events.iter().filter(|event| event.operation.is_of_page()) {
-            keys.push(self.keys.of(event)?);
-        }
+        let mut pages = std::mem::take(&mut self.batch);
         pages.clear();
-        self.dense.pages(&keys, &mut pages)?;
-        self.came_in.resize(self.dense.footprint() as usize, OUT);
+        let of_pages = events.iter().filter(|event| event.operation.is_of_page());
+        self.numbering.pages(of_pages, &mut pages)?;
+        self.came_in.resize(self.numbering.footprint() as usize, OUT);
         let mut next = pages.iter();
         for event in events {
             self.marks.pass(event.at, self.stream.len());
@@ -80,7 +73,7 @@ impl Observed {
                 self.push(*page, happened, event.at);
             }
         }
-        self.batch = (keys, pages);
+        self.batch = pages;
         Ok(())
     }
 
@@ -102,7 +95,7 @@ impl Observed {
     /// What memory did; `names` are those of the trace.
     pub fn finish(mut self, names: &Names) -> Paged {
         let (apps, launches) = self.marks.finish(names, self.stream.len());
-        let footprint = self.dense.footprint();
+        let footprint = self.numbering.footprint();
         self.drops.sort_unstable_by_key(|(before, _)| *before);
         let mut paged = Paged {
             stream: Vec::with_capacity(self.stream.len() + self.drops.len()),

@@ -2,13 +2,11 @@
 
 use unjank_host::Nanos;
 
-use super::keys::Keys;
 use super::marks::Marks;
 use super::{Pages, Process, Times, Workload};
 use crate::model::access::{Access, Did};
-use crate::model::dense::Dense;
 use crate::model::page::{Page, SpaceError};
-use crate::trace::{Backing, Event, Names, Operation};
+use crate::trace::{Backing, Event, Names, Numbering, Operation};
 
 /// Why a trace cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,9 +14,6 @@ pub enum Refused {
     /// It tells what memory did, not what programs did.
     #[error("the trace has {0} events: it tells what memory did, and not what programs did")]
     OfPaging(&'static str),
-    /// It has several devices, one of them larger than 2^48 pages.
-    #[error("page {0} of one device among several is beyond 2^48")]
-    Beyond(u64),
     /// It has too many pages.
     #[error(transparent)]
     TooLarge(#[from] SpaceError),
@@ -26,9 +21,8 @@ pub enum Refused {
 
 /// Takes events, and makes a workload of them.
 pub struct Builder {
-    dense: Dense,
-    keys: Keys,
-    batch: (Vec<u64>, Vec<Page>),
+    numbering: Numbering,
+    batch: Vec<Page>,
     accesses: Vec<Access>,
     times: Times,
     of_file: Vec<bool>,
@@ -42,9 +36,8 @@ impl Builder {
     /// No events so far. A launch ends with the next one, or after `launch_for`.
     pub fn new(launch_for: Nanos) -> Self {
         Self {
-            dense: Dense::new(),
-            keys: Keys::default(),
-            batch: Default::default(),
+            numbering: Numbering::default(),
+            batch: Vec::new(),
             accesses: Vec::new(),
             times: Times::default(),
             of_file: Vec::new(),
@@ -60,13 +53,10 @@ impl Builder {
     /// # Errors
     /// They are of paging, or there are too many pages.
     pub fn extend(&mut self, events: &[Event]) -> Result<(), Refused> {
-        let (mut keys, mut pages) = std::mem::take(&mut self.batch);
-        keys.clear();
-        for event in events.iter().filter(|event| event.operation.is_of_page()) {
-            keys.push(self.keys.of(event)?);
-        }
+        let mut pages = std::mem::take(&mut self.batch);
         pages.clear();
-        self.dense.pages(&keys, &mut pages)?;
+        let of_pages = events.iter().filter(|event| event.operation.is_of_page());
+        self.numbering.pages(of_pages, &mut pages)?;
         let mut next = pages.iter();
         for event in events {
             self.marks.pass(event.at, self.accesses.len());
@@ -90,7 +80,7 @@ impl Builder {
                 self.accesses.push(Access::new(*page, did));
             }
         }
-        self.batch = (keys, pages);
+        self.batch = pages;
         Ok(())
     }
 
@@ -162,13 +152,5 @@ mod tests {
     fn what_memory_did_is_no_workload() {
         let refused = build("0,a,swap,1,page-out,anonymous\n", 1).unwrap_err();
         assert_eq!(refused, Refused::OfPaging("page-out"));
-    }
-
-    #[test]
-    fn pages_that_cannot_be_told_apart_are_refused() {
-        let far = 1_u64 << 48;
-        assert!(build(&format!("0,a,x,{far},read,file\n"), 1).is_ok());
-        let refused = build(&format!("0,a,x,{far},read,file\n1,a,y,1,read,file\n"), 1).unwrap_err();
-        assert_eq!(refused, Refused::Beyond(far));
     }
 }

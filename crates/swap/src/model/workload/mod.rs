@@ -4,14 +4,12 @@
 //! | module | subject |
 //! |---|---|
 //! | `builder` | from the events of a trace |
-//! | `keys` | one number for each page |
 //! | `marks` | launches of apps |
 //! | `owned` | which anonymous pages each process or app has |
 //! | `pages` | what is known of each page |
 //! | `times` | when what happened |
 
 mod builder;
-pub(in crate::model) mod keys;
 pub(in crate::model) mod marks;
 mod owned;
 mod pages;

@@ -3,9 +3,8 @@
 pub(crate) mod analyze;
 pub(crate) mod convert;
 mod input;
-pub(crate) mod paper;
-mod policies;
 pub(crate) mod mrc;
+pub(crate) mod paper;
 mod policies;
 pub(crate) mod probe;
 mod reading;

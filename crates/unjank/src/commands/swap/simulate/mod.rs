@@ -10,6 +10,7 @@ use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error};
 use unjank_measure::Findings;
 use unjank_report::Detail;
+use unjank_swap::model::bounds::DEAREST_WRITE;
 use unjank_swap::simulate::{self, Options};
 use unjank_swap::synth::Preset;
 
@@ -60,6 +61,10 @@ pub(crate) struct Args {
     /// Whether there is swap
     #[arg(long, value_enum, default_value = "both")]
     swap: Swap,
+    /// What a write of the tier costs, in reads or writes of storage, to what knows the future; or
+    /// none to leave that out
+    #[arg(long, value_name = "COST", default_value = "0.001", value_parser = write_cost)]
+    write_cost: WriteCost,
     #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
@@ -96,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Swap::Off => simulate::Swap::Off,
         },
         latency: args.machine.latency(),
+        write_cost: args.write_cost.0,
     };
     let mut settings =
         args.machine.settings().with("trace", source.name()).with("tier", args.tier.get());
@@ -117,14 +123,28 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
             let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
             let Some(load) = load else { return Ok(Findings::default()) };
-            let lines = simulate::run(&load, &options, monitor)?;
-            if lines.is_empty() {
+            let outcome = simulate::run(&load, &options, monitor)?;
+            if outcome.lines.is_empty() {
                 bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
             }
-            *text.borrow_mut() = Some(table::text(&lines, &options, &source));
-            Ok(simulate::findings(&lines))
+            *text.borrow_mut() = Some(table::text(&outcome, &options, &source));
+            Ok(simulate::findings(&outcome))
         },
         |_| text.take(),
     )?;
     Ok(ExitCode::from(code))
+}
+
+/// What a write of the tier costs, if what knows the future is asked for.
+#[derive(Debug, Clone, Copy)]
+struct WriteCost(Option<f64>);
+
+fn write_cost(typed: &str) -> Result<WriteCost, String> {
+    if typed == "none" {
+        return Ok(WriteCost(None));
+    }
+    match typed.parse() {
+        Ok(cost) if (0.0..=DEAREST_WRITE).contains(&cost) => Ok(WriteCost(Some(cost))),
+        _ => Err(format!("a cost is none, or a number from 0 to {DEAREST_WRITE}")),
+    }
 }

@@ -2,12 +2,13 @@
 
 use unjank_host::Nanos;
 use unjank_measure::Unit;
-use unjank_swap::simulate::{Line, Options};
+use unjank_swap::model::tier::Traffic;
+use unjank_swap::simulate::{Bound, Line, Options, Outcome};
 
 use crate::commands::swap::input::Source;
 use crate::output::grid;
 
-const HEADER: [&str; 11] = [
+const HEADER: [&str; 12] = [
     "Policy",
     "storage I/O",
     "vs no swap",
@@ -15,6 +16,7 @@ const HEADER: [&str; 11] = [
     "writes",
     "tier reads",
     "tier writes",
+    "above bound",
     "hits",
     "hottest 10 %",
     "launch again",
@@ -22,7 +24,8 @@ const HEADER: [&str; 11] = [
 ];
 
 /// The table, and what to know about it.
-pub(super) fn text(lines: &[Line], options: &Options, source: &Source) -> String {
+pub(super) fn text(outcome: &Outcome, options: &Options, source: &Source) -> String {
+    let lines = &outcome.lines;
     let mut text = vec![format!("{}; {}", source.name(), sizes(options)), String::new()];
     let without_swap = lines.iter().find(|line| line.policy.is_none());
     let against = without_swap.or_else(|| lines.iter().find(|line| line.is_baseline()));
@@ -30,13 +33,16 @@ pub(super) fn text(lines: &[Line], options: &Options, source: &Source) -> String
         Some(_) => HEADER,
         None => HEADER.map(|name| if name == "vs no swap" { "vs no tier" } else { name }),
     };
-    text.extend(grid(lines.iter().map(|line| cells(line, against)), header));
+    let rows = lines.iter().map(|line| cells(line, against, outcome.bound.as_ref()));
+    let clairvoyant = outcome.bound.as_ref().map(|bound| clairvoyant(bound, against));
+    text.extend(grid(rows.chain(clairvoyant), header));
     text.push(String::new());
     if let Some(Line { killed: Some([kills, restarts]), .. }) = without_swap {
         text.push(format!("Without swap, {kills} apps were killed, and {restarts} started again."));
     }
     text.push(
-        "Storage and tier in pages of 4 KiB; hits: page-ins that the tier answered; hottest 10 %: \
+        "Storage and tier in pages of 4 KiB; clairvoyant: a schedule that knows the future; above \
+         bound: how much more that costs than what no policy can beat; hits: page-ins that the tier answered; hottest 10 %: \
          the share of storage I/O that the hottest tenth of pages makes; launch again: mean and \
          standard deviation of all launches of an app but its first. All modelled; docs/swap.md \
          says how."
@@ -53,22 +59,20 @@ fn sizes(options: &Options) -> String {
     }
 }
 
-fn cells(line: &Line, against: Option<&Line>) -> [String; 11] {
+fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String; 12] {
     let traffic = &line.traffic;
     let tier = |text: String| if line.is_baseline() { String::new() } else { text };
     let share = |share: Option<f64>| share.map(|share| format!("{:.1} %", share * 100.0));
-    let ratio = against.map(|other| {
-        format!("{:.2}×", traffic.storage_ios() as f64 / other.traffic.storage_ios().max(1) as f64)
-    });
     let hottest = line.per_page.as_ref().and_then(|per_page| per_page.made_by_hottest(0.1));
     [
         line.name.clone(),
         traffic.storage_ios().to_string(),
-        ratio.unwrap_or_default(),
+        ratio(traffic, against),
         traffic.storage_reads.to_string(),
         traffic.storage_writes.to_string(),
         tier(traffic.tier_reads.to_string()),
         tier(traffic.tier_writes.to_string()),
+        line.policy.map_or_else(String::new, |_| above(traffic, bound)),
         tier(share(traffic.hit_ratio()).unwrap_or_default()),
         share(hottest).unwrap_or_default(),
         line.later().map_or_else(String::new, |later| {
@@ -77,4 +81,30 @@ fn cells(line: &Line, against: Option<&Line>) -> [String; 11] {
         }),
         tier(Unit::Bytes.show(line.metadata as f64)),
     ]
+}
+
+/// The line of a schedule that knows the future.
+fn clairvoyant(bound: &Bound, against: Option<&Line>) -> [String; 12] {
+    let traffic = &bound.reached;
+    let mut cells = [const { String::new() }; 12];
+    cells[0] = "clairvoyant".to_owned();
+    cells[1] = traffic.storage_ios().to_string();
+    cells[2] = ratio(traffic, against);
+    cells[3] = traffic.storage_reads.to_string();
+    cells[4] = traffic.storage_writes.to_string();
+    cells[5] = traffic.tier_reads.to_string();
+    cells[6] = traffic.tier_writes.to_string();
+    cells[7] = above(traffic, Some(bound));
+    cells
+}
+
+fn ratio(traffic: &Traffic, against: Option<&Line>) -> String {
+    let Some(other) = against else { return String::new() };
+    let ratio = traffic.storage_ios() as f64 / other.traffic.storage_ios().max(1) as f64;
+    format!("{ratio:.2}×")
+}
+
+fn above(traffic: &Traffic, bound: Option<&Bound>) -> String {
+    let above = bound.and_then(|bound| bound.above(traffic));
+    above.map_or_else(String::new, |above| format!("{:.1} %", above * 100.0))
 }
