@@ -38,6 +38,13 @@ pub fn findings(analysis: &Analysis) -> Findings {
             analysis.label, analysis.summary.backwards
         ));
     }
+    if analysis.accesses[Operation::FirstTouch as usize] > 0 {
+        to.findings.warn(format!(
+            "{} is a trace of memory: its accesses are not those of storage, which the papers \
+             counted",
+            analysis.label
+        ));
+    }
     to.findings
 }
 

@@ -174,7 +174,7 @@ fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
     if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {
         warnings.push(
             "SIEVE in a small cache is not quite SIEVE in a large one: where the popular pages \
-             change, its misses are underestimated by up to 3 points more than the interval says"
+             change, its misses may be underestimated beyond the interval, by 3 points in our tests"
                 .to_owned(),
         );
     }
