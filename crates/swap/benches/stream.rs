@@ -67,7 +67,7 @@ fn main() {
     let millions: &[u64] = if long { &[10, 100, 1_000] } else { &[10, 100] };
     println!("ns a request; room for {CAPACITY} of {PAGES} pages");
     println!("policy    millions  misses   drawn  numbered  simulated  all, on a CPU   peak MiB");
-    for policy in [Policy::Lru, Policy::S3Fifo] {
+    for policy in [Policy::Lru, "s3-fifo".parse().unwrap()] {
         for millions in millions {
             let requests = millions * 1_000_000;
             let begin = on_cpu();
