@@ -3,7 +3,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`load`] | from the events of a trace to what is simulated |
+//! | [`load`](mod@load) | from the events of a trace to what is simulated |
 //! | [`latency`] | from page-ins to launch times |
 //! | [`line`](mod@line) | what came of one policy |
 //! | `note` | the same as findings |

@@ -2,7 +2,7 @@
 //!
 //! | module | rule | memory |
 //! |---|---|---|
-//! | [`never`] | nothing: there is no tier | none |
+//! | [`never`](mod@never) | nothing: there is no tier | none |
 //! | [`always`] | everything | none |
 //! | [`second`] | from the second eviction on: the paper's | a bit a page, for ever |
 //! | [`ghost`] | the same, if the first is among the last ones | five bytes a remembered page |

@@ -12,5 +12,5 @@ pub mod next_use;
 mod times;
 
 pub use belady::{Belady, Outcome};
-pub use clairvoyant::{Clairvoyant, Costs, clairvoyant};
+pub use clairvoyant::{Clairvoyant, Costs, DEAREST_WRITE, clairvoyant};
 pub use next_use::NextUses;

@@ -86,16 +86,21 @@ fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String;
 /// The line of a schedule that knows the future.
 fn clairvoyant(bound: &Bound, against: Option<&Line>) -> [String; 12] {
     let traffic = &bound.reached;
-    let mut cells = [const { String::new() }; 12];
-    cells[0] = "clairvoyant".to_owned();
-    cells[1] = traffic.storage_ios().to_string();
-    cells[2] = ratio(traffic, against);
-    cells[3] = traffic.storage_reads.to_string();
-    cells[4] = traffic.storage_writes.to_string();
-    cells[5] = traffic.tier_reads.to_string();
-    cells[6] = traffic.tier_writes.to_string();
-    cells[7] = above(traffic, Some(bound));
-    cells
+    let none = String::new;
+    [
+        "clairvoyant".to_owned(),
+        traffic.storage_ios().to_string(),
+        ratio(traffic, against),
+        traffic.storage_reads.to_string(),
+        traffic.storage_writes.to_string(),
+        traffic.tier_reads.to_string(),
+        traffic.tier_writes.to_string(),
+        above(traffic, Some(bound)),
+        none(),
+        none(),
+        none(),
+        none(),
+    ]
 }
 
 fn ratio(traffic: &Traffic, against: Option<&Line>) -> String {
