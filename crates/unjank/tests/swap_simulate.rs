@@ -185,3 +185,20 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
     swap(&unbroken).assert().code(0);
     assert_eq!(fs::read(out).unwrap(), fs::read(whole).unwrap());
 }
+
+#[test]
+fn every_value_of_the_paper_comes_out_on_synthetic_phones() {
+    let mut command = swap(&["paper", "--json", "--no-store"]);
+    let record: Value =
+        serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap();
+    let verdicts = record["verdicts"].as_array().unwrap();
+    let figures: Vec<&str> =
+        verdicts.iter().map(|verdict| verdict["subject"].as_str().unwrap()).collect();
+    let all = ["skew", "fig1", "fig2", "fig3", "fig5"].map(|figure| format!("swap/paper/{figure}"));
+    assert_eq!(figures, all);
+    for verdict in verdicts {
+        assert_eq!(verdict["answer"], "yes", "{verdict}");
+    }
+    let bars = record["facts"].as_array().unwrap().iter();
+    assert_eq!(bars.filter(|fact| fact["labels"]["part"].is_string()).count(), 8);
+}

@@ -21,7 +21,7 @@ pub use note::{findings, show};
 
 use rayon::prelude::*;
 use unjank_host::{Bytes, Result};
-use unjank_measure::Monitor;
+use unjank_measure::{Curve, Fact, Monitor};
 
 use crate::simulate::Latency;
 use crate::synth::Preset;
@@ -58,8 +58,10 @@ pub struct Options {
 pub struct Outcome {
     /// Each value of the paper and ours.
     pub items: Vec<Item>,
+    /// Fig. 1 as parts of bars.
+    pub bars: Vec<Fact>,
     /// Fig. 2 and Fig. 5 as curves.
-    pub curves: Vec<unjank_measure::Curve>,
+    pub curves: Vec<Curve>,
 }
 
 /// Runs all phones. What was run until Ctrl-C is the outcome.
@@ -85,7 +87,7 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
     if sets.is_empty() {
         return Ok(Outcome::default());
     }
-    Ok(Outcome { items: items::all(&sets), curves: note::curves(&sets) })
+    Ok(Outcome { items: items::all(&sets), bars: note::bars(&sets), curves: note::curves(&sets) })
 }
 
 /// A value of each seed's phone.

@@ -13,7 +13,11 @@ use crate::simulate::Line;
 /// A fact for each value and one for the paper's, one question for each
 /// figure, and the curves.
 pub fn findings(outcome: &Outcome) -> Findings {
-    let mut findings = Findings { curves: outcome.curves.clone(), ..Findings::default() };
+    let mut findings = Findings {
+        curves: outcome.curves.clone(),
+        facts: outcome.bars.clone(),
+        ..Findings::default()
+    };
     for item in &outcome.items {
         let Some(median) = item.median() else { continue };
         let mut fact = Fact::new(format!("swap/paper/{}", item.name), median, item.unit);
@@ -125,6 +129,34 @@ pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
         }
     }));
     curves
+}
+
+/// Fig. 1: storage I/O with swap and without, and what of it the hottest tenth
+/// of the pages makes; means over seeds.
+pub(super) fn bars(sets: &[Set]) -> Vec<Fact> {
+    let lines: [Named<Line>; 4] = [
+        ("swap, 1 GiB", |set| &set.nine_1.on),
+        ("no swap, 1 GiB", |set| &set.nine_1.off),
+        ("swap, 2 GiB", |set| &set.nine_2.on),
+        ("no swap, 2 GiB", |set| &set.nine_2.off),
+    ];
+    let mut facts = Vec::new();
+    for (name, line) in lines {
+        let parts = sets.iter().map(|set| {
+            let ios = line(set).traffic.storage_ios() as f64;
+            let hottest = line(set).per_page.as_ref().and_then(|pages| pages.made_by_hottest(0.1));
+            let hottest = ios * hottest.unwrap_or_default();
+            vec![hottest, ios - hottest]
+        });
+        let means = over_seeds(&parts.collect::<Vec<_>>());
+        for (part, pages) in ["hottest 10 %", "all others"].into_iter().zip(means) {
+            let mut fact = Fact::new("swap/paper/fig1/storage_ios", pages, Unit::Pages);
+            fact.labels = labels(name);
+            fact.labels.insert("part".to_owned(), part.to_owned());
+            facts.push(fact);
+        }
+    }
+    facts
 }
 
 fn labels(phone: &str) -> BTreeMap<String, String> {

@@ -23,9 +23,9 @@ impl Default for Latency {
     /// from memory that keeps its contents.
     fn default() -> Self {
         Self {
-            start: Nanos::from_millis(1_400),
-            resume: Nanos::from_millis(600),
-            storage: Nanos::from_micros(160),
+            start: Nanos::from_millis(1_500),
+            resume: Nanos::from_millis(1_000),
+            storage: Nanos::from_micros(150),
             tier: Nanos::from_micros(5),
         }
     }
@@ -49,7 +49,7 @@ mod tests {
     fn a_launch_takes_its_page_ins_one_after_the_other() {
         let latency = Latency::default();
         let waits = Waits { storage: 1_000, tier: 2_000 };
-        assert_eq!(latency.of(false, waits), Nanos::from_millis(600 + 160 + 10));
-        assert_eq!(latency.of(true, Waits::default()), Nanos::from_millis(1_400));
+        assert_eq!(latency.of(false, waits), Nanos::from_millis(1_000 + 150 + 10));
+        assert_eq!(latency.of(true, Waits::default()), Nanos::from_millis(1_500));
     }
 }

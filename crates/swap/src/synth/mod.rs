@@ -91,9 +91,6 @@ impl Synth {
         self.next += 1;
         let (who, apps) = (self.layout.who(app), self.preset.apps);
         events.push(mark(self.now, who));
-        let (shared, changed) = (self.preset.shared_share, self.preset.services_changed);
-        self.take(self.layout.shared(Part::Libraries), shared, 0.0);
-        self.take(self.layout.shared(Part::Services), shared, changed);
         self.take(self.layout.hot(app, round), 1.0, apps.hot_changed);
         self.take(self.layout.of(app, Part::Warm), apps.warm_share, apps.hot_changed);
         let starts = round == 0;
@@ -110,7 +107,7 @@ impl Synth {
         for _ in 0..apps.data_writes {
             self.take(self.layout.of(app, Part::Data), apps.data_share, 1.0);
         }
-        self.run(who, events);
+        self.run_between_passes(who, events);
         self.now = Nanos(LAUNCH_EVERY.0 * u64::from(self.next - 1) + BACKGROUND_AFTER.0);
         for other in 0..apps.count {
             let rounds = self.rounds[other as usize];
@@ -131,6 +128,24 @@ impl Synth {
                 let operation = if is_write { Operation::Write } else { Operation::Read };
                 self.waiting.push(Touch { page, operation });
             }
+        }
+    }
+
+    /// Touches what all share and what was noted, in turns.
+    fn run_between_passes(&mut self, who: Who, events: &mut Vec<Event>) {
+        let own = std::mem::take(&mut self.waiting);
+        let mut runs: Vec<&[Touch]> = own.chunks(RUN).collect();
+        self.chance.shuffle(&mut runs);
+        let (share, changed) = (self.preset.shared_share, self.preset.services_changed);
+        let passes = self.preset.shared_passes.max(1) as usize;
+        for part in runs.chunks(runs.len().div_ceil(passes).max(1)) {
+            self.take(self.layout.shared(Part::Libraries), share, 0.0);
+            self.take(self.layout.shared(Part::Services), share, changed);
+            self.run(who, events);
+            for run in part {
+                self.waiting.extend_from_slice(run);
+            }
+            self.run(who, events);
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Preset {
     pub services: u32,
     /// The share of both that a launch touches.
     pub shared_share: f64,
+    /// How often a launch touches them, in turns with what is its app's own.
+    pub shared_passes: u32,
     /// The share of a service's touched pages that is changed.
     pub services_changed: f64,
     /// The apps.

@@ -41,13 +41,13 @@ pub(super) struct MachineArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     launch_for: Nanos,
     /// A launch of an app that has to start, without page-ins
-    #[arg(long, value_name = "TIME", default_value = "1400ms", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "1500ms", value_parser = values::duration_or_zero)]
     start: Nanos,
     /// A launch of an app that comes back, without page-ins
-    #[arg(long, value_name = "TIME", default_value = "600ms", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration_or_zero)]
     resume: Nanos,
     /// A page-in from storage
-    #[arg(long, value_name = "TIME", default_value = "160us", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "150us", value_parser = values::duration_or_zero)]
     storage_read: Nanos,
     /// A page-in from the tier
     #[arg(long, value_name = "TIME", default_value = "5us", value_parser = values::duration_or_zero)]

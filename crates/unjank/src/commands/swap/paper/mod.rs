@@ -20,7 +20,7 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   unjank swap paper                       # the paper's values beside ours
-  unjank swap paper --html paper.html     # with Fig. 2 and Fig. 5 as charts
+  unjank swap paper --html paper.html     # with Fig. 1, 2 and 5 as charts
   unjank swap paper --seeds 20
 
 The paper captured its traces on phones and did not publish them. So phones are
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// A page-in from storage
-    #[arg(long, value_name = "TIME", default_value = "160us", value_parser = values::duration_or_zero)]
+    #[arg(long, value_name = "TIME", default_value = "150us", value_parser = values::duration_or_zero)]
     storage_read: Nanos,
     #[command(flatten)]
     output: OutputArgs,
