@@ -8,7 +8,7 @@ mod apps;
 use apps::{Phone, chances};
 use unjank_host::Nanos;
 use unjank_swap::model::admission::{
-    Admission, Age, Always, Budget, Gate, Ghost, RejectFirst, SecondEviction,
+    Admission, Age, Always, Budget, Gate, Ghost, Refault, RejectFirst, SecondEviction,
 };
 use unjank_swap::model::bounds::clairvoyant::{Costs, clairvoyant};
 use unjank_swap::model::replacement::Visit;
@@ -56,6 +56,7 @@ fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
             policy.visit(space, Fed { stream, admission: SecondEviction::new(pages) }),
             policy.visit(space, Fed { stream, admission: Ghost::new(pages, room).unwrap() }),
             policy.visit(space, Fed { stream, admission: Gate::new(pages, room, 4) }),
+            policy.visit(space, Fed { stream, admission: Refault::new(pages, 2 * room) }),
             policy.visit(space, Fed { stream, admission: RejectFirst::new(pages, room) }),
             policy.visit(space, Fed { stream, admission: Age::new(space) }),
             policy.visit(space, Fed { stream, admission: Budget::new(Always, room, second) }),

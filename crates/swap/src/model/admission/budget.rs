@@ -52,6 +52,10 @@ impl<A: Admission> Admission for Budget<A> {
         self.rule.rewritten(page, at);
     }
 
+    fn dropped(&mut self, page: Page, at: Nanos) {
+        self.rule.dropped(page, at);
+    }
+
     fn leaves(&mut self, at: Nanos) -> Option<Page> {
         self.rule.leaves(at)
     }

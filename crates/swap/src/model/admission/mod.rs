@@ -7,6 +7,7 @@
 //! | [`second`] | from the second eviction on: the paper's | a bit a page, for ever |
 //! | [`ghost`] | the same, if the first is among the last ones | five bytes a remembered page |
 //! | [`gate`] | what was evicted more often than most of what is there | four bits a page |
+//! | [`refault`] | what came back soon after its last eviction | four bits a page |
 //! | [`reject_first`] | as CacheLib's `RejectFirstAP`: the second eviction within two windows | a bit a page and window |
 //! | [`age`] | mmd's: while there is room; what is idle for a day leaves | twelve bytes a page |
 //! | [`budget`] | so many pages in a time | some words |
@@ -17,6 +18,7 @@ pub mod budget;
 pub mod gate;
 pub mod ghost;
 pub mod never;
+pub mod refault;
 pub mod reject_first;
 pub mod second;
 
@@ -26,6 +28,7 @@ pub use budget::Budget;
 pub use gate::Gate;
 pub use ghost::Ghost;
 pub use never::Never;
+pub use refault::Refault;
 pub use reject_first::RejectFirst;
 pub use second::SecondEviction;
 
@@ -55,6 +58,9 @@ pub trait Admission {
     /// Memory evicts a page that it has changed and that the tier holds.
     fn rewritten(&mut self, _page: Page, _at: Nanos) {}
 
+    /// Memory drops a page as it came, and the tier holds it.
+    fn dropped(&mut self, _page: Page, _at: Nanos) {}
+
     /// A page that leaves the tier now, though none comes; asked until there is
     /// none, at each eviction.
     fn leaves(&mut self, _at: Nanos) -> Option<Page> {
@@ -79,6 +85,10 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
 
     fn rewritten(&mut self, page: Page, at: Nanos) {
         (**self).rewritten(page, at);
+    }
+
+    fn dropped(&mut self, page: Page, at: Nanos) {
+        (**self).dropped(page, at);
     }
 
     fn leaves(&mut self, at: Nanos) -> Option<Page> {

@@ -107,7 +107,9 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     pub fn clean_drop(&mut self, page: Page, at: Nanos) {
         self.traffic.clean_drops += 1;
         self.let_leave(at);
-        if !self.cache.contains(page) && self.enter(page, at, false) {
+        if self.cache.contains(page) {
+            self.admission.dropped(page, at);
+        } else if self.enter(page, at, false) {
             self.stale.clear(page);
         }
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::{PerPage, Tier, Traffic, Waits};
 use crate::model::admission::{
-    Admission, Age, Always, Gate, Ghost, Never, RejectFirst, SecondEviction,
+    Admission, Age, Always, Gate, Ghost, Never, Refault, RejectFirst, SecondEviction,
 };
 use crate::model::page::{Space, SpaceError};
 use crate::model::paged::Paged;
@@ -35,6 +35,8 @@ pub enum Rule {
     Ghost(f64),
     /// The same, within two windows of so many times the tier's pages.
     RejectFirst(f64),
+    /// Who came back within so many times the tier's pages of evictions.
+    Refault(f64),
     /// Who was evicted more often than most of the tier; all counts are halved
     /// once while each page is evicted so many times on average.
     Gate(u32),
@@ -72,6 +74,7 @@ impl TierPolicy {
             Rule::Ghost(1.0),
             Rule::Ghost(8.0),
             Rule::RejectFirst(1.0),
+            Rule::Refault(2.0),
             Rule::Gate(4),
             Rule::Age,
         ];
@@ -114,6 +117,7 @@ impl Rule {
             Self::Second => Box::new(SecondEviction::new(footprint)),
             Self::Ghost(of) => Box::new(Ghost::new(footprint, times(of))?),
             Self::RejectFirst(of) => Box::new(RejectFirst::new(footprint, times(of))),
+            Self::Refault(of) => Box::new(Refault::new(footprint, times(of))),
             Self::Gate(life) => Box::new(Gate::new(footprint, capacity, life)),
             Self::Age => Box::new(Age::new(tier)),
         })
@@ -157,6 +161,7 @@ impl fmt::Display for Rule {
             Self::Second => f.write_str("second"),
             Self::Ghost(times) => write!(f, "ghost={times}"),
             Self::RejectFirst(times) => write!(f, "reject-first={times}"),
+            Self::Refault(times) => write!(f, "refault={times}"),
             Self::Gate(life) => write!(f, "gate={life}"),
             Self::Age => f.write_str("age"),
         }
@@ -172,7 +177,7 @@ pub enum UnknownTierPolicy {
     /// The part before it.
     #[error(
         "there is no rule {0:?}; there are always, second, ghost=TIMES, reject-first=TIMES, \
-         gate=LIFE, age, never, and with a policy: none, paper, mmd"
+         refault=TIMES, gate=LIFE, age, never, and with a policy: none, paper, mmd"
     )]
     Admission(String),
 }
@@ -214,6 +219,7 @@ impl FromStr for Rule {
             ("age", None) => Ok(Self::Age),
             ("ghost", _) => Ok(Self::Ghost(times(1.0)?)),
             ("reject-first", _) => Ok(Self::RejectFirst(times(1.0)?)),
+            ("refault", _) => Ok(Self::Refault(times(2.0)?)),
             ("gate", _) => Ok(Self::Gate(times(4.0)? as u32)),
             _ => Err(unknown()),
         }
@@ -226,7 +232,15 @@ mod tests {
 
     #[test]
     fn names_lead_back() {
-        for typed in ["none", "paper", "mmd", "always/arc", "ghost=8/lru", "gate=4/s3-fifo"] {
+        for typed in [
+            "none",
+            "paper",
+            "mmd",
+            "always/arc",
+            "ghost=8/lru",
+            "gate=4/s3-fifo",
+            "refault=2/lirs",
+        ] {
             assert_eq!(typed.parse::<TierPolicy>().unwrap().to_string(), typed);
         }
         assert_eq!("second/lru".parse(), Ok(TierPolicy::PAPER));

@@ -34,8 +34,9 @@ pages. Without, it is what a real memory did, and goes to the tier as it is.
 
 A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves it.
   RULE         always, second (from the second eviction on), ghost=TIMES,
-               reject-first=TIMES (windows of so many times the tier), gate=LIFE
-               (counters of four bits), age (mmd's)
+               reject-first=TIMES (windows of so many times the tier),
+               refault=TIMES (came back within so many), gate=LIFE (counters of
+               four bits), age (mmd's)
   REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu, larc, mq
   paper        second/lru: Bahn & Kim's
   mmd          age/lru: Android's memory daemon, with its constants
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-const DEFAULT: &str = "paper,always/lru,gate/lru";
+const DEFAULT: &str = "paper,always/lru,gate/lru,refault/lru";
 const NO_LAUNCHES: &str = "without swap, it is launches of apps that have others killed, and there \
                            are none; they need a trace of programs, and --memory";
 
