@@ -91,11 +91,13 @@ impl Recording {
         unjank
     }
 
-    /// Begins one that does not end by itself, and waits until it swaps.
+    /// Begins one that does not end by itself, and waits until it has swapped: a few pages may
+    /// have a slot and not be written yet, or be another program's from before.
     fn begin(&self) -> Child {
         let child = self.command(&["--swap", "256MiB"], "for ever").spawn().unwrap();
         let swaps = || fs::read_to_string("/proc/swaps").unwrap();
-        let used = |line: &str| line.split_whitespace().nth(3).is_some_and(|used| used != "0");
+        let kib = |line: &str| line.split_whitespace().nth(3).and_then(|used| used.parse().ok());
+        let used = |line: &str| kib(line).is_some_and(|kib: u64| kib >= 8192);
         wait("the program to be swapped", || {
             swaps().lines().skip(1).any(|line| line.starts_with("/dev/loop") && used(line))
         });
