@@ -9,6 +9,7 @@ use super::bits::Bits;
 use super::page::{Page, Space};
 use super::replacement::{Lru, Replacement};
 use super::tier::{PerPage, Traffic, Waits};
+use super::workload::steps::Step;
 use super::workload::{Launch, Owned, Workload};
 
 /// What is killed when.
@@ -41,25 +42,12 @@ impl Killing {
     /// that of the workload.
     pub fn run(workload: &Workload, space: Space, rules: Rules) -> Self {
         let mut running = Running::new(workload, space, rules);
-        let mut launches = workload.launches.iter().copied().peekable();
-        let mut exits = workload.exits.iter().peekable();
-        let mut ends: Option<usize> = None;
-        for at in 0..=workload.accesses.len() {
-            if ends == Some(at) {
-                (running.launching, ends) = (None, None);
-            }
-            while let Some((_, process)) = exits.next_if(|(before, _)| *before == at) {
-                running.exit(*process);
-            }
-            while let Some(launch) = launches.next_if(|launch| launch.begin == at) {
-                running.launch(launch);
-                ends = Some(launch.end);
-                if launch.end == at {
-                    (running.launching, ends) = (None, None);
-                }
-            }
-            if let Some(access) = workload.accesses.get(at) {
-                running.access(*access);
+        for step in workload.steps() {
+            match step {
+                Step::LaunchEnds => running.launching = None,
+                Step::Exit(process) => running.exit(process),
+                Step::Launch(launch) => running.launch(launch),
+                Step::Access(at) => running.access(workload.accesses[at]),
             }
         }
         running.outcome

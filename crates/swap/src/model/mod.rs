@@ -24,6 +24,7 @@ pub mod dense;
 pub mod killing;
 pub mod memory;
 pub mod mrc;
+mod nibbles;
 pub mod page;
 pub mod paged;
 pub mod paging;

@@ -188,7 +188,7 @@ const TIER: &[Value] = &[
 ];
 
 fn made(line: &Line, share: f64) -> Option<f64> {
-    line.per_page.as_ref()?.made_by_hottest(share)
+    (line.skew.accesses() > 0).then(|| line.skew.made_by(share))
 }
 
 fn first(line: &Line) -> Option<f64> {

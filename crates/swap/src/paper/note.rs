@@ -144,8 +144,7 @@ pub(super) fn bars(sets: &[Set]) -> Vec<Fact> {
     for (name, line) in lines {
         let parts = sets.iter().map(|set| {
             let ios = line(set).traffic.storage_ios() as f64;
-            let hottest = line(set).per_page.as_ref().and_then(|pages| pages.made_by_hottest(0.1));
-            let hottest = ios * hottest.unwrap_or_default();
+            let hottest = ios * line(set).skew.made_by(0.1);
             vec![hottest, ios - hottest]
         });
         let means = over_seeds(&parts.collect::<Vec<_>>());

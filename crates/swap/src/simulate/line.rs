@@ -3,6 +3,7 @@
 use unjank_host::Nanos;
 
 use super::Latency;
+use crate::analyze::Skew;
 use crate::model::killing::Killing;
 use crate::model::paged::Paged;
 use crate::model::tier::{PerPage, Replayed, TierPolicy, Traffic};
@@ -17,8 +18,8 @@ pub struct Line {
     pub policy: Option<TierPolicy>,
     /// What was read and written.
     pub traffic: Traffic,
-    /// How often storage was read and written for each page.
-    pub per_page: Option<PerPage>,
+    /// How unevenly storage was read and written, over pages that were.
+    pub skew: Skew,
     /// The memory that the tier's metadata takes, in bytes.
     pub metadata: usize,
     /// Apps that were killed, and launched again.
@@ -58,7 +59,7 @@ impl Line {
             name: if is_none { "no tier".to_owned() } else { policy.to_string() },
             policy: Some(policy),
             traffic: replayed.traffic,
-            per_page: replayed.per_page.clone(),
+            skew: replayed.per_page.as_ref().map(skew).unwrap_or_default(),
             metadata: if is_none { 0 } else { replayed.bytes },
             killed: None,
             launches: launches.collect(),
@@ -76,7 +77,7 @@ impl Line {
             name: "no swap".to_owned(),
             policy: None,
             traffic: killing.traffic,
-            per_page: Some(killing.per_page.clone()),
+            skew: skew(&killing.per_page),
             metadata: 0,
             killed: Some([killing.kills, killing.restarts]),
             launches: launches.collect(),
@@ -101,6 +102,10 @@ impl Line {
         let later = self.launches.iter().filter(|launch| launch.round > 0);
         (later.clone().count() > 0).then(|| Spread::of(later))
     }
+}
+
+fn skew(per_page: &PerPage) -> Skew {
+    Skew::of(per_page.counts())
 }
 
 /// Mean and standard deviation of launch times, in nanoseconds.
@@ -138,7 +143,7 @@ mod tests {
             name: String::new(),
             policy: None,
             traffic: Traffic::default(),
-            per_page: None,
+            skew: Skew::default(),
             metadata: 0,
             killed: None,
             launches: vec![launched(0, 10), launched(1, 4), launched(0, 14), launched(1, 4)],

@@ -70,11 +70,9 @@ fn note(findings: &mut Findings, line: &Line) {
             fact("hit_ratio", ratio, Unit::Ratio, Some(Direction::Larger));
         }
     }
-    if let Some(per_page) = &line.per_page {
+    if line.skew.accesses() > 0 {
         for (name, share) in [("top_10", 0.1), ("top_25", 0.25), ("top_50", 0.5)] {
-            if let Some(made) = per_page.made_by_hottest(share) {
-                fact(&format!("made_by_{name}"), made, Unit::Ratio, None);
-            }
+            fact(&format!("made_by_{name}"), line.skew.made_by(share), Unit::Ratio, None);
         }
     }
     if let Some(later) = line.later() {

@@ -7,6 +7,7 @@
 //! long ago gives way, and no eviction takes longer than another.
 
 use super::{Admission, Eviction};
+use crate::model::nibbles::Nibbles;
 use crate::model::page::Page;
 
 /// The largest count.
@@ -15,8 +16,7 @@ const MOST: u8 = 15;
 /// Counts evictions of each page.
 #[derive(Debug, Clone)]
 pub struct Gate {
-    /// Two pages a byte.
-    counts: Box<[u8]>,
+    counts: Nibbles,
     footprint: u32,
     capacity: u32,
     /// How many pages have each count.
@@ -37,7 +37,7 @@ impl Gate {
         pages_with[0] = footprint;
         let every = life.max(1);
         Self {
-            counts: vec![0; (footprint as usize).div_ceil(2)].into(),
+            counts: Nibbles::new(footprint),
             footprint,
             capacity,
             pages_with,
@@ -60,26 +60,20 @@ impl Gate {
         2
     }
 
-    fn count(&self, page: Page) -> u8 {
-        self.counts[page.index() / 2] >> (page.index() % 2 * 4) & MOST
-    }
-
     fn set(&mut self, page: Page, count: u8) {
-        let before = self.count(page);
-        let shift = page.index() % 2 * 4;
-        let both = &mut self.counts[page.index() / 2];
-        *both = *both & !(MOST << shift) | count << shift;
+        let before = self.counts.get(page);
+        self.counts.set(page, count);
         self.pages_with[usize::from(before)] -= 1;
         self.pages_with[usize::from(count)] += 1;
     }
 
     fn evicted(&mut self, page: Page) {
-        self.set(page, (self.count(page) + 1).min(MOST));
+        self.set(page, (self.counts.get(page) + 1).min(MOST));
         self.until_next -= 1;
         if self.until_next == 0 {
             self.until_next = self.every;
             let old = Page(self.hand);
-            self.set(old, self.count(old) / 2);
+            self.set(old, self.counts.get(old) / 2);
             self.hand = (self.hand + 1) % self.footprint;
         }
     }
@@ -88,7 +82,7 @@ impl Gate {
 impl Admission for Gate {
     fn admits(&mut self, eviction: Eviction) -> bool {
         self.evicted(eviction.page);
-        self.count(eviction.page) >= self.least()
+        self.counts.get(eviction.page) >= self.least()
     }
 
     fn rewritten(&mut self, page: Page, _: unjank_host::Nanos) {
@@ -100,7 +94,7 @@ impl Admission for Gate {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.counts)
+        self.counts.bytes()
     }
 }
 
@@ -126,9 +120,9 @@ mod tests {
             evict(&mut gate, 1);
         }
         // Halved at the evictions 4, 10 and 16: 4 to 2, 8 to 4, 10 to 5.
-        assert_eq!(gate.count(Page(1)), 9);
+        assert_eq!(gate.counts.get(Page(1)), 9);
         gate.gone(Page(1));
-        assert_eq!((gate.count(Page(1)), gate.pages_with[0]), (0, 3));
+        assert_eq!((gate.counts.get(Page(1)), gate.pages_with[0]), (0, 3));
         assert_eq!(gate.bytes(), 2, "four bits a page");
     }
 }

@@ -5,7 +5,7 @@
 //! | [`never`](mod@never) | nothing: there is no tier | none |
 //! | [`always`] | everything | none |
 //! | [`second`] | from the second eviction on: the paper's | a bit a page, for ever |
-//! | [`ghost`] | the same, if the first is among the last ones | five bytes a remembered page |
+//! | [`ghost`] | the same, if the first is among the last ones | eight bytes a page |
 //! | [`gate`] | what was evicted more often than most of what is there | four bits a page |
 //! | [`refault`] | what came back soon after its last eviction | four bits a page |
 //! | [`reject_first`] | as CacheLib's `RejectFirstAP`: the second eviction within two windows | a bit a page and window |

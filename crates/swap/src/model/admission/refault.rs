@@ -14,6 +14,7 @@
 use unjank_host::Nanos;
 
 use super::{Admission, Eviction};
+use crate::model::nibbles::Nibbles;
 use crate::model::page::Page;
 
 /// Nothing is known, or it came back late.
@@ -28,8 +29,7 @@ const OF_WINDOW: u8 = 8;
 /// Remembers when pages were evicted.
 #[derive(Debug, Clone)]
 pub struct Refault {
-    /// Two pages a byte.
-    states: Box<[u8]>,
+    states: Nibbles,
     footprint: u32,
     /// Evictions of a span, and those left of this one.
     of_span: u32,
@@ -49,7 +49,7 @@ impl Refault {
         // those that can be told apart.
         let time = of_span.saturating_mul(u32::from(SPANS - OF_WINDOW - 2)).max(1);
         Self {
-            states: vec![0; (footprint as usize).div_ceil(2)].into(),
+            states: Nibbles::new(footprint),
             footprint,
             of_span,
             left: of_span,
@@ -63,9 +63,9 @@ impl Refault {
     fn pass(&mut self) {
         for _ in 0..self.looks {
             let page = Page(self.hand);
-            let state = self.state(page);
+            let state = self.states.get(page);
             if state != SOON && state != UNKNOWN && self.age(state) > OF_WINDOW {
-                self.set(page, UNKNOWN);
+                self.states.set(page, UNKNOWN);
             }
             self.hand = (self.hand + 1) % self.footprint;
         }
@@ -80,51 +80,41 @@ impl Refault {
     fn age(&self, span: u8) -> u8 {
         (self.span + SPANS - span) % SPANS
     }
-
-    fn state(&self, page: Page) -> u8 {
-        self.states[page.index() / 2] >> (page.index() % 2 * 4) & 15
-    }
-
-    fn set(&mut self, page: Page, state: u8) {
-        let shift = page.index() % 2 * 4;
-        let both = &mut self.states[page.index() / 2];
-        *both = *both & !(15 << shift) | state << shift;
-    }
 }
 
 impl Admission for Refault {
     fn admits(&mut self, eviction: Eviction) -> bool {
-        let soon = self.state(eviction.page) == SOON;
+        let soon = self.states.get(eviction.page) == SOON;
         // Whether it is let in or not, what counts next is when it comes back.
-        self.set(eviction.page, self.span);
+        self.states.set(eviction.page, self.span);
         self.pass();
         soon
     }
 
     fn requested(&mut self, page: Page, _: Nanos) {
-        let state = self.state(page);
+        let state = self.states.get(page);
         if state != SOON {
             let soon = state != UNKNOWN && self.age(state) <= OF_WINDOW;
-            self.set(page, if soon { SOON } else { UNKNOWN });
+            self.states.set(page, if soon { SOON } else { UNKNOWN });
         }
     }
 
     fn rewritten(&mut self, page: Page, _: Nanos) {
-        self.set(page, self.span);
+        self.states.set(page, self.span);
         self.pass();
     }
 
     fn dropped(&mut self, page: Page, _: Nanos) {
-        self.set(page, self.span);
+        self.states.set(page, self.span);
         self.pass();
     }
 
     fn gone(&mut self, page: Page) {
-        self.set(page, UNKNOWN);
+        self.states.set(page, UNKNOWN);
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.states)
+        self.states.bytes()
     }
 }
 

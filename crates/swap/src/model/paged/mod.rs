@@ -16,6 +16,7 @@ use super::access::Did;
 use super::memory::{Evicted, Fault, Memory, Readahead, Reclaim};
 use super::page::Page;
 use super::paging::{Happened, Paging};
+use super::workload::steps::Step;
 use super::workload::{App, Owned, Times, Workload};
 
 /// What memory asked of whatever lies below.
@@ -74,27 +75,17 @@ impl Paged {
                 ..Self::default()
             },
         };
-        let mut launches = workload.launches.iter().peekable();
-        let mut exits = workload.exits.iter().peekable();
-        let mut ends: Option<usize> = None;
-        for at in 0..=workload.accesses.len() {
-            if ends == Some(at) {
-                running.end_launch();
-                ends = None;
-            }
-            while let Some((_, process)) = exits.next_if(|(before, _)| *before == at) {
-                running.exit(*process as usize, at);
-            }
-            while let Some(launch) = launches.next_if(|launch| launch.begin == at) {
-                running.launch(launch.app, launch.round, at);
-                if launch.end == at {
-                    running.end_launch();
-                } else {
-                    ends = Some(launch.end);
+        // Accesses so far: what happens between two has the time of the next.
+        let mut at = 0;
+        for step in workload.steps() {
+            match step {
+                Step::LaunchEnds => running.end_launch(),
+                Step::Exit(process) => running.exit(process as usize, at),
+                Step::Launch(launch) => running.launch(launch.app, launch.round, at),
+                Step::Access(access) => {
+                    running.access(access);
+                    at = access + 1;
                 }
-            }
-            if at < workload.accesses.len() {
-                running.access(at);
             }
         }
         running.paged

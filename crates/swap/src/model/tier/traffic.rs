@@ -51,49 +51,8 @@ impl PerPage {
         *count = count.saturating_add(1);
     }
 
-    /// The share of reads and writes made by the pages that make most of them:
-    /// `share` of all pages that make any. `None` without any.
-    pub fn made_by_hottest(&self, share: f64) -> Option<f64> {
-        let counts = self.sorted();
-        let hottest = (counts.len() as f64 * share).round() as usize;
-        let sum = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
-        let all = sum(&counts);
-        (all > 0).then(|| sum(&counts[..hottest.min(counts.len())]) as f64 / all as f64)
-    }
-
-    /// The smallest share of pages that makes `share` of reads and writes.
-    pub fn that_make(&self, share: f64) -> Option<f64> {
-        let counts = self.sorted();
-        let enough = share * counts.iter().map(|count| f64::from(*count)).sum::<f64>();
-        let mut made = 0.0;
-        let pages = counts.iter().position(|count| {
-            made += f64::from(*count);
-            made >= enough
-        })?;
-        Some((pages + 1) as f64 / counts.len() as f64)
-    }
-
-    /// The counts of all pages that were read or written, largest first.
-    pub fn sorted(&self) -> Vec<u32> {
-        let mut counts: Vec<u32> = self.0.iter().copied().filter(|count| *count > 0).collect();
-        counts.sort_unstable_by(|one, other| other.cmp(one));
-        counts
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn skew_is_of_pages_that_were_used_at_all() {
-        let mut counts = PerPage::new(100);
-        for (page, times) in [(3, 70), (7, 10), (8, 10), (9, 10)] {
-            (0..times).for_each(|_| counts.note(Page(page)));
-        }
-        assert_eq!(counts.made_by_hottest(0.25), Some(0.7));
-        assert_eq!(counts.that_make(0.8), Some(0.5));
-        assert_eq!(PerPage::new(5).made_by_hottest(0.5), None);
-        assert_eq!(PerPage::new(5).that_make(0.5), None);
+    /// The count of each page.
+    pub fn counts(&self) -> &[u32] {
+        &self.0
     }
 }

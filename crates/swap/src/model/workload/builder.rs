@@ -27,7 +27,6 @@ pub struct Builder {
     times: Times,
     of_file: Vec<bool>,
     owners: Vec<Process>,
-    spaces: Vec<u16>,
     marks: Marks,
     exits: Vec<(usize, Process)>,
 }
@@ -42,7 +41,6 @@ impl Builder {
             times: Times::default(),
             of_file: Vec::new(),
             owners: Vec::new(),
-            spaces: Vec::new(),
             marks: Marks::new(launch_for),
             exits: Vec::new(),
         }
@@ -86,9 +84,9 @@ impl Builder {
 
     /// The workload; `names` are those of the trace.
     pub fn finish(self, names: &Names) -> Workload {
-        let Self { accesses, times, of_file, owners, spaces, marks, exits, .. } = self;
+        let Self { accesses, times, of_file, owners, marks, exits, .. } = self;
         let (apps, launches) = marks.finish(names, accesses.len());
-        let pages = Pages::new(&of_file, owners, spaces);
+        let pages = Pages::new(&of_file, owners);
         Workload { accesses, times, pages, launches, exits, apps }
     }
 
@@ -97,7 +95,6 @@ impl Builder {
         if page.index() == self.owners.len() {
             self.of_file.push(event.backing == Backing::File);
             self.owners.push(event.who.0);
-            self.spaces.push(event.space.0);
         }
     }
 }
@@ -139,7 +136,6 @@ mod tests {
         let pages = &workload.pages;
         assert_eq!((pages.footprint(), pages.of_files().collect::<Vec<_>>()), (2, vec![Page(1)]));
         assert_eq!(pages.owner(Page(0)), pages.owner(Page(1)));
-        assert_ne!(pages.space(Page(0)), pages.space(Page(1)));
         let names: Vec<_> = workload.apps.iter().map(|app| &*app.name).collect();
         assert_eq!(names, ["a", "b"]);
         let launch = |app, round, begin, end| Launch { app, round, begin, end };

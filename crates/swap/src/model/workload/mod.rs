@@ -7,12 +7,14 @@
 //! | `marks` | launches of apps |
 //! | `owned` | which anonymous pages each process or app has |
 //! | `pages` | what is known of each page |
+//! | `steps` | accesses, launches and exits in their order |
 //! | `times` | when what happened |
 
 mod builder;
 pub(in crate::model) mod marks;
 mod owned;
 mod pages;
+pub(in crate::model) mod steps;
 mod times;
 
 pub use builder::{Builder, Refused};

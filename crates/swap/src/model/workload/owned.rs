@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn pages_of_files_are_nobodys() {
-        let pages = Pages::new(&[false, true, false, false], vec![2, 2, 1, 2], vec![1; 4]);
+        let pages = Pages::new(&[false, true, false, false], vec![2, 2, 1, 2]);
         let owned = Owned::by_process(&pages);
         assert_eq!((owned.of(1), owned.of(2)), (&[Page(2)][..], &[Page(0), Page(3)][..]));
         assert!(owned.of(0).is_empty() && owned.of(9).is_empty());

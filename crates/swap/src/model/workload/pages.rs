@@ -4,21 +4,20 @@ use super::Process;
 use crate::model::bits::Bits;
 use crate::model::page::Page;
 
-/// Whose each page is, what it is part of, and whether a file stands behind it.
+/// Whose each page is, and whether a file stands behind it.
 #[derive(Debug, Clone)]
 pub struct Pages {
     of_file: Bits,
     owners: Vec<Process>,
-    spaces: Vec<u16>,
 }
 
 impl Pages {
-    pub(super) fn new(of_file: &[bool], owners: Vec<Process>, spaces: Vec<u16>) -> Self {
+    pub(super) fn new(of_file: &[bool], owners: Vec<Process>) -> Self {
         let mut bits = Bits::new(of_file.len() as u32);
         for (page, _) in of_file.iter().enumerate().filter(|(_, of_file)| **of_file) {
             bits.set(Page(page as u32));
         }
-        Self { of_file: bits, owners, spaces }
+        Self { of_file: bits, owners }
     }
 
     /// How many there are.
@@ -37,12 +36,6 @@ impl Pages {
         self.owners[page.index()]
     }
 
-    /// The device, file or address space that the page is part of, as the trace
-    /// numbers them.
-    pub fn space(&self, page: Page) -> u16 {
-        self.spaces[page.index()]
-    }
-
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = Page> {
         (0..self.footprint()).map(Page)
@@ -55,6 +48,6 @@ impl Pages {
 
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
-        self.of_file.bytes() + size_of_val(&*self.owners) + size_of_val(&*self.spaces)
+        self.of_file.bytes() + size_of_val(&*self.owners)
     }
 }

@@ -63,7 +63,7 @@ fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String;
     let traffic = &line.traffic;
     let tier = |text: String| if line.is_baseline() { String::new() } else { text };
     let share = |share: Option<f64>| share.map(|share| format!("{:.1} %", share * 100.0));
-    let hottest = line.per_page.as_ref().and_then(|per_page| per_page.made_by_hottest(0.1));
+    let hottest = (line.skew.accesses() > 0).then(|| line.skew.made_by(0.1));
     [
         line.name.clone(),
         traffic.storage_ios().to_string(),

@@ -1,0 +1,66 @@
+//! What happens in a workload, one thing after the other.
+
+use std::iter::Peekable;
+use std::slice::Iter;
+
+use super::{Launch, Process, Workload};
+
+/// One thing that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::model) enum Step {
+    /// The launch that was under way is over.
+    LaunchEnds,
+    /// A process ends.
+    Exit(Process),
+    /// An app is launched.
+    Launch(Launch),
+    /// A page is accessed: the place of the access.
+    Access(usize),
+}
+
+/// Where accesses, launches and exits come together, in their order.
+pub(in crate::model) struct Steps<'a> {
+    accesses: usize,
+    exits: Peekable<Iter<'a, (usize, Process)>>,
+    launches: Peekable<Iter<'a, Launch>>,
+    /// The next access.
+    at: usize,
+    /// Where the launch that is under way ends.
+    ends: Option<usize>,
+}
+
+impl Workload {
+    /// All that happens.
+    pub(in crate::model) fn steps(&self) -> Steps<'_> {
+        Steps {
+            accesses: self.accesses.len(),
+            exits: self.exits.iter().peekable(),
+            launches: self.launches.iter().peekable(),
+            at: 0,
+            ends: None,
+        }
+    }
+}
+
+impl Iterator for Steps<'_> {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        let at = self.at;
+        if self.ends == Some(at) {
+            self.ends = None;
+            return Some(Step::LaunchEnds);
+        }
+        if let Some((_, process)) = self.exits.next_if(|(before, _)| *before == at) {
+            return Some(Step::Exit(*process));
+        }
+        if let Some(launch) = self.launches.next_if(|launch| launch.begin == at) {
+            self.ends = Some(launch.end);
+            return Some(Step::Launch(*launch));
+        }
+        (at < self.accesses).then(|| {
+            self.at += 1;
+            Step::Access(at)
+        })
+    }
+}
