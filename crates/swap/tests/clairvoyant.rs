@@ -56,7 +56,7 @@ fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
             policy.visit(space, Fed { stream, admission: SecondEviction::new(pages) }),
             policy.visit(space, Fed { stream, admission: Ghost::new(pages, room).unwrap() }),
             policy.visit(space, Fed { stream, admission: Gate::new(pages, room, 4) }),
-            policy.visit(space, Fed { stream, admission: Refault::new(pages, 2 * room) }),
+            policy.visit(space, Fed { stream, admission: Refault::new(space) }),
             policy.visit(space, Fed { stream, admission: RejectFirst::new(pages, room) }),
             policy.visit(space, Fed { stream, admission: Age::new(space) }),
             policy.visit(space, Fed { stream, admission: Budget::new(Always, room, second) }),

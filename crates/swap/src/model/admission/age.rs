@@ -14,6 +14,7 @@ use unjank_host::Nanos;
 use super::{Admission, Eviction};
 use crate::model::page::{Page, Space};
 use crate::model::replacement::{Lru, Replacement};
+use crate::model::tier::Found;
 
 const ROUND: Nanos = Nanos::from_millis(3_600_000);
 const DAY: Nanos = Nanos::from_millis(86_400_000);
@@ -83,15 +84,15 @@ impl Admission for Age {
         true
     }
 
-    fn requested(&mut self, page: Page, at: Nanos) {
-        if self.held.contains(page) {
+    fn requested(&mut self, page: Page, found: Found, at: Nanos) {
+        if found == Found::Tier {
             self.held.hit(page);
             self.asked_at[page.index()] = seconds(at);
         }
     }
 
     fn rewritten(&mut self, page: Page, at: Nanos) {
-        self.requested(page, at);
+        self.requested(page, Found::Tier, at);
     }
 
     fn leaves(&mut self, at: Nanos) -> Option<Page> {
@@ -140,7 +141,7 @@ mod tests {
             assert!(rule.admits(eviction));
         }
         assert!(!rule.admits(Eviction { page: Page(2_500), dirty: true, at: at(2) }), "it is full");
-        rule.requested(Page(0), at(10));
+        rule.requested(Page(0), Found::Tier, at(10));
         assert_eq!(rule.leaves(at(19)), None);
         let left = std::iter::from_fn(|| rule.leaves(at(25))).map(|page| page.0);
         let left: Vec<u32> = left.collect();

@@ -4,6 +4,7 @@ use unjank_host::Nanos;
 
 use super::{Admission, Eviction};
 use crate::model::page::Page;
+use crate::model::tier::Found;
 
 /// Lets in what another rule lets in, as long as writes to the tier stay
 /// within a rate; what was not used is kept for one period at most. Writes
@@ -41,8 +42,16 @@ impl<A: Admission> Admission for Budget<A> {
         admits
     }
 
-    fn requested(&mut self, page: Page, at: Nanos) {
-        self.rule.requested(page, at);
+    fn entered(&mut self, page: Page) {
+        self.rule.entered(page);
+    }
+
+    fn left(&mut self, page: Page) {
+        self.rule.left(page);
+    }
+
+    fn requested(&mut self, page: Page, found: Found, at: Nanos) {
+        self.rule.requested(page, found, at);
     }
 
     fn rewritten(&mut self, page: Page, at: Nanos) {

@@ -7,7 +7,7 @@
 //! | [`second`] | from the second eviction on: the paper's | a bit a page, for ever |
 //! | [`ghost`] | the same, if the first is among the last ones | eight bytes a page |
 //! | [`gate`] | what was evicted more often than most of what is there | four bits a page |
-//! | [`refault`] | what came back soon after its last eviction | four bits a page |
+//! | [`refault`] | what came back sooner than the oldest page of the tier | four bits a page |
 //! | [`reject_first`] | as CacheLib's `RejectFirstAP`: the second eviction within two windows | a bit a page and window |
 //! | [`age`] | mmd's: while there is room; what is idle for a day leaves | twelve bytes a page |
 //! | [`budget`] | so many pages in a time | some words |
@@ -21,6 +21,7 @@ pub mod never;
 pub mod refault;
 pub mod reject_first;
 pub mod second;
+mod spans;
 
 pub use age::Age;
 pub use always::Always;
@@ -35,6 +36,7 @@ pub use second::SecondEviction;
 use unjank_host::Nanos;
 
 use super::page::Page;
+use super::tier::Found;
 
 /// A page that memory evicts and that the tier does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +54,14 @@ pub trait Admission {
     /// Whether this page may enter. Asked once for each eviction.
     fn admits(&mut self, eviction: Eviction) -> bool;
 
-    /// Memory asks for a page, wherever it is.
-    fn requested(&mut self, _page: Page, _at: Nanos) {}
+    /// A page that was let in is in the tier now.
+    fn entered(&mut self, _page: Page) {}
+
+    /// A page is not in the tier any more.
+    fn left(&mut self, _page: Page) {}
+
+    /// Memory asks for a page, and it was found there.
+    fn requested(&mut self, _page: Page, _found: Found, _at: Nanos) {}
 
     /// Memory evicts a page that it has changed and that the tier holds.
     fn rewritten(&mut self, _page: Page, _at: Nanos) {}
@@ -79,8 +87,16 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
         (**self).admits(eviction)
     }
 
-    fn requested(&mut self, page: Page, at: Nanos) {
-        (**self).requested(page, at);
+    fn entered(&mut self, page: Page) {
+        (**self).entered(page);
+    }
+
+    fn left(&mut self, page: Page) {
+        (**self).left(page);
+    }
+
+    fn requested(&mut self, page: Page, found: Found, at: Nanos) {
+        (**self).requested(page, found, at);
     }
 
     fn rewritten(&mut self, page: Page, at: Nanos) {

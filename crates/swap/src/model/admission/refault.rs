@@ -1,116 +1,137 @@
-//! Who came back soon after its last eviction.
+//! Who came back sooner than the page that stays away for the longest.
 //!
-//! A page that memory asks for again before many others were evicted would have
-//! been found in the tier, had it been there; one that stays away for long would
-//! only have taken room. So a page may enter at its next eviction if it came back
-//! soon after the last one: what Linux does to tell which file pages it evicted
-//! too early (`mm/workingset.c`), one level down.
+//! While there is room, a page may enter at its second eviction, as in the
+//! paper. Once the tier is full, a page has to be worth more than another: it may
+//! enter at its next eviction if it came back while the tier held a page that had
+//! been evicted before it, and that memory still has not asked for. Had that page
+//! made room for it, it would have been found in the tier. Linux asks the same of
+//! file pages to tell which it evicted too early (`mm/workingset.c`), one level
+//! up; LIRS asks it of the pages of a cache (Jiang & Zhang, SIGMETRICS 2002).
+//! Pages that all come back after the same long time leave each other alone,
+//! where the paper's rule swaps each for the next and keeps none until it is
+//! needed.
 //!
-//! Four bits a page: when it was evicted, in spans of an eighth of the window,
-//! or whether it came back soon. Spans are told apart for nearly two windows; a
-//! hand goes over all pages meanwhile and forgets what is older, some pages at
-//! each eviction, so that no eviction takes longer than another.
+//! Four bits a page: the span of time in which it was last evicted, or whether it
+//! came back soon. Only what was earlier is asked, never how long ago, so spans
+//! may be of any length: they are made longer while the oldest page is older than
+//! what can be told apart, and shorter while all are young.
 
 use unjank_host::Nanos;
 
+use super::spans::{LAST, LONG_AGO, Spans, Time, is_time};
 use super::{Admission, Eviction};
 use crate::model::nibbles::Nibbles;
-use crate::model::page::Page;
+use crate::model::page::{Page, Space};
+use crate::model::tier::Found;
 
-/// Nothing is known, or it came back late.
-const UNKNOWN: u8 = 0;
-/// It came back soon.
+/// It was never evicted. What is between is a [`Time`].
+const NEVER: u8 = 0;
+/// Memory has it again, and it came back late, or soon.
+const LATE: u8 = 14;
 const SOON: u8 = 15;
-/// Spans that are told apart: the values between.
-const SPANS: u8 = 14;
-/// Spans of a window.
-const OF_WINDOW: u8 = 8;
 
 /// Remembers when pages were evicted.
 #[derive(Debug, Clone)]
 pub struct Refault {
     states: Nibbles,
-    footprint: u32,
-    /// Evictions of a span, and those left of this one.
-    of_span: u32,
-    left: u32,
-    /// The span that is under way: 1 to [`SPANS`].
-    span: u8,
-    /// The next page that the hand looks at, and how many it looks at each time.
-    hand: u32,
-    looks: u32,
+    spans: Spans,
+    /// Pages of the tier that memory does not have, by the time of their last
+    /// eviction.
+    held: [u32; LAST as usize + 1],
+    room: u32,
 }
 
 impl Refault {
-    /// A rule for which soon is within `window` evictions.
-    pub fn new(footprint: u32, window: u32) -> Self {
-        let of_span = (window / u32::from(OF_WINDOW)).max(1);
-        // All pages are looked at while the spans go from one window to the end of
-        // those that can be told apart.
-        let time = of_span.saturating_mul(u32::from(SPANS - OF_WINDOW - 2)).max(1);
+    /// For an empty tier.
+    pub fn new(tier: Space) -> Self {
         Self {
-            states: Nibbles::new(footprint),
-            footprint,
-            of_span,
-            left: of_span,
-            span: 1,
-            hand: 0,
-            looks: footprint.div_ceil(time),
+            states: Nibbles::new(tier.footprint()),
+            spans: Spans::new(tier.footprint(), tier.capacity() / 4),
+            held: [0; LAST as usize + 1],
+            room: tier.capacity(),
         }
     }
 
-    /// Takes note of an eviction.
+    /// When the page of the tier that stays away for the longest was evicted.
+    fn oldest(&self) -> Time {
+        if self.held[usize::from(LONG_AGO)] > 0 {
+            return LONG_AGO;
+        }
+        let mut times = self.spans.oldest_first();
+        times.find(|time| self.held[usize::from(*time)] > 0).unwrap_or(self.spans.now())
+    }
+
+    /// Memory has evicted a page of the tier.
+    fn note(&mut self, page: Page) {
+        self.forget(page);
+        self.held[usize::from(self.spans.now())] += 1;
+        self.states.set(page, self.spans.now());
+    }
+
+    /// A page of the tier is in memory again, or has left.
+    fn forget(&mut self, page: Page) {
+        let state = self.states.get(page);
+        if is_time(state) {
+            self.held[usize::from(self.spans.seen_from_now(state))] -= 1;
+        }
+    }
+
+    /// Time goes on with each eviction.
     fn pass(&mut self) {
-        for _ in 0..self.looks {
-            let page = Page(self.hand);
-            let state = self.states.get(page);
-            if state != SOON && state != UNKNOWN && self.age(state) > OF_WINDOW {
-                self.states.set(page, UNKNOWN);
-            }
-            self.hand = (self.hand + 1) % self.footprint;
+        let Some(past) = self.spans.pass(&mut self.states) else { return };
+        let old = std::mem::take(&mut self.held[usize::from(past)]);
+        self.held[usize::from(LONG_AGO)] += old;
+        if self.held[usize::from(LONG_AGO)] > 0 {
+            self.spans.double();
+        } else if self.spans.oldest_first().take(5).all(|time| self.held[usize::from(time)] == 0) {
+            self.spans.halve();
         }
-        self.left -= 1;
-        if self.left == 0 {
-            self.left = self.of_span;
-            self.span = self.span % SPANS + 1;
-        }
-    }
-
-    /// How many spans ago `span` was.
-    fn age(&self, span: u8) -> u8 {
-        (self.span + SPANS - span) % SPANS
     }
 }
 
 impl Admission for Refault {
     fn admits(&mut self, eviction: Eviction) -> bool {
-        let soon = self.states.get(eviction.page) == SOON;
+        let state = self.states.get(eviction.page);
         // Whether it is let in or not, what counts next is when it comes back.
-        self.states.set(eviction.page, self.span);
+        self.states.set(eviction.page, self.spans.now());
         self.pass();
-        soon
+        state == SOON || state != NEVER && self.room > 0
     }
 
-    fn requested(&mut self, page: Page, _: Nanos) {
+    fn entered(&mut self, page: Page) {
+        self.room -= 1;
+        self.held[usize::from(self.spans.now())] += 1;
+        self.states.set(page, self.spans.now());
+    }
+
+    fn left(&mut self, page: Page) {
+        self.room += 1;
+        self.forget(page);
+    }
+
+    fn requested(&mut self, page: Page, found: Found, _: Nanos) {
         let state = self.states.get(page);
-        if state != SOON {
-            let soon = state != UNKNOWN && self.age(state) <= OF_WINDOW;
-            self.states.set(page, if soon { SOON } else { UNKNOWN });
+        if is_time(state) {
+            let soon = self.spans.is_after(state, self.oldest());
+            if found == Found::Tier {
+                self.forget(page);
+            }
+            self.states.set(page, if soon { SOON } else { LATE });
         }
     }
 
     fn rewritten(&mut self, page: Page, _: Nanos) {
-        self.states.set(page, self.span);
+        self.note(page);
         self.pass();
     }
 
     fn dropped(&mut self, page: Page, _: Nanos) {
-        self.states.set(page, self.span);
+        self.note(page);
         self.pass();
     }
 
     fn gone(&mut self, page: Page) {
-        self.states.set(page, UNKNOWN);
+        self.states.set(page, NEVER);
     }
 
     fn bytes(&self) -> usize {
@@ -123,53 +144,102 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::admission::tests::evict;
+    use crate::model::replacement::{Lru, Replacement};
+    use crate::model::tier::Tier;
+
+    const NOW: Nanos = Nanos::ZERO;
+
+    fn tier(capacity: u64, footprint: u64) -> Tier<Lru, Refault> {
+        let space = Space::new(capacity, footprint).unwrap();
+        Tier::new(Lru::new(space), Refault::new(space))
+    }
+
+    /// Memory asks for a page and drops it at once. Where it was found.
+    fn visit(tier: &mut Tier<Lru, Refault>, page: u32) -> Found {
+        let found = tier.page_in(Page(page), NOW);
+        tier.clean_drop(Page(page), NOW);
+        found
+    }
 
     #[test]
-    fn who_came_back_soon_enters_at_the_next_eviction() {
-        let mut rule = Refault::new(1_000, 80);
-        assert!(!evict(&mut rule, 1));
-        rule.requested(Page(1), Nanos::ZERO);
-        assert!(evict(&mut rule, 1), "nothing was evicted meanwhile");
-        rule.requested(Page(1), Nanos::ZERO);
-        assert!(evict(&mut rule, 1), "and again");
-        for other in 100..250 {
-            evict(&mut rule, other);
+    fn the_second_eviction_is_enough_while_there_is_room() {
+        let mut tier = tier(2, 100);
+        let mut found = |page| visit(&mut tier, page);
+        assert_eq!([1, 1, 1].map(&mut found), [Found::Storage, Found::Storage, Found::Tier]);
+        assert_eq!([2, 2, 2].map(&mut found), [Found::Storage, Found::Storage, Found::Tier]);
+        assert_eq!([3, 1, 2].map(found), [Found::Storage, Found::Tier, Found::Tier]);
+    }
+
+    #[test]
+    fn who_comes_back_sooner_than_the_oldest_takes_its_place() {
+        let mut tier = tier(2, 100);
+        for page in [1, 1, 2, 2] {
+            visit(&mut tier, page);
         }
-        rule.requested(Page(1), Nanos::ZERO);
-        assert!(!evict(&mut rule, 1), "it came back late");
-        rule.requested(Page(1), Nanos::ZERO);
-        rule.gone(Page(1));
-        assert!(!evict(&mut rule, 1), "another page has its number");
-        assert_eq!(rule.bytes(), 500, "four bits a page");
+        for _ in 0..3 {
+            visit(&mut tier, 3);
+            visit(&mut tier, 2);
+        }
+        assert_eq!(visit(&mut tier, 3), Found::Tier);
+        assert_eq!(visit(&mut tier, 2), Found::Tier);
+        assert_eq!(tier.page_in(Page(1), NOW), Found::Storage, "1 stayed away");
+    }
+
+    #[test]
+    fn what_comes_in_turn_is_kept_in_part() {
+        let mut tier = tier(50, 100);
+        for _ in 0..100 {
+            for page in 0..100 {
+                visit(&mut tier, page);
+            }
+        }
+        let traffic = *tier.traffic();
+        assert!(traffic.tier_reads > 98 * 40, "LRU alone would find none: {traffic:?}");
+        assert!(traffic.tier_writes < 300, "{traffic:?}");
+    }
+
+    #[test]
+    fn it_remembers_in_four_bits() {
+        assert_eq!(Refault::new(Space::new(5, 1_000).unwrap()).bytes(), 500);
     }
 
     proptest! {
+        /// What is counted of the tier's pages is always what they are.
         #[test]
-        fn what_is_soon_is_known_to_two_spans(
-            window in 16_u32..200,
-            footprint in 1_000_u32..3_000,
-            away in 1_u32..900,
-            before in 0_u32..900,
+        fn no_page_is_counted_twice_or_never(
+            capacity in 1_u64..40,
+            events in prop::collection::vec((0_u32..80, 0_u8..8), 1..3_000),
         ) {
-            let mut rule = Refault::new(footprint, window);
-            // Others are evicted once each, so that they are all the same.
-            let mut others = (1..footprint).cycle();
-            for _ in 0..before {
-                evict(&mut rule, others.next().unwrap());
-            }
-            evict(&mut rule, 0);
-            for _ in 0..away {
-                evict(&mut rule, others.next().unwrap());
-            }
-            rule.requested(Page(0), Nanos::ZERO);
-            let soon = evict(&mut rule, 0);
-            let span = (window / 8).max(1);
-            if away + 2 * span < window {
-                prop_assert!(soon);
-            }
-            if away > span * 8 + 2 * span {
-                prop_assert!(!soon);
+            let space = Space::new(capacity, 80).unwrap();
+            let (mut cache, mut rule) = (Lru::new(space), Refault::new(space));
+            let mut in_memory = [false; 80];
+            for (page, event) in events {
+                let (page, index) = (Page(page), page as usize);
+                let found = if cache.contains(page) { Found::Tier } else { Found::Storage };
+                if event == 0 {
+                    if cache.remove(page) {
+                        rule.left(page);
+                    }
+                    rule.gone(page);
+                    in_memory[index] = false;
+                } else if !in_memory[index] {
+                    rule.requested(page, found, NOW);
+                    in_memory[index] = true;
+                } else {
+                    in_memory[index] = false;
+                    if found == Found::Tier {
+                        rule.dropped(page, NOW);
+                    } else if rule.admits(Eviction { page, dirty: false, at: NOW }) {
+                        if let Some(left) = cache.admit(page) {
+                            rule.left(left);
+                        }
+                        rule.entered(page);
+                    }
+                }
+                let held = (0..80).filter(|page| cache.contains(Page(*page)));
+                let away = held.filter(|page| !in_memory[*page as usize]).count();
+                prop_assert_eq!(rule.held.iter().sum::<u32>() as usize, away);
+                prop_assert_eq!(rule.room, space.capacity() - cache.len());
             }
         }
     }

@@ -75,16 +75,19 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     /// Memory asks for a page.
     pub fn page_in(&mut self, page: Page, at: Nanos) -> Found {
         self.traffic.page_ins += 1;
-        self.admission.requested(page, at);
-        if self.cache.contains(page) {
-            self.cache.hit(page);
-            self.traffic.tier_reads += 1;
-            Found::Tier
-        } else {
-            self.traffic.storage_reads += 1;
-            self.note(page);
-            Found::Storage
+        let found = if self.cache.contains(page) { Found::Tier } else { Found::Storage };
+        self.admission.requested(page, found, at);
+        match found {
+            Found::Tier => {
+                self.cache.hit(page);
+                self.traffic.tier_reads += 1;
+            }
+            Found::Storage => {
+                self.traffic.storage_reads += 1;
+                self.note(page);
+            }
         }
+        found
     }
 
     /// Memory evicts a page that it has changed.
@@ -116,7 +119,9 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
 
     /// The content of a page is gone.
     pub fn gone(&mut self, page: Page) {
-        self.cache.remove(page);
+        if self.cache.remove(page) {
+            self.admission.left(page);
+        }
         self.admission.gone(page);
     }
 
@@ -138,9 +143,10 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         }
         match self.cache.admit(page) {
             Some(left) if left == page => return false,
-            Some(left) if self.stale.get(left) => self.write(left),
-            Some(_) | None => {}
+            Some(left) => self.leave(left),
+            None => {}
         }
+        self.admission.entered(page);
         self.traffic.tier_writes += 1;
         self.traffic.entered += 1;
         true
@@ -149,9 +155,17 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     /// Writes back what its rule does not keep.
     fn let_leave(&mut self, at: Nanos) {
         while let Some(page) = self.admission.leaves(at) {
-            if self.cache.remove(page) && self.stale.get(page) {
-                self.write(page);
+            if self.cache.remove(page) {
+                self.leave(page);
             }
+        }
+    }
+
+    /// A page has left the tier for storage.
+    fn leave(&mut self, page: Page) {
+        self.admission.left(page);
+        if self.stale.get(page) {
+            self.write(page);
         }
     }
 

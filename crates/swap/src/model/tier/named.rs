@@ -35,8 +35,8 @@ pub enum Rule {
     Ghost(f64),
     /// The same, within two windows of so many times the tier's pages.
     RejectFirst(f64),
-    /// Who came back within so many times the tier's pages of evictions.
-    Refault(f64),
+    /// Who came back sooner than the tier's oldest page.
+    Refault,
     /// Who was evicted more often than most of the tier; all counts are halved
     /// once while each page is evicted so many times on average.
     Gate(u32),
@@ -63,18 +63,20 @@ impl TierPolicy {
     pub const NONE: Self = Self { admission: Rule::Never, replacement: Policy::Lru };
     /// Bahn & Kim's.
     pub const PAPER: Self = Self { admission: Rule::Second, replacement: Policy::Lru };
+    /// The one that is used unless another is named.
+    pub const REFAULT: Self = Self { admission: Rule::Refault, replacement: Policy::Lru };
     /// Of Android's memory daemon.
     pub const MMD: Self = Self { admission: Rule::Age, replacement: Policy::Lru };
 
     /// Every rule with LRU, and every replacement with no rule.
     pub fn all() -> Vec<Self> {
         let rules = [
+            Rule::Refault,
             Rule::Second,
             Rule::Always,
             Rule::Ghost(1.0),
             Rule::Ghost(8.0),
             Rule::RejectFirst(1.0),
-            Rule::Refault(2.0),
             Rule::Gate(4),
             Rule::Age,
         ];
@@ -84,8 +86,12 @@ impl TierPolicy {
         rules.into_iter().map(of_rule).chain(others.map(of_policy)).collect()
     }
 
-    const NAMED: [(&'static str, Self); 3] =
-        [("none", Self::NONE), ("paper", Self::PAPER), ("mmd", Self::MMD)];
+    const NAMED: [(&'static str, Self); 4] = [
+        ("none", Self::NONE),
+        ("refault", Self::REFAULT),
+        ("paper", Self::PAPER),
+        ("mmd", Self::MMD),
+    ];
 
     /// Puts all that memory asked for to a tier of `capacity` pages.
     ///
@@ -117,7 +123,7 @@ impl Rule {
             Self::Second => Box::new(SecondEviction::new(footprint)),
             Self::Ghost(of) => Box::new(Ghost::new(footprint, times(of))?),
             Self::RejectFirst(of) => Box::new(RejectFirst::new(footprint, times(of))),
-            Self::Refault(of) => Box::new(Refault::new(footprint, times(of))),
+            Self::Refault => Box::new(Refault::new(tier)),
             Self::Gate(life) => Box::new(Gate::new(footprint, capacity, life)),
             Self::Age => Box::new(Age::new(tier)),
         })
@@ -161,7 +167,7 @@ impl fmt::Display for Rule {
             Self::Second => f.write_str("second"),
             Self::Ghost(times) => write!(f, "ghost={times}"),
             Self::RejectFirst(times) => write!(f, "reject-first={times}"),
-            Self::Refault(times) => write!(f, "refault={times}"),
+            Self::Refault => f.write_str("refault"),
             Self::Gate(life) => write!(f, "gate={life}"),
             Self::Age => f.write_str("age"),
         }
@@ -177,7 +183,7 @@ pub enum UnknownTierPolicy {
     /// The part before it.
     #[error(
         "there is no rule {0:?}; there are always, second, ghost=TIMES, reject-first=TIMES, \
-         refault=TIMES, gate=LIFE, age, never, and with a policy: none, paper, mmd"
+         refault, gate=LIFE, age, never, and with a policy: none, refault, paper, mmd"
     )]
     Admission(String),
 }
@@ -217,9 +223,9 @@ impl FromStr for Rule {
             ("always", None) => Ok(Self::Always),
             ("second", None) => Ok(Self::Second),
             ("age", None) => Ok(Self::Age),
+            ("refault", None) => Ok(Self::Refault),
             ("ghost", _) => Ok(Self::Ghost(times(1.0)?)),
             ("reject-first", _) => Ok(Self::RejectFirst(times(1.0)?)),
-            ("refault", _) => Ok(Self::Refault(times(2.0)?)),
             ("gate", _) => Ok(Self::Gate(times(4.0)? as u32)),
             _ => Err(unknown()),
         }
@@ -232,15 +238,9 @@ mod tests {
 
     #[test]
     fn names_lead_back() {
-        for typed in [
-            "none",
-            "paper",
-            "mmd",
-            "always/arc",
-            "ghost=8/lru",
-            "gate=4/s3-fifo",
-            "refault=2/lirs",
-        ] {
+        for typed in
+            ["none", "paper", "mmd", "always/arc", "ghost=8/lru", "gate=4/s3-fifo", "refault/lirs"]
+        {
             assert_eq!(typed.parse::<TierPolicy>().unwrap().to_string(), typed);
         }
         assert_eq!("second/lru".parse(), Ok(TierPolicy::PAPER));

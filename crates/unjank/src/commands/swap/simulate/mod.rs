@@ -35,9 +35,10 @@ pages. Without, it is what a real memory did, and goes to the tier as it is.
 A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves it.
   RULE         always, second (from the second eviction on), ghost=TIMES,
                reject-first=TIMES (windows of so many times the tier),
-               refault=TIMES (came back within so many), gate=LIFE (counters of
-               four bits), age (mmd's)
+               refault (came back sooner than the page of the tier that stays
+               away for the longest), gate=LIFE (counters of four bits), age (mmd's)
   REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu, larc, mq
+  refault      refault/lru: ours
   paper        second/lru: Bahn & Kim's
   mmd          age/lru: Android's memory daemon, with its constants
   all          every rule with LRU, and every replacement with always
@@ -74,7 +75,7 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-const DEFAULT: &str = "paper,always/lru,gate/lru,refault/lru";
+const DEFAULT: &str = "refault,paper,always/lru,gate/lru";
 const NO_LAUNCHES: &str = "without swap, it is launches of apps that have others killed, and there \
                            are none; they need a trace of programs, and --memory";
 

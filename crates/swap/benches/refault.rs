@@ -1,0 +1,150 @@
+//! How much smaller the tier of `refault` may be than that of the paper's rule, and how much
+//! less it is written, for the same I/O of storage; and the fewest writes with which any rule
+//! gets there in half of the paper's tier, even one that knows the future. On synthetic phones,
+//! or on page-ins and page-outs as captured: `-- TRACE…`.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
+
+use std::path::{Path, PathBuf};
+
+use unjank_host::{Bytes, Nanos};
+use unjank_measure::Silent;
+use unjank_swap::model::Space;
+use unjank_swap::model::bounds::{Costs, clairvoyant};
+use unjank_swap::model::memory::{MemoryPolicy, Readahead};
+use unjank_swap::model::paged::Paged;
+use unjank_swap::model::tier::{TierPolicy, Traffic};
+use unjank_swap::simulate::load::Meaning;
+use unjank_swap::simulate::{Latency, Load, MemoryOptions, Options, Swap, load, page, run};
+use unjank_swap::synth::{Preset, Synth, presets};
+use unjank_swap::trace::{self, PAGE, Trace};
+
+const MIB: u64 = (1 << 20) / PAGE;
+/// Tiers of the paper's rule that it is held against.
+const TIERS: [u64; 5] = [16, 32, 64, 128, 256];
+const LAUNCH_FOR: Nanos = Nanos::from_millis(10_000);
+
+/// What memory asked for, and the I/O that counts as one.
+struct Case {
+    name: String,
+    paged: Paged,
+    unit: f64,
+    /// Where the paper's rule makes the I/O of no swap.
+    parity: Option<u64>,
+}
+
+fn main() {
+    println!(
+        "                         paper, MiB   I/O  writes   refault, MiB  writes   bound on writes"
+    );
+    let traces: Vec<PathBuf> = std::env::args()
+        .skip(1)
+        .filter(|typed| !typed.starts_with("--"))
+        .map(PathBuf::from)
+        .collect();
+    let cases = traces.iter().map(|path| Case::of_trace(path));
+    let phones = presets::ALL.iter().filter(|_| traces.is_empty()).map(Case::of_phone);
+    for case in cases.chain(phones) {
+        let tiers = case.parity.into_iter().chain(TIERS.map(|mib| mib * MIB));
+        for tier in tiers {
+            case.print(tier);
+        }
+    }
+}
+
+impl Case {
+    fn of_trace(path: &Path) -> Self {
+        let mut trace = Trace::open(&[path.to_owned()], &trace::Options::default()).unwrap();
+        let loaded = load(&mut trace, Meaning::Paging, LAUNCH_FOR, &Silent).unwrap().unwrap();
+        let paged = page(&loaded, None).unwrap().into_owned();
+        let unit = ios(&traffic(&paged, TierPolicy::NONE, 1));
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        Self { name, paged, unit, parity: None }
+    }
+
+    fn of_phone(preset: &Preset) -> Self {
+        let mut synth = Synth::new(*preset, 1);
+        let loaded = load(&mut synth, Meaning::Programs, LAUNCH_FOR, &Silent).unwrap().unwrap();
+        let memory = memory(preset);
+        let unit = without_swap(&loaded, memory);
+        let paged = page(&loaded, Some(memory)).unwrap().into_owned();
+        let mut case = Self { name: preset.name.to_owned(), paged, unit, parity: None };
+        case.parity = case.least_tier(TierPolicy::PAPER, 1.0);
+        case
+    }
+
+    fn print(&self, tier: u64) {
+        let paper = traffic(&self.paged, TierPolicy::PAPER, tier);
+        let io = ios(&paper) / self.unit;
+        let own = self.least_tier(TierPolicy::REFAULT, io);
+        let writes = |tier| traffic(&self.paged, TierPolicy::REFAULT, tier).tier_writes;
+        let share = |writes: f64| writes / paper.tier_writes as f64;
+        let least = [0.25, 0.5, 1.0, 2.0, 4.0].map(|cost| self.fewest_writes(tier / 2, io, cost));
+        println!(
+            "{:24} {:10} {io:6.3} {:6}k {:>20} {:>9} {:>12.2}×",
+            self.name,
+            tier / MIB,
+            paper.tier_writes / 1_000,
+            own.map_or("never".into(), |own| {
+                format!("{} ({:.2}×)", own / MIB, own as f64 / tier as f64)
+            }),
+            own.map_or(String::new(), |own| format!("{:.2}×", share(writes(own) as f64))),
+            share(least.into_iter().fold(0.0, f64::max)),
+        );
+    }
+
+    /// The smallest tier with which a policy needs no more I/O, to half a MiB.
+    fn least_tier(&self, policy: TierPolicy, io: f64) -> Option<u64> {
+        let suffices = |tier| ios(&traffic(&self.paged, policy, tier)) / self.unit <= io;
+        let (mut too_small, mut enough) = (MIB / 2, 1_024 * MIB);
+        if !suffices(enough) {
+            return None;
+        }
+        while enough - too_small > MIB / 2 {
+            let middle = u64::midpoint(too_small, enough);
+            if suffices(middle) { enough = middle } else { too_small = middle }
+        }
+        Some(enough)
+    }
+
+    /// No schedule makes `io` with fewer writes of this tier: what it costs at
+    /// least when a write costs `cost`, less the I/O.
+    fn fewest_writes(&self, tier: u64, io: f64, cost: f64) -> f64 {
+        let space = Space::new(tier, self.paged.footprint.into()).unwrap();
+        let bound = clairvoyant(&self.paged.stream, space, Costs::new(cost)).unwrap();
+        (bound.least + self.paged.written.len() as f64 - io * self.unit) / cost
+    }
+}
+
+fn memory(preset: &Preset) -> MemoryOptions {
+    let pages = |pages: u32| Bytes(u64::from(pages) * PAGE);
+    // The phone that 25 games are played on has 2 GiB.
+    let more = if preset.apps.count > 9 { 1 << 30 } else { 0 };
+    MemoryOptions {
+        size: Bytes(preset.phone.memory().get() + more),
+        policy: MemoryPolicy::TwoList,
+        readahead: Readahead::new(0),
+        pinned: pages(preset.phone.pinned),
+        minfree: pages(preset.phone.minfree),
+    }
+}
+
+fn without_swap(loaded: &Load, memory: MemoryOptions) -> f64 {
+    let options = Options {
+        memory: Some(memory),
+        tier: Bytes(PAGE),
+        policies: Vec::new(),
+        swap: Swap::Off,
+        latency: Latency::default(),
+        write_cost: None,
+    };
+    ios(&run(loaded, &options, &Silent).unwrap().lines[0].traffic)
+}
+
+fn traffic(paged: &Paged, policy: TierPolicy, tier: u64) -> Traffic {
+    policy.replay(paged, tier, false).unwrap().traffic
+}
+
+fn ios(traffic: &Traffic) -> f64 {
+    traffic.storage_ios() as f64
+}
