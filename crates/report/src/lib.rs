@@ -11,6 +11,7 @@
 //! | [`terminal`](terminal()) | one record as tables for a terminal |
 //! | `headline`, `words`, `machine` | what all three say in the same words |
 //! | `delay`, `group`, `limit`, `names`, `samples` | what belongs together, and how it is called |
+//! | `heat` | curves as rows of a heat map |
 //! | `chart` | scales, labels, curves: SVG without colours of its own |
 //! | `visible` | text from a record, made harmless |
 
@@ -18,6 +19,7 @@ mod chart;
 mod delay;
 mod group;
 mod headline;
+mod heat;
 mod html;
 mod limit;
 mod machine;

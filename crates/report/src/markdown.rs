@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use unjank_measure::{RunRecord, Verdict};
 
+use crate::delay;
 use crate::headline::headline;
+use crate::heat::{Cell, HeatMap, maps};
 use crate::machine;
 use crate::samples::Worst;
 use crate::visible::visible;
@@ -40,12 +42,16 @@ pub fn markdown(record: &RunRecord) -> String {
         &mut out,
         "Curves",
         &["Curve", "Points", "First", "Last"],
-        findings.curves.iter().map(|curve| {
+        findings.curves.iter().filter(|curve| curve.row().is_none()).map(|curve| {
             let [first, last] = words::curve_ends(curve).unwrap_or_default();
             let points = words::grouped(curve.points.len() as u64);
             vec![named(&curve.name, &curve.labels), points, plain(&first), plain(&last)]
         }),
     );
+    let subjects = delay::in_order(findings.curves.iter().map(|curve| curve.name.as_str()));
+    for map in subjects.into_iter().flat_map(|subject| maps(record, subject).0) {
+        heat_map(&mut out, &map);
+    }
     worst_samples(&mut out, record);
     table(
         &mut out,
@@ -150,6 +156,23 @@ fn series(out: &mut String, record: &RunRecord) {
     table(out, "Series", &head, rows);
 }
 
+fn heat_map(out: &mut String, map: &HeatMap) {
+    let cell = |cell: &Cell| {
+        let text = plain(&words::with_interval(map.unit(), cell.value, cell.interval));
+        if cell.best { format!("**{text}**") } else { text }
+    };
+    let rows = map.rows.iter().map(|row| {
+        let cells = row.cells.iter().map(|there| there.as_ref().map(cell).unwrap_or_default());
+        std::iter::once(code(&row.name)).chain(cells).collect()
+    });
+    let corner = plain(&map.down);
+    let heads = map.heads();
+    let heads: Vec<&str> =
+        std::iter::once(&*corner).chain(heads.iter().map(String::as_str)).collect();
+    table(out, &plain(&map.title), &heads, rows);
+    add(out, &format!("\n{}\n", plain(&words::sentence(&map.about("stands in bold")))));
+}
+
 fn worst_samples(out: &mut String, record: &RunRecord) {
     let worst = Worst::of(record);
     let rows = worst.samples.iter().map(|sample| {
@@ -213,7 +236,7 @@ fn table(out: &mut String, title: &str, head: &[&str], rows: impl Iterator<Item 
     // Numbers stand to the right: every column with a name in lower case, and
     // those that hold values.
     let right = |name: &&str| {
-        name.starts_with(char::is_lowercase)
+        name.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit())
             || ["Value", "At", "CPU", "Points", "95 % interval"].contains(name)
     };
     let rule: Vec<&str> = head.iter().map(|name| if right(name) { "--:" } else { "---" }).collect();

@@ -4,7 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::direction::Direction;
 use crate::record::unit::Unit;
+
+/// The label that says which other label names the rows of a heat map.
+const MAP: &str = "map";
+
+/// The label that says which way values get better, and its words.
+const BETTER: &str = "better";
+const SMALLER: &str = "smaller";
+const LARGER: &str = "larger";
 
 /// A quantity as it depends on another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +29,51 @@ pub struct Curve {
     pub labels: BTreeMap<String, String>,
     /// The points, by ascending `x`.
     pub points: Vec<Point>,
+}
+
+impl Curve {
+    /// Makes it a row of a heat map, in the place of a line of a chart. Rows of
+    /// one map differ in the label `rows` (`policy`, `strategy`) only, which
+    /// names them; columns are the values of `x`.
+    #[must_use]
+    pub fn in_map(mut self, rows: &str, better: Option<Direction>) -> Self {
+        self.labels.insert(MAP.to_owned(), rows.to_owned());
+        if let Some(better) = better {
+            let word = match better {
+                Direction::Smaller => SMALLER,
+                Direction::Larger => LARGER,
+            };
+            self.labels.insert(BETTER.to_owned(), word.to_owned());
+        }
+        self
+    }
+
+    /// What the rows of its heat map are, and which one this is; `None` if it
+    /// is a line of a chart.
+    pub fn row(&self) -> Option<(&str, &str)> {
+        let rows = self.labels.get(MAP)?;
+        Some((rows, self.labels.get(rows)?))
+    }
+
+    /// What its heat map is about: its labels without those that make a row of it.
+    pub fn map_labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.labels.clone();
+        let rows = labels.remove(MAP);
+        labels.remove(BETTER);
+        if let Some(rows) = rows {
+            labels.remove(&rows);
+        }
+        labels
+    }
+
+    /// Which way values get better, where that is known.
+    pub fn better(&self) -> Option<Direction> {
+        match self.labels.get(BETTER).map(String::as_str) {
+            Some(SMALLER) => Some(Direction::Smaller),
+            Some(LARGER) => Some(Direction::Larger),
+            _ => self.y.unit.better(),
+        }
+    }
 }
 
 /// One axis of a curve.
@@ -48,4 +102,29 @@ pub struct Point {
     /// 95 % interval of the value, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_a_map_says_what_rows_are_and_what_is_better() {
+        let line = Curve {
+            name: "lock/throughput".to_owned(),
+            x: Axis::new("threads", Unit::Count),
+            y: Axis::new("share of the best", Unit::Ratio),
+            labels: [("strategy", "park"), ("held", "1 µs")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            points: Vec::new(),
+        };
+        assert_eq!((line.row(), line.better()), (None, None));
+        let row = line.in_map("strategy", Some(Direction::Larger));
+        assert_eq!(row.row(), Some(("strategy", "park")));
+        assert_eq!(row.better(), Some(Direction::Larger));
+        assert_eq!(row.map_labels(), [("held".to_owned(), "1 µs".to_owned())].into());
+        let without = Curve { labels: [("map".to_owned(), "x".to_owned())].into(), ..row };
+        assert_eq!(without.row(), None, "no label names the row");
+    }
 }

@@ -13,7 +13,8 @@ use crate::chart::percentiles::Percentiles;
 use crate::chart::{Chart, LINES, Paper, svg};
 use crate::delay;
 use crate::group::{Group, groups, partition};
-use crate::html::Place;
+use crate::heat::maps;
+use crate::html::{Place, heat};
 use crate::limit::limit;
 use crate::names::{distinct, shorten};
 use crate::samples::Worst;
@@ -42,12 +43,15 @@ pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
         @let subjects = delay::in_order(names.map(String::as_str));
         @for (index, subject) in subjects.into_iter().take(SUBJECTS).enumerate() {
             @let figures = figures(record, subject, &worst, place);
-            @if !figures.is_empty() {
+            @let (maps, left_out) = maps(record, subject);
+            @let maps = heat::figures(&maps, left_out, place);
+            @if maps.is_some() || !figures.is_empty() {
                 @let heading = html! {
                     (visible(subject))
                     @if let Some(meaning) = delay::meaning(subject) { span class="meaning" { (meaning) } }
                 };
                 (place.section(&format!("delay-{}", index + 1), &heading, &html! {
+                    @if let Some(maps) = maps { (maps) }
                     div class="figures" { @for figure in figures { (figure) } }
                 }))
             }
@@ -87,8 +91,8 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
     let names = distinct(courses.iter().map(|series| (series.name.as_str(), &series.labels)));
     let courses = courses.into_iter().zip(names).take(COURSES);
     figures.extend(courses.filter_map(|(series, name)| course(series, &name, worst, place)));
-    let own: Vec<&Curve> =
-        findings.curves.iter().filter(|curve| delay::of(&curve.name) == subject).collect();
+    let is_line = |curve: &&Curve| curve.row().is_none() && delay::of(&curve.name) == subject;
+    let own: Vec<&Curve> = findings.curves.iter().filter(is_line).collect();
     let alike = partition(own, |curve| (&curve.x, &curve.y));
     let charts = alike.iter().flat_map(|alike| alike.chunks(LINES));
     figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, place)));

@@ -6,6 +6,7 @@
 
 mod charts;
 mod header;
+mod heat;
 mod machine;
 mod notes;
 mod side_by_side;

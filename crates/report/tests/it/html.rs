@@ -135,6 +135,26 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 #[test]
+fn a_heat_map_is_a_table_with_a_key_to_its_colours() {
+    let page = html(&[fixture::rich()]);
+    let body = body(&page);
+    let class = |node: &roxmltree::Node<'_, '_>, name: &str| {
+        node.attribute("class").is_some_and(|classes| classes.split(' ').any(|is| is == name))
+    };
+    let map = body.descendants().find(|node| class(node, "heat")).unwrap();
+    let cells = |name: &str| map.descendants().filter(|node| class(node, name)).count();
+    assert_eq!((cells("m0"), cells("m6"), cells("best")), (3, 5, 6));
+    let rows = map.descendants().filter(|node| node.attribute("scope") == Some("row"));
+    assert_eq!(
+        rows.filter_map(|row| row.text()).collect::<Vec<_>>(),
+        ["paper", "always/arc", "gate=4/lru"]
+    );
+    let key = body.descendants().find(|node| class(node, "steps")).unwrap();
+    assert_eq!(key.descendants().filter(|node| node.has_tag_name_in("li")).count(), 7);
+    assert!(!page.contains("swap/sweep/storage_ios</title>"), "it is no chart of lines as well");
+}
+
+#[test]
 fn answers_come_first_and_the_method_last() {
     let page = html(&[fixture::rich()]);
     let places: Vec<usize> = [
@@ -193,7 +213,19 @@ fn the_size_of_a_page_is_bounded() {
         labels: std::collections::BTreeMap::new(),
         points: (0..200_000).map(|i| Point { x: i as f64, y: noise(i), interval: None }).collect(),
     });
+    for index in 0..3_000_u32 {
+        let points = (0..1_000).map(|x| Point { x: f64::from(x), y: noise(7), interval: None });
+        let row = Curve {
+            name: format!("lock/map/{}", index / 100),
+            x: Axis::new("threads", Unit::Count),
+            y: Axis::new("throughput", Unit::PerSecond),
+            labels: [("strategy".to_owned(), index.to_string())].into(),
+            points: points.collect(),
+        };
+        findings.curves.push(row.in_map("strategy", None));
+    }
     let page = html(&[record]);
+    assert!(page.contains("6 more heat maps in the record"));
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
     assert!(page.contains("more series in the record"));
     body(&page);
