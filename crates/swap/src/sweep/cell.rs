@@ -40,6 +40,8 @@ pub struct Cell {
     pub tier_reads: u64,
     /// To the tier.
     pub tier_writes: u64,
+    /// Read from storage and written to it if there were no tier.
+    pub without_tier: u64,
     /// Memory of the tier's metadata, in bytes.
     pub metadata: u64,
     /// Mean of all launches of an app but its first, in nanoseconds; nothing
@@ -63,6 +65,7 @@ impl Cell {
             storage_writes: traffic.storage_writes,
             tier_reads: traffic.tier_reads,
             tier_writes: traffic.tier_writes,
+            without_tier: traffic.page_ins + traffic.page_outs + paged.written.len() as u64,
             metadata: replayed.bytes as u64,
             launch_again: (count > 0).then(|| sum / f64::from(count)),
         }
@@ -71,5 +74,18 @@ impl Cell {
     /// Pages read from storage and written to it.
     pub fn storage_ios(&self) -> u64 {
         self.storage_reads + self.storage_writes
+    }
+
+    /// The same, relative to no tier; nothing where there is nothing to read or
+    /// write.
+    pub fn relative_ios(&self) -> Option<f64> {
+        (self.without_tier > 0).then(|| self.storage_ios() as f64 / self.without_tier as f64)
+    }
+
+    /// Writes of the tier for each page that memory evicts, changed or not;
+    /// nothing where it evicts none.
+    pub fn relative_writes(&self) -> Option<f64> {
+        let evicted = self.page_outs + self.clean_drops;
+        (evicted > 0).then(|| self.tier_writes as f64 / evicted as f64)
     }
 }

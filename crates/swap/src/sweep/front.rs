@@ -35,6 +35,7 @@ pub(super) mod tests {
             storage_writes: 0,
             tier_reads: 0,
             tier_writes: writes,
+            without_tier: ios,
             metadata: 0,
             launch_again: None,
         }

@@ -22,7 +22,7 @@ mod table;
 pub use cell::{Cell, Place};
 pub use front::front;
 pub use kept::Kept;
-pub use note::findings;
+pub use note::{findings, policies};
 pub use table::write;
 
 use std::sync::Mutex;

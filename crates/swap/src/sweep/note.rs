@@ -2,14 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use unjank_measure::record::{Axis, Curve, Point};
+use unjank_host::Bytes;
+use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
 use super::cell::Cell;
 use super::front::front;
 
-/// Curves of storage I/O over the size of the tier, one for each trace, memory
-/// and policy; and the Pareto front of each trace and memory.
+/// What a heat map shows of a cell.
+type Shown = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
+
+const IOS: Shown =
+    ("swap/sweep/storage_ios", "storage I/O relative to no tier", Cell::relative_ios);
+const WRITES: Shown =
+    ("swap/sweep/tier_writes", "tier writes per evicted page", Cell::relative_writes);
+
+/// Heat maps of storage I/O and of writes of the tier, policies down and sizes of
+/// the tier across; and the Pareto front. All of it for each trace and memory.
 pub fn findings(cells: &[Cell]) -> Findings {
     let mut findings = Findings::default();
     findings.facts.push(Fact::new("swap/sweep/cells", cells.len() as f64, Unit::Count));
@@ -17,63 +26,123 @@ pub fn findings(cells: &[Cell]) -> Findings {
     for cell in cells {
         together.entry((&cell.place.trace, cell.place.memory)).or_default().push(cell);
     }
-    for ((trace, memory), cells) in together {
-        let labels = |policy: &str| {
-            let mut labels: BTreeMap<String, String> = [
-                ("trace".to_owned(), trace.to_owned()),
-                ("policy".to_owned(), policy.to_owned()),
-                ("origin".to_owned(), "modelled".to_owned()),
-            ]
-            .into();
-            if memory > 0 {
-                labels.insert("memory".to_owned(), unjank_host::Bytes(memory).to_string());
-            }
-            labels
-        };
-        let mut policies: Vec<&str> = cells.iter().map(|cell| &*cell.place.policy).collect();
-        policies.sort_unstable();
-        policies.dedup();
-        for policy in policies {
-            let mut of_policy: Vec<&&Cell> =
-                cells.iter().filter(|cell| cell.place.policy == policy).collect();
-            of_policy.sort_by_key(|cell| cell.place.tier);
-            let points = of_policy.iter().map(|cell| Point {
-                x: cell.place.tier as f64,
-                y: cell.storage_ios() as f64,
-                interval: None,
-            });
-            findings.curves.push(Curve {
-                name: "swap/sweep/storage_ios".to_owned(),
-                x: Axis::new("size of the tier", Unit::Bytes),
-                y: Axis::new("storage reads and writes", Unit::Pages),
-                labels: labels(policy),
-                points: points.collect(),
-            });
-        }
-        let best = front(cells.iter().copied());
-        for cell in &best {
-            let policy = format!("{} {}", cell.place.policy, unjank_host::Bytes(cell.place.tier));
-            for (name, value) in
-                [("storage_ios", cell.storage_ios()), ("tier_writes", cell.tier_writes)]
-            {
-                let name = format!("swap/sweep/pareto/{name}");
-                let mut fact = Fact::new(name, value as f64, Unit::Pages);
-                fact.labels = labels(&policy);
-                findings.facts.push(fact);
-            }
-        }
-        let point = |cell: &&Cell| Point {
-            x: cell.tier_writes as f64,
-            y: cell.storage_ios() as f64,
-            interval: None,
-        };
-        findings.curves.push(Curve {
-            name: "swap/sweep/pareto".to_owned(),
-            x: Axis::new("writes of the tier", Unit::Pages),
-            y: Axis::new("storage reads and writes", Unit::Pages),
-            labels: labels("the best of all"),
-            points: best.iter().map(point).collect(),
-        });
+    for cells in together.values() {
+        note(&mut findings, cells);
     }
     findings
+}
+
+/// The policies of cells that can be compared: the one with the least storage
+/// I/O at the largest tier first.
+pub fn policies<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
+    let largest = cells.iter().map(|cell| cell.place.tier).max();
+    let mut policies: Vec<&str> = cells.iter().map(|cell| &*cell.place.policy).collect();
+    policies.sort_unstable();
+    policies.dedup();
+    let ios = |policy: &str| {
+        let is = |cell: &&&Cell| cell.place.policy == policy && Some(cell.place.tier) == largest;
+        // A sweep that was ended may not have it.
+        cells.iter().find(is).map_or(u64::MAX, |cell| cell.storage_ios())
+    };
+    policies.sort_by_cached_key(|policy| ios(policy));
+    policies
+}
+
+/// Those of one trace and memory.
+fn note(findings: &mut Findings, cells: &[&Cell]) {
+    let Some(place) = cells.first().map(|cell| &cell.place) else { return };
+    let labels = |policy: &str| {
+        let mut labels: BTreeMap<String, String> = [
+            ("trace".to_owned(), place.trace.clone()),
+            ("policy".to_owned(), policy.to_owned()),
+            ("origin".to_owned(), "modelled".to_owned()),
+        ]
+        .into();
+        if place.memory > 0 {
+            labels.insert("memory".to_owned(), Bytes(place.memory).to_string());
+        }
+        labels
+    };
+    for shown in [IOS, WRITES] {
+        for policy in policies(cells) {
+            findings.curves.push(row(shown, policy, cells, labels(policy)));
+        }
+    }
+    let without = cells.first().map_or(0, |cell| cell.without_tier);
+    let mut fact = Fact::new("swap/sweep/storage_ios", without as f64, Unit::Pages);
+    fact.labels = labels("no tier");
+    findings.facts.push(fact);
+    let best = front(cells.iter().copied());
+    for cell in &best {
+        let policy = format!("{} {}", cell.place.policy, Bytes(cell.place.tier));
+        for (name, value) in
+            [("storage_ios", cell.storage_ios()), ("tier_writes", cell.tier_writes)]
+        {
+            let mut fact =
+                Fact::new(format!("swap/sweep/pareto/{name}"), value as f64, Unit::Pages);
+            fact.labels = labels(&policy);
+            findings.facts.push(fact);
+        }
+    }
+    let point = |cell: &&Cell| {
+        Some(Point { x: cell.relative_writes()?, y: cell.relative_ios()?, interval: None })
+    };
+    findings.curves.push(Curve {
+        name: "swap/sweep/pareto".to_owned(),
+        x: Axis::new(WRITES.1, Unit::Ratio),
+        y: Axis::new(IOS.1, Unit::Ratio),
+        labels: labels("the best of all"),
+        points: best.iter().filter_map(point).collect(),
+    });
+}
+
+fn row(
+    (name, what, value): Shown,
+    policy: &str,
+    cells: &[&Cell],
+    labels: BTreeMap<String, String>,
+) -> Curve {
+    let mut of_policy: Vec<&&Cell> =
+        cells.iter().filter(|cell| cell.place.policy == policy).collect();
+    of_policy.sort_by_key(|cell| cell.place.tier);
+    let point =
+        |cell: &&&Cell| Some(Point { x: cell.place.tier as f64, y: value(cell)?, interval: None });
+    let curve = Curve {
+        name: name.to_owned(),
+        x: Axis::new("size of the tier", Unit::Bytes),
+        y: Axis::new(what, Unit::Ratio),
+        labels,
+        points: of_policy.iter().filter_map(point).collect(),
+    };
+    curve.in_map("policy", Some(Direction::Smaller))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::front::tests::cell;
+    use super::*;
+
+    #[test]
+    fn each_policy_is_a_row_the_best_first() {
+        let of = |policy, tier, ios, writes| Cell {
+            without_tier: 100,
+            page_outs: 40,
+            clean_drops: 10,
+            ..cell(policy, tier, ios, writes)
+        };
+        let cells = [of("a", 1, 90, 5), of("a", 2, 80, 10), of("b", 1, 95, 0), of("b", 2, 60, 25)];
+        let found = findings(&cells);
+        let rows: Vec<_> =
+            found.curves.iter().filter_map(|curve| Some((curve, curve.row()?))).collect();
+        let names: Vec<_> = rows.iter().map(|(curve, (_, name))| (&*curve.name, *name)).collect();
+        let ios = "swap/sweep/storage_ios";
+        let writes = "swap/sweep/tier_writes";
+        assert_eq!(names, [(ios, "b"), (ios, "a"), (writes, "b"), (writes, "a")]);
+        let values = |row: usize| rows[row].0.points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>();
+        assert_eq!(values(0), [(1.0, 0.95), (2.0, 0.6)]);
+        assert_eq!(values(3), [(1.0, 0.1), (2.0, 0.2)]);
+        let front = found.curves.last().unwrap();
+        let points: Vec<_> = front.points.iter().map(|point| (point.x, point.y)).collect();
+        assert_eq!(points, [(0.0, 0.95), (0.1, 0.9), (0.2, 0.8), (0.5, 0.6)]);
+    }
 }

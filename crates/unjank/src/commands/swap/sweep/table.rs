@@ -2,7 +2,7 @@
 //! the best of all.
 
 use unjank_host::Bytes;
-use unjank_swap::sweep::{Cell, front};
+use unjank_swap::sweep::{Cell, front, policies};
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -50,21 +50,16 @@ fn grid(cells: &[Cell]) -> Vec<String> {
     let mut tiers: Vec<u64> = cells.iter().map(|cell| cell.place.tier).collect();
     tiers.sort_unstable();
     tiers.dedup();
-    let mut policies: Vec<&str> = cells.iter().map(|cell| &*cell.place.policy).collect();
-    policies.sort_unstable();
-    policies.dedup();
     let ios = |policy: &str, tier: u64| {
         let is = |cell: &&Cell| cell.place.policy == policy && cell.place.tier == tier;
         cells.iter().find(is).map(Cell::storage_ios)
     };
-    // The best at the largest tier first.
-    policies.sort_by_key(|policy| tiers.last().and_then(|tier| ios(policy, *tier)));
     let mut table = Table::new();
     let header = tiers.iter().map(|tier| Bytes(*tier).to_string());
     table
         .load_style(presets::NOTHING)
         .set_header(std::iter::once("policy".to_owned()).chain(header));
-    for policy in policies {
+    for policy in policies(&cells.iter().collect::<Vec<_>>()) {
         let cells = tiers.iter().map(|tier| match ios(policy, *tier) {
             Some(ios) => format!("{:.1}", ios as f64 / 1e3),
             None => String::new(),
