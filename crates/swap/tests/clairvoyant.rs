@@ -8,7 +8,7 @@ mod apps;
 use apps::{Phone, chances};
 use unjank_host::Nanos;
 use unjank_swap::model::admission::{
-    Admission, Age, Always, Budget, Gate, Ghost, Refault, RejectFirst, SecondEviction,
+    Admission, Age, Always, Budget, Gate, Ghost, Refault, RejectFirst, SecondEviction, WriteRate,
 };
 use unjank_swap::model::bounds::clairvoyant::{Costs, clairvoyant};
 use unjank_swap::model::replacement::Visit;
@@ -50,7 +50,7 @@ fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
     let mut best = f64::INFINITY;
     for policy in Policy::ALL {
         let (pages, room) = (space.footprint(), space.capacity());
-        let second = Nanos::from_millis(1_000);
+        let rate = WriteRate { pages: room, period: Nanos::from_millis(1_000) };
         let traffics = [
             policy.visit(space, Fed { stream, admission: Always }),
             policy.visit(space, Fed { stream, admission: SecondEviction::new(pages) }),
@@ -59,7 +59,7 @@ fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
             policy.visit(space, Fed { stream, admission: Refault::new(space) }),
             policy.visit(space, Fed { stream, admission: RejectFirst::new(pages, room) }),
             policy.visit(space, Fed { stream, admission: Age::new(space) }),
-            policy.visit(space, Fed { stream, admission: Budget::new(Always, room, second) }),
+            policy.visit(space, Fed { stream, admission: Budget::new(Always, rate) }),
         ];
         for (rule, traffic) in traffics.iter().enumerate() {
             for (costs, bound) in &bounds {

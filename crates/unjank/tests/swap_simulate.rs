@@ -187,6 +187,71 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
 }
 
 #[test]
+fn a_write_budget_keeps_pages_out_and_tells_how_many() {
+    let wide =
+        ["--preset", "games", "--tier", "64MiB", "--policy", "always/lru", "--write-cost", "none"];
+    let writes = |record: &Value| fact(record, "tier_writes", "always/lru");
+    let free = simulate(&[&wide[..], &["--write-budget", "1TiB/s"]].concat());
+    assert_eq!(fact(&free, "over_budget", "always/lru"), 0);
+    assert_eq!(writes(&free), writes(&simulate(&wide)), "a budget that nothing reaches");
+    let tight = simulate(&[&wide[..], &["--write-budget", "16MiB/min"]].concat());
+    assert!(fact(&tight, "over_budget", "always/lru") > 10_000);
+    // 22 minutes, and one minute's writes at the beginning.
+    assert!(
+        writes(&tight) < 24 * 4_096 && writes(&tight) < writes(&free) / 2,
+        "{}",
+        writes(&tight)
+    );
+    assert_eq!(tight["settings"]["write_budget"], "16.0 MiB/min");
+    let short = simulate(&[&wide[..], &["--write-budget", "1GiB/day"]].concat());
+    assert!(short["warnings"].to_string().contains("less than the time of the budget"));
+    // Ariadne's traces tell no times.
+    let swapped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../swap/fixtures/ariadne-swapin.txt");
+    let error = stderr(
+        &mut swap(&[
+            "simulate",
+            swapped.to_str().unwrap(),
+            "--no-store",
+            "--write-budget",
+            "1MiB/s",
+        ]),
+        2,
+    );
+    assert!(error.contains("a write budget needs times"), "{error}");
+    let wrong = stderr(&mut swap(&["simulate", "x", "--write-budget", "1GiB"]), 2);
+    assert!(wrong.contains("such as 1GiB/day or 10MiB/s"), "{wrong}");
+}
+
+#[test]
+fn a_sweep_draws_heat_maps() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("sweep.html");
+    let sizes = ["--preset", "games", "--tier", "32MiB,64MiB", "--policy", "paper,always/lru"];
+    let others = ["--write-budget", "16MiB/min", "--no-store", "--json"];
+    let arguments = [&["sweep", "--html", page.to_str().unwrap()], &sizes[..], &others].concat();
+    let record: Value =
+        serde_json::from_slice(&swap(&arguments).assert().code(0).get_output().stdout).unwrap();
+    let curves = record["curves"].as_array().unwrap();
+    for name in ["storage_ios", "tier_writes", "over_budget"] {
+        let rows: Vec<&Value> =
+            curves.iter().filter(|curve| curve["name"] == format!("swap/sweep/{name}")).collect();
+        assert_eq!(rows.len(), 2, "{name}");
+        for row in rows {
+            assert_eq!(
+                (&row["labels"]["map"], &row["y"]["unit"]),
+                (&"policy".into(), &"ratio".into())
+            );
+            let points = row["points"].as_array().unwrap();
+            assert_eq!(points.len(), 2);
+            let share = |point: &Value| point["y"].as_f64().unwrap();
+            assert!(points.iter().all(|point| (0.0..1.0).contains(&share(point))), "{row}");
+        }
+    }
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<table class=\"heat\">").count(), 3);
+}
+
+#[test]
 fn every_value_of_the_paper_comes_out_on_synthetic_phones() {
     let mut command = swap(&["paper", "--json", "--no-store"]);
     let record: Value =

@@ -72,6 +72,7 @@ fn phone(
         memory: Some(memory),
         tier: TIERS[0],
         policies: Vec::new(),
+        write_budget: None,
         swap: Swap::Both,
         latency: options.latency,
         write_cost: None,

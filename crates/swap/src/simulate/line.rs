@@ -22,6 +22,8 @@ pub struct Line {
     pub skew: Skew,
     /// The memory that the tier's metadata takes, in bytes.
     pub metadata: usize,
+    /// Pages that the budget kept out, though the rule let them in.
+    pub over_budget: u64,
     /// Apps that were killed, and launched again.
     pub killed: Option<[u64; 2]>,
     /// The launches, in their order.
@@ -61,6 +63,7 @@ impl Line {
             traffic: replayed.traffic,
             skew: replayed.per_page.as_ref().map(skew).unwrap_or_default(),
             metadata: if is_none { 0 } else { replayed.bytes },
+            over_budget: replayed.over_budget,
             killed: None,
             launches: launches.collect(),
         }
@@ -79,9 +82,17 @@ impl Line {
             traffic: killing.traffic,
             skew: skew(&killing.per_page),
             metadata: 0,
+            over_budget: 0,
             killed: Some([killing.kills, killing.restarts]),
             launches: launches.collect(),
         }
+    }
+
+    /// The share of the pages that the rule let in that the budget kept out;
+    /// nothing where it let none in.
+    pub fn share_over_budget(&self) -> Option<f64> {
+        let wanted = self.traffic.entered + self.over_budget;
+        (wanted > 0).then(|| self.over_budget as f64 / wanted as f64)
     }
 
     /// Whether it is one of the lines that others are compared with.
@@ -145,6 +156,7 @@ mod tests {
             traffic: Traffic::default(),
             skew: Skew::default(),
             metadata: 0,
+            over_budget: 0,
             killed: None,
             launches: vec![launched(0, 10), launched(1, 4), launched(0, 14), launched(1, 4)],
         };

@@ -1,11 +1,12 @@
 //! From the events of a trace to what is simulated.
 
-use unjank_host::{Error, Nanos, Result};
+use unjank_host::{Bytes, Error, Nanos, Result};
 use unjank_measure::Monitor;
 
+use crate::model::admission::WriteRate;
 use crate::model::paged::{Observed, Paged};
 use crate::model::workload::{Builder, Refused, Workload};
-use crate::trace::{Event, Events};
+use crate::trace::{Event, Events, PAGE};
 
 /// Events that are read at once.
 const BATCH: usize = 1 << 16;
@@ -17,6 +18,34 @@ pub enum Load {
     Programs(Workload),
     /// What a real memory did, or the storage below it.
     Paging(Paged),
+}
+
+impl Load {
+    /// What to know before writes of the tier are held to this rate, if anything.
+    ///
+    /// # Errors
+    /// No time passes in the trace: nothing can be held to a rate.
+    pub fn hold_to(&self, rate: WriteRate) -> Result<Option<String>> {
+        let times = match self {
+            Self::Programs(workload) => &workload.times,
+            Self::Paging(paged) => &paged.times,
+        };
+        let lasts = times.span();
+        if lasts == Nanos::ZERO {
+            return Err(Error::Invalid(
+                "a write budget needs times, and in this trace no time passes: its format tells \
+                 none, or it is too short"
+                    .to_owned(),
+            ));
+        }
+        Ok((lasts < rate.period).then(|| {
+            let all = Bytes(u64::from(rate.pages) * PAGE);
+            format!(
+                "the trace lasts {lasts}, less than the time of the budget {rate}: as much as \
+                 {all} may be written at once, at its beginning"
+            )
+        }))
+    }
 }
 
 /// How events are understood.

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
 use unjank_measure::Monitor;
 
+use crate::model::admission::WriteRate;
 use crate::model::bounds::{Costs, clairvoyant};
 use crate::model::killing::{Killing, Rules};
 use crate::model::memory::{MemoryPolicy, Readahead};
@@ -39,6 +40,8 @@ pub struct Options {
     pub tier: Bytes,
     /// Its policies, one line each.
     pub policies: Vec<TierPolicy>,
+    /// Writes of the tier at most, under each policy; `None` for any number.
+    pub write_budget: Option<WriteRate>,
     /// Whether there is swap.
     pub swap: Swap,
     /// How long page-ins take.
@@ -123,7 +126,8 @@ pub fn run(load: &Load, options: &Options, monitor: &dyn Monitor) -> Result<Outc
     let policies: Vec<TierPolicy> = none.chain(asked).collect();
     let capacity = pages(options.tier);
     let replay = |policy: &TierPolicy| {
-        let replayed = policy.replay(&paged, capacity, true).map_err(invalid)?;
+        let replayed =
+            policy.replay_within(&paged, capacity, true, options.write_budget).map_err(invalid)?;
         Ok(Line::of_tier(*policy, &paged, &replayed, options.latency))
     };
     let replayed: Result<Vec<Line>> = policies.par_iter().map(replay).collect();

@@ -3,14 +3,18 @@
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
-use super::Outcome;
 use super::line::Line;
+use super::{Options, Outcome};
 
 /// Facts and curves for each line, `swap/simulate/` before their names.
-pub fn findings(outcome: &Outcome) -> Findings {
+pub fn findings(outcome: &Outcome, options: &Options) -> Findings {
     let mut findings = Findings::default();
     for line in &outcome.lines {
         note(&mut findings, line);
+        if options.write_budget.is_some() && !line.is_baseline() {
+            let over = line.over_budget as f64;
+            findings.facts.push(fact("over_budget", over, Unit::Pages, None, &line.name));
+        }
         let above = outcome.bound.and_then(|bound| bound.above(&line.traffic));
         if let (Some(above), Some(_)) = (above, line.policy) {
             let fact =

@@ -42,6 +42,8 @@ pub struct Cell {
     pub tier_writes: u64,
     /// Read from storage and written to it if there were no tier.
     pub without_tier: u64,
+    /// Pages that a budget kept out of the tier, though the rule let them in.
+    pub over_budget: u64,
     /// Memory of the tier's metadata, in bytes.
     pub metadata: u64,
     /// Mean of all launches of an app but its first, in nanoseconds; nothing
@@ -66,6 +68,7 @@ impl Cell {
             tier_reads: traffic.tier_reads,
             tier_writes: traffic.tier_writes,
             without_tier: traffic.page_ins + traffic.page_outs + paged.written.len() as u64,
+            over_budget: replayed.over_budget,
             metadata: replayed.bytes as u64,
             launch_again: (count > 0).then(|| sum / f64::from(count)),
         }
@@ -85,7 +88,17 @@ impl Cell {
     /// Writes of the tier for each page that memory evicts, changed or not;
     /// nothing where it evicts none.
     pub fn relative_writes(&self) -> Option<f64> {
+        self.by_eviction(self.tier_writes)
+    }
+
+    /// Pages that the budget kept out for each page that memory evicts; nothing
+    /// where it evicts none.
+    pub fn relative_over_budget(&self) -> Option<f64> {
+        self.by_eviction(self.over_budget)
+    }
+
+    fn by_eviction(&self, pages: u64) -> Option<f64> {
         let evicted = self.page_outs + self.clean_drops;
-        (evicted > 0).then(|| self.tier_writes as f64 / evicted as f64)
+        (evicted > 0).then(|| pages as f64 / evicted as f64)
     }
 }

@@ -36,6 +36,7 @@ pub(super) mod tests {
             tier_reads: 0,
             tier_writes: writes,
             without_tier: ios,
+            over_budget: 0,
             metadata: 0,
             launch_again: None,
         }

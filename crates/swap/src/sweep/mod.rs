@@ -32,6 +32,7 @@ use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
 use unjank_measure::Monitor;
 
+use crate::model::admission::WriteRate;
 use crate::model::paged::Paged;
 use crate::model::tier::TierPolicy;
 use crate::simulate::{Latency, Load, MemoryOptions, page, pages};
@@ -48,6 +49,8 @@ pub struct Options {
     pub tiers: Vec<Bytes>,
     /// Policies of the tier.
     pub policies: Vec<TierPolicy>,
+    /// Writes of the tier at most, under each policy; `None` for any number.
+    pub write_budget: Option<WriteRate>,
     /// How long page-ins take.
     pub latency: Latency,
 }
@@ -100,7 +103,7 @@ pub fn run(
             if monitor.stop_requested() {
                 return Ok(());
             }
-            let cell = try_out(place, &paged, options.latency)?;
+            let cell = try_out(place, &paged, options)?;
             lock(kept).keep(cell)?;
             let so_far = done.fetch_add(1, Ordering::Relaxed) + 1;
             monitor.progress(so_far as f64 / all as f64, &format!("{so_far} of {all} cells"));
@@ -135,12 +138,14 @@ fn missing(
     places
 }
 
-fn try_out(place: &Place, paged: &Paged, latency: Latency) -> Result<Cell> {
+fn try_out(place: &Place, paged: &Paged, options: &Options) -> Result<Cell> {
     let invalid = |error: &dyn std::fmt::Display| Error::Invalid(error.to_string());
     let policy: TierPolicy = place.policy.parse().map_err(|error| invalid(&error))?;
-    let replayed =
-        policy.replay(paged, pages(Bytes(place.tier)), false).map_err(|error| invalid(&error))?;
-    Ok(Cell::new(place.clone(), paged, &replayed, latency))
+    let capacity = pages(Bytes(place.tier));
+    let replayed = policy
+        .replay_within(paged, capacity, false, options.write_budget)
+        .map_err(|error| invalid(&error))?;
+    Ok(Cell::new(place.clone(), paged, &replayed, options.latency))
 }
 
 fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {

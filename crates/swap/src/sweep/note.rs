@@ -16,8 +16,13 @@ const IOS: Shown =
     ("swap/sweep/storage_ios", "storage I/O relative to no tier", Cell::relative_ios);
 const WRITES: Shown =
     ("swap/sweep/tier_writes", "tier writes per evicted page", Cell::relative_writes);
+const OVER_BUDGET: Shown = (
+    "swap/sweep/over_budget",
+    "pages that the budget kept out per evicted page",
+    Cell::relative_over_budget,
+);
 
-/// Heat maps of storage I/O and of writes of the tier, policies down and sizes of
+/// Heat maps of storage I/O, of writes of the tier and of what a budget kept out, policies down and sizes of
 /// the tier across; and the Pareto front. All of it for each trace and memory.
 pub fn findings(cells: &[Cell]) -> Findings {
     let mut findings = Findings::default();
@@ -63,7 +68,9 @@ fn note(findings: &mut Findings, cells: &[&Cell]) {
         }
         labels
     };
-    for shown in [IOS, WRITES] {
+    let over_budget = cells.iter().any(|cell| cell.over_budget > 0);
+    for shown in [Some(IOS), Some(WRITES), over_budget.then_some(OVER_BUDGET)].into_iter().flatten()
+    {
         for policy in policies(cells) {
             findings.curves.push(row(shown, policy, cells, labels(policy)));
         }

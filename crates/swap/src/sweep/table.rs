@@ -28,6 +28,7 @@ const SCHEMA: &str = "message sweep {
     required int64 page_ins (INTEGER(64,false));
     required int64 page_outs (INTEGER(64,false));
     required int64 clean_drops (INTEGER(64,false));
+    required int64 over_budget (INTEGER(64,false));
     required int64 metadata_bytes (INTEGER(64,false));
     optional double launch_again_ns;
 }";
@@ -73,6 +74,7 @@ fn write_to(cells: &[Cell], out: impl io::Write + Send) -> ParquetResult<()> {
     numbers(&mut group, cells, |cell| cell.page_ins)?;
     numbers(&mut group, cells, |cell| cell.page_outs)?;
     numbers(&mut group, cells, |cell| cell.clean_drops)?;
+    numbers(&mut group, cells, |cell| cell.over_budget)?;
     numbers(&mut group, cells, |cell| cell.metadata)?;
     times(&mut group, cells)?;
     group.close()?;

@@ -113,6 +113,10 @@ impl Admission for Age {
         Some(page)
     }
 
+    fn kept_out(&mut self, page: Page) {
+        self.held.remove(page);
+    }
+
     fn gone(&mut self, page: Page) {
         self.held.remove(page);
     }

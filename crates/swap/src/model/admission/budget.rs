@@ -1,14 +1,47 @@
 //! So many pages in a time, so that a tier that wears out lasts.
 
-use unjank_host::Nanos;
+use std::fmt;
+
+use unjank_host::{Bytes, Nanos};
 
 use super::{Admission, Eviction};
 use crate::model::page::Page;
 use crate::model::tier::Found;
+use crate::trace::PAGE;
+
+/// So many writes of the tier in a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteRate {
+    /// Pages of 4 KiB, one at least.
+    pub pages: u32,
+    /// In this time, which is longer than zero.
+    pub period: Nanos,
+}
+
+impl WriteRate {
+    /// A second, a minute, an hour and a day, as they are typed.
+    pub const PERIODS: [(&'static str, Nanos); 4] = [
+        ("s", Nanos::from_millis(1_000)),
+        ("min", Nanos::from_millis(60_000)),
+        ("h", Nanos::from_millis(3_600_000)),
+        ("day", Nanos::from_millis(86_400_000)),
+    ];
+}
+
+impl fmt::Display for WriteRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = Bytes(u64::from(self.pages) * PAGE);
+        match Self::PERIODS.iter().find(|(_, period)| *period == self.period) {
+            Some((name, _)) => write!(f, "{size}/{name}"),
+            None => write!(f, "{size} in {}", self.period),
+        }
+    }
+}
 
 /// Lets in what another rule lets in, as long as writes to the tier stay
-/// within a rate; what was not used is kept for one period at most. Writes
-/// in place count, too, but are never turned away: the tier holds the page.
+/// within a rate; what was not used is kept for one period at most, and so much
+/// is there at the beginning. Writes in place count, too, but are never turned
+/// away: the tier holds the page.
 #[derive(Debug, Clone)]
 pub struct Budget<A> {
     rule: A,
@@ -16,13 +49,15 @@ pub struct Budget<A> {
     period: Nanos,
     left: f64,
     last: Nanos,
+    over: u64,
 }
 
 impl<A> Budget<A> {
-    /// `pages` writes in each `period`.
-    pub fn new(rule: A, pages: u32, period: Nanos) -> Self {
-        let pages = f64::from(pages);
-        Self { rule, pages, period, left: pages, last: Nanos::ZERO }
+    /// So many writes at most.
+    pub fn new(rule: A, rate: WriteRate) -> Self {
+        let pages = f64::from(rate.pages);
+        let last = Nanos::ZERO;
+        Self { rule, pages, period: rate.period, left: pages, last, over: 0 }
     }
 
     fn refill(&mut self, at: Nanos) {
@@ -35,11 +70,26 @@ impl<A> Budget<A> {
 impl<A: Admission> Admission for Budget<A> {
     fn admits(&mut self, eviction: Eviction) -> bool {
         self.refill(eviction.at);
-        let admits = self.rule.admits(eviction) && self.left >= 1.0;
-        if admits {
-            self.left -= 1.0;
+        // The rule is asked in any case: it learns from evictions.
+        if !self.rule.admits(eviction) {
+            return false;
         }
-        admits
+        if self.left < 1.0 {
+            self.over += 1;
+            self.rule.kept_out(eviction.page);
+            return false;
+        }
+        self.left -= 1.0;
+        true
+    }
+
+    fn kept_out(&mut self, page: Page) {
+        self.left += 1.0;
+        self.rule.kept_out(page);
+    }
+
+    fn over_budget(&self) -> u64 {
+        self.over
     }
 
     fn entered(&mut self, page: Page) {
@@ -81,12 +131,13 @@ impl<A: Admission> Admission for Budget<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::admission::Always;
+    use crate::model::admission::{Age, Always, Ghost};
+    use crate::model::page::Space;
 
     #[test]
     fn writes_stay_within_the_rate() {
         let second = Nanos::from_millis(1_000);
-        let mut rule = Budget::new(Always, 2, second);
+        let mut rule = Budget::new(Always, WriteRate { pages: 2, period: second });
         let mut admits = |millis| {
             let at = Nanos::from_millis(millis);
             rule.admits(Eviction { page: Page(1), dirty: true, at })
@@ -97,5 +148,34 @@ mod tests {
         rule.rewritten(Page(1), Nanos::from_millis(9_100));
         let at = Nanos::from_millis(9_500);
         assert!(!rule.admits(Eviction { page: Page(1), dirty: true, at }), "it is owed");
+        assert_eq!(rule.over_budget(), 4);
+        rule.kept_out(Page(1));
+        let at = Nanos::from_millis(9_600);
+        assert!(rule.admits(Eviction { page: Page(1), dirty: true, at }), "it was not written");
+    }
+
+    #[test]
+    fn a_rule_knows_whom_the_budget_kept_out() {
+        let one = WriteRate { pages: 1, period: Nanos::from_millis(60_000) };
+        let at = |millis, page| {
+            let at = Nanos::from_millis(millis);
+            Eviction { page: Page(page), dirty: true, at }
+        };
+        let space = Space::new(2, 10).unwrap();
+        let mut mmd = Budget::new(Age::new(space), one);
+        let evicted = [at(0, 1), at(0, 2), at(0, 3), at(60_000, 2), at(120_000, 3)];
+        let entered = evicted.map(|eviction| mmd.admits(eviction));
+        assert_eq!(entered, [true, false, false, true, false], "two fit, and two are in");
+        let mut ghost = Budget::new(Ghost::new(10, 5).unwrap(), one);
+        let evicted = [at(0, 1), at(0, 2), at(0, 1), at(0, 2), at(60_000, 2)];
+        let entered = evicted.map(|eviction| ghost.admits(eviction));
+        assert_eq!(entered, [false, false, true, false, true], "it is still remembered");
+    }
+
+    #[test]
+    fn rates_are_told_in_the_words_of_their_period() {
+        let rate = |pages, millis| WriteRate { pages, period: Nanos::from_millis(millis) };
+        assert_eq!(rate(262_144, 86_400_000).to_string(), "1.00 GiB/day");
+        assert_eq!(rate(256, 10_000).to_string(), "1.00 MiB in 10.0 s");
     }
 }

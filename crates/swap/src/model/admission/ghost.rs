@@ -30,6 +30,10 @@ impl Admission for Ghost {
         known
     }
 
+    fn kept_out(&mut self, page: Page) {
+        self.remembered.admit(page);
+    }
+
     fn gone(&mut self, page: Page) {
         self.remembered.remove(page);
     }

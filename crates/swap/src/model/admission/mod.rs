@@ -25,7 +25,7 @@ mod spans;
 
 pub use age::Age;
 pub use always::Always;
-pub use budget::Budget;
+pub use budget::{Budget, WriteRate};
 pub use gate::Gate;
 pub use ghost::Ghost;
 pub use never::Never;
@@ -75,6 +75,15 @@ pub trait Admission {
         None
     }
 
+    /// A page that it has just let in does not enter after all: a budget or the
+    /// replacement policy keeps it out.
+    fn kept_out(&mut self, _page: Page) {}
+
+    /// Pages that a budget kept out so far, though its rule let them in.
+    fn over_budget(&self) -> u64 {
+        0
+    }
+
     /// The content of a page is gone, and its number may become another's.
     fn gone(&mut self, page: Page);
 
@@ -109,6 +118,14 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
 
     fn leaves(&mut self, at: Nanos) -> Option<Page> {
         (**self).leaves(at)
+    }
+
+    fn kept_out(&mut self, page: Page) {
+        (**self).kept_out(page);
+    }
+
+    fn over_budget(&self) -> u64 {
+        (**self).over_budget()
     }
 
     fn gone(&mut self, page: Page) {

@@ -135,6 +135,11 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.cache.bytes() + self.admission.bytes() + self.stale.bytes()
     }
 
+    /// Pages that a budget kept out, though the rule let them in.
+    pub fn over_budget(&self) -> u64 {
+        self.admission.over_budget()
+    }
+
     /// Whether `page` has entered the tier, for which another may have left.
     fn enter(&mut self, page: Page, at: Nanos, dirty: bool) -> bool {
         let eviction = Eviction { page, dirty, at };
@@ -142,7 +147,10 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
             return false;
         }
         match self.cache.admit(page) {
-            Some(left) if left == page => return false,
+            Some(left) if left == page => {
+                self.admission.kept_out(page);
+                return false;
+            }
             Some(left) => self.leave(left),
             None => {}
         }

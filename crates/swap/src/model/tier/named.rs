@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use super::{PerPage, Tier, Traffic, Waits};
 use crate::model::admission::{
-    Admission, Age, Always, Gate, Ghost, Never, Refault, RejectFirst, SecondEviction,
+    Admission, Age, Always, Budget, Gate, Ghost, Never, Refault, RejectFirst, SecondEviction,
+    WriteRate,
 };
 use crate::model::page::{Space, SpaceError};
 use crate::model::paged::Paged;
@@ -54,6 +55,8 @@ pub struct Replayed {
     pub per_page: Option<PerPage>,
     /// What each launch waited for.
     pub waits: Vec<Waits>,
+    /// Pages that a budget kept out, though the rule let them in.
+    pub over_budget: u64,
     /// The memory that the tier's metadata takes, in bytes.
     pub bytes: usize,
 }
@@ -103,8 +106,25 @@ impl TierPolicy {
         capacity: u64,
         count_pages: bool,
     ) -> Result<Replayed, SpaceError> {
+        self.replay_within(paged, capacity, count_pages, None)
+    }
+
+    /// The same, with so many writes of the tier at most.
+    ///
+    /// # Errors
+    /// No pages, or too many.
+    pub fn replay_within(
+        self,
+        paged: &Paged,
+        capacity: u64,
+        count_pages: bool,
+        budget: Option<WriteRate>,
+    ) -> Result<Replayed, SpaceError> {
         let space = Space::new(capacity, paged.footprint.into())?;
-        let admission = self.admission.make(space)?;
+        let mut admission = self.admission.make(space)?;
+        if let Some(rate) = budget {
+            admission = Box::new(Budget::new(admission, rate));
+        }
         Ok(self.replacement.visit(space, Replay { paged, admission, count_pages }))
     }
 }
@@ -145,8 +165,9 @@ impl Visit for Replay<'_> {
             tier.count_pages();
         }
         let waits = tier.replay(self.paged);
-        let bytes = tier.bytes();
-        Replayed { traffic: *tier.traffic(), per_page: tier.per_page().cloned(), waits, bytes }
+        let (over_budget, bytes) = (tier.over_budget(), tier.bytes());
+        let per_page = tier.per_page().cloned();
+        Replayed { traffic: *tier.traffic(), per_page, waits, over_budget, bytes }
     }
 }
 

@@ -29,6 +29,12 @@ impl Times {
         self.0.get(index / STEPS).or(self.0.last()).copied().unwrap_or_default()
     }
 
+    /// From the first to the last of them, to within 64 steps before it.
+    pub fn span(&self) -> Nanos {
+        let first = self.0.first().copied().unwrap_or_default();
+        self.0.last().map_or(Nanos::ZERO, |last| *last - first)
+    }
+
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.0)
@@ -50,5 +56,6 @@ mod tests {
             [0, 63, 64, 255, 256, 300, 9_999].map(|index| times.at(index).0),
             [10, 10, 10, 40, 40, 40, 40]
         );
+        assert_eq!((times.span(), Times::default().span()), (Nanos(30), Nanos::ZERO));
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_measure::Monitor;
+use unjank_swap::model::admission::WriteRate;
 use unjank_swap::model::memory::{MemoryPolicy, Readahead};
 use unjank_swap::simulate::load::Meaning;
 use unjank_swap::simulate::{Latency, Load, MemoryOptions, load};
@@ -37,6 +38,9 @@ pub(super) struct MachineArgs {
     /// preset's]
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     minfree: Option<Bytes>,
+    /// Writes of the tier at most, under each policy, such as 1GiB/day, 300MiB/h or 10MiB/s
+    #[arg(long, value_name = "SIZE/TIME", value_parser = write_rate)]
+    write_budget: Option<WriteRate>,
     /// A launch lasts until the next one, or this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     launch_for: Nanos,
@@ -71,6 +75,16 @@ impl MachineArgs {
         }
     }
 
+    /// How much may be written to the tier.
+    pub(super) fn write_budget(&self) -> Option<WriteRate> {
+        self.write_budget
+    }
+
+    /// What to know before this trace is held to the budget, if there is one.
+    pub(super) fn hold_to_budget(&self, load: &Load) -> Result<Option<String>> {
+        Ok(self.write_budget.map(|rate| load.hold_to(rate)).transpose()?.flatten())
+    }
+
     /// How long page-ins take.
     pub(super) fn latency(&self) -> Latency {
         Latency {
@@ -86,6 +100,7 @@ impl MachineArgs {
         Settings::modelled()
             .with("memory_policy", self.memory_policy.name())
             .with("readahead", self.readahead)
+            .with("write_budget", self.write_budget.map(|rate| rate.to_string()))
             .with("launch_for", self.launch_for.get())
             .with("start", self.start.get())
             .with("resume", self.resume.get())
@@ -157,6 +172,37 @@ impl Source {
                 let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
                 names.join(", ")
             }
+        }
+    }
+}
+
+/// Reads a size in a time: `1GiB/day`, `10MiB/s`, `64MiB/10m`.
+fn write_rate(typed: &str) -> Result<WriteRate, String> {
+    let (size, time) =
+        typed.split_once('/').ok_or("a budget is a size in a time, such as 1GiB/day or 10MiB/s")?;
+    let named = WriteRate::PERIODS.iter().find(|(name, _)| *name == time);
+    let period = match named {
+        Some((_, period)) => *period,
+        None => values::duration(time).map_err(|why| format!("{why}; or s, min, h, day"))?,
+    };
+    match u32::try_from(values::bytes(size)?.get() / PAGE) {
+        Ok(pages) if pages > 0 => Ok(WriteRate { pages, period }),
+        _ => Err("a budget is 4KiB at least, and less than 16TiB".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_are_sizes_in_a_time() {
+        let rate = |pages, millis| Ok(WriteRate { pages, period: Nanos::from_millis(millis) });
+        assert_eq!(write_rate("1GiB/day"), rate(262_144, 86_400_000));
+        assert_eq!(write_rate("10MiB/s"), rate(2_560, 1_000));
+        assert_eq!(write_rate("64MiB/10m"), rate(16_384, 600_000));
+        for wrong in ["1GiB", "4095/s", "1GiB/week", "16TiB/s", "/s", "1MiB/0s"] {
+            assert!(write_rate(wrong).is_err(), "{wrong}");
         }
     }
 }

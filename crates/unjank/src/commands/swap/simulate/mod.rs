@@ -28,6 +28,7 @@ use crate::values;
   unjank swap simulate app.parquet --memory 512MiB --tier 64MiB --policy paper,always/arc
   unjank swap simulate --preset games --swap off         # apps are killed instead
   unjank swap simulate sda.blktrace.* --tier 1GiB --policy all
+  unjank swap simulate swap.parquet --write-budget 10MiB/s   # a tier that wears out
 
 With --memory, the trace is what programs did: reads, writes and first touches of
 pages. Without, it is what a real memory did, and goes to the tier as it is.
@@ -97,6 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         memory: memory.map(|size| args.machine.memory(size, args.preset)),
         tier: args.tier,
         policies: flatten(&args.policy),
+        write_budget: args.machine.write_budget(),
         swap: match args.swap {
             Swap::Both => simulate::Swap::Both,
             Swap::On => simulate::Swap::On,
@@ -125,12 +127,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
             let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
             let Some(load) = load else { return Ok(Findings::default()) };
+            let warning = machine.hold_to_budget(&load)?;
             let outcome = simulate::run(&load, &options, monitor)?;
             if outcome.lines.is_empty() {
                 bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
             }
-            *text.borrow_mut() = Some(table::text(&outcome, &options, &source));
-            Ok(simulate::findings(&outcome))
+            *text.borrow_mut() = Some(table::text(&outcome, &options, &source, warning.as_deref()));
+            let mut findings = simulate::findings(&outcome, &options);
+            findings.warnings.extend(warning);
+            Ok(findings)
         },
         |_| text.take(),
     )?;

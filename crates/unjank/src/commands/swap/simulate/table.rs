@@ -2,6 +2,7 @@
 
 use unjank_host::Nanos;
 use unjank_measure::Unit;
+use unjank_swap::model::admission::WriteRate;
 use unjank_swap::model::tier::Traffic;
 use unjank_swap::simulate::{Bound, Line, Options, Outcome};
 
@@ -24,7 +25,12 @@ const HEADER: [&str; 12] = [
 ];
 
 /// The table, and what to know about it.
-pub(super) fn text(outcome: &Outcome, options: &Options, source: &Source) -> String {
+pub(super) fn text(
+    outcome: &Outcome,
+    options: &Options,
+    source: &Source,
+    warning: Option<&str>,
+) -> String {
     let lines = &outcome.lines;
     let mut text = vec![format!("{}; {}", source.name(), sizes(options)), String::new()];
     let without_swap = lines.iter().find(|line| line.policy.is_none());
@@ -40,6 +46,10 @@ pub(super) fn text(outcome: &Outcome, options: &Options, source: &Source) -> Str
     if let Some(Line { killed: Some([kills, restarts]), .. }) = without_swap {
         text.push(format!("Without swap, {kills} apps were killed, and {restarts} started again."));
     }
+    if let Some(rate) = options.write_budget {
+        text.push(over_budget(lines, rate));
+        text.extend(warning.map(|warning| format!("! {warning}")));
+    }
     text.push(
         "Storage and tier in pages of 4 KiB; clairvoyant: a schedule that knows the future; above \
          bound: how much more that costs than what no policy can beat; hits: page-ins that the tier answered; hottest 10 %: \
@@ -49,6 +59,20 @@ pub(super) fn text(outcome: &Outcome, options: &Options, source: &Source) -> Str
             .to_owned(),
     );
     text.join("\n")
+}
+
+/// What the budget kept out.
+fn over_budget(lines: &[Line], rate: WriteRate) -> String {
+    let kept_out = lines.iter().filter(|line| !line.is_baseline()).map(|line| {
+        let share = line.share_over_budget().unwrap_or_default() * 100.0;
+        format!("{} {} pages ({share:.1} %)", line.name, line.over_budget)
+    });
+    let kept_out: Vec<String> = kept_out.collect();
+    format!(
+        "The budget of {rate} kept out, of the pages that the rules let in: {}. Writes in place count, \
+         and are never kept out; clairvoyant is not held to it.",
+        kept_out.join(", ")
+    )
 }
 
 fn sizes(options: &Options) -> String {

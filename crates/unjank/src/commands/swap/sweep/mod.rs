@@ -33,7 +33,7 @@ A..B/N is N sizes from A to B, each as many times the one before. What is done i
 kept in OUT.partial: a sweep that was ended, however it was, goes on where it stood
 when the same command is typed again. --restart begins anew.
 
-Policies are those of unjank swap simulate. All numbers are modelled.")]
+Policies are those of unjank swap simulate, and so is --write-budget. All numbers are modelled.")]
 pub(crate) struct Args {
     /// Traces, each by itself
     #[arg(value_name = "TRACE", required_unless_present = "preset")]
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         |_, _, monitor| {
             let partial = partial(args, scratch.path())?;
             let kept = Mutex::new(Kept::open(&partial, &of(args))?);
-            let mut whole = true;
+            let (mut whole, mut warnings) = (true, Vec::new());
             for source in &sources {
                 let preset = source.preset();
                 let memories = match (sizes::all(&args.memory), preset) {
@@ -105,11 +105,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                     memories: memories.iter().map(memory).collect(),
                     tiers: tiers.clone(),
                     policies: policies.clone(),
+                    write_budget: args.machine.write_budget(),
                     latency: args.machine.latency(),
                 };
                 options.cells()?;
                 let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
                 let load = source.load(!memories.is_empty(), seed, machine, reading, monitor)?;
+                if let Some(load) = &load {
+                    let warning = machine.hold_to_budget(load)?;
+                    warnings.extend(warning.map(|text| format!("{}: {text}", source.name())));
+                }
                 whole &= match &load {
                     Some(load) => sweep::run(&source.name(), load, &options, &kept, monitor)?,
                     None => false,
@@ -121,6 +126,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
             let cells = kept.cells();
             let mut findings = sweep::findings(&cells);
+            findings.warnings.extend(warnings);
             deliver(args, kept, whole, &mut findings)?;
             *text.borrow_mut() = Some(table::text(&cells));
             Ok(findings)

@@ -23,8 +23,16 @@ pub(super) fn text(cells: &[Cell]) -> String {
             memory => format!(", {} of memory", Bytes(memory)),
         };
         text.push(format!("{}{memory}", place.trace));
-        text.extend(grid(cells));
+        text.extend(grid(cells, |cell| Some(format!("{:.1}", cell.storage_ios() as f64 / 1e3))));
         text.push(String::new());
+        if cells.iter().any(|cell| cell.over_budget > 0) {
+            text.push("pages that the budget kept out, in % of evicted pages".to_owned());
+            let share = |cell: &Cell| cell.relative_over_budget();
+            text.extend(grid(cells, |cell| {
+                share(cell).map(|share| format!("{:.1}", share * 100.0))
+            }));
+            text.push(String::new());
+        }
         text.push("the best: fewest writes of the tier first".to_owned());
         for cell in front(cells).into_iter().take(SHOWN) {
             text.push(format!(
@@ -46,13 +54,13 @@ pub(super) fn text(cells: &[Cell]) -> String {
 }
 
 /// Policies down, sizes of the tier across.
-fn grid(cells: &[Cell]) -> Vec<String> {
+fn grid(cells: &[Cell], show: impl Fn(&Cell) -> Option<String>) -> Vec<String> {
     let mut tiers: Vec<u64> = cells.iter().map(|cell| cell.place.tier).collect();
     tiers.sort_unstable();
     tiers.dedup();
-    let ios = |policy: &str, tier: u64| {
+    let shown = |policy: &str, tier: u64| {
         let is = |cell: &&Cell| cell.place.policy == policy && cell.place.tier == tier;
-        cells.iter().find(is).map(Cell::storage_ios)
+        cells.iter().find(is).and_then(&show).unwrap_or_default()
     };
     let mut table = Table::new();
     let header = tiers.iter().map(|tier| Bytes(*tier).to_string());
@@ -60,10 +68,7 @@ fn grid(cells: &[Cell]) -> Vec<String> {
         .load_style(presets::NOTHING)
         .set_header(std::iter::once("policy".to_owned()).chain(header));
     for policy in policies(&cells.iter().collect::<Vec<_>>()) {
-        let cells = tiers.iter().map(|tier| match ios(policy, *tier) {
-            Some(ios) => format!("{:.1}", ios as f64 / 1e3),
-            None => String::new(),
-        });
+        let cells = tiers.iter().map(|tier| shown(policy, *tier));
         table.add_row(std::iter::once(policy.to_owned()).chain(cells));
     }
     for place in 1..=tiers.len() {
