@@ -15,6 +15,9 @@ use crate::visible::visible;
 /// Up to so many points are marked one by one.
 const MARKED: usize = 24;
 
+/// Up to so many dots are drawn of those that no line joins.
+const DOTS: usize = 1_000;
+
 /// Curves over the same axes.
 #[derive(Debug)]
 pub(crate) struct Curves {
@@ -22,6 +25,8 @@ pub(crate) struct Curves {
     across: AxisOf,
     up: AxisOf,
     lines: Vec<(String, Vec<Point>)>,
+    /// Points that no line joins.
+    dots: Vec<Point>,
     x: Domain,
     y: Domain,
 }
@@ -30,19 +35,30 @@ impl Curves {
     /// A chart of curves that share both axes, each with the name it has
     /// there; `None` if no point can be drawn.
     pub(crate) fn of(title: String, curves: &[(&Curve, String)]) -> Option<Self> {
+        Self::with_dots(title, curves, None)
+    }
+
+    /// A Pareto front as a line, and all that it is the front of as dots.
+    pub(crate) fn front(title: String, front: &Curve, all: Option<&Curve>) -> Option<Self> {
+        Self::with_dots(title, &[(front, "front".to_owned())], all)
+    }
+
+    fn with_dots(title: String, curves: &[(&Curve, String)], dots: Option<&Curve>) -> Option<Self> {
         let (first, _) = curves.first()?;
+        let finite = |point: &&Point| point.x.is_finite() && point.y.is_finite();
+        let dots: Vec<Point> =
+            dots.map_or(&[][..], |all| &all.points).iter().filter(finite).copied().collect();
         let drawn: Vec<(String, Vec<Point>)> = curves
             .iter()
             .take(LINES)
             .map(|(curve, name)| {
-                let finite = |point: &&Point| point.x.is_finite() && point.y.is_finite();
                 let mut points: Vec<Point> = curve.points.iter().filter(finite).copied().collect();
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
                 (name.clone(), points)
             })
             .filter(|(_, points)| !points.is_empty())
             .collect();
-        let points = || drawn.iter().flat_map(|(_, points)| points);
+        let points = || drawn.iter().flat_map(|(_, points)| points).chain(&dots);
         let mut across: Vec<f64> = points().map(|point| point.x).collect();
         across.sort_by(f64::total_cmp);
         across.dedup();
@@ -60,6 +76,7 @@ impl Curves {
             across: first.x.clone(),
             up: first.y.clone(),
             lines: drawn,
+            dots,
             x,
             y,
         })
@@ -89,7 +106,11 @@ impl Chart for Curves {
             })
             .collect();
         let (up, across) = (visible(&self.up.name), visible(&self.across.name));
-        format!("{up} over {across}. {}.", curves.join(". "))
+        let dots = match self.dots.len() {
+            0 => String::new(),
+            dots => format!(" Among {dots} points."),
+        };
+        format!("{up} over {across}. {}.{dots}", curves.join(". "))
     }
 
     fn draw(&self, paper: Paper) -> Markup {
@@ -114,6 +135,12 @@ impl Chart for Curves {
             text class="axis" x="2" y="12" { (fitted(&visible(&self.up.name), paper.width - 4.0)) }
             text class="axis" x=(number(plot.right)) y=(number(paper.height - 4.0)) text-anchor="end" {
                 (fitted(&visible(&self.across.name), plot.right))
+            }
+            g class="dots" {
+                @for point in self.dots.iter().step_by(self.dots.len().div_ceil(DOTS).max(1)) {
+                    @let [x, y] = at(point);
+                    circle cx=(number(x)) cy=(number(y)) r="2" {}
+                }
             }
             @for (index, (_, points)) in self.lines.iter().enumerate() {
                 g class={ "s" (index % LINES + 1) } {

@@ -14,7 +14,7 @@ use crate::chart::{Chart, LINES, Paper, svg};
 use crate::delay;
 use crate::group::{Group, groups, partition};
 use crate::heat::maps;
-use crate::html::{Place, heat};
+use crate::html::{Place, fronts, heat};
 use crate::limit::limit;
 use crate::names::{distinct, shorten};
 use crate::samples::Worst;
@@ -93,6 +93,9 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
     figures.extend(courses.filter_map(|(series, name)| course(series, &name, worst, place)));
     let is_line = |curve: &&Curve| curve.row().is_none() && delay::of(&curve.name) == subject;
     let own: Vec<&Curve> = findings.curves.iter().filter(is_line).collect();
+    let (fronts, own): (Vec<&Curve>, Vec<&Curve>) =
+        own.into_iter().partition(|curve| fronts::is_of_front(curve));
+    figures.extend(fronts::figures(fronts, place).into_iter().take(CHARTS));
     let alike = partition(own, |curve| (&curve.x, &curve.y));
     let charts = alike.iter().flat_map(|alike| alike.chunks(LINES));
     figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, place)));

@@ -5,6 +5,7 @@
 //! itself scripts and outside resources by a content security policy.
 
 mod charts;
+mod fronts;
 mod header;
 mod heat;
 mod machine;

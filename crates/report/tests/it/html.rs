@@ -155,6 +155,25 @@ fn a_heat_map_is_a_table_with_a_key_to_its_colours() {
 }
 
 #[test]
+fn a_front_is_a_line_among_dots() {
+    let page = html(&[fixture::rich()]);
+    let body = body(&page);
+    let charts = body.descendants().filter(|node| node.has_tag_name_in("svg"));
+    let titled = |chart: &roxmltree::Node<'_, '_>| {
+        chart.descendants().any(|node| node.text() == Some("swap/sweep/pareto"))
+    };
+    let front: Vec<_> = charts.filter(titled).collect();
+    assert_eq!(front.len(), 1);
+    let count = |class: &str| {
+        let nodes = front[0].descendants();
+        nodes.filter(|node| node.attribute("class") == Some(class)).count()
+    };
+    assert_eq!((count("line"), count("mark")), (1, 3));
+    let dots = front[0].descendants().filter(|node| node.has_tag_name_in("circle"));
+    assert_eq!(dots.count(), 5);
+}
+
+#[test]
 fn answers_come_first_and_the_method_last() {
     let page = html(&[fixture::rich()]);
     let places: Vec<usize> = [

@@ -94,13 +94,20 @@ fn note(findings: &mut Findings, cells: &[&Cell]) {
     let point = |cell: &&Cell| {
         Some(Point { x: cell.relative_writes()?, y: cell.relative_ios()?, interval: None })
     };
-    findings.curves.push(Curve {
-        name: "swap/sweep/pareto".to_owned(),
-        x: Axis::new(WRITES.1, Unit::Ratio),
-        y: Axis::new(IOS.1, Unit::Ratio),
-        labels: labels("the best of all"),
-        points: best.iter().filter_map(point).collect(),
-    });
+    for (which, cells) in [("front", &*best), ("all", cells)] {
+        let mut labels = labels("");
+        labels.remove("policy");
+        labels.insert("points".to_owned(), which.to_owned());
+        let mut points: Vec<Point> = cells.iter().filter_map(point).collect();
+        points.sort_by(|one, other| one.x.total_cmp(&other.x));
+        findings.curves.push(Curve {
+            name: "swap/sweep/pareto".to_owned(),
+            x: Axis::new(WRITES.1, Unit::Ratio),
+            y: Axis::new(IOS.1, Unit::Ratio),
+            labels,
+            points,
+        });
+    }
 }
 
 fn row(
@@ -148,7 +155,8 @@ mod tests {
         let values = |row: usize| rows[row].0.points.iter().map(|p| (p.x, p.y)).collect::<Vec<_>>();
         assert_eq!(values(0), [(1.0, 0.95), (2.0, 0.6)]);
         assert_eq!(values(3), [(1.0, 0.1), (2.0, 0.2)]);
-        let front = found.curves.last().unwrap();
+        let [.., front, all] = &*found.curves else { panic!("there is a front") };
+        assert_eq!((front.labels["points"].as_str(), all.points.len()), ("front", 4));
         let points: Vec<_> = front.points.iter().map(|point| (point.x, point.y)).collect();
         assert_eq!(points, [(0.0, 0.95), (0.1, 0.9), (0.2, 0.8), (0.5, 0.6)]);
     }

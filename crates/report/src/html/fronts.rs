@@ -1,0 +1,46 @@
+//! Pareto fronts: what no other beats in both respects as a line, among all
+//! that was tried as dots.
+
+use maud::Markup;
+use unjank_measure::Curve;
+
+use crate::chart::curves::Curves;
+use crate::group::partition;
+use crate::html::Place;
+use crate::html::charts::figure;
+use crate::names::distinct;
+
+/// The label that says which points of a comparison a curve has.
+const POINTS: &str = "points";
+/// Those that no other beats.
+const FRONT: &str = "front";
+
+/// Whether the curve belongs to a front.
+pub(super) fn is_of_front(curve: &Curve) -> bool {
+    curve.labels.contains_key(POINTS)
+}
+
+/// A chart for each comparison.
+pub(super) fn figures(curves: Vec<&Curve>, place: &Place) -> Vec<Markup> {
+    let about = |curve: &Curve| {
+        let mut labels = curve.labels.clone();
+        labels.remove(POINTS);
+        labels
+    };
+    let key = |curve: &Curve| (curve.name.clone(), curve.x.clone(), curve.y.clone(), about(curve));
+    let fronts = partition(curves, key);
+    let labels: Vec<_> = fronts.iter().map(|curves| about(curves[0])).collect();
+    let titles = distinct(fronts.iter().map(|curves| curves[0].name.as_str()).zip(&labels));
+    let chart = |(curves, title): (&Vec<&Curve>, String)| {
+        let is_front = |curve: &&&Curve| curve.labels.get(POINTS).is_some_and(|it| it == FRONT);
+        let front = curves.iter().find(is_front)?;
+        let all = curves.iter().find(|curve| !is_front(curve));
+        let chart = Curves::front(title.clone(), front, all.copied())?;
+        let note = match all {
+            Some(_) => "line: what no other beats in both; dots: all that was tried",
+            None => "what no other beats in both",
+        };
+        Some(figure(&chart, &title, note, place))
+    };
+    fronts.iter().zip(titles).filter_map(chart).collect()
+}
