@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use unjank_measure::Unit;
 
 use crate::chart::Chart;
+use crate::chart::key::Key;
 use crate::chart::mark::{LINES, mark};
 use crate::chart::path::number;
 use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
@@ -13,9 +14,6 @@ use crate::words;
 
 /// Groups of one chart.
 pub(crate) const GROUPS: usize = 12;
-
-/// The height of a line of the key.
-const LINE: f64 = 17.0;
 
 /// The least space between the names of two groups.
 const GAP: f64 = 8.0;
@@ -75,21 +73,6 @@ impl Arms {
         let all = self.groups.iter().all(|group| group.name.starts_with(shared));
         if all && self.groups.iter().any(too_long) { &name[shared.len()..] } else { name }
     }
-
-    /// The names of the arms with their marks, in as many lines as they need.
-    fn key(&self, paper: Paper) -> Vec<(usize, f64, f64)> {
-        let (mut x, mut line) = (0.0, 0.0);
-        let mut places = Vec::new();
-        for (index, arm) in self.names.iter().enumerate().take(LINES) {
-            let width = arm.chars().count() as f64 * CHARACTER + 32.0;
-            if x > 0.0 && x + width > paper.width {
-                (x, line) = (0.0, line + 1.0);
-            }
-            places.push((index, x, line));
-            x += width;
-        }
-        places
-    }
 }
 
 impl Chart for Arms {
@@ -112,12 +95,11 @@ impl Chart for Arms {
 
     fn draw(&self, paper: Paper) -> Markup {
         let axis = Axis::new(self.values, self.unit, 5);
-        let key = self.key(paper);
-        let lines = key.last().map_or(0.0, |(_, _, line)| line + 1.0);
+        let key = Key::new(&self.names, paper);
         let plot = Plot {
             left: axis.text_width(),
             right: paper.width - 4.0,
-            top: lines * LINE + 12.0,
+            top: key.height() + 12.0,
             bottom: paper.height - 24.0,
         };
         let no_ticks =
@@ -129,15 +111,7 @@ impl Chart for Arms {
         let whisker = (width / 4.0).min(5.0);
         let all = width * self.names.len().min(LINES) as f64;
         html! {
-            @for (index, x, line) in key {
-                @let at = line * LINE + 8.0;
-                g class={ "s" (index % LINES + 1) } {
-                    (mark(index, [x + 6.0, at], 4.0))
-                    text x=(number(x + 15.0)) y=(number(at + 4.0)) {
-                        (fitted(&self.names[index], paper.width - x - 15.0))
-                    }
-                }
-            }
+            (key.draw())
             (axes(&plot, &no_ticks, &axis))
             @for (place, group) in self.groups.iter().enumerate() {
                 @let middle = plot.left + (place as f64 + 0.5) * group_width;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`scale`], [`ticks`], [`tick_text`] | axes as pure functions |
 //! | [`declutter`] | labels beside each other without overlap |
+//! | [`key`] | what marks stand for |
 //! | [`path`], [`mark`], [`plot`] | lines, shapes, the frame |
 //! | [`distribution`] | the samples behind a percentile curve |
 //! | [`percentiles`] | series as curves over a logarithmic percentile axis |
@@ -21,6 +22,7 @@ pub(crate) mod curves;
 mod declutter;
 mod distribution;
 pub(crate) mod intervals;
+mod key;
 mod labels;
 mod mark;
 pub(crate) mod parts;

@@ -4,16 +4,15 @@ use maud::{Markup, html};
 use unjank_measure::Unit;
 
 use crate::chart::Chart;
+use crate::chart::key::Key;
 use crate::chart::mark::{LINES, mark};
 use crate::chart::path::number;
-use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
+use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
 /// Bars of one chart.
 pub(crate) const WHOLES: usize = 12;
-/// The height of a line of the key.
-const LINE: f64 = 17.0;
 
 /// Wholes in one unit, each with the size of the parts that it has.
 #[derive(Debug)]
@@ -59,21 +58,6 @@ impl Parts {
         let values = Domain::linear(0.0, highest);
         (!wholes.is_empty()).then_some(Self { title, unit, names, wholes, values })
     }
-
-    /// The names of the parts with their marks, in as many lines as they need.
-    fn key(&self, paper: Paper) -> Vec<(usize, f64, f64)> {
-        let (mut x, mut line) = (0.0, 0.0);
-        let mut places = Vec::new();
-        for (index, name) in self.names.iter().enumerate().take(LINES) {
-            let width = name.chars().count() as f64 * CHARACTER + 32.0;
-            if x > 0.0 && x + width > paper.width {
-                (x, line) = (0.0, line + 1.0);
-            }
-            places.push((index, x, line));
-            x += width;
-        }
-        places
-    }
 }
 
 impl Chart for Parts {
@@ -94,12 +78,11 @@ impl Chart for Parts {
 
     fn draw(&self, paper: Paper) -> Markup {
         let axis = Axis::new(self.values, self.unit, 5);
-        let key = self.key(paper);
-        let lines = key.last().map_or(0.0, |(_, _, line)| line + 1.0);
+        let key = Key::new(&self.names, paper);
         let plot = Plot {
             left: axis.text_width(),
             right: paper.width - 4.0,
-            top: lines * LINE + 12.0,
+            top: key.height() + 12.0,
             bottom: paper.height - 24.0,
         };
         let no_ticks =
@@ -108,15 +91,7 @@ impl Chart for Parts {
         let room = (plot.right - plot.left) / self.wholes.len() as f64;
         let width = (room * 0.6).min(56.0);
         html! {
-            @for (index, x, line) in key {
-                @let at = line * LINE + 8.0;
-                g class={ "s" (index % LINES + 1) } {
-                    (mark(index, [x + 6.0, at], 4.0))
-                    text x=(number(x + 15.0)) y=(number(at + 4.0)) {
-                        (fitted(&self.names[index], paper.width - x - 15.0))
-                    }
-                }
-            }
+            (key.draw())
             (axes(&plot, &no_ticks, &axis))
             @for (place, whole) in self.wholes.iter().enumerate() {
                 @let middle = plot.left + (place as f64 + 0.5) * room;
