@@ -9,6 +9,7 @@
 //! | [`stats`] | intervals that need no assumption about the shape |
 //! | [`effect`] | one quantity, measured on two sides |
 //! | [`experiment`] | two arms in alternating pairs |
+//! | [`front`](front()) | the best of many combinations |
 //! | [`mod@compare`] | two runs against each other |
 //! | [`store`] | every run, in one file |
 //! | [`monitor`] | progress out of a probe, the wish to stop into it |
@@ -19,6 +20,7 @@ pub mod effect;
 mod error;
 pub mod experiment;
 pub mod findings;
+mod front;
 pub mod monitor;
 pub mod record;
 pub mod series;
@@ -30,6 +32,7 @@ pub use effect::{Effect, Side};
 pub use error::{Error, Result};
 pub use experiment::Plan;
 pub use findings::Findings;
+pub use front::front;
 pub use monitor::{Monitor, Silent};
 pub use record::{
     Answer, Bound, Change, Curve, Direction, Fact, Outlier, Point, Quantity, RunRecord,

@@ -4,11 +4,10 @@
 //! | module | subject |
 //! |---|---|
 //! | `boosts` | the same launches under several boosts |
-//! | [`sweep`], `front` | many values of tunables, and the best of them |
+//! | [`sweep`] | many values of tunables, and the best of them |
 //! | [`paper`] | Jo & Suh's experiment from first principles |
 
 mod boosts;
-mod front;
 pub mod paper;
 pub mod sweep;
 

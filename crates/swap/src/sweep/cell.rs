@@ -102,3 +102,26 @@ impl Cell {
         (evicted > 0).then(|| pages as f64 / evicted as f64)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::sweep) fn cell(policy: &str, tier: u64, ios: u64, writes: u64) -> Cell {
+        let place = Place { trace: "t".into(), memory: 0, tier, policy: policy.into() };
+        Cell {
+            place,
+            page_ins: 0,
+            page_outs: 0,
+            clean_drops: 0,
+            storage_reads: ios,
+            storage_writes: 0,
+            tier_reads: 0,
+            tier_writes: writes,
+            without_tier: ios,
+            over_budget: 0,
+            metadata: 0,
+            launch_again: None,
+        }
+    }
+}

@@ -116,7 +116,7 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use super::super::front::tests::cell;
+    use super::super::cell::tests::cell;
     use super::*;
 
     #[test]

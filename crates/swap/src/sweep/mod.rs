@@ -10,19 +10,16 @@
 //! | [`cell`] | one combination, and what came of it |
 //! | `kept` | cells that are done, in a file |
 //! | `table` | all of them as Parquet |
-//! | [`front`](mod@front) | the best of them |
 //! | `note` | the same as findings |
 
 pub mod cell;
-pub mod front;
 mod kept;
 mod note;
 mod table;
 
 pub use cell::{Cell, Place};
-pub use front::front;
 pub use kept::Kept;
-pub use note::{findings, policies};
+pub use note::{findings, front, policies};
 pub use table::write;
 
 use std::sync::Mutex;

@@ -7,7 +7,6 @@ use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
 use super::cell::Cell;
-use super::front::front;
 
 /// What a heat map shows of a cell.
 type Shown = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
@@ -35,6 +34,12 @@ pub fn findings(cells: &[Cell]) -> Findings {
         note(&mut findings, cells);
     }
     findings
+}
+
+/// Of cells that can be compared, those that no other beats in both storage I/O
+/// and writes of the tier: the fewest writes first.
+pub fn front<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Cell> {
+    unjank_measure::front(cells, |cell| [cell.tier_writes as f64, cell.storage_ios() as f64])
 }
 
 /// The policies of cells that can be compared: the one with the least storage
@@ -133,7 +138,7 @@ fn row(
 
 #[cfg(test)]
 mod tests {
-    use super::super::front::tests::cell;
+    use super::super::cell::tests::cell;
     use super::*;
 
     #[test]

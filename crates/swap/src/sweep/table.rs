@@ -122,7 +122,7 @@ fn missing() -> ParquetError {
 mod tests {
     use ::parquet::file::reader::{FileReader as _, SerializedFileReader};
 
-    use super::super::front::tests::cell;
+    use super::super::cell::tests::cell;
     use super::*;
 
     #[test]
