@@ -12,7 +12,7 @@ use unjank_host::Nanos;
 use super::batch::{Batch, SECTOR, Wrong};
 use super::event::{Backing, Event, Operation, PAGE};
 use super::number::decimal;
-use super::reader::Stop;
+use super::reader::{Stop, settle};
 use super::records::take;
 use super::skipped::{Place, Skipped};
 
@@ -87,13 +87,8 @@ impl Pages {
                 skipped.add(CUT_OFF, 1, place);
                 return Ok(false);
             }
-            match header(&self.record[..HEADER], batch) {
-                Ok(()) => {}
-                Err(Wrong::Skip(reason)) => skipped.add(reason, 1, place),
-                Err(Wrong::Bad(reason)) if batch.options.skip_bad => skipped.add(reason, 1, place),
-                Err(Wrong::Bad(what) | Wrong::Full(what)) => {
-                    return Err(Stop::At(place, what.to_owned()));
-                }
+            if let Err(wrong) = header(&self.record[..HEADER], batch) {
+                settle(wrong, 1, place, &[], batch, skipped)?;
             }
         }
         Ok(true)

@@ -12,7 +12,7 @@ use super::batch::{Batch, DISCARD, OTHER_STAGE, Request, Wrong, sectors};
 use super::event::Who;
 use super::names::Names;
 use super::options::Stage;
-use super::reader::Stop;
+use super::reader::{Stop, settle};
 use super::records::take;
 use super::skipped::{Place, Skipped};
 
@@ -91,13 +91,8 @@ impl Blktrace {
             if !self.next(source, skipped, place)? {
                 return Ok(false);
             }
-            match self.record(batch) {
-                Ok(()) => {}
-                Err(Wrong::Skip(reason)) => skipped.add(reason, 1, place),
-                Err(Wrong::Bad(reason)) if batch.options.skip_bad => skipped.add(reason, 1, place),
-                Err(Wrong::Bad(what) | Wrong::Full(what)) => {
-                    return Err(Stop::At(place, what.to_owned()));
-                }
+            if let Err(wrong) = self.record(batch) {
+                settle(wrong, 1, place, &[], batch, skipped)?;
             }
         }
         Ok(true)

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 use super::ariadne;
-use super::batch::Batch;
+use super::batch::{Batch, Wrong};
 use super::blkparse;
 use super::blktrace::Blktrace;
 use super::csv;
@@ -68,4 +68,38 @@ impl Reader {
             Self::OracleGeneral(reader) => reader.read(source, batch, skipped, most),
         }
     }
+}
+
+/// Counts what is skipped, `weight` times; what is wrong is an error, unless it is to be
+/// counted, too. `line` is what the error shows, and may be empty.
+pub(super) fn settle(
+    wrong: Wrong,
+    weight: u64,
+    place: Place,
+    line: &[u8],
+    batch: &Batch<'_>,
+    skipped: &mut Skipped,
+) -> Result<(), Stop> {
+    match wrong {
+        Wrong::Skip(reason) => skipped.add(reason, weight, place),
+        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add(reason, 1, place),
+        Wrong::Bad(what) => return Err(Stop::At(place, quoted(what, line))),
+        Wrong::Full(what) => return Err(Stop::At(place, what.to_owned())),
+    }
+    Ok(())
+}
+
+/// What is wrong, and the beginning of the line, so that nobody needs to look it up.
+fn quoted(what: &str, line: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    if line.is_empty() {
+        return what.to_owned();
+    }
+    let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    let more = if line.len() > SHOWN { "…" } else { "" };
+    format!("{what}: “{clean}{more}”")
 }

@@ -7,7 +7,7 @@ use super::batch::{Batch, Wrong};
 use super::blkparse;
 use super::csv;
 use super::ftrace;
-use super::reader::Stop;
+use super::reader::{Stop, settle};
 use super::skipped::{Place, Skipped};
 use super::volumes;
 
@@ -105,7 +105,7 @@ impl Text {
                 if let Err(wrong) = done {
                     let line = if self.carry.is_empty() { line } else { &self.carry };
                     let weight = self.lines.weight();
-                    tell(wrong, weight, self.number, line, batch, skipped)?;
+                    settle(wrong, weight, Place::Line(self.number), line, batch, skipped)?;
                 }
                 self.carry.clear();
                 if batch.events.len() >= enough {
@@ -129,7 +129,8 @@ impl Text {
     fn end(&mut self, batch: &mut Batch<'_>, skipped: &mut Skipped) -> Result<(), Stop> {
         let line = std::mem::take(&mut self.carry);
         if std::mem::take(&mut self.overlong) {
-            return tell(Wrong::Bad(OVERLONG), 1, self.number + 1, &[], batch, skipped);
+            let place = Place::Line(self.number + 1);
+            return settle(Wrong::Bad(OVERLONG), 1, place, &[], batch, skipped);
         }
         if line.is_empty() {
             return Ok(());
@@ -142,43 +143,12 @@ impl Text {
                 skipped.add(CUT_OFF, 1, Place::Line(self.number));
                 Ok(())
             }
-            Err(wrong) => tell(wrong, self.lines.weight(), self.number, &line, batch, skipped),
+            Err(wrong) => {
+                let (weight, place) = (self.lines.weight(), Place::Line(self.number));
+                settle(wrong, weight, place, &line, batch, skipped)
+            }
         }
     }
-}
-
-/// Counts what is skipped; what is wrong is an error, unless it is to be counted, too.
-fn tell(
-    wrong: Wrong,
-    weight: u64,
-    number: u64,
-    line: &[u8],
-    batch: &Batch<'_>,
-    skipped: &mut Skipped,
-) -> Result<(), Stop> {
-    let place = Place::Line(number);
-    match wrong {
-        Wrong::Skip(reason) => skipped.add(reason, weight, place),
-        Wrong::Bad(reason) if batch.options.skip_bad => skipped.add(reason, 1, place),
-        Wrong::Bad(what) => return Err(Stop::At(place, quoted(what, line))),
-        Wrong::Full(what) => return Err(Stop::At(place, what.to_owned())),
-    }
-    Ok(())
-}
-
-/// What is wrong, and the beginning of the line, so that nobody needs to look it up.
-fn quoted(what: &str, line: &[u8]) -> String {
-    const SHOWN: usize = 60;
-    if line.is_empty() {
-        return what.to_owned();
-    }
-    let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
-    let clean: String = text
-        .chars()
-        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-        .collect();
-    let more = if line.len() > SHOWN { "…" } else { "" };
-    format!("{what}: “{clean}{more}”")
 }
 
 /// Without the carriage return of other systems.
