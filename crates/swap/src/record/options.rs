@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use unjank_host::{Bytes, Error, Nanos, Result};
 
-use super::output::exists;
+use crate::whole_file::exists;
 
 /// Options of a recording.
 #[derive(Debug, Clone)]

@@ -10,9 +10,10 @@ use ::parquet::errors::{ParquetError, Result as ParquetResult};
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
-use unjank_host::{Error, Result};
+use unjank_host::Result;
 
 use super::cell::Cell;
+use crate::whole_file::{Readers, WholeFile};
 
 const SCHEMA: &str = "message sweep {
     required binary trace (UTF8);
@@ -39,20 +40,10 @@ const SCHEMA: &str = "message sweep {
 /// # Errors
 /// It cannot be written.
 pub fn write(cells: &[Cell], path: &Path) -> Result<()> {
-    let error = |source| Error::file("write", path, source);
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let temporary = tempfile::Builder::new()
-        .prefix(".unjank-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-        .tempfile_in(directory)
-        .map_err(error)?;
-    let file = temporary.as_file().try_clone().map_err(error)?;
-    let written = write_to(cells, file);
-    written.map_err(|why| error(io::Error::other(why.to_string())))?;
-    temporary.persist(path).map(drop).map_err(|why| error(why.error))
+    let whole = WholeFile::create(path, true, Readers::AsUsual)?;
+    let written = write_to(cells, whole.file()?);
+    written.map_err(|why| whole.error(io::Error::other(why.to_string())))?;
+    whole.finish()
 }
 
 fn write_to(cells: &[Cell], out: impl io::Write + Send) -> ParquetResult<()> {

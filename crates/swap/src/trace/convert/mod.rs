@@ -14,6 +14,7 @@ use super::events::Events;
 use super::input::BATCH;
 use super::names::Names;
 use super::parquet;
+use crate::whole_file::{Readers, WholeFile};
 
 /// A format in which traces are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,22 +77,8 @@ pub fn to_file(
     monitor: &dyn Monitor,
 ) -> Result<Written> {
     let error = |source| Error::file("write", path, source);
-    if path.file_name().is_none() {
-        return Err(error(io::ErrorKind::IsADirectory.into()));
-    }
-    if !options.force && path.symlink_metadata().is_ok() {
-        return Err(exists(path));
-    }
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let temporary = tempfile::Builder::new()
-        .prefix(".unjank-")
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-        .tempfile_in(directory)
-        .map_err(error)?;
-    let file = temporary.as_file().try_clone().map_err(error)?;
+    let whole = WholeFile::create(path, options.force, Readers::AsUsual)?;
+    let file = whole.file()?;
     let written = match options.to {
         To::OracleGeneral => {
             let mut writer = oracle_general::Writer::new(file);
@@ -107,19 +94,10 @@ pub fn to_file(
         To::Parquet => write_parquet(trace, file, path, options, monitor)?,
         To::Csv => write_csv(trace, file, path, options, monitor)?,
     };
-    if written.interrupted {
-        return Ok(written);
+    if !written.interrupted {
+        whole.finish()?;
     }
-    let persisted = if options.force {
-        temporary.persist(path).map(drop)
-    } else {
-        temporary.persist_noclobber(path).map(drop)
-    };
-    match persisted {
-        Err(why) if why.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(path)),
-        Err(why) => Err(error(why.error)),
-        Ok(()) => Ok(written),
-    }
+    Ok(written)
 }
 
 /// Writes `trace` to `out`, which may be a pipe. oracleGeneral is written twice over, so it
@@ -220,8 +198,4 @@ fn pump(
         }
     }
     Ok(written)
-}
-
-fn exists(path: &Path) -> Error {
-    Error::Invalid(format!("{} is there already; --force replaces it", path.display()))
 }
