@@ -76,12 +76,16 @@ fn seconds(at: Nanos) -> u32 {
 
 impl Admission for Age {
     fn admits(&mut self, eviction: Eviction) -> bool {
-        if self.held.len() == self.held.space().capacity() {
-            return false;
-        }
-        self.held.admit(eviction.page);
         self.asked_at[eviction.page.index()] = seconds(eviction.at);
-        true
+        self.held.len() < self.held.space().capacity()
+    }
+
+    fn entered(&mut self, page: Page) {
+        self.held.admit(page);
+    }
+
+    fn left(&mut self, page: Page) {
+        self.held.remove(page);
     }
 
     fn requested(&mut self, page: Page, found: Found, at: Nanos) {
@@ -109,17 +113,10 @@ impl Admission for Age {
         }
         self.left_of_round -= 1;
         self.left_of_day -= 1.0;
-        self.held.remove(page);
         Some(page)
     }
 
-    fn kept_out(&mut self, page: Page) {
-        self.held.remove(page);
-    }
-
-    fn gone(&mut self, page: Page) {
-        self.held.remove(page);
-    }
+    fn gone(&mut self, _: Page) {}
 
     fn bytes(&self) -> usize {
         self.held.bytes() + size_of_val(&*self.asked_at)
@@ -129,6 +126,7 @@ impl Admission for Age {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::admission::tests::evict_at;
 
     const HOUR: u64 = 3_600;
 
@@ -140,17 +138,18 @@ mod tests {
     fn a_full_tier_gives_back_what_was_idle_for_twenty_hours() {
         let mut rule = Age::new(Space::new(2_000, 3_000).unwrap());
         for page in 0..2_000 {
-            let eviction =
-                Eviction { page: Page(page), dirty: true, at: at(u64::from(page / 1_000)) };
-            assert!(rule.admits(eviction));
+            assert!(evict_at(&mut rule, page, at(u64::from(page / 1_000))));
         }
-        assert!(!rule.admits(Eviction { page: Page(2_500), dirty: true, at: at(2) }), "it is full");
+        assert!(!evict_at(&mut rule, 2_500, at(2)), "it is full");
         rule.requested(Page(0), Found::Tier, at(10));
         assert_eq!(rule.leaves(at(19)), None);
-        let left = std::iter::from_fn(|| rule.leaves(at(25))).map(|page| page.0);
-        let left: Vec<u32> = left.collect();
+        let mut left = Vec::new();
+        while let Some(page) = rule.leaves(at(25)) {
+            rule.left(page);
+            left.push(page.0);
+        }
         assert_eq!((left.len(), left[0]), (1_999, 1), "all but the one that was asked for");
-        assert!(rule.admits(Eviction { page: Page(2_500), dirty: true, at: at(25) }));
+        assert!(evict_at(&mut rule, 2_500, at(25)));
         assert_eq!(rule.leaves(at(60)), None, "two pages are less than a round");
     }
 }

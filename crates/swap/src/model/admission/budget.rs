@@ -76,16 +76,9 @@ impl<A: Admission> Admission for Budget<A> {
         }
         if self.left < 1.0 {
             self.over += 1;
-            self.rule.kept_out(eviction.page);
             return false;
         }
-        self.left -= 1.0;
         true
-    }
-
-    fn kept_out(&mut self, page: Page) {
-        self.left += 1.0;
-        self.rule.kept_out(page);
     }
 
     fn over_budget(&self) -> u64 {
@@ -93,6 +86,7 @@ impl<A: Admission> Admission for Budget<A> {
     }
 
     fn entered(&mut self, page: Page) {
+        self.left -= 1.0;
         self.rule.entered(page);
     }
 
@@ -131,6 +125,7 @@ impl<A: Admission> Admission for Budget<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::admission::tests::evict_at;
     use crate::model::admission::{Age, Always, Ghost};
     use crate::model::page::Space;
 
@@ -138,38 +133,29 @@ mod tests {
     fn writes_stay_within_the_rate() {
         let second = Nanos::from_millis(1_000);
         let mut rule = Budget::new(Always, WriteRate { pages: 2, period: second });
-        let mut admits = |millis| {
-            let at = Nanos::from_millis(millis);
-            rule.admits(Eviction { page: Page(1), dirty: true, at })
-        };
-        assert_eq!([0, 1, 2].map(&mut admits), [true, true, false]);
-        assert_eq!([600, 601].map(&mut admits), [true, false], "half a second gives one");
-        assert_eq!([9_000, 9_000, 9_000].map(&mut admits), [true, true, false]);
+        let mut enters = |millis| evict_at(&mut rule, 1, Nanos::from_millis(millis));
+        assert_eq!([0, 1, 2].map(&mut enters), [true, true, false]);
+        assert_eq!([600, 601].map(&mut enters), [true, false], "half a second gives one");
+        assert_eq!([9_000, 9_000, 9_000].map(&mut enters), [true, true, false]);
         rule.rewritten(Page(1), Nanos::from_millis(9_100));
-        let at = Nanos::from_millis(9_500);
-        assert!(!rule.admits(Eviction { page: Page(1), dirty: true, at }), "it is owed");
+        assert!(!evict_at(&mut rule, 1, Nanos::from_millis(9_500)), "it is owed");
         assert_eq!(rule.over_budget(), 4);
-        rule.kept_out(Page(1));
-        let at = Nanos::from_millis(9_600);
-        assert!(rule.admits(Eviction { page: Page(1), dirty: true, at }), "it was not written");
+        let eviction = Eviction { page: Page(1), dirty: true, at: Nanos::from_millis(10_200) };
+        assert!(rule.admits(eviction) && rule.admits(eviction), "only who enters is written");
     }
 
     #[test]
     fn a_rule_knows_whom_the_budget_kept_out() {
         let one = WriteRate { pages: 1, period: Nanos::from_millis(60_000) };
-        let at = |millis, page| {
-            let at = Nanos::from_millis(millis);
-            Eviction { page: Page(page), dirty: true, at }
-        };
         let space = Space::new(2, 10).unwrap();
         let mut mmd = Budget::new(Age::new(space), one);
-        let evicted = [at(0, 1), at(0, 2), at(0, 3), at(60_000, 2), at(120_000, 3)];
-        let entered = evicted.map(|eviction| mmd.admits(eviction));
-        assert_eq!(entered, [true, false, false, true, false], "two fit, and two are in");
+        let evicted = [(0, 1), (0, 2), (0, 3), (60_000, 2), (120_000, 3)];
+        let enters = evicted.map(|(at, page)| evict_at(&mut mmd, page, Nanos::from_millis(at)));
+        assert_eq!(enters, [true, false, false, true, false], "two fit, and two are in");
         let mut ghost = Budget::new(Ghost::new(10, 5).unwrap(), one);
-        let evicted = [at(0, 1), at(0, 2), at(0, 1), at(0, 2), at(60_000, 2)];
-        let entered = evicted.map(|eviction| ghost.admits(eviction));
-        assert_eq!(entered, [false, false, true, false, true], "it is still remembered");
+        let evicted = [(0, 1), (0, 2), (0, 1), (0, 2), (60_000, 2)];
+        let enters = evicted.map(|(at, page)| evict_at(&mut ghost, page, Nanos::from_millis(at)));
+        assert_eq!(enters, [false, false, true, false, true], "it is still remembered");
     }
 
     #[test]

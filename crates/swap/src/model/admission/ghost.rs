@@ -23,15 +23,15 @@ impl Ghost {
 
 impl Admission for Ghost {
     fn admits(&mut self, eviction: Eviction) -> bool {
-        let known = self.remembered.remove(eviction.page);
+        let known = self.remembered.contains(eviction.page);
         if !known {
             self.remembered.admit(eviction.page);
         }
         known
     }
 
-    fn kept_out(&mut self, page: Page) {
-        self.remembered.admit(page);
+    fn entered(&mut self, page: Page) {
+        self.remembered.remove(page);
     }
 
     fn gone(&mut self, page: Page) {

@@ -51,13 +51,14 @@ pub struct Eviction {
 
 /// A rule for who may enter the tier.
 pub trait Admission {
-    /// Whether this page may enter. Asked once for each eviction.
+    /// Whether this page may enter. Asked once for each eviction; a budget or the
+    /// replacement policy may keep it out nonetheless.
     fn admits(&mut self, eviction: Eviction) -> bool;
 
-    /// A page that was let in is in the tier now.
+    /// A page has entered the tier.
     fn entered(&mut self, _page: Page) {}
 
-    /// A page is not in the tier any more.
+    /// A page has left the tier.
     fn left(&mut self, _page: Page) {}
 
     /// Memory asks for a page, and it was found there.
@@ -74,10 +75,6 @@ pub trait Admission {
     fn leaves(&mut self, _at: Nanos) -> Option<Page> {
         None
     }
-
-    /// A page that it has just let in does not enter after all: a budget or the
-    /// replacement policy keeps it out.
-    fn kept_out(&mut self, _page: Page) {}
 
     /// Pages that a budget kept out so far, though its rule let them in.
     fn over_budget(&self) -> u64 {
@@ -120,10 +117,6 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
         (**self).leaves(at)
     }
 
-    fn kept_out(&mut self, page: Page) {
-        (**self).kept_out(page);
-    }
-
     fn over_budget(&self) -> u64 {
         (**self).over_budget()
     }
@@ -141,8 +134,17 @@ impl<T: Admission + ?Sized> Admission for Box<T> {
 mod tests {
     use super::*;
 
-    /// Whether a page that memory evicts now may enter.
+    /// Whether a page that memory evicts enters.
     pub(super) fn evict(rule: &mut impl Admission, page: u32) -> bool {
-        rule.admits(Eviction { page: Page(page), dirty: true, at: Nanos::ZERO })
+        evict_at(rule, page, Nanos::ZERO)
+    }
+
+    /// The same, at some time.
+    pub(super) fn evict_at(rule: &mut impl Admission, page: u32, at: Nanos) -> bool {
+        let enters = rule.admits(Eviction { page: Page(page), dirty: true, at });
+        if enters {
+            rule.entered(Page(page));
+        }
+        enters
     }
 }

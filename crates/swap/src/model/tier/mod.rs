@@ -147,10 +147,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
             return false;
         }
         match self.cache.admit(page) {
-            Some(left) if left == page => {
-                self.admission.kept_out(page);
-                return false;
-            }
+            Some(left) if left == page => return false,
             Some(left) => self.leave(left),
             None => {}
         }
