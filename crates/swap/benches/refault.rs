@@ -137,6 +137,7 @@ fn without_swap(loaded: &Load, memory: MemoryOptions) -> f64 {
         swap: Swap::Off,
         latency: Latency::default(),
         write_cost: None,
+        write_budget: None,
     };
     ios(&run(loaded, &options, &Silent).unwrap().lines[0].traffic)
 }
