@@ -106,15 +106,20 @@ impl Recording {
 
     /// Operation, page and space of each event.
     fn events(&self) -> Vec<(String, u64, String)> {
+        let event = |fields: &[&str]| {
+            (fields[5].to_owned(), fields[4].parse().unwrap(), fields[3].to_owned())
+        };
+        self.lines(event)
+    }
+
+    /// What `event` makes of the fields of each event.
+    fn lines<T>(&self, event: impl Fn(&[&str]) -> T) -> Vec<T> {
         let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
         let output =
             unjank.args(["swap", "convert", "--to", "csv"]).arg(&self.out).arg("-").output();
         let text = String::from_utf8(output.unwrap().stdout).unwrap();
-        let event = |line: &str| {
-            let fields: Vec<&str> = line.split(',').collect();
-            (fields[5].to_owned(), fields[4].parse().unwrap(), fields[3].to_owned())
-        };
-        text.lines().skip(1).map(event).collect()
+        let fields = |line: &str| event(&line.split(',').collect::<Vec<_>>());
+        text.lines().skip(1).map(fields).collect()
     }
 }
 
@@ -207,6 +212,7 @@ fn swap_is_recorded_and_nothing_is_left() {
     a_swap_file_is_told_from_its_disk();
     a_kill_leaves_nothing();
     an_interrupt_keeps_what_there_is();
+    a_launch_is_that_of_the_program_that_was_meant();
     refusals_come_before_anything_is_done();
 }
 
@@ -254,6 +260,29 @@ fn an_interrupt_keeps_what_there_is() {
     assert!(record["labels"].as_array().unwrap().contains(&"interrupted".into()));
     assert!(recording.events().iter().any(|event| event.0 == "page-out"));
     assert!(is_tidy());
+}
+
+fn a_launch_is_that_of_the_program_that_was_meant() {
+    let recording = Recording::new();
+    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    unjank.args(["swap", "record", "--no-store", "--swap", "16MiB", "--memory-limit", LIMIT]);
+    unjank.arg("--out").arg(&recording.out).env("XDG_DATA_HOME", recording.dir.path());
+    // The last shell is one for longer than a mark is held back.
+    let script = "timeout 60 setsid -w env A=1 sleep 0.2; setsid -w sh -c 'exec sleep 0.3'; \
+                  timeout 60 sh -c 'sleep 2.5; exec sleep 0.1'; true";
+    let output = unjank.args(["--", "sh", "-c", script]).output().unwrap();
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{talk}");
+    // What others start meanwhile is in other control groups.
+    let events = recording.lines(|fields| [fields[1], fields[5], fields[7]].map(ToOwned::to_owned));
+    let launched: Vec<&str> = events
+        .iter()
+        .filter(|[_, operation, group]| operation == "launch" && group.contains("/unjank-"))
+        .map(|[name, ..]| name.as_str())
+        .collect();
+    assert_eq!(launched, ["sh", "sleep", "sleep", "sh"]);
+    let times = recording.lines(|fields| fields[0].parse::<u64>().unwrap());
+    assert!(times.is_sorted(), "what is held back is still in order");
 }
 
 fn refusals_come_before_anything_is_done() {

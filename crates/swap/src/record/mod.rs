@@ -6,7 +6,7 @@
 //! | `find`, `area` | swap areas, and which sectors are which of their pages |
 //! | `command` | the program that is recorded |
 //! | `order` | one order of time for what all CPUs traced |
-//! | `scribe`, `tasks` | from traced events to those of pages; who did it |
+//! | `scribe`, `tasks`, `launches` | from traced events to those of pages; who did it; what was launched |
 //! | `output` | the file |
 //! | `counters`, `report` | what the kernel counted meanwhile, and what is told in the end |
 
@@ -14,6 +14,7 @@ mod area;
 mod command;
 mod counters;
 mod find;
+mod launches;
 mod options;
 mod order;
 mod output;
@@ -207,13 +208,14 @@ impl Recording {
         self.lost = trace.lost;
         self.order.push(&trace);
         let settled = self.order.settled(now);
-        self.write(&settled)
+        self.write(&settled, now)
     }
 
-    fn write(&mut self, traced: &[Traced]) -> Result<()> {
+    fn write(&mut self, traced: &[Traced], now: Timestamp) -> Result<()> {
         for (at, current, what) in traced {
-            self.scribe.take(*at, *current, what, &mut self.events).map_err(full)?;
+            self.scribe.take(*at, *current, what).map_err(full)?;
         }
+        self.events.extend(self.scribe.settled(now));
         self.written += self.events.len() as u64;
         self.output.write(&self.events, &self.scribe.names)?;
         self.events.clear();
@@ -224,7 +226,8 @@ impl Recording {
     fn finish(mut self) -> Result<(Scribe, Output, u64, Lost)> {
         self.round()?;
         let rest = std::mem::take(&mut self.order).rest();
-        self.write(&rest)?;
+        // No program becomes another any more.
+        self.write(&rest, Timestamp::from_nanos(u64::MAX))?;
         let Self { instance, scribe, output, written, lost, .. } = self;
         instance.remove()?;
         Ok((scribe, output, written, lost))

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{BlockRequest, FilePages, StorageEvent};
+use unjank_host::tracefs::{BlockRequest, Comm, FilePages, StorageEvent};
 use unjank_host::{Nanos, Timestamp};
 
 use crate::trace::{Backing, Event, Full, Names, Operation, PAGE, Space, Who};
 
 use super::area::Area;
+use super::launches::{Execution, Launches};
 use super::tasks::Tasks;
 
 /// Larger folios do not exist.
@@ -20,8 +21,11 @@ pub(super) struct Scribe {
     tasks: Tasks,
     pub(super) names: Names,
     pub(super) counts: Counts,
-    /// Who was launched, and has not ended.
-    launched: HashSet<u32>,
+    launches: Launches,
+    /// Processes that have paged under any name.
+    paged: HashSet<u32>,
+    /// What is not written yet.
+    events: Vec<Event>,
     /// Pages of 4 KiB in one of the kernel's.
     per_page: u64,
     /// The first event's time.
@@ -76,7 +80,9 @@ impl Scribe {
             tasks,
             names,
             counts: Counts::default(),
-            launched: HashSet::new(),
+            launches: Launches::default(),
+            paged: HashSet::new(),
+            events: Vec::new(),
             per_page: (kernel_page / PAGE).max(1),
             origin: None,
             leads,
@@ -84,24 +90,21 @@ impl Scribe {
         })
     }
 
-    /// Appends what the event at `at`, in the course of `current`, says.
+    /// Notes what the event at `at`, in the course of `current`, says.
     pub(super) fn take(
         &mut self,
         at: Timestamp,
         current: ThreadId,
         event: &StorageEvent,
-        events: &mut Vec<Event>,
     ) -> Result<(), Full> {
         match event {
-            StorageEvent::Request(request) => self.request(at, current, request, events),
+            StorageEvent::Request(request) => self.request(at, current, request),
             StorageEvent::Cached(pages) => {
-                self.counts.file_page_ins +=
-                    self.file(at, current, pages, Operation::PageIn, events)?;
+                self.counts.file_page_ins += self.file(at, current, pages, Operation::PageIn)?;
                 Ok(())
             }
             StorageEvent::Uncached(pages) => {
-                self.counts.file_drops +=
-                    self.file(at, current, pages, Operation::CleanDrop, events)?;
+                self.counts.file_drops += self.file(at, current, pages, Operation::CleanDrop)?;
                 Ok(())
             }
             StorageEvent::Reclaimed { anonymous } => {
@@ -110,34 +113,51 @@ impl Scribe {
             }
             StorageEvent::Started { thread, same_process } => {
                 self.tasks.started(current, *thread, *same_process);
-                Ok(())
-            }
-            StorageEvent::Executed { process, program } => {
-                self.tasks.executed(*process, *program);
-                let known = self.launched.contains(&process.0);
-                if known || (self.leads)(process.0) {
-                    let who = self.tasks.who(*process, b"", &mut self.names)?;
-                    // Scripts and wrappers become the program that was meant; that is one launch.
-                    if !known {
-                        self.launched.insert(process.0);
-                        self.counts.launches += 1;
-                        events.push(self.of_process(at, who, Operation::Launch));
-                    }
+                if !same_process && self.launches.is_pending() {
+                    self.launches.started(self.tasks.process(current), thread.0);
                 }
                 Ok(())
             }
+            StorageEvent::Executed { process, program } => self.executed(at, *process, *program),
             StorageEvent::Ended { thread, last } => {
                 // Those who had nothing to do with this trace are none of its business.
                 let Some(who) = self.tasks.ended(*thread, *last) else { return Ok(()) };
                 let number = self.names.process(who).pid;
-                let was_launched = number.is_some_and(|number| self.launched.remove(&number));
-                if was_launched || self.counts.by_process.contains_key(&who) {
+                let was_launched = number.is_some_and(|number| self.launches.ended(number));
+                let has_paged = number.is_some_and(|number| self.paged.remove(&number));
+                if was_launched || has_paged {
                     self.counts.exits += 1;
-                    events.push(self.of_process(at, who, Operation::Exit));
+                    self.note(at, who, Operation::Exit);
                 }
                 Ok(())
             }
         }
+    }
+
+    /// What can be written at `now`.
+    pub(super) fn settled(&mut self, now: Timestamp) -> std::vec::Drain<'_, Event> {
+        let done = self.launches.settle(now, self.events.len());
+        self.events.drain(..done)
+    }
+
+    fn executed(&mut self, at: Timestamp, process: ThreadId, program: Comm) -> Result<(), Full> {
+        self.tasks.executed(process, program);
+        let index = self.events.len();
+        match self.launches.executed(at, process.0, program, index, self.leads) {
+            Execution::Launch => {
+                let who = self.tasks.who(process, b"", &mut self.names)?;
+                self.counts.launches += 1;
+                self.note(at, who, Operation::Launch);
+            }
+            Execution::Becomes(index) => {
+                let who = self.tasks.who(process, b"", &mut self.names)?;
+                if let Some(mark) = self.events.get_mut(index) {
+                    mark.who = who;
+                }
+            }
+            Execution::Other => {}
+        }
+        Ok(())
     }
 
     fn request(
@@ -145,7 +165,6 @@ impl Scribe {
         at: Timestamp,
         current: ThreadId,
         request: &BlockRequest,
-        events: &mut Vec<Event>,
     ) -> Result<(), Full> {
         let (sector, sectors) = (request.sector, u64::from(request.sectors));
         let in_area = |(area, space): &(Area, Space)| {
@@ -183,11 +202,12 @@ impl Scribe {
             *requests += 1;
             *moved += count;
             counts.by_process.entry(who).or_default()[usize::from(is_write)] += count;
+            self.paged.extend(self.names.process(who).pid);
         } else {
             counts.others += 1;
         }
         let at = self.since_origin(at);
-        events.extend(pages.map(|page| Event { at, page, who, space, operation, backing }));
+        self.events.extend(pages.map(|page| Event { at, page, who, space, operation, backing }));
         Ok(())
     }
 
@@ -198,7 +218,6 @@ impl Scribe {
         current: ThreadId,
         pages: &FilePages,
         operation: Operation,
-        events: &mut Vec<Event>,
     ) -> Result<u64, Full> {
         let who = self.tasks.who(current, b"", &mut self.names)?;
         if self.names.process(who).pid == Some(self.own) {
@@ -213,7 +232,7 @@ impl Scribe {
         };
         let at = self.since_origin(at);
         let first = pages.first.saturating_mul(self.per_page);
-        events.extend((first..first.saturating_add(count)).map(|page| Event {
+        self.events.extend((first..first.saturating_add(count)).map(|page| Event {
             at,
             page,
             who,
@@ -224,10 +243,11 @@ impl Scribe {
         Ok(count)
     }
 
-    fn of_process(&mut self, at: Timestamp, who: Who, operation: Operation) -> Event {
+    /// Notes what is of a process, and not of a page.
+    fn note(&mut self, at: Timestamp, who: Who, operation: Operation) {
         let at = self.since_origin(at);
         let (space, backing) = (Space::NONE, Backing::Unknown);
-        Event { at, page: 0, who, space, operation, backing }
+        self.events.push(Event { at, page: 0, who, space, operation, backing });
     }
 
     fn since_origin(&mut self, at: Timestamp) -> Nanos {
@@ -250,7 +270,7 @@ fn is_write(letters: &[u8]) -> Option<bool> {
 mod tests {
     use unjank_host::Root;
     use unjank_host::block_device::DeviceNumber;
-    use unjank_host::tracefs::{Comm, Name};
+    use unjank_host::tracefs::Name;
 
     use super::super::area::{of_file, whole};
     use super::*;
@@ -285,13 +305,13 @@ mod tests {
         at: u64,
         event: &StorageEvent,
     ) -> Vec<(u64, u64, Operation, String)> {
-        let mut events = Vec::new();
-        scribe.take(Timestamp::from_nanos(at), ThreadId(7), event, &mut events).unwrap();
+        let before = scribe.events.len();
+        scribe.take(Timestamp::from_nanos(at), ThreadId(7), event).unwrap();
         let tell = |event: &Event| {
             let space = scribe.names.space(event.space).to_owned();
             (event.at.get(), event.page, event.operation, space)
         };
-        events.iter().map(tell).collect()
+        scribe.events[before..].iter().map(tell).collect()
     }
 
     #[test]
@@ -329,11 +349,15 @@ mod tests {
         }
         let again = StorageEvent::Executed { process: ThreadId(7), program: "real".into() };
         assert!(told(&mut scribe, 6, &again).is_empty(), "a wrapper");
+        let who = scribe.events[0].who;
+        assert_eq!(scribe.names.process(who).name, "real");
+        assert_eq!(scribe.settled(Timestamp::from_nanos(7)).count(), 0, "it may become another");
         let ended = |thread, last| StorageEvent::Ended { thread: ThreadId(thread), last };
         assert_eq!(told(&mut scribe, 9, &ended(7, Some(true)))[0].2, Operation::Exit);
         assert!(told(&mut scribe, 9, &ended(300, Some(true))).is_empty(), "never met");
         assert!(told(&mut scribe, 9, &ended(8, Some(true))).is_empty(), "it did nothing");
         assert_eq!((scribe.counts.launches, scribe.counts.exits), (1, 1));
+        assert_eq!(scribe.settled(Timestamp::from_nanos(10)).count(), 2);
     }
 
     #[test]

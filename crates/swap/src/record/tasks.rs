@@ -16,7 +16,14 @@ pub(super) struct Tasks {
     processes: HashMap<ThreadId, u32>,
     /// What each process became that was seen to.
     programs: HashMap<u32, Comm>,
-    known: HashMap<u32, Who>,
+    known: HashMap<u32, Known>,
+}
+
+/// A process under the name that it has had since it was last looked at.
+#[derive(Debug)]
+struct Known {
+    who: Who,
+    name: Vec<u8>,
 }
 
 impl Tasks {
@@ -25,8 +32,9 @@ impl Tasks {
         Self { root: root.clone(), processes, programs, known }
     }
 
-    /// The process of `thread`, which calls itself `comm`. `/proc` is asked once for each; where
-    /// the thread has ended before, its own name and number stand for the process.
+    /// The process of `thread`, which calls itself `comm`, or does not say. `/proc` is asked once
+    /// for each; where the thread has ended before, its own name and number stand for the process.
+    /// What the main thread calls itself, the process is called: Android's apps are named like that.
     pub(super) fn who(
         &mut self,
         thread: ThreadId,
@@ -34,19 +42,28 @@ impl Tasks {
         names: &mut Names,
     ) -> Result<Who, Full> {
         let process = self.process(thread);
-        if let Some(who) = self.known.get(&process) {
-            return Ok(*who);
+        let is_main = thread.0 == process && !comm.is_empty();
+        let known = self.known.get(&process);
+        if let Some(known) = known
+            && (!is_main || known.name == comm)
+        {
+            return Ok(known.who);
         }
         let read = |file: &str| self.root.read(format!("/proc/{process}/{file}"));
-        let program = self.programs.get(&process);
-        let name = match program {
+        let name = match self.programs.get(&process) {
+            _ if is_main => comm.to_owned(),
             Some(program) => program.as_bytes().to_owned(),
             None => read("comm").map_or(comm.to_owned(), |name| name.trim_end().into()),
         };
-        let groups = read("cgroup").unwrap_or_default();
-        let cgroup = memory_group(&groups).unwrap_or_default();
+        let cgroup = match known {
+            Some(known) => names.process(known.who).cgroup.clone().unwrap_or_default(),
+            None => {
+                let groups = read("cgroup").unwrap_or_default();
+                memory_group(&groups).unwrap_or_default().to_owned()
+            }
+        };
         let who = names.who_in(&name, Some(process), cgroup.as_bytes())?;
-        self.known.insert(process, who);
+        self.known.insert(process, Known { who, name });
         Ok(who)
     }
 
@@ -77,10 +94,10 @@ impl Tasks {
 
     fn forget(&mut self, process: u32) -> Option<Who> {
         self.programs.remove(&process);
-        self.known.remove(&process)
+        self.known.remove(&process).map(|known| known.who)
     }
 
-    fn process(&mut self, thread: ThreadId) -> u32 {
+    pub(super) fn process(&mut self, thread: ThreadId) -> u32 {
         if let Some(process) = self.processes.get(&thread) {
             return *process;
         }
@@ -153,6 +170,25 @@ mod tests {
         let other = tasks.who(ThreadId(20), b"short", &mut names).unwrap();
         assert_ne!(other, who);
         assert_eq!(names.process(other).name, "short");
+    }
+
+    #[test]
+    fn a_process_has_the_name_of_its_main_thread() {
+        let (_top, root) = machine(&[("10/comm", "late\n"), ("10/cgroup", "0::/app\n")]);
+        let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
+        tasks.started(ThreadId(1), ThreadId(10), false);
+        tasks.started(ThreadId(10), ThreadId(11), true);
+        let mut name = |thread, comm: &[u8]| {
+            let who = tasks.who(ThreadId(thread), comm, &mut names).unwrap();
+            let process = names.process(who);
+            (process.name.clone(), process.cgroup.clone().unwrap_or_default())
+        };
+        let is = |name: &str| (name.to_owned(), "/app".to_owned());
+        assert_eq!(name(10, b"zygote64"), is("zygote64"), "as it was called then");
+        assert_eq!(name(11, b"worker"), is("zygote64"));
+        assert_eq!(name(10, b"com.example.app"), is("com.example.app"));
+        assert_eq!(name(11, b"worker"), is("com.example.app"));
+        assert_eq!(name(10, b""), is("com.example.app"), "an event that does not say");
     }
 
     #[test]

@@ -1,0 +1,210 @@
+//! Which programs were launched, and what they became: pure.
+//!
+//! What a user starts is often a wrapper first: it becomes the program that was meant by
+//! execve(2) (`env`, `nice`, `setsid`, a script's `exec`), or starts it and waits (`timeout`,
+//! `sudo`). So a mark is held back until a program has been the same for a while.
+
+use std::collections::HashMap;
+
+use unjank_host::tracefs::Comm;
+use unjank_host::{Nanos, Timestamp};
+
+/// A program that has not become another one for so long is the one that was meant.
+const HELD: Nanos = Nanos::from_millis(2_000);
+/// Events that are kept back for a mark, at most.
+const MOST_HELD: usize = 1 << 18;
+/// Programs that start the one that was meant as their child, and do nothing else.
+const STARTERS: [&[u8]; 10] = [
+    b"timeout", b"time", b"setsid", b"sudo", b"doas", b"runuser", b"unshare", b"nsenter", b"flock",
+    b"strace",
+];
+
+/// Programs that were launched and have not ended.
+#[derive(Debug, Default)]
+pub(super) struct Launches {
+    roles: HashMap<u32, Role>,
+    pending: Vec<Pending>,
+}
+
+/// What is known of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Launched,
+    /// It started the program that was meant, and that has its launch now.
+    Starter,
+}
+
+/// A mark that may still go over to another program.
+#[derive(Debug)]
+struct Pending {
+    /// Of the mark, among the events that are not written yet.
+    index: usize,
+    process: u32,
+    program: Comm,
+    since: Timestamp,
+    /// The children of a starter that are still what it is.
+    heirs: Vec<u32>,
+}
+
+impl Pending {
+    fn is_starter(&self) -> bool {
+        STARTERS.contains(&self.program.as_bytes())
+    }
+}
+
+/// What an execve(2) was for the launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Execution {
+    /// A launch, whose mark is to be put where it was said.
+    Launch,
+    /// The program that the launch with the mark at this index is of.
+    Becomes(usize),
+    /// Something else.
+    Other,
+}
+
+impl Launches {
+    /// `parent` started `child`, both of them processes.
+    pub(super) fn started(&mut self, parent: u32, child: u32) {
+        self.roles.remove(&child);
+        let is_one = |one: &&mut Pending| {
+            one.is_starter() && (one.process == parent || one.heirs.contains(&parent))
+        };
+        if let Some(pending) = self.pending.iter_mut().find(is_one) {
+            pending.heirs.push(child);
+        }
+    }
+
+    /// Whether any mark is held back, so that [`started`](Self::started) matters.
+    pub(super) fn is_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// `process`, which `leads` a process group or not, became `program`. A mark for it would
+    /// be at `index`.
+    pub(super) fn executed(
+        &mut self,
+        at: Timestamp,
+        process: u32,
+        program: Comm,
+        index: usize,
+        leads: impl FnOnce(u32) -> bool,
+    ) -> Execution {
+        let of = |one: &&mut Pending| one.process == process || one.heirs.contains(&process);
+        if let Some(pending) = self.pending.iter_mut().find(of) {
+            if pending.process != process {
+                self.roles.insert(pending.process, Role::Starter);
+                self.roles.insert(process, Role::Launched);
+            }
+            pending.heirs.clear();
+            (pending.process, pending.program, pending.since) = (process, program, at);
+            return Execution::Becomes(pending.index);
+        }
+        if self.roles.contains_key(&process) || !leads(process) {
+            return Execution::Other;
+        }
+        self.roles.insert(process, Role::Launched);
+        self.pending.push(Pending { index, process, program, since: at, heirs: Vec::new() });
+        Execution::Launch
+    }
+
+    /// `process` ended: whether that is the end of what was launched.
+    pub(super) fn ended(&mut self, process: u32) -> bool {
+        for pending in &mut self.pending {
+            pending.heirs.retain(|heir| *heir != process);
+        }
+        let launched = self.roles.remove(&process) == Some(Role::Launched);
+        // The program that a starter started may only just be about to become itself.
+        let has_heirs =
+            |one: &Pending| one.process == process && one.is_starter() && !one.heirs.is_empty();
+        let hands_over = self.pending.iter().any(has_heirs);
+        if !hands_over {
+            self.pending.retain(|pending| pending.process != process);
+        }
+        launched && !hands_over
+    }
+
+    /// How many of `events` can be written at `now`, and are from now on not counted.
+    pub(super) fn settle(&mut self, now: Timestamp, events: usize) -> usize {
+        if events > MOST_HELD {
+            self.pending.clear();
+        }
+        self.pending.retain(|pending| now.since(pending.since) < HELD);
+        let done = self.pending.iter().map(|pending| pending.index).min().unwrap_or(events);
+        for pending in &mut self.pending {
+            pending.index -= done;
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    fn exec(launches: &mut Launches, millis: u64, process: u32, program: &str) -> Execution {
+        launches.executed(at(millis), process, program.into(), 7, |process| process < 10)
+    }
+
+    #[test]
+    fn a_mark_waits_until_a_program_stays_what_it_is() {
+        let mut launches = Launches::default();
+        assert_eq!(exec(&mut launches, 1000, 1, "env"), Execution::Launch);
+        assert_eq!(launches.settle(at(2000), 20), 7);
+        assert_eq!(exec(&mut launches, 2500, 1, "java"), Execution::Becomes(0));
+        assert_eq!(launches.settle(at(4499), 13), 0);
+        assert_eq!(launches.settle(at(4500), 13), 13);
+        assert_eq!(exec(&mut launches, 9000, 1, "sleep"), Execution::Other, "a script's last line");
+        assert!(launches.ended(1));
+        assert!(!launches.ended(1));
+        assert_eq!(exec(&mut launches, 9000, 11, "date"), Execution::Other, "leads no group");
+    }
+
+    #[test]
+    fn what_a_starter_starts_has_its_launch() {
+        let mut launches = Launches::default();
+        assert_eq!(exec(&mut launches, 0, 1, "sudo"), Execution::Launch);
+        // A monitor between sudo and the command, and beside it something that only ends.
+        launches.started(1, 20);
+        launches.started(20, 21);
+        launches.started(20, 22);
+        assert!(!launches.ended(22));
+        assert_eq!(exec(&mut launches, 5, 21, "timeout"), Execution::Becomes(7));
+        assert_eq!(exec(&mut launches, 6, 20, "date"), Execution::Other, "its child was meant");
+        launches.started(21, 5);
+        assert_eq!(exec(&mut launches, 9, 5, "app"), Execution::Becomes(7));
+        launches.started(5, 30);
+        assert_eq!(exec(&mut launches, 10, 30, "helper"), Execution::Other);
+        assert!(launches.ended(5));
+        assert!(!launches.ended(21) && !launches.ended(1), "they have handed it over");
+        assert!(!launches.is_pending());
+    }
+
+    #[test]
+    fn a_starter_may_end_before_its_child_is_another_program() {
+        let mut launches = Launches::default();
+        assert_eq!(exec(&mut launches, 0, 1, "setsid"), Execution::Launch);
+        launches.started(1, 2);
+        assert!(!launches.ended(1));
+        assert_eq!(exec(&mut launches, 3, 2, "app"), Execution::Becomes(7));
+        assert!(launches.ended(2));
+        // The child of any other program is none.
+        assert_eq!(exec(&mut launches, 5, 3, "sh"), Execution::Launch);
+        launches.started(3, 40);
+        assert_eq!(exec(&mut launches, 6, 40, "ls"), Execution::Other);
+        assert!(launches.ended(3));
+    }
+
+    #[test]
+    fn what_is_held_back_is_bounded() {
+        let mut launches = Launches::default();
+        assert_eq!(exec(&mut launches, 0, 1, "app"), Execution::Launch);
+        assert_eq!(launches.settle(at(0), MOST_HELD), 7);
+        assert_eq!(launches.settle(at(0), MOST_HELD + 1), MOST_HELD + 1);
+        assert!(launches.ended(1));
+    }
+}
