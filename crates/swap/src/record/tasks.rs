@@ -1,6 +1,6 @@
 //! Who a thread is: its process, what that is called, and its control group.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use unjank_host::Root;
 use unjank_host::sched::ThreadId;
@@ -8,7 +8,11 @@ use unjank_host::tracefs::Comm;
 
 use crate::trace::{Full, Names, Who};
 
-/// Threads and processes that the trace has named, and are not known to have ended.
+/// So many that have ended are remembered: a thread still touches memory of its process after
+/// its `sched_process_exit` (`exit_mm_release` in `kernel/fork.c`).
+const MOST_ENDED: usize = 4096;
+
+/// Threads and processes that the trace has named, and have not ended long ago.
 #[derive(Debug)]
 pub(super) struct Tasks {
     root: Root,
@@ -17,6 +21,9 @@ pub(super) struct Tasks {
     /// What each process became that was seen to.
     programs: HashMap<u32, Comm>,
     known: HashMap<u32, Known>,
+    /// Who has ended, and in which order.
+    ended: HashSet<ThreadId>,
+    endings: VecDeque<ThreadId>,
 }
 
 /// A process under the name that it has had since it was last looked at.
@@ -28,8 +35,14 @@ struct Known {
 
 impl Tasks {
     pub(super) fn new(root: &Root) -> Self {
-        let (processes, programs, known) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { root: root.clone(), processes, programs, known }
+        Self {
+            root: root.clone(),
+            processes: HashMap::new(),
+            programs: HashMap::new(),
+            known: HashMap::new(),
+            ended: HashSet::new(),
+            endings: VecDeque::new(),
+        }
     }
 
     /// The process of `thread`, which calls itself `comm`, or does not say. `/proc` is asked once
@@ -71,6 +84,7 @@ impl Tasks {
     pub(super) fn started(&mut self, parent: ThreadId, thread: ThreadId, same_process: bool) {
         let process = if same_process { self.process(parent) } else { thread.0 };
         self.processes.insert(thread, process);
+        self.ended.remove(&thread);
         if !same_process {
             // The number may be used again.
             self.forget(process);
@@ -87,14 +101,25 @@ impl Tasks {
     /// `thread` ended; its process with it, if it was the `last` or, where that is not told, the
     /// first one: the process, if it has been met.
     pub(super) fn ended(&mut self, thread: ThreadId, last: Option<bool>) -> Option<Who> {
-        let process = self.processes.remove(&thread).unwrap_or(thread.0);
+        if !self.ended.insert(thread) {
+            return None;
+        }
+        self.endings.push_back(thread);
+        if self.endings.len() > MOST_ENDED
+            && let Some(oldest) = self.endings.pop_front()
+            && self.ended.remove(&oldest)
+            && self.processes.remove(&oldest) == Some(oldest.0)
+        {
+            self.forget(oldest.0);
+        }
+        let process = *self.processes.entry(thread).or_insert(thread.0);
         let is_over = last.unwrap_or(process == thread.0);
-        if is_over { self.forget(process) } else { None }
+        if is_over { self.known.get(&process).map(|known| known.who) } else { None }
     }
 
-    fn forget(&mut self, process: u32) -> Option<Who> {
+    fn forget(&mut self, process: u32) {
         self.programs.remove(&process);
-        self.known.remove(&process).map(|known| known.who)
+        self.known.remove(&process);
     }
 
     pub(super) fn process(&mut self, thread: ThreadId) -> u32 {
@@ -189,6 +214,27 @@ mod tests {
         assert_eq!(name(10, b"com.example.app"), is("com.example.app"));
         assert_eq!(name(11, b"worker"), is("com.example.app"));
         assert_eq!(name(10, b""), is("com.example.app"), "an event that does not say");
+    }
+
+    #[test]
+    fn who_has_ended_is_known_for_a_while() {
+        let (_top, root) = machine(&[]);
+        let (mut tasks, mut names) = (Tasks::new(&root), Names::default());
+        tasks.started(ThreadId(1), ThreadId(20), false);
+        tasks.started(ThreadId(20), ThreadId(21), true);
+        let who = tasks.who(ThreadId(20), b"app", &mut names).unwrap();
+        tasks.ended(ThreadId(21), Some(false));
+        assert_eq!(tasks.who(ThreadId(21), b"worker", &mut names).unwrap(), who);
+        assert_eq!(tasks.ended(ThreadId(20), Some(true)), Some(who));
+        assert_eq!(tasks.who(ThreadId(21), b"worker", &mut names).unwrap(), who);
+        for other in 100..100 + MOST_ENDED as u32 {
+            tasks.started(ThreadId(1), ThreadId(other), false);
+            tasks.ended(ThreadId(other), Some(true));
+        }
+        assert!(tasks.known.is_empty());
+        assert_eq!((tasks.processes.len(), tasks.ended.len()), (MOST_ENDED, MOST_ENDED));
+        let other = tasks.who(ThreadId(21), b"worker", &mut names).unwrap();
+        assert_eq!(names.process(other).pid, Some(21), "another one");
     }
 
     #[test]

@@ -110,7 +110,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 };
                 options.cells()?;
                 let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
-                let load = source.load(!memories.is_empty(), seed, machine, reading, monitor)?;
+                let load = source
+                    .load(!memories.is_empty(), seed, machine, reading, monitor)
+                    .with_context(|| format!("while reading {}", source.name()))?;
                 if let Some(load) = &load {
                     let warning = machine.hold_to_budget(load)?;
                     warnings.extend(warning.map(|text| format!("{}: {text}", source.name())));

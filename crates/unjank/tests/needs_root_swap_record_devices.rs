@@ -1,0 +1,344 @@
+//! `unjank swap record` on swap in compressed memory and on a partition, on pages of files, and
+//! on all requests to a device.
+//!
+//! Needs root, tracefs, memory control groups, loop devices, zram and
+//! addpart.
+//! Fails without them when `UNJANK_TEST_ALL=1`, otherwise says what was skipped. The programs are
+//! this test itself, started again.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use unjank_host::process::is_root;
+use unjank_host::tracefs::Tracefs;
+use unjank_host::{Root, Support};
+
+const ROLE: &str = "UNJANK_TEST_ROLE";
+const FILE: &str = "UNJANK_TEST_FILE";
+/// What a program goes through twice, of which it may keep about a half.
+const SIZE: usize = 64 << 20;
+const LIMIT: &str = "36MiB";
+const PAGE: usize = 4096;
+
+/// Whether the test can be done: it fails where it must and cannot.
+fn can(reason: Option<String>) -> bool {
+    let Some(reason) = reason else { return true };
+    assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test {reason}");
+    println!("skipped: {reason}");
+    false
+}
+
+/// Not a test: the programs that are recorded.
+#[test]
+fn program() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("fill") => fill(),
+        Ok("read") => read(),
+        _ => {}
+    }
+}
+
+/// Every page has contents of its own, so that none is stored as a page of zeros.
+fn fill() {
+    let mut memory = vec![0_u8; SIZE];
+    let pages = SIZE / PAGE;
+    for page in 0..pages {
+        let number = (page as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        memory[page * PAGE..][..8].copy_from_slice(&number.to_le_bytes());
+    }
+    for turn in 0..2 * pages {
+        black_box(memory[turn * 769 % pages * PAGE]);
+    }
+}
+
+fn read() {
+    let file = File::open(std::env::var(FILE).unwrap()).unwrap();
+    let mut page = [0; PAGE];
+    for turn in 0..2 * SIZE / PAGE {
+        file.read_exact_at(&mut page, (turn * PAGE % SIZE) as u64).unwrap();
+        black_box(&page);
+    }
+}
+
+/// A recorded event: operation, page, space, what stands behind the page.
+struct Event {
+    operation: String,
+    page: u64,
+    space: String,
+    backing: String,
+}
+
+struct Recording {
+    dir: tempfile::TempDir,
+    out: PathBuf,
+}
+
+impl Recording {
+    fn new() -> Self {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let out = dir.path().join("trace.parquet");
+        Self { dir, out }
+    }
+
+    fn file(&self, name: &str, size: u64) -> PathBuf {
+        let path = self.dir.path().join(name);
+        let mut file = File::create(&path).unwrap();
+        io::copy(&mut io::Read::take(io::repeat(0x55), size), &mut file).unwrap();
+        file.flush().unwrap();
+        file.sync_all().unwrap();
+        path
+    }
+
+    /// Records `command`, and answers the run record.
+    fn run(&self, arguments: &[&str], command: &mut Command) -> Value {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(["swap", "record", "--json", "--no-store", "--out"]).arg(&self.out);
+        unjank.args(arguments).arg("--").arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            unjank.env(name, value.unwrap());
+        }
+        unjank.env("XDG_DATA_HOME", self.dir.path()).stdin(Stdio::null());
+        let output = unjank.output().unwrap();
+        let talk = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{talk}");
+        let record = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(fact(&record, "swap/record/lost_events") as u64, 0);
+        assert_eq!(fact(&record, "swap/record/exit_code") as u64, 0, "{talk}");
+        record
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(["swap", "convert", "--to", "csv"]).arg(&self.out).arg("-");
+        let text = String::from_utf8(unjank.output().unwrap().stdout).unwrap();
+        let event = |line: &str| {
+            let fields = fields(line);
+            let [space, page, operation, backing] = &fields[3..7] else { panic!("{line}") };
+            Event {
+                operation: operation.clone(),
+                page: page.parse().unwrap(),
+                space: space.clone(),
+                backing: backing.clone(),
+            }
+        };
+        text.lines().skip(1).map(event).collect()
+    }
+}
+
+/// Those of a line of CSV; commas within quotes are part of one.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            letter => fields.last_mut().unwrap().push(letter),
+        }
+    }
+    fields
+}
+
+/// This test as a program.
+fn program_of(role: &str) -> Command {
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    program.args(["program", "--exact"]).env(ROLE, role);
+    program
+}
+
+fn fact(record: &Value, name: &str) -> f64 {
+    let facts = record["facts"].as_array().unwrap();
+    let fact = facts.iter().find(|fact| fact["name"] == name);
+    fact.unwrap_or_else(|| panic!("there is no {name}"))["value"].as_f64().unwrap()
+}
+
+/// What a program of the machine prints, `None` if it fails.
+fn tool(program: &str, arguments: &[&str]) -> Option<String> {
+    let search = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(program);
+    let output = command.env("PATH", search).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A loop device over a file, gone with this.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &Path) -> Self {
+        let arguments = ["--find", "--show", "--partscan", file.to_str().unwrap()];
+        Self(tool("losetup", &arguments).expect("a loop device"))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        tool("losetup", &["--detach", &self.0]);
+    }
+}
+
+/// A device that is swapped to, before all others.
+struct Swap(String);
+
+impl Swap {
+    fn on(device: &str) -> Self {
+        tool("mkswap", &[device]).expect("mkswap");
+        tool("swapon", &["--priority", "32000", device]).expect("swapon");
+        Self(device.to_owned())
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        tool("swapoff", &[&self.0]);
+    }
+}
+
+/// A new device of compressed memory, gone with this.
+struct Zram(String);
+
+impl Zram {
+    fn new() -> Self {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").unwrap();
+        let number = number.trim();
+        fs::write(format!("/sys/block/zram{number}/disksize"), "128M").unwrap();
+        Self(number.to_owned())
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        // A write that fails leaves a device without memory behind.
+        let _stays = fs::write(format!("/sys/block/zram{}/reset", self.0), "1");
+        let _stays = fs::write("/sys/class/zram-control/hot_remove", &self.0);
+    }
+}
+
+#[test]
+fn devices_and_files_are_recorded() {
+    let missing = if !is_root() {
+        Some("needs root".to_owned())
+    } else if let Support::No(reason) = Tracefs::open(&Root::system()) {
+        Some(reason)
+    } else if !Path::new("/dev/loop-control").exists() {
+        Some("needs loop devices".to_owned())
+    } else {
+        None
+    };
+    if !can(missing) {
+        return;
+    }
+    // One after the other: all but the first look at the whole machine's swap.
+    every_request_to_a_device_is_there();
+    pages_of_a_file_come_and_go();
+    let zram = Path::new("/sys/class/zram-control/hot_add").exists();
+    if can((!zram).then(|| "needs zram".to_owned())) {
+        let zram = Zram::new();
+        swap_is_recorded_on(&format!("/dev/zram{}", zram.0));
+    }
+    a_partition_counts_from_its_own_begin();
+}
+
+fn every_request_to_a_device_is_there() {
+    let recording = Recording::new();
+    let device = Loop::over(&recording.file("disk", 16 << 20));
+    let name = device.0.strip_prefix("/dev/").unwrap();
+    let script = "dd if=$0 of=/dev/null bs=64k skip=16 count=4 iflag=direct; \
+                  dd if=/dev/zero of=$0 bs=8k seek=3 count=2 oflag=direct,sync conv=notrunc";
+    let mut command = Command::new("sh");
+    recording.run(&["--device", name], command.args(["-c", script, &device.0]));
+    let events = recording.events();
+    let pages = |operation: &str| -> Vec<u64> {
+        let ours = events.iter().filter(|event| event.space == name);
+        ours.filter(|event| event.operation == operation).map(|event| event.page).collect()
+    };
+    // Whoever looks at a new device for file systems reads elsewhere: at its begin and its end.
+    let reads: Vec<u64> =
+        pages("read").into_iter().filter(|page| (256..320).contains(page)).collect();
+    assert_eq!(reads, (256..320).collect::<Vec<_>>());
+    assert_eq!(pages("write"), [6, 7, 8, 9]);
+}
+
+fn pages_of_a_file_come_and_go() {
+    let recording = Recording::new();
+    let file = recording.file("data", SIZE as u64);
+    tool(
+        "dd",
+        &[&format!("of={}", file.display()), "oflag=nocache", "conv=notrunc,fdatasync", "count=0"],
+    );
+    let mut command = program_of("read");
+    let record = recording.run(&["--files", "--memory-limit", LIMIT], command.env(FILE, &file));
+    let space = format!("inode {:x} on ", file.metadata().unwrap().ino());
+    let events = recording.events();
+    let ours = || events.iter().filter(|event| event.space.starts_with(&space));
+    let pages = SIZE / PAGE;
+    let mut inside = HashSet::new();
+    let mut counts = [0, 0];
+    for event in ours() {
+        assert_eq!(event.backing, "file");
+        assert!((event.page as usize) < pages, "{}", event.page);
+        match event.operation.as_str() {
+            "page-in" => assert!(inside.insert(event.page), "{} is there already", event.page),
+            "clean-drop" => drop(inside.remove(&event.page)),
+            other => panic!("a {other} of a file"),
+        }
+        counts[usize::from(event.operation == "clean-drop")] += 1;
+    }
+    // All pages are read twice, and a half fits.
+    let [page_ins, drops] = counts;
+    assert!(page_ins > pages && page_ins <= 2 * pages, "{page_ins} of {pages}");
+    assert!(drops > pages / 2, "{drops} of {pages}");
+    assert!(inside.len() * PAGE <= 36 << 20, "more than the limit is in memory");
+    assert!(fact(&record, "swap/record/file_page_ins") as usize >= page_ins);
+}
+
+fn swap_is_recorded_on(device: &str) {
+    let recording = Recording::new();
+    let _on = Swap::on(device);
+    let record = recording.run(&["--memory-limit", LIMIT], &mut program_of("fill"));
+    for name in ["pswpin", "pswpout"] {
+        let share = fact(&record, &format!("swap/record/traced_of_{name}"));
+        assert!((0.98..=1.02).contains(&share), "{share} of {name}");
+    }
+    let mut written = HashSet::new();
+    let mut back = 0;
+    for event in recording.events().iter().filter(|event| event.space == device) {
+        match event.operation.as_str() {
+            "page-out" => {
+                assert!(event.page > 0, "the header of {device}");
+                written.insert(event.page);
+            }
+            "page-in" => {
+                assert!(written.contains(&event.page), "{} of {device}", event.page);
+                back += 1;
+            }
+            other => panic!("a {other} of {device}"),
+        }
+    }
+    let pages = SIZE / PAGE;
+    assert!(written.len() > pages / 3 && back > pages / 3, "{} and {back}", written.len());
+    let last = (128 << 20) / PAGE as u64;
+    assert!(written.iter().all(|page| *page < last), "beyond the end");
+    // An area that is empty is filled from its begin on.
+    assert!(written.iter().min().unwrap() < &1024, "an area that begins elsewhere");
+}
+
+fn a_partition_counts_from_its_own_begin() {
+    let recording = Recording::new();
+    let disk = recording.file("disk", 160 << 20);
+    let device = Loop::over(&disk);
+    // Told to the kernel rather than written: not every kernel reads tables of partitions.
+    let added = tool("addpart", &[&device.0, "2", "40960", "262144"]).is_some();
+    if can((!added).then(|| "needs addpart, and partitions on loop devices".to_owned())) {
+        swap_is_recorded_on(&format!("{}p2", device.0));
+    }
+}
