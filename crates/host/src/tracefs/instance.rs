@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::decode::Decoder;
 use super::format::{Format, Malformed};
@@ -12,8 +13,8 @@ use super::leftovers::{create_instance_dir, fresh_name, remove_instance_dir};
 use super::mount::Tracefs;
 use super::options::InstanceOptions;
 use super::page::Layout;
-use super::read::read_cpu;
-use super::trace::{Lost, Trace};
+use super::read::CpuReader;
+use super::trace::{CpuTrace, Lost, Trace};
 use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -37,6 +38,8 @@ pub struct Instance {
     pages: usize,
     /// `None` only while the instance goes.
     files: Option<Files>,
+    /// The buffers of all CPUs, from the first look into them on.
+    readers: Mutex<Vec<CpuReader>>,
     /// Nanoseconds since boot of the latest start and stop.
     started: AtomicU64,
     stopped: AtomicU64,
@@ -93,6 +96,7 @@ impl Tracefs {
             decoder,
             pages,
             files: Some(files),
+            readers: Mutex::default(),
             started: AtomicU64::new(u64::MAX),
             stopped: AtomicU64::new(u64::MAX),
         })
@@ -194,22 +198,35 @@ impl Instance {
     /// # Errors
     /// A page that the kernel's own description does not fit.
     pub fn read_events(&self) -> Result<Trace> {
+        Ok(Trace { cpus: self.take_events()?, lost: self.lost()? })
+    }
+
+    /// The same without a look at what was lost, for whoever takes events often.
+    ///
+    /// # Errors
+    /// As [`read_events`](Self::read_events).
+    pub fn take_events(&self) -> Result<Vec<CpuTrace>> {
         let started = Timestamp::from_nanos(self.started.load(Ordering::Relaxed));
         // While it records, a CPU's later events may come too late to be read
         // now, and its earlier ones are missing from what is read next time.
         let until = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
-        let mut cpus = Vec::new();
-        for cpu in self.cpus()? {
-            let path = self.dir.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-            // Twice the buffer, so that a busy CPU cannot keep us for ever.
-            let pages = self.pages.saturating_mul(2).saturating_add(8);
-            let root = self.tracefs.root();
-            let mut trace = read_cpu(root, &path, cpu, &self.layout, &self.decoder, pages)?;
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if readers.is_empty() {
+            for cpu in self.cpus()? {
+                let path = self.dir.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
+                readers.push(CpuReader::open(self.tracefs.root(), &path, cpu, &self.layout)?);
+            }
+        }
+        // Twice the buffer, so that a busy CPU cannot keep us for ever.
+        let pages = self.pages.saturating_mul(2).saturating_add(8);
+        let mut cpus = Vec::with_capacity(readers.len());
+        for reader in readers.iter_mut() {
+            let mut trace = reader.read(&self.layout, &self.decoder, pages)?;
             trace.finish(started, Timestamp::from_nanos(until));
             cpus.push(trace);
         }
         self.started.fetch_max(Timestamp::now().as_nanos(), Ordering::Relaxed);
-        Ok(Trace { cpus, lost: self.lost()? })
+        Ok(cpus)
     }
 
     /// What the kernel could not keep so far.
@@ -255,6 +272,7 @@ impl Instance {
         // The kernel does both when the directory goes, but it may stay.
         let _goes_anyway = (&files.tracing_on).write_all(b"0");
         drop(files);
+        self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         let _goes_anyway = self.tracefs.root().write(self.dir.join("events/enable"), "0");
         remove_instance_dir(self.tracefs.root(), &self.dir)
     }

@@ -1,9 +1,9 @@
 //! Reading the ring buffer of one CPU.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::decode::Decoder;
 use super::format::Malformed;
@@ -12,39 +12,51 @@ use super::trace::CpuTrace;
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// Reads and decodes what `per_cpu/cpuN/trace_pipe_raw` holds, `pages` pages
-/// at most; behind them is a gap. The kernel answers each read with one page, and a full one has
-/// just been taken out of the ring rather than copied.
-pub(super) fn read_cpu(
-    root: &Root,
-    path: &Path,
+/// `per_cpu/cpuN/trace_pipe_raw`, kept open: opening it takes several times as long as finding
+/// that it holds nothing.
+#[derive(Debug)]
+pub(super) struct CpuReader {
     cpu: usize,
-    layout: &Layout,
-    decoder: &Decoder,
-    pages: usize,
-) -> Result<CpuTrace> {
-    let error = |source| Error::file("read", path, source);
-    let mut file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(root.resolve(path))
-        .map_err(error)?;
-    let mut trace = CpuTrace::new(cpu);
-    let mut page = vec![0; layout.page_size()];
-    for _ in 0..pages {
-        let length = match file.read(&mut page) {
-            Ok(0) => return Ok(trace),
-            Ok(length) => length,
-            Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(trace),
-            Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
-            Err(why) => return Err(error(why)),
-        };
-        trace
-            .push_page(layout, decoder, &page[..length])
-            .map_err(|why| decode_error(path, &why))?;
+    path: PathBuf,
+    file: File,
+    page: Vec<u8>,
+}
+
+impl CpuReader {
+    pub(super) fn open(root: &Root, path: &Path, cpu: usize, layout: &Layout) -> Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(root.resolve(path))
+            .map_err(|source| Error::file("read", path, source))?;
+        Ok(Self { cpu, path: path.to_owned(), file, page: vec![0; layout.page_size()] })
     }
-    trace.cut_off();
-    Ok(trace)
+
+    /// Reads and decodes what it holds, `pages` pages at most; behind them is a gap. The kernel
+    /// answers each read with one page, and a full one has just been taken out of the ring rather
+    /// than copied.
+    pub(super) fn read(
+        &mut self,
+        layout: &Layout,
+        decoder: &Decoder,
+        pages: usize,
+    ) -> Result<CpuTrace> {
+        let mut trace = CpuTrace::new(self.cpu);
+        for _ in 0..pages {
+            let length = match self.file.read(&mut self.page) {
+                Ok(0) => return Ok(trace),
+                Ok(length) => length,
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Ok(trace),
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
+                Err(why) => return Err(Error::file("read", &self.path, why)),
+            };
+            trace
+                .push_page(layout, decoder, &self.page[..length])
+                .map_err(|why| decode_error(&self.path, &why))?;
+        }
+        trace.cut_off();
+        Ok(trace)
+    }
 }
 
 fn decode_error(path: &Path, malformed: &Malformed) -> Error {
@@ -65,7 +77,8 @@ mod tests {
         let file = root.resolve(PATH);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, bytes).unwrap();
-        read_cpu(&root, Path::new(PATH), 3, &layout(), &Decoder::default(), pages)
+        let mut reader = CpuReader::open(&root, Path::new(PATH), 3, &layout())?;
+        reader.read(&layout(), &Decoder::default(), pages)
     }
 
     #[test]

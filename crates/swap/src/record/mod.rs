@@ -140,7 +140,6 @@ pub fn run(
         output,
         events: Vec::new(),
         written: 0,
-        lost: Lost::default(),
     };
     recording.instance.start()?;
     let before = Before::read(root)?;
@@ -197,15 +196,13 @@ struct Recording {
     /// Kept for its room.
     events: Vec<Event>,
     written: u64,
-    lost: Lost,
 }
 
 impl Recording {
     /// Takes over what the buffers hold.
     fn round(&mut self) -> Result<()> {
         let now = Timestamp::now();
-        let trace = self.instance.read_events()?;
-        self.lost = trace.lost;
+        let trace = self.instance.take_events()?;
         self.order.push(&trace);
         let settled = self.order.settled(now);
         self.write(&settled, now)
@@ -228,7 +225,8 @@ impl Recording {
         let rest = std::mem::take(&mut self.order).rest();
         // No program becomes another any more.
         self.write(&rest, Timestamp::from_nanos(u64::MAX))?;
-        let Self { instance, scribe, output, written, lost, .. } = self;
+        let Self { instance, scribe, output, written, .. } = self;
+        let lost = instance.lost()?;
         instance.remove()?;
         Ok((scribe, output, written, lost))
     }

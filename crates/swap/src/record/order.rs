@@ -1,7 +1,7 @@
 //! One order of time for what all CPUs traced, while they go on tracing.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::{EventKind, StorageEvent, Trace};
+use unjank_host::tracefs::{CpuTrace, EventKind, StorageEvent};
 use unjank_host::{Nanos, Timestamp};
 
 /// An event that a CPU has begun to write when its buffer is read, and is read the next time, is
@@ -19,8 +19,8 @@ pub(super) struct Order {
 
 impl Order {
     /// Takes what was read.
-    pub(super) fn push(&mut self, trace: &Trace) {
-        let events = trace.cpus.iter().flat_map(|cpu| &cpu.events);
+    pub(super) fn push(&mut self, trace: &[CpuTrace]) {
+        let events = trace.iter().flat_map(|cpu| &cpu.events);
         self.waiting.extend(events.filter_map(|event| match event.kind {
             EventKind::Storage(what) => Some((event.at, event.current, what)),
             _ => None,
@@ -44,11 +44,11 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use unjank_host::tracefs::{CpuTrace, Event};
+    use unjank_host::tracefs::Event;
 
     use super::*;
 
-    fn trace(cpus: &[&[u64]]) -> Trace {
+    fn trace(cpus: &[&[u64]]) -> Vec<CpuTrace> {
         let cpu = |times: &[u64]| {
             let mut cpu = CpuTrace::new(0);
             cpu.events = times
@@ -61,7 +61,7 @@ mod tests {
                 .collect();
             cpu
         };
-        Trace { cpus: cpus.iter().map(|times| cpu(times)).collect(), ..Trace::default() }
+        cpus.iter().map(|times| cpu(times)).collect()
     }
 
     fn times(events: &[Traced]) -> Vec<u64> {
