@@ -38,6 +38,11 @@ pub(super) fn mount_all() -> Result<()> {
     Ok(())
 }
 
+/// Lets control groups limit memory, as systemd and Android's init do. A kernel may be without.
+pub(super) fn share_out_memory(root: &Root) {
+    let _a_kernel_may_be_without = root.write("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+}
+
 /// Loads the modules, and says which could not be.
 pub(super) fn load(modules: &[Module]) -> Vec<String> {
     modules

@@ -56,6 +56,7 @@ pub fn run(build: Option<String>) -> Result<()> {
     let order = read_order()?;
     let complaints = machine::load(&order.modules);
     let root = Root::system();
+    machine::share_out_memory(&root);
     let complaints = complaints.into_iter().chain(machine::bring_up_cpus(&root)?);
     for complaint in complaints.chain(machine::tune(&root, &order.tunables)) {
         host.tell(&Frame::Remark(complaint))?;
