@@ -48,14 +48,9 @@ const EVENTS: [&str; 4] = [
     "sched/sched_process_exec",
     "sched/sched_process_exit",
 ];
-/// What reclaim writes, under its name of today and that of before 6.9.
-const RECLAIM: [&str; 2] = ["vmscan/mm_vmscan_write_folio", "vmscan/mm_vmscan_writepage"];
 /// Pages of files.
 const FILES: [&str; 2] =
     ["filemap/mm_filemap_add_to_page_cache", "filemap/mm_filemap_delete_from_page_cache"];
-/// `RECLAIM_WB_ANON`, without which the event says nothing about swap.
-const ANONYMOUS_ONLY: &str = "reclaim_flags & 1";
-
 /// How often the buffers are emptied: a hundredth of the time in which the busiest device
 /// fills them.
 const ROUND: Nanos = Nanos::from_millis(20);
@@ -107,11 +102,7 @@ pub fn run(
     let instance = tracefs.instance(&InstanceOptions {
         buffer: buffer_per_cpu(root, options.buffer),
         events: events(options),
-        filters: vec![
-            (EVENTS[0].to_owned(), filter(&areas)),
-            (RECLAIM[0].to_owned(), ANONYMOUS_ONLY.to_owned()),
-            (RECLAIM[1].to_owned(), ANONYMOUS_ONLY.to_owned()),
-        ],
+        filters: vec![(EVENTS[0].to_owned(), filter(&areas))],
         ..InstanceOptions::default()
     })?;
     for note in instance.notes() {
@@ -119,9 +110,7 @@ pub fn run(
             findings.not_supported("swap/record", format!("{}: {}", note.what, note.reason));
             return Ok(findings);
         }
-        if !RECLAIM.contains(&note.what.as_str()) {
-            findings.warn(format!("{}: {}", note.what, note.reason));
-        }
+        findings.warn(format!("{}: {}", note.what, note.reason));
     }
     if find::holds(root, &options.output, &areas)? {
         findings.warn(
@@ -234,7 +223,7 @@ impl Recording {
 
 fn events(options: &Options) -> Vec<String> {
     let files = FILES.iter().filter(|_| options.files);
-    EVENTS.iter().chain(&RECLAIM).chain(files).map(|&event| event.to_owned()).collect()
+    EVENTS.iter().chain(files).map(|&event| event.to_owned()).collect()
 }
 
 /// Only the requests that matter reach the buffers.

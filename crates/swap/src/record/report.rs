@@ -52,7 +52,6 @@ impl Recorded<'_> {
         fact("page_outs", pages(counts.page_outs), Unit::Pages);
         fact("read_requests", counts.requests_in as f64, Unit::Count);
         fact("write_requests", counts.requests_out as f64, Unit::Count);
-        fact("reclaimed_anonymous", counts.reclaimed as f64, Unit::Count);
         fact("launches", counts.launches as f64, Unit::Count);
         fact("exits", counts.exits as f64, Unit::Count);
         let lost = self.lost.overwritten + self.lost.dropped;

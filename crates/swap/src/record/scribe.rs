@@ -53,8 +53,6 @@ pub(super) struct Counts {
     pub(super) file_drops: u64,
     /// Those of files beyond the number that a trace can hold.
     pub(super) files_left_out: u64,
-    /// Anonymous folios that reclaim handed on, whether a device was asked or not.
-    pub(super) reclaimed: u64,
     pub(super) launches: u64,
     pub(super) exits: u64,
     /// Page-ins and page-outs of each process.
@@ -107,10 +105,8 @@ impl Scribe {
                 self.counts.file_drops += self.file(at, current, pages, Operation::CleanDrop)?;
                 Ok(())
             }
-            StorageEvent::Reclaimed { anonymous } => {
-                self.counts.reclaimed += u64::from(*anonymous == Some(true));
-                Ok(())
-            }
+            // Not asked for: `pswpout` and `swpout_zero` of /proc/vmstat say the same together.
+            StorageEvent::Reclaimed { .. } => Ok(()),
             StorageEvent::Started { thread, same_process } => {
                 self.tasks.started(current, *thread, *same_process);
                 if !same_process && self.launches.is_pending() {
