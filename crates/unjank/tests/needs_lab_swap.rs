@@ -4,8 +4,6 @@
 //! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
-
 mod phone;
 
 use phone::{lab, lab_run, texts};

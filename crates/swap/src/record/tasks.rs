@@ -68,12 +68,10 @@ impl Tasks {
             Some(program) => program.as_bytes().to_owned(),
             None => read("comm").map_or(comm.to_owned(), |name| name.trim_end().into()),
         };
-        let cgroup = match known {
-            Some(known) => names.process(known.who).cgroup.clone().unwrap_or_default(),
-            None => {
-                let groups = read("cgroup").unwrap_or_default();
-                memory_group(&groups).unwrap_or_default().to_owned()
-            }
+        let cgroup = if let Some(known) = known {
+            names.process(known.who).cgroup.clone().unwrap_or_default()
+        } else {
+            memory_group(&read("cgroup").unwrap_or_default()).unwrap_or_default().to_owned()
         };
         let who = names.who_in(&name, Some(process), cgroup.as_bytes())?;
         self.known.insert(process, Known { who, name });
