@@ -71,6 +71,20 @@ impl Watch {
     }
 }
 
+/// The result of calls to `peer`, which is ended if it does not answer.
+pub(crate) fn watched<T>(
+    peer: Option<u32>,
+    transport: Transport,
+    monitor: &dyn Monitor,
+    calls: impl FnOnce(&Watch) -> Result<T>,
+) -> Result<T> {
+    let watch = Watch::new(peer);
+    match watch.during(monitor, || calls(&watch))? {
+        Err(_) if watch.gave_up() => Err(no_reply(transport)),
+        result => result,
+    }
+}
+
 /// The error of a call that the watch has ended.
 pub(crate) fn no_reply(transport: Transport) -> Error {
     let seconds = LOOK.as_secs() * u64::from(PATIENCE);

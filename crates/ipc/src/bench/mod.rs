@@ -84,7 +84,7 @@ fn against_perf(
         }
         Err(error) => return Err(error),
     };
-    let mut pipe = Caller::connect(Transport::Pipe, INT, cpu, peer)?;
+    let mut pipe = Caller::connect(Transport::Pipe, INT, cpu, peer, monitor)?;
     let visits = plan.run(monitor, |arm| {
         let mean = match arm {
             Arm::A => perf.visit()?,
@@ -116,8 +116,8 @@ fn pi_against_unix(
     let place = if client_cpu == server_cpu { "one-cpu" } else { "two-cpus" };
     let subject = format!("ipc/bench/{place}/pi");
     let _pinned = AffinityGuard::pin_to(client_cpu)?;
-    let mut unix = Caller::connect(Transport::Unix, SIGHT, server_cpu, peer)?;
-    let mut pi = Caller::connect(Transport::Pi, SIGHT, server_cpu, peer)?;
+    let mut unix = Caller::connect(Transport::Unix, SIGHT, server_cpu, peer, monitor)?;
+    let mut pi = Caller::connect(Transport::Pi, SIGHT, server_cpu, peer, monitor)?;
     let visits = plan.run(monitor, |arm| {
         let caller = match arm {
             Arm::A => &mut unix,
@@ -166,23 +166,24 @@ impl Caller {
         payload: usize,
         cpu: usize,
         peer: &PeerCommand,
+        monitor: &dyn Monitor,
     ) -> Result<Self> {
         let route = Route { peer_cpu: Some(cpu), ..Route::echo(transport, payload) };
         let connection = Connection::open(&route, peer)?;
         let (request, reply) = (vec![0; payload], vec![0; payload]);
         let mut caller = Self { transport, connection, request, reply };
-        for _ in 0..WARM_UP {
-            caller.connection.call(&caller.request, &mut caller.reply)?;
-        }
+        watch::watched(caller.connection.peer_id(), transport, monitor, |_| {
+            for _ in 0..WARM_UP {
+                caller.connection.call(&caller.request, &mut caller.reply)?;
+            }
+            Ok(())
+        })?;
         Ok(caller)
     }
 
     fn visit(&mut self, length: Nanos, subject: &str, monitor: &dyn Monitor) -> Result<Visit> {
-        let watch = Watch::new(self.connection.peer_id());
-        match watch.during(monitor, || self.calls(length, subject, &watch))? {
-            Err(_) if watch.gave_up() => Err(watch::no_reply(self.transport)),
-            visit => visit,
-        }
+        let (peer, transport) = (self.connection.peer_id(), self.transport);
+        watch::watched(peer, transport, monitor, |watch| self.calls(length, subject, watch))
     }
 
     fn calls(&mut self, length: Nanos, subject: &str, watch: &Watch) -> Result<Visit> {

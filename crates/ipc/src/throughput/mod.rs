@@ -86,7 +86,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         let mut lanes = Vec::new();
         for &transport in &transports {
             let route = Route { peer_cpu, ..Route::echo(transport, payload) };
-            lanes.push(Lane::open(&route, peer, &mut outcome.notes)?);
+            lanes.push(Lane::open(&route, peer, monitor, &mut outcome.notes)?);
         }
         let mut lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
         take_turns(&mut lanes, options.rounds, turn, monitor)?;
@@ -125,7 +125,12 @@ struct Lane {
 
 impl Lane {
     /// `None` where somebody else's process answers, which echoes nothing.
-    fn open(route: &Route, peer: &PeerCommand, notes: &mut Findings) -> Result<Option<Self>> {
+    fn open(
+        route: &Route,
+        peer: &PeerCommand,
+        monitor: &dyn Monitor,
+        notes: &mut Findings,
+    ) -> Result<Option<Self>> {
         let connection = Connection::open(route, peer)?;
         let Route { transport, payload, .. } = *route;
         if connection.call_kind() == "ping" {
@@ -142,9 +147,12 @@ impl Lane {
         let cell = Cell { transport, payload, series, rounds: Vec::new() };
         let (request, reply) = (vec![0x5a; payload], vec![0; payload]);
         let mut lane = Self { connection, request, reply, cell };
-        for _ in 0..WARM_UP {
-            lane.connection.call(&lane.request, &mut lane.reply)?;
-        }
+        watch::watched(lane.connection.peer_id(), transport, monitor, |_| {
+            for _ in 0..WARM_UP {
+                lane.connection.call(&lane.request, &mut lane.reply)?;
+            }
+            Ok(())
+        })?;
         Ok(Some(lane))
     }
 
