@@ -11,8 +11,9 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 use super::{device, failed};
 use crate::transport::{PeerCommand, Role, Transport};
 
-/// Time for the manager to become it.
-const PATIENCE: Nanos = Nanos::from_millis(2_000);
+/// Time for the manager to become it: on an emulated phone whose machine is
+/// busy, a process takes seconds to start.
+const PATIENCE: Nanos = Nanos::from_millis(20_000);
 /// Time from the end of one that was too early to the start of the next.
 const UNTIL_THE_NEXT: Nanos = Nanos::from_millis(20);
 
