@@ -224,6 +224,11 @@ pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Resu
         return Ok(());
     }
     let error = io::Error::last_os_error();
+    if let Policy::Deadline { .. } = policy
+        && let Some(refused) = deadline_refused(policy, &error)
+    {
+        return Err(refused);
+    }
     if error.kind() == io::ErrorKind::PermissionDenied && policy.is_realtime() {
         return Err(Error::Permission {
             what: format!("scheduling policy {policy}"),
@@ -233,6 +238,28 @@ pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Resu
         });
     }
     Err(Error::syscall("sched_setattr", format!("{thread} ({policy})"), error))
+}
+
+/// Why the kernel refuses `SCHED_DEADLINE`, by `sched(7)` and
+/// `__sched_setscheduler` of `kernel/sched/syscalls.c`.
+fn deadline_refused(policy: Policy, error: &io::Error) -> Option<Error> {
+    Some(match error.raw_os_error()? {
+        libc::EPERM => Error::Permission {
+            what: "SCHED_DEADLINE".to_owned(),
+            needs: "CAP_SYS_NICE, and a thread that may run on every CPU of its root domain: \
+                    neither its affinity nor its cpuset may leave any out"
+                .to_owned(),
+        },
+        libc::EBUSY => Error::Unsupported(format!(
+            "{policy}: the kernel admits no more SCHED_DEADLINE threads, because all of them \
+             together would take more than kernel.sched_rt_runtime_us allows"
+        )),
+        libc::EINVAL => Error::Invalid(format!(
+            "{policy}: the kernel wants 1024 ns <= run time <= deadline <= period, and a period \
+             within kernel.sched_deadline_period_min_us and _max_us (100 µs and 4 s unless changed)"
+        )),
+        _ => return None,
+    })
 }
 
 /// Takes the calling thread out of the real-time, deadline or idle policy that
@@ -262,6 +289,17 @@ mod tests {
     #[test]
     fn a_thread_that_is_not_there_is_not_found() {
         assert!(policy_of(ThreadId(u32::MAX >> 1)).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn a_refused_deadline_says_what_the_kernel_wants() {
+        let policy = Policy::Deadline { runtime: 9, deadline: 10, period: 10 };
+        let says = |errno| deadline_refused(policy, &io::Error::from_raw_os_error(errno));
+        let text = |errno| says(errno).unwrap().to_string();
+        assert!(text(libc::EPERM).contains("on every CPU of its root domain"));
+        assert!(text(libc::EBUSY).contains("admits no more"));
+        assert!(text(libc::EINVAL).starts_with("deadline:9/10/10: the kernel wants"));
+        assert!(says(libc::ESRCH).is_none());
     }
 
     #[test]

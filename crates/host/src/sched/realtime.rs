@@ -20,7 +20,7 @@ pub const HIGHEST_UNFORCED: u8 = 90;
 /// dropped, so it must outlive the [`RealtimeGuard`]s it gives out.
 #[derive(Debug)]
 pub struct Realtime {
-    priority: Priority,
+    policy: Policy,
     limit_before: Rlimit,
 }
 
@@ -37,7 +37,20 @@ impl Realtime {
     /// # Errors
     /// `Invalid` for a priority, `Permission` for a machine that needs `force`.
     pub fn prepare(root: &Root, priority: Priority, force: bool) -> Result<Self> {
-        check(priority, force, throttling(root)?)?;
+        Self::prepare_for(root, Policy::Fifo(priority), force)
+    }
+
+    /// The same for any real-time policy. With `SCHED_DEADLINE`, the limit of
+    /// a thread is its own run time, which the kernel enforces, too.
+    ///
+    /// # Errors
+    /// Those of [`prepare`](Self::prepare), and `Invalid` for an ordinary
+    /// policy.
+    pub fn prepare_for(root: &Root, policy: Policy, force: bool) -> Result<Self> {
+        if !policy.is_realtime() {
+            return Err(Error::Invalid(format!("{policy} is no real-time policy")));
+        }
+        check(policy, force, throttling(root)?)?;
         let limit_before = getrlimit(Resource::Rttime);
         let micros = Self::LONGEST_RUN.get() / 1_000;
         let least = |limit: Option<u64>| limit.map_or(micros, |limit| limit.min(micros));
@@ -47,17 +60,35 @@ impl Realtime {
             Rlimit { current: Some(current), maximum: limit_before.maximum },
         )
         .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
-        Ok(Self { priority, limit_before })
+        Ok(Self { policy, limit_before })
     }
 
-    /// Makes the calling thread `SCHED_FIFO` until the guard is dropped.
+    /// Gives the calling thread the policy until the guard is dropped.
     ///
     /// # Errors
     /// `Permission` without the privilege.
     pub fn enter(&self) -> Result<RealtimeGuard<'_>> {
+        self.enter_as(self.policy)
+    }
+
+    /// The same in another measure: at a priority that is not above the one
+    /// that was prepared for, or with another deadline.
+    ///
+    /// # Errors
+    /// `Invalid` for more than was prepared for.
+    pub fn enter_as(&self, wanted: Policy) -> Result<RealtimeGuard<'_>> {
+        let covered = match (self.policy, wanted) {
+            (Policy::Fifo(highest), Policy::Fifo(priority))
+            | (Policy::RoundRobin(highest), Policy::RoundRobin(priority)) => priority <= highest,
+            (Policy::Deadline { .. }, Policy::Deadline { .. }) => true,
+            _ => false,
+        };
+        if !covered {
+            return Err(Error::Invalid(format!("{wanted} is more than {} allows", self.policy)));
+        }
         let thread = ThreadId::current();
         let (policy, reset_on_fork) = policy_of(thread)?;
-        set_policy(thread, Policy::Fifo(self.priority), true)?;
+        set_policy(thread, wanted, true)?;
         Ok(RealtimeGuard {
             policy,
             reset_on_fork,
@@ -117,22 +148,27 @@ fn throttling(root: &Root) -> Result<Throttling> {
     })
 }
 
-fn check(priority: Priority, force: bool, throttling: Throttling) -> Result<()> {
+fn check(policy: Policy, force: bool, throttling: Throttling) -> Result<()> {
     if force {
         return Ok(());
     }
-    if priority.get() > HIGHEST_UNFORCED {
+    let (name, priority) = match policy {
+        Policy::Fifo(priority) => ("SCHED_FIFO", priority.get()),
+        Policy::RoundRobin(priority) => ("SCHED_RR", priority.get()),
+        _ => ("SCHED_DEADLINE", 0),
+    };
+    if priority > HIGHEST_UNFORCED {
         return Err(Error::Invalid(format!(
-            "real-time priority {} is above {HIGHEST_UNFORCED}, where the kernel's own threads \
-             run; --force allows it",
-            priority.get()
+            "real-time priority {priority} is above {HIGHEST_UNFORCED}, where the kernel's own \
+             threads run; --force allows it"
         )));
     }
     if throttling == Throttling::Off {
         return Err(Error::Permission {
-            what: "SCHED_FIFO on a machine without real-time throttling \
-                   (kernel.sched_rt_runtime_us = -1), where a busy thread would hang it,"
-                .to_owned(),
+            what: format!(
+                "{name} on a machine without real-time throttling \
+                 (kernel.sched_rt_runtime_us = -1), where a busy thread would hang it,"
+            ),
             needs: "--force".to_owned(),
         });
     }
@@ -143,8 +179,8 @@ fn check(priority: Priority, force: bool, throttling: Throttling) -> Result<()> 
 mod tests {
     use super::*;
 
-    fn priority(n: u8) -> Priority {
-        Priority::new(n).unwrap()
+    fn priority(n: u8) -> Policy {
+        Policy::Fifo(Priority::new(n).unwrap())
     }
 
     #[test]
@@ -153,5 +189,26 @@ mod tests {
         assert!(check(priority(91), false, Throttling::On).is_err());
         assert!(check(priority(10), false, Throttling::Off).is_err());
         assert!(check(priority(99), true, Throttling::Off).is_ok());
+    }
+
+    #[test]
+    fn each_real_time_policy_has_its_checks() {
+        let deadline = Policy::Deadline { runtime: 100_000, deadline: 500_000, period: 1_000_000 };
+        assert!(check(deadline, false, Throttling::On).is_ok());
+        let error = check(deadline, false, Throttling::Off).unwrap_err().to_string();
+        assert!(error.starts_with("SCHED_DEADLINE on a machine without"), "{error}");
+        let round_robin = Policy::RoundRobin(Priority::new(95).unwrap());
+        assert!(check(round_robin, false, Throttling::On).is_err());
+        let ordinary = Policy::Other { nice: 0 };
+        let error = Realtime::prepare_for(&Root::system(), ordinary, false).unwrap_err();
+        assert_eq!(error.to_string(), "other is no real-time policy");
+    }
+
+    #[test]
+    fn nobody_enters_above_what_was_prepared_for() {
+        let limit_before = getrlimit(Resource::Rttime);
+        let realtime = Realtime { policy: priority(50), limit_before };
+        let error = realtime.enter_as(priority(51)).unwrap_err();
+        assert_eq!(error.to_string(), "fifo:51 is more than fifo:50 allows");
     }
 }

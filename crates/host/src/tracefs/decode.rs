@@ -37,6 +37,7 @@ enum Recipe {
     VectorExit(Label),
     SoftirqEntry(Field),
     SoftirqExit(Field),
+    TimerExpires,
     Idle(Field),
     Frequency { khz: Field, cpu: Field },
     WorkQueued(Field),
@@ -90,6 +91,7 @@ impl Decoder {
             ("irq", "irq_handler_exit") => Recipe::IrqExit(field("irq")?),
             ("irq", "softirq_entry") => Recipe::SoftirqEntry(field("vec")?),
             ("irq", "softirq_exit") => Recipe::SoftirqExit(field("vec")?),
+            ("timer", "hrtimer_expire_entry") => Recipe::TimerExpires,
             ("power", "cpu_idle") => Recipe::Idle(field("state")?),
             ("power", "cpu_frequency") => {
                 Recipe::Frequency { khz: field("state")?, cpu: field("cpu_id")? }
@@ -154,6 +156,7 @@ impl Recipe {
                 frequency: Hertz::from_khz(u64::from(number(khz)? as u32)),
             },
             // Leaving an idle state is told as state −1.
+            Self::TimerExpires => EventKind::TimerExpires,
             Self::Idle(state) => match number(state)? as u32 {
                 u32::MAX => EventKind::Idle(None),
                 state => EventKind::Idle(Some(state)),

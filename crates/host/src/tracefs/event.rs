@@ -67,6 +67,9 @@ pub enum EventKind {
     SoftirqEntry(Softirq),
     /// It ended: `irq/softirq_exit`.
     SoftirqExit(Softirq),
+    /// The kernel found a high-resolution timer expired and calls what is to
+    /// happen then: `timer/hrtimer_expire_entry`.
+    TimerExpires,
     /// The CPU went into an idle state, or left it (`None`): `power/cpu_idle`.
     Idle(Option<u32>),
     /// The clock of a CPU, not of the one that says so, changed:

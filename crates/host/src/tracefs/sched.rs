@@ -111,6 +111,7 @@ impl Cpu {
             | EventKind::Frequency { .. }
             | EventKind::WorkQueued { .. }
             | EventKind::WorkBegins { .. }
+            | EventKind::TimerExpires
             | EventKind::Mark(_)
             | EventKind::Storage(_) => {}
         }

@@ -83,6 +83,12 @@ impl Script {
         self.push(cpu, from, EventKind::IrqEntry(irq)).push(cpu, to, EventKind::IrqExit(24))
     }
 
+    /// A timer expires.
+    #[must_use]
+    pub fn expires(self, cpu: usize, nanos: u64) -> Self {
+        self.push(cpu, nanos, EventKind::TimerExpires)
+    }
+
     /// The CPU enters an idle state, or leaves it.
     #[must_use]
     pub fn idles(self, cpu: usize, nanos: u64, state: Option<u32>) -> Self {

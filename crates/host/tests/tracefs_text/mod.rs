@@ -78,6 +78,7 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         EventKind::VectorExit(name) => format!("{name}_exit:"),
         EventKind::SoftirqEntry(vector) => format!("softirq_entry: {}", softirq(vector)),
         EventKind::SoftirqExit(vector) => format!("softirq_exit: {}", softirq(vector)),
+        EventKind::TimerExpires => "hrtimer_expire_entry:".to_owned(),
         EventKind::Idle(state) => {
             format!("cpu_idle: state={} cpu_id={cpu}", state.unwrap_or(u32::MAX))
         }
