@@ -11,4 +11,4 @@ pub mod bench;
 pub mod explain;
 pub mod probe;
 
-pub use probe::{Options, Scheduling, run};
+pub use probe::{Moments, Options, Scheduling, run};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::timeline::{Span, State, follow};
-use unjank_host::tracefs::{Occupant, Trace};
+use unjank_host::tracefs::{Event, EventKind, Occupant, Trace};
 use unjank_host::{Nanos, Support, Timestamp};
 
 use super::sentence;
@@ -29,6 +29,10 @@ pub struct Cause {
     pub timer_late: Nanos,
     /// The part of `timer_late` that the thread's timer slack allows.
     pub within_slack: Nanos,
+    /// The part of `timer_late` after the kernel had found the timer expired,
+    /// if the trace has `timer/hrtimer_expire_entry`: what is left of
+    /// `timer_late` before it was waiting for the interrupt.
+    pub since_expiry: Option<Nanos>,
     /// How long the thread was ready and did not have a CPU.
     pub waited: Nanos,
     /// How long it had a CPU before it was back in user space and had read
@@ -58,7 +62,7 @@ pub struct Culprit {
 }
 
 /// A part of a delay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// The timer had not fired.
     Timer,
@@ -70,8 +74,8 @@ pub enum Phase {
 
 /// Explains a late wake-up from the events of all CPUs, or says what the
 /// trace lacks for it. The trace needs `sched_switch` and `sched_waking`; the
-/// more of [`WAKEUP_EVENTS`](unjank_host::tracefs::WAKEUP_EVENTS) it has, the
-/// better the culprits are known.
+/// more of [`cause_events`](super::cause_events) it has, the better the
+/// culprits are known.
 pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
     let timeline = match follow(trace, late.thread, late.due, late.ran) {
         Ok(timeline) => timeline,
@@ -83,6 +87,7 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
     let mut cause = Cause {
         timer_late: Nanos::ZERO,
         within_slack: Nanos::ZERO,
+        since_expiry: None,
         waited: Nanos::ZERO,
         ran_late: Nanos::ZERO,
         was_busy: matches!(timeline.spans.first(), Some(Span { state: State::Running { .. }, .. })),
@@ -97,6 +102,9 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
             State::Running { cpu } => (&mut cause.ran_late, Phase::Run, Some(cpu)),
         };
         *total = *total + length;
+        if let State::Asleep { woken_on: Some(cpu) } = span.state {
+            cause.since_expiry = expiry(trace, cpu, span).map(|at| span.to.since(at));
+        }
         if let Some(cpu) = cpu {
             cause.blame(trace, late.thread, span, phase, cpu);
         }
@@ -104,6 +112,15 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
     cause.within_slack = cause.timer_late.min(late.timer_slack);
     cause.culprits.sort_by_key(|culprit| std::cmp::Reverse(culprit.held));
     Support::Yes(cause)
+}
+
+/// When the kernel found the timer expired that ended the span: a timer wakes
+/// its thread in its own callback, so it is the last one that expired on that
+/// CPU before.
+fn expiry(trace: &Trace, cpu: usize, asleep: &Span) -> Option<Timestamp> {
+    let events = trace.cpu(cpu)?.events_in(asleep.from, asleep.to);
+    let expired = |event: &&Event| event.kind == EventKind::TimerExpires;
+    events.iter().rev().find(expired).map(|event| event.at)
 }
 
 impl Cause {
@@ -235,6 +252,21 @@ mod tests {
         let cause = cause(&script, 100, 200);
         assert!(cause.was_busy);
         assert_eq!((cause.waited, cause.ran_late), (Nanos(10), Nanos(90)));
+    }
+
+    #[test]
+    fn what_comes_after_the_expiry_is_told_from_a_late_interrupt() {
+        let script = Script::new()
+            .sleeps(1, 10, 7, 0)
+            .expires(1, 120)
+            .expires(1, 150)
+            .wakes(1, 160, 7, 1)
+            .expires(1, 165)
+            .runs(1, 170, 0, 7);
+        let split = cause(&script, 100, 170);
+        assert_eq!((split.timer_late, split.since_expiry), (Nanos(60), Some(Nanos(10))));
+        let blind = Script::new().sleeps(1, 10, 7, 0).wakes(1, 160, 7, 1).runs(1, 170, 0, 7);
+        assert_eq!(cause(&blind, 100, 170).since_expiry, None);
     }
 
     #[test]

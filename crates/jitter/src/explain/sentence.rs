@@ -29,8 +29,12 @@ pub(super) fn of(cause: &Cause) -> String {
 
 fn timer(cause: &Cause) -> String {
     let late = cause.timer_late;
+    let expired = cause.since_expiry.filter(|since| since.times(2) >= late);
     let why = if cause.within_slack.times(2) >= late && late > Nanos::ZERO {
         format!("its slack allows {}", cause.within_slack)
+    } else if let Some(since) = expired.filter(|_| late > Nanos::ZERO) {
+        let seen = Nanos(late.get().saturating_sub(since.get()));
+        format!("its interrupt came {seen} late, and woke the thread {since} after that")
     } else {
         match culprits(cause, Phase::Timer).first() {
             None => return format!("the timer fired {late} late"),
@@ -107,6 +111,7 @@ mod tests {
         Cause {
             timer_late: Nanos::from_micros(timer_late),
             within_slack: Nanos::ZERO,
+            since_expiry: None,
             waited: Nanos::from_micros(waited),
             ran_late: Nanos::from_micros(ran_late),
             was_busy: false,
@@ -155,6 +160,12 @@ mod tests {
              ran others)"
         );
         assert_eq!(late(disk()), "the timer fired 90.0 µs late (irq 24 (disk) ran on CPU 1)");
+        let handled = Cause { since_expiry: Some(Nanos::from_micros(50)), ..cause(90, 2, 2) };
+        assert_eq!(
+            of(&handled),
+            "the timer fired 90.0 µs late (its interrupt came 40.0 µs late, and woke the thread \
+             50.0 µs after that)"
+        );
         let slack = Cause { within_slack: Nanos::from_micros(50), ..cause(55, 2, 2) };
         assert_eq!(of(&slack), "the timer fired 55.0 µs late (its slack allows 50.0 µs)");
     }

@@ -1,8 +1,11 @@
 //! Are threads woken in time?
 
+use hdrhistogram::Histogram;
 use unjank_host::Nanos;
 use unjank_measure::stats::order;
 use unjank_measure::{Answer, Bound, Findings, Quantity, SeriesRecord, Unit, Verdict};
+
+use crate::probe::PERIOD_LABEL;
 
 /// The largest healthy 99.9th percentile of an ordinary thread's wake-up
 /// latency.
@@ -11,7 +14,12 @@ pub const HEALTHY: Nanos = Nanos::from_micros(2_700);
 const SOURCE: &str = "worst of 120 000 wake-ups on a 1 GHz phone without garbage collection \
                       (Higashiyama et al., 2012)";
 const OTHER: &str = "jitter/native/other/wakeup";
-const FIFO: &str = "jitter/native/fifo/wakeup";
+/// Real-time policies, the one that is told first in front.
+const REALTIME: [(&str, &str); 3] = [
+    ("SCHED_FIFO", "jitter/native/fifo/wakeup"),
+    ("SCHED_RR", "jitter/native/rr/wakeup"),
+    ("SCHED_DEADLINE", "jitter/native/deadline/wakeup"),
+];
 
 /// Judges ordinary threads, and says what real-time priority would change.
 ///
@@ -30,12 +38,16 @@ pub fn verdict(findings: &Findings) -> Verdict {
         next: None,
     };
     let period = findings.fact_named("jitter/native/period").map_or(0.0, |fact| fact.value);
-    let tail = |name| findings.series_named(name).and_then(|series| tail_of(series, period as u64));
-    let Some(ordinary) = tail(OTHER).or_else(|| tail(FIFO)) else { return verdict };
+    let tail = |name| tail_of(findings, name, period as u64);
+    let realtime = REALTIME.iter().find_map(|(policy, name)| Some((policy, tail(name)?)));
+    let ordinary = tail(OTHER).or_else(|| realtime.as_ref().map(|(_, tail)| tail.clone()));
+    let Some(ordinary) = ordinary else { return verdict };
     verdict.answer = verdict.healthy.as_ref().map_or(Answer::CannotTell, |b| b.judge(&ordinary));
-    let realtime = match tail(FIFO) {
-        Some(fifo) => format!("with SCHED_FIFO it is {}", Unit::Nanoseconds.show(fifo.value)),
-        None => "SCHED_FIFO could not be measured".to_owned(),
+    let realtime = match realtime {
+        Some((policy, tail)) => {
+            format!("with {policy} it is {}", Unit::Nanoseconds.show(tail.value))
+        }
+        None => "no real-time policy was measured".to_owned(),
     };
     verdict.reason = format!("one wake-up in a thousand is later than that; {realtime}");
     if let Some(cause) = worst_cause(findings) {
@@ -56,9 +68,10 @@ fn worst_cause(findings: &Findings) -> Option<&str> {
 }
 
 /// The 99.9th percentile with missed periods counted in.
-fn tail_of(series: &SeriesRecord, period: u64) -> Option<Quantity> {
+fn tail_of(findings: &Findings, name: &str, period: u64) -> Option<Quantity> {
     const Q: f64 = 0.999;
-    let histogram = series.histogram().ok()?.clone_correct(period);
+    let series = findings.series_named(name)?;
+    let histogram = corrected(findings, series, period)?;
     let n = histogram.len();
     if n == 0 {
         return None;
@@ -73,6 +86,24 @@ fn tail_of(series: &SeriesRecord, period: u64) -> Option<Quantity> {
         interval,
         n,
     })
+}
+
+/// The distribution with each missed period as late as it was. Threads that
+/// have periods of their own are corrected one by one.
+fn corrected(findings: &Findings, all: &SeriesRecord, period: u64) -> Option<Histogram<u64>> {
+    let of_its_own = |series: &&SeriesRecord| {
+        series.name == all.name && series.labels.contains_key(PERIOD_LABEL)
+    };
+    let mut whole: Option<Histogram<u64>> = None;
+    for single in findings.series.iter().filter(of_its_own) {
+        let period = single.labels[PERIOD_LABEL].parse().ok()?;
+        let single = single.histogram().ok()?.clone_correct(period);
+        match &mut whole {
+            Some(whole) => whole.add(&single).ok()?,
+            None => whole = Some(single),
+        }
+    }
+    whole.or_else(|| Some(all.histogram().ok()?.clone_correct(period)))
 }
 
 #[cfg(test)]
@@ -106,6 +137,21 @@ mod tests {
         let verdict = verdict(&findings(&[(60_000, 10_000), (60_000_000, 1)]));
         assert_eq!(verdict.answer, Answer::Slow);
         assert!(verdict.next.is_some());
+    }
+
+    #[test]
+    fn threads_with_periods_of_their_own_are_corrected_by_them() {
+        // The second thread's stall of 60 ms swallowed no more than 5 of its
+        // periods of 10 ms; by the first one's period it would be 59.
+        let mut findings = findings(&[(60_000, 10_000), (60_000_000, 1)]);
+        let whole = tail_of(&findings, OTHER, 1_000_000).unwrap();
+        assert_eq!(whole.n, 10_060);
+        for (period, latencies) in [(1_000_000, (60_000, 5_000)), (10_000_000, (60_000_000, 1))] {
+            let mut series = Series::new(OTHER).with_label(PERIOD_LABEL, period.to_string());
+            (0..latencies.1).for_each(|_| series.record(Nanos(latencies.0)));
+            findings.series.push(series.finish());
+        }
+        assert_eq!(tail_of(&findings, OTHER, 1_000_000).unwrap().n, 5_006);
     }
 
     #[test]

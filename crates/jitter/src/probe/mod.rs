@@ -1,28 +1,31 @@
 //! `unjank jitter native`: absolute-time periodic wake-ups on chosen CPUs.
 
 mod options;
+mod place;
 mod report;
 mod threads;
 mod tracing;
 mod wakeup;
 mod worst;
 
-pub use options::{Options, Scheduling};
+pub use options::{Moments, Options, Scheduling};
+pub(crate) use report::PERIOD_LABEL;
 
+use unjank_host::pm_qos::CpuLatency;
 use unjank_host::tracefs::Trace;
 use unjank_host::{Error, Result, Root, Support};
-use unjank_measure::{Findings, Monitor};
+use unjank_measure::{Change, Findings, Monitor};
 
 use threads::Measured;
 use tracing::Tracing;
 
-/// Measures each scheduling of the options in turn, on all chosen CPUs at
-/// once. A scheduling that this user may not have is noted as unsupported;
+/// Measures each scheduling of the options in turn, all threads at once. A scheduling that this user may not have is noted as unsupported;
 /// the others are still measured. A wake-up later than `break_above` ends the
 /// whole run.
 ///
-/// Series: `jitter/native/<other|fifo>/wakeup`, over all CPUs, and one per CPU
-/// with the label `cpu` where there are several. Their missed periods are
+/// Series: `jitter/native/<other|fifo|rr|deadline>/wakeup`, over all threads,
+/// and where there are several, one for each: with the label `cpu` if each has
+/// a CPU of its own, else with `thread`, too. Their missed periods are
 /// those that had passed before a late thread ran.
 ///
 /// # Errors
@@ -31,6 +34,7 @@ use tracing::Tracing;
 pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
     options.check()?;
     let mut findings = Findings::default();
+    let _request = keep_awake(options, root, &mut findings)?;
     for (index, &scheduling) in options.schedulings.iter().enumerate() {
         if monitor.stop_requested() {
             break;
@@ -49,10 +53,31 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
             Err(Error::Permission { what, needs }) => {
                 findings.not_supported(scheduling.series_name(), format!("{what} needs {needs}"));
             }
+            Err(Error::Unsupported(reason)) => {
+                findings.not_supported(scheduling.series_name(), reason);
+            }
             Err(error) => return Err(error),
         }
     }
     Ok(findings)
+}
+
+/// Keeps CPUs out of deep idle states for the time of the run, if that is
+/// asked for.
+fn keep_awake(
+    options: &Options,
+    root: &Root,
+    findings: &mut Findings,
+) -> Result<Option<CpuLatency>> {
+    let Some(latency) = options.dma_latency else { return Ok(None) };
+    let request = CpuLatency::at_most(root, latency)?;
+    findings.changes.push(Change {
+        knob: "/dev/cpu_dma_latency".to_owned(),
+        before: "no request of unjank".to_owned(),
+        during: format!("at most {latency}"),
+        after: Some("no request of unjank".to_owned()),
+    });
+    Ok(Some(request))
 }
 
 /// A trace, if one is wanted and to be had: without it the run is worth no less.
@@ -107,6 +132,6 @@ struct Stage<'a> {
 impl Stage<'_> {
     fn progress(&self, fraction: f64, scheduling: Scheduling) {
         let done = (self.index as f64 + fraction.clamp(0.0, 1.0)) / self.of as f64;
-        self.monitor.progress(done, &format!("wake-ups as {}", scheduling.policy()));
+        self.monitor.progress(done, &format!("wake-ups as {}", scheduling.name()));
     }
 }

@@ -8,12 +8,23 @@ use unjank_host::{Error, Nanos, Result};
 /// What `jitter native` measures.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// One measuring thread on each of these CPUs.
+    /// Measuring threads take turns on these CPUs: the first thread on the
+    /// first, and after the last one again on the first.
     pub cpus: CpuSet,
+    /// How many threads measure.
+    pub threads: usize,
     /// Measured one after the other.
     pub schedulings: Vec<Scheduling>,
-    /// Time between two wake-ups.
+    /// Time between two wake-ups of the first thread.
     pub period: Nanos,
+    /// How much longer the period of each further thread is than that of the
+    /// one before it.
+    pub distance: Nanos,
+    /// By how much the real-time priority of each further thread lies below
+    /// that of the one before it, down to 1.
+    pub priority_step: u8,
+    /// When in the period threads wake, beside each other.
+    pub moments: Moments,
     /// How long each scheduling is measured.
     pub duration: Nanos,
     /// Stop at the first wake-up that is later than this.
@@ -23,8 +34,20 @@ pub struct Options {
     pub cause: bool,
     /// Where to keep the trace of a run that `break_above` has stopped.
     pub trace_file: Option<PathBuf>,
+    /// Keep all CPUs out of idle states that take longer to leave than this,
+    /// through `/dev/cpu_dma_latency`. `None` leaves the machine as it is.
+    pub dma_latency: Option<Nanos>,
     /// Allow real-time priorities above 90 and a machine without throttling.
     pub force: bool,
+}
+
+/// When several threads wake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moments {
+    /// Evenly spread over the period of the first one.
+    Staggered,
+    /// All at the same moments, as far as their periods are the same.
+    Together,
 }
 
 /// How the measuring threads are scheduled.
@@ -34,15 +57,46 @@ pub enum Scheduling {
     Other,
     /// `SCHED_FIFO` at this priority.
     Fifo(Priority),
+    /// `SCHED_RR` at this priority.
+    RoundRobin(Priority),
+    /// `SCHED_DEADLINE`, with the period of the thread. Such threads run where
+    /// the kernel puts them: `sched(7)`.
+    Deadline {
+        /// The run time that is guaranteed in every period.
+        runtime: Nanos,
+        /// Until when after a wake-up it is given; `None` is the period.
+        deadline: Option<Nanos>,
+    },
 }
 
 impl Scheduling {
-    /// The policy.
-    pub fn policy(self) -> Policy {
+    /// The policy of a thread with this period.
+    pub fn policy(self, period: Nanos) -> Policy {
         match self {
             Self::Other => Policy::Other { nice: 0 },
             Self::Fifo(priority) => Policy::Fifo(priority),
+            Self::RoundRobin(priority) => Policy::RoundRobin(priority),
+            Self::Deadline { runtime, deadline } => Policy::Deadline {
+                runtime: runtime.get(),
+                deadline: deadline.unwrap_or(period).get(),
+                period: period.get(),
+            },
         }
+    }
+
+    /// The policy's short name: `other`, `fifo`, `rr` or `deadline`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Fifo(_) => "fifo",
+            Self::RoundRobin(_) => "rr",
+            Self::Deadline { .. } => "deadline",
+        }
+    }
+
+    /// Whether its threads can be kept on a CPU.
+    pub fn can_be_pinned(self) -> bool {
+        !matches!(self, Self::Deadline { .. })
     }
 
     /// The name of the series of its wake-up latencies.
@@ -50,6 +104,8 @@ impl Scheduling {
         match self {
             Self::Other => "jitter/native/other/wakeup",
             Self::Fifo(_) => "jitter/native/fifo/wakeup",
+            Self::RoundRobin(_) => "jitter/native/rr/wakeup",
+            Self::Deadline { .. } => "jitter/native/deadline/wakeup",
         }
     }
 }
@@ -59,20 +115,34 @@ impl Options {
     /// busy with nothing but timer interrupts.
     pub const SHORTEST_PERIOD: Nanos = Nanos::from_micros(20);
 
-    /// One millisecond, on every CPU of `cpus`, as both `SCHED_OTHER` and
+    /// The most threads. Each keeps a histogram of a third of a mebibyte.
+    pub const MOST_THREADS: usize = 256;
+
+    /// One millisecond, a thread on every CPU of `cpus`, as both `SCHED_OTHER` and
     /// `SCHED_FIFO` 80, for `duration` each.
     pub fn usual(cpus: CpuSet, duration: Nanos) -> Self {
         let priority = Priority::new(80).expect("80 lies between 1 and 99");
         Self {
+            threads: cpus.len(),
             cpus,
             schedulings: vec![Scheduling::Other, Scheduling::Fifo(priority)],
             period: Nanos::from_millis(1),
+            distance: Nanos::ZERO,
+            priority_step: 0,
+            moments: Moments::Staggered,
             duration,
             break_above: None,
             cause: false,
             trace_file: None,
+            dma_latency: None,
             force: false,
         }
+    }
+
+    /// The period of the last thread, which is the longest.
+    pub(crate) fn longest_period(&self) -> Nanos {
+        let further = self.threads.saturating_sub(1) as u64;
+        Nanos(self.period.get().saturating_add(self.distance.get().saturating_mul(further)))
     }
 
     pub(crate) fn check(&self) -> Result<()> {
@@ -90,13 +160,29 @@ impl Options {
                 Self::SHORTEST_PERIOD
             ));
         }
-        if self.duration < self.period {
-            return wrong(format!("a run of {} holds no period of {}", self.duration, self.period));
+        if !(1..=Self::MOST_THREADS).contains(&self.threads) {
+            return wrong(format!(
+                "{} threads: at least 1 measures, and at most {}",
+                self.threads,
+                Self::MOST_THREADS
+            ));
+        }
+        let longest = self.longest_period();
+        if self.duration < longest {
+            return wrong(format!("a run of {} holds no period of {longest}", self.duration));
         }
         if self.break_above == Some(Nanos::ZERO) {
             return wrong("a break threshold of 0 would stop at the first wake-up".to_owned());
         }
-        self.cpus.clone().within(&CpuSet::allowed()?).map(|_| ())
+        let allowed = CpuSet::allowed()?;
+        if self.cpus != allowed && self.schedulings.iter().any(|s| !s.can_be_pinned()) {
+            return wrong(format!(
+                "SCHED_DEADLINE threads cannot be kept on CPUs {}: the kernel places them on any \
+                 CPU of their root domain, and takes none that may not use all of them",
+                self.cpus
+            ));
+        }
+        self.cpus.clone().within(&allowed).map(|_| ())
     }
 }
 
@@ -119,6 +205,20 @@ mod tests {
         );
         let error = says(Options { cpus: CpuSet::new([1023]), ..good.clone() });
         assert!(error.starts_with("CPU 1023 is not there or not allowed"), "{error}");
+        assert_eq!(
+            says(Options { threads: 0, ..good.clone() }),
+            "0 threads: at least 1 measures, and at most 256"
+        );
+        let distance = Nanos::from_millis(100);
+        assert_eq!(
+            says(Options { threads: 2, distance, ..good.clone() }),
+            "a run of 100 ms holds no period of 101 ms"
+        );
+        let deadline = Scheduling::Deadline { runtime: Nanos::from_micros(100), deadline: None };
+        let elsewhere =
+            Options { cpus: CpuSet::new([1023]), schedulings: vec![deadline], ..good.clone() };
+        assert!(says(elsewhere).starts_with("SCHED_DEADLINE threads cannot be kept on CPUs 1023"));
+        assert!(Options { schedulings: vec![deadline], ..good.clone() }.check().is_ok());
         assert!(Options { cpus: CpuSet::default(), ..good }.check().is_err());
     }
 }

@@ -1,17 +1,27 @@
 //! From what the threads saw to findings.
 
-use unjank_host::sched::timer_slack;
+use unjank_host::sched::{Policy, ThreadId, policy_of, timer_slack};
 use unjank_host::tracefs::Trace;
 use unjank_host::{Nanos, Support};
 use unjank_measure::{Change, Fact, Findings, Outlier, Series, Unit};
 
 use super::options::{Options, Scheduling};
+use super::place::Place;
 use super::threads::Measured;
+use super::wakeup::Seen;
 use super::worst::WakeUp;
-use crate::explain::{LateWakeUp, cause_of};
+use crate::explain::{Blame, Cause, LateWakeUp, Phase, Total, cause_of};
 
-/// Outliers that are kept per scheduling, over all CPUs.
+/// Outliers that are kept per scheduling, over all threads.
 const OUTLIERS: usize = 8;
+/// Worst wake-ups per scheduling whose causes are summed up.
+const EXPLAINED: usize = 64;
+/// Culprits that are told.
+const CULPRITS: usize = 8;
+
+const PERIOD: &str = "jitter/native/period";
+/// The label of a thread's own period in nanoseconds, where periods differ.
+pub(crate) const PERIOD_LABEL: &str = "period_ns";
 
 /// Adds the series, worst wake-ups and warnings of one scheduling.
 pub(crate) fn note(
@@ -22,79 +32,188 @@ pub(crate) fn note(
     findings: &mut Findings,
 ) {
     let name = scheduling.series_name();
-    let Measured { by_cpu, start, unlocked, interrupted } = measured;
-    if let Some(reason) = unlocked {
-        findings.warn(format!(
-            "memory could not be locked, so a late wake-up may be a page fault: {reason}"
-        ));
-    }
-    if interrupted {
-        findings.warn(format!("{name} was interrupted before its end"));
-    }
-    if let Some((cpu, wakeup)) = by_cpu.iter().find_map(|(cpu, seen)| Some((cpu, seen.broke?))) {
-        findings.warn(format!(
-            "{name} stopped at a wake-up {} late on CPU {cpu}, {} after the start",
-            wakeup.latency(),
-            wakeup.due.since(start)
-        ));
-    }
-    if let Scheduling::Fifo(_) = scheduling {
-        let after = by_cpu.first().and_then(|(_, seen)| seen.policy_after);
-        findings.changes.push(Change {
-            knob: "policy of unjank's measuring threads".to_owned(),
-            before: Scheduling::Other.policy().to_string(),
-            during: scheduling.policy().to_string(),
-            after: after.map(|policy| policy.to_string()),
-        });
-    }
+    warn(&measured, name, findings);
+    note_policy(&measured, options, scheduling, findings);
     let slack = match scheduling {
         Scheduling::Other => timer_slack().unwrap_or(Nanos::ZERO),
-        Scheduling::Fifo(_) => Nanos::ZERO,
+        _ => Nanos::ZERO,
     };
-    let mut worst: Vec<(usize, LateWakeUp)> = by_cpu
-        .iter()
-        .flat_map(|(cpu, seen)| {
-            seen.worst.iter().map(|WakeUp { due, ran }| {
-                (*cpu, LateWakeUp { thread: seen.thread, due, ran, timer_slack: slack })
-            })
-        })
-        .collect();
-    worst.sort_by_key(|(_, late)| std::cmp::Reverse(late.ran.since(late.due)));
+    let mut worst = worst_of(&measured, slack);
+    if let Some(trace) = trace {
+        blame(trace, &worst, scheduling, findings);
+    }
     worst.truncate(OUTLIERS);
+    let start = measured.start;
     findings.outliers.extend(worst.into_iter().map(|(cpu, late)| Outlier {
         series: name.to_owned(),
         at: late.due.since(start).get(),
         value: late.ran.since(late.due).get(),
-        cpu: Some(cpu),
+        cpu,
         cause: trace.map(|trace| match cause_of(trace, &late) {
             Support::Yes(cause) => cause.to_string(),
             Support::No(reason) => reason,
         }),
     }));
-
-    let mut all: Option<Series> = None;
-    let mut singles = Vec::new();
-    let several = by_cpu.len() > 1;
-    for (cpu, seen) in by_cpu {
-        match &mut all {
-            None => all = Some(seen.series.clone()),
-            Some(all) => all.absorb(&seen.series),
-        }
-        if several {
-            let single = seen.series.without_course().with_label("cpu", cpu.to_string());
-            singles.push(single.finish());
-        }
-    }
-    if let Some(all) = all {
-        findings.series.push(all.finish());
-    }
-    findings.series.extend(singles);
+    note_series(measured, options, findings);
     if scheduling == Scheduling::Other {
         let fact = Fact::new("jitter/native/timer_slack", slack.get() as f64, Unit::Nanoseconds);
         findings.facts.push(fact);
     }
     let period = options.period.get() as f64;
-    if findings.fact_named("jitter/native/period").is_none() {
-        findings.facts.push(Fact::new("jitter/native/period", period, Unit::Nanoseconds));
+    if findings.fact_named(PERIOD).is_none() {
+        findings.facts.push(Fact::new(PERIOD, period, Unit::Nanoseconds));
     }
+}
+
+/// What a reader must know of the run.
+fn warn(measured: &Measured, name: &str, findings: &mut Findings) {
+    let Measured { by_thread, start, unlocked, interrupted } = measured;
+    if let Some(reason) = unlocked {
+        findings.warn(format!(
+            "memory could not be locked, so a late wake-up may be a page fault: {reason}"
+        ));
+    }
+    if *interrupted {
+        findings.warn(format!("{name} was interrupted before its end"));
+    }
+    if let Some((place, wakeup)) =
+        by_thread.iter().find_map(|(place, seen)| Some((place, seen.broke?)))
+    {
+        let whose = match place.cpu {
+            Some(cpu) => format!("on CPU {cpu}"),
+            None => format!("of thread {}", place.index),
+        };
+        findings.warn(format!(
+            "{name} stopped at a wake-up {} late {whose}, {} after the start",
+            wakeup.latency(),
+            wakeup.due.since(*start)
+        ));
+    }
+}
+
+/// The policy that the threads had, and that they gave back.
+fn note_policy(
+    measured: &Measured,
+    options: &Options,
+    scheduling: Scheduling,
+    findings: &mut Findings,
+) {
+    let during = scheduling.policy(options.period);
+    if during.is_realtime() {
+        // Threads begin with the policy of the one that starts them.
+        let inherited = policy_of(ThreadId::current()).map(|(policy, _)| policy);
+        let before = inherited.unwrap_or(Scheduling::Other.policy(options.period));
+        let after = measured.by_thread.first().and_then(|(_, seen)| seen.policy_after);
+        findings.changes.push(Change {
+            knob: "policy of unjank's measuring threads".to_owned(),
+            before: before.to_string(),
+            during: during.to_string(),
+            after: after.map(|policy| policy.to_string()),
+        });
+    }
+}
+
+/// The worst wake-ups of all threads, worst first, with their CPUs.
+fn worst_of(measured: &Measured, timer_slack: Nanos) -> Vec<(Option<usize>, LateWakeUp)> {
+    let of_thread = |(place, seen): &(Place, Seen)| {
+        let (cpu, thread) = (place.cpu, seen.thread);
+        let late = move |WakeUp { due, ran }| (cpu, LateWakeUp { thread, due, ran, timer_slack });
+        seen.worst.iter().map(late).collect::<Vec<_>>()
+    };
+    let mut worst: Vec<_> = measured.by_thread.iter().flat_map(of_thread).collect();
+    worst.sort_by_key(|(_, late)| std::cmp::Reverse(late.ran.since(late.due)));
+    worst.truncate(EXPLAINED);
+    worst
+}
+
+/// Where the time of the worst wake-ups went, and who had it.
+fn blame(
+    trace: &Trace,
+    worst: &[(Option<usize>, LateWakeUp)],
+    scheduling: Scheduling,
+    findings: &mut Findings,
+) {
+    let causes: Vec<Cause> =
+        worst.iter().filter_map(|(_, late)| cause_of(trace, late).yes()).collect();
+    let unexplained = worst.len() - causes.len();
+    if unexplained > 0 {
+        findings.warn(format!(
+            "{}: the trace does not explain {unexplained} of the {} worst wake-ups",
+            scheduling.series_name(),
+            worst.len()
+        ));
+    }
+    let blame = Blame::of(&causes);
+    let named = |what: &str, value: f64, unit| {
+        Fact::new(format!("jitter/native/{}/{what}", scheduling.name()), value, unit)
+    };
+    if blame.wakeups == 0 {
+        return;
+    }
+    let parts = [
+        (Phase::Timer, blame.timer_late),
+        (Phase::Wait, blame.waited),
+        (Phase::Run, blame.ran_late),
+    ];
+    for (phase, time) in parts {
+        let share = Fact {
+            n: Some(blame.wakeups),
+            ..named("late_share", blame.share(time), Unit::Ratio).with_label("part", phase.name())
+        };
+        findings.facts.push(share);
+    }
+    let told = blame.culprits.len().min(CULPRITS);
+    let of = |total: &Total, what, value, unit| Fact {
+        n: Some(total.wakeups),
+        ..named(what, value, unit)
+            .with_label("part", total.phase.name())
+            .with_label("who", total.who.to_string())
+    };
+    findings.facts.extend(
+        blame.culprits[..told]
+            .iter()
+            .map(|total| of(total, "culprit", total.held.get() as f64, Unit::Nanoseconds)),
+    );
+    findings.facts.extend(
+        blame.culprits[..told]
+            .iter()
+            .map(|total| of(total, "culprit_share", blame.share(total.held), Unit::Ratio)),
+    );
+}
+
+/// The series over all threads, and where there are several, each by itself.
+fn note_series(measured: Measured, options: &Options, findings: &mut Findings) {
+    let mut all: Option<Series> = None;
+    let mut singles = Vec::new();
+    let several = measured.by_thread.len() > 1;
+    for (place, seen) in measured.by_thread {
+        match &mut all {
+            None => all = Some(seen.series.clone()),
+            Some(all) => all.absorb(&seen.series),
+        }
+        if several {
+            singles.push(labelled(seen.series.without_course(), &place, options).finish());
+        }
+    }
+    findings.series.extend(all.map(Series::finish));
+    findings.series.extend(singles);
+}
+
+/// One thread's series, with what tells it from those of the others.
+fn labelled(mut series: Series, place: &Place, options: &Options) -> Series {
+    if let Some(cpu) = place.cpu {
+        series = series.with_label("cpu", cpu.to_string());
+    }
+    if place.cpu.is_none() || options.threads > options.cpus.len() {
+        series = series.with_label("thread", place.index.to_string());
+    }
+    if options.priority_step > 0
+        && let Policy::Fifo(priority) | Policy::RoundRobin(priority) = place.policy
+    {
+        series = series.with_label("priority", priority.get().to_string());
+    }
+    if options.distance > Nanos::ZERO {
+        series = series.with_label(PERIOD_LABEL, place.period.get().to_string());
+    }
+    series
 }

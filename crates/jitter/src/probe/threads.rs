@@ -1,4 +1,4 @@
-//! One measuring thread per CPU, started together and joined.
+//! The measuring threads of one scheduling, started together and joined.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -11,13 +11,14 @@ use unjank_measure::Series;
 
 use super::Stage;
 use super::options::{Options, Scheduling};
+use super::place::{Place, places};
 use super::tracing::Tracing;
 use super::wakeup::{Schedule, Seen, observe, warm_up, warm_up_time};
 
 /// What the threads of one scheduling saw.
 pub(crate) struct Measured {
-    /// By CPU, in ascending order.
-    pub(crate) by_cpu: Vec<(usize, Seen)>,
+    /// In the order of the threads.
+    pub(crate) by_thread: Vec<(Place, Seen)>,
     pub(crate) start: Timestamp,
     /// Why pages could not be locked in memory, if they could not.
     pub(crate) unlocked: Option<String>,
@@ -27,7 +28,7 @@ pub(crate) struct Measured {
 impl Measured {
     /// Whether a wake-up later than the threshold has ended the run.
     pub(crate) fn broke(&self) -> bool {
-        self.by_cpu.iter().any(|(_, seen)| seen.broke.is_some())
+        self.by_thread.iter().any(|(_, seen)| seen.broke.is_some())
     }
 }
 
@@ -61,10 +62,9 @@ pub(crate) fn measure(
     tracing: Option<&Tracing>,
     stage: &Stage<'_>,
 ) -> Result<Measured> {
-    let realtime = match scheduling {
-        Scheduling::Other => None,
-        Scheduling::Fifo(priority) => Some(Realtime::prepare(root, priority, options.force)?),
-    };
+    let policy = scheduling.policy(options.period);
+    let prepare = || Realtime::prepare_for(root, policy, options.force);
+    let realtime = policy.is_realtime().then(prepare).transpose()?;
     let (_locked, unlocked) = match MemoryLock::everything() {
         Support::Yes(lock) => (Some(lock), None),
         Support::No(reason) => (None, Some(reason)),
@@ -79,55 +79,55 @@ pub(crate) fn measure(
     };
     thread::scope(|scope| {
         let started = start_threads(scope, &shared);
-        let start = Timestamp::now() + LEAD + warm_up_time(options.period);
+        let start = Timestamp::now() + LEAD + warm_up_time(options.longest_period());
         let gate = if started.is_ok() { start.as_nanos() } else { ABORT };
         shared.gate.store(gate, Ordering::Relaxed);
         let handles = started?;
         let interrupted = watch(&shared, start, stage);
-        let by_cpu = handles
+        let by_thread = handles
             .into_iter()
-            .filter_map(|(cpu, handle)| Some((cpu, handle.join().ok()??)))
+            .filter_map(|(place, handle)| Some((place, handle.join().ok()??)))
             .collect();
-        Ok(Measured { by_cpu, start, unlocked, interrupted })
+        Ok(Measured { by_thread, start, unlocked, interrupted })
     })
 }
 
-type Handles<'scope> = Vec<(usize, ScopedJoinHandle<'scope, Option<Seen>>)>;
+type Handles<'scope> = Vec<(Place, ScopedJoinHandle<'scope, Option<Seen>>)>;
 
-/// Starts a thread per CPU and waits until each is in its place.
+/// Starts the threads and waits until each is in its place.
 fn start_threads<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     shared: &'env Shared<'env>,
 ) -> Result<Handles<'scope>> {
-    let cpus = &shared.options.cpus;
+    let places = places(shared.options, shared.scheduling);
+    let started = places.len();
     let (tell, told) = mpsc::channel();
-    let mut handles = Vec::with_capacity(cpus.len());
-    for (index, cpu) in cpus.iter().enumerate() {
+    let mut handles = Vec::with_capacity(started);
+    for place in places {
         let tell = tell.clone();
+        let Place { index, cpu, .. } = place;
         let handle = thread::Builder::new()
-            .name(format!("jitter/{cpu}"))
+            .name(format!("jitter/{}", cpu.unwrap_or(index)))
             .stack_size(STACK)
-            .spawn_scoped(scope, move || one_thread(shared, index, cpu, &tell))
+            .spawn_scoped(scope, move || one_thread(shared, place, &tell))
             .map_err(|error| Error::syscall("clone", format!("thread {index}"), error))?;
-        handles.push((cpu, handle));
+        handles.push((place, handle));
     }
     // Without this sender, a thread that dies before it tells ends the loop.
     drop(tell);
-    told.iter().take(cpus.len()).collect::<Result<()>>()?;
+    told.iter().take(started).collect::<Result<()>>()?;
     Ok(handles)
 }
 
 /// The life of one measuring thread; `None` if the run does not begin.
-fn one_thread(
-    shared: &Shared<'_>,
-    index: usize,
-    cpu: usize,
-    tell: &mpsc::Sender<Result<()>>,
-) -> Option<Seen> {
+fn one_thread(shared: &Shared<'_>, place: Place, tell: &mpsc::Sender<Result<()>>) -> Option<Seen> {
     let options = shared.options;
-    let place =
-        || Ok((AffinityGuard::pin_to(cpu)?, shared.realtime.map(Realtime::enter).transpose()?));
-    let (placed, guards) = match place() {
+    let Place { cpu, policy, period, offset, .. } = place;
+    let settle = || {
+        let here = cpu.map(AffinityGuard::pin_to).transpose()?;
+        Ok((here, shared.realtime.map(|realtime| realtime.enter_as(policy)).transpose()?))
+    };
+    let (placed, guards) = match settle() {
         Ok(guards) => (Ok(()), Some(guards)),
         Err(error) => (Err(error), None),
     };
@@ -135,18 +135,16 @@ fn one_thread(
     let _told = tell.send(placed);
     let start = wait_at(&shared.gate)?;
     let series = Series::new(shared.scheduling.series_name())
-        .with_label("policy", shared.scheduling.policy().to_string())
+        .with_label("policy", shared.scheduling.policy(options.period).to_string())
         .with_course(start, options.duration);
     let mut seen = Seen::new(series);
-    // Threads wake evenly spread over the period, not all at once.
-    let offset = Nanos(options.period.get() / options.cpus.len() as u64).times(index as u64);
     let schedule = Schedule {
         first: start + offset,
-        period: options.period,
+        period,
         end: start + offset + options.duration,
         break_above: options.break_above.unwrap_or(Nanos(u64::MAX)),
     };
-    warm_up(start, options.period);
+    warm_up(start, period);
     observe(schedule, &mut seen, &shared.stop, |wakeup| {
         if let Some(tracing) = shared.tracing {
             tracing.stop_at(wakeup);

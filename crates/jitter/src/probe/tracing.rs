@@ -7,6 +7,7 @@ use unjank_host::{Bytes, Result, Root, Support};
 
 use super::options::Options;
 use super::worst::WakeUp;
+use crate::explain::cause_events;
 
 /// Room for events on each CPU: some ten seconds of a busy one. Less on a
 /// machine with many.
@@ -26,6 +27,7 @@ impl Tracing {
         let instance = tracefs.instance(&InstanceOptions {
             buffer: buffer_per_cpu(root, BUFFER),
             cpus: Some(options.cpus.clone()),
+            events: cause_events(),
             ..InstanceOptions::default()
         })?;
         instance.start()?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::{CpuSet, Priority};
-use unjank_jitter::{Options, Scheduling, explain};
+use unjank_jitter::{Moments, Options, Scheduling, explain};
 use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -17,6 +17,8 @@ use crate::values;
 #[command(after_help = "Examples:
   unjank jitter native
   unjank jitter native --cpus 1 --policy fifo --priority 90 --period 1ms --for 60s
+  unjank jitter native --policy fifo,rr,deadline --runtime 100us --quick
+  unjank jitter native --threads 4 --cpus 0 --policy fifo --priority-step 1 --distance 500us
   sudo unjank jitter native --cause --for 30s
   sudo unjank jitter native --policy fifo --break-above 500us --trace-file late.txt
   unjank jitter native --policy other --json | jq '.series[0].summary'
@@ -25,15 +27,22 @@ The latency of a wake-up is the time from the moment asked for until the
 thread reads the clock. A period that passes while a late thread has not yet
 run is counted as missed, never dropped.
 
-As in cyclictest: -p is --priority, -i --period, -a --cpus, -D --for, and -b
---break-above.
+What cyclictest calls -p is --priority here, -i --period, -a --cpus, -t
+--threads, -d --distance, -D --for, -l --wakeups, -b --break-above, --latency
+--dma-latency; docs/jitter.md has the whole list.
+
+SCHED_DEADLINE threads run where the kernel puts them, on any CPU: --cpus does
+not go with them. Their period is that of the wake-ups.
 
 --cause and --break-above record scheduler events in a trace instance of their
 own, which is removed afterwards; nobody else's tracing is touched.")]
 pub(crate) struct Args {
-    /// CPUs to measure on, one thread each [default: all this process may use]
+    /// CPUs to measure on; threads take turns on them [default: all this process may use]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
+    /// How many threads measure [default: one for each CPU]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Scheduling policies, measured one after the other
     #[arg(
         long,
@@ -43,18 +52,36 @@ pub(crate) struct Args {
         default_value = "other,fifo"
     )]
     policy: Vec<Policy>,
-    /// Real-time priority for fifo (above 90 only with --force)
+    /// Real-time priority for fifo and rr (above 90 only with --force)
     #[arg(long, value_name = "1-99", default_value_t = 80)]
     priority: u8,
+    /// By how much the priority of each further thread is lower
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    priority_step: u8,
+    /// Guaranteed run time in each period, for deadline [default: a tenth of the period]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    runtime: Option<Nanos>,
+    /// When in the period the run time is given at the latest, for deadline [default: the period]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
+    deadline: Option<Nanos>,
     /// Time between two wake-ups
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
     period: Nanos,
+    /// How much longer the period of each further thread is
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::duration_or_zero, allow_hyphen_values = true)]
+    distance: Nanos,
+    /// When threads wake, beside each other
+    #[arg(long, value_enum, default_value = "staggered")]
+    moments: When,
     /// How long to measure, each policy
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
     /// Two seconds for each policy
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
+    /// As long as the first thread takes for this many wake-ups, each policy
+    #[arg(long, value_name = "N", conflicts_with_all = ["duration", "quick"], value_parser = clap::value_parser!(u64).range(1..))]
+    wakeups: Option<u64>,
     /// Stop at the first wake-up later than this
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
@@ -74,6 +101,9 @@ pub(crate) struct Args {
         )
     )]
     trace_file: Option<PathBuf>,
+    /// Keep all CPUs out of idle states that take longer to leave than this (needs root)
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = values::duration_or_zero)]
+    dma_latency: Option<Nanos>,
     /// Allow priorities above 90, and machines without real-time throttling
     #[arg(long)]
     force: bool,
@@ -87,32 +117,24 @@ enum Policy {
     Other,
     /// As a real-time thread (SCHED_FIFO)
     Fifo,
+    /// As a real-time thread that takes turns with its equals, round robin
+    #[value(alias = "round-robin")]
+    Rr,
+    /// With a guaranteed run time in every period
+    Deadline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum When {
+    /// Evenly spread over the period
+    Staggered,
+    /// All at the same moments
+    Together,
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let priority = Priority::new(args.priority)?;
-    let cpus = match &args.cpus {
-        Some(cpus) => cpus.clone(),
-        None => CpuSet::allowed()?,
-    };
-    let options = Options {
-        cpus,
-        schedulings: args
-            .policy
-            .iter()
-            .map(|policy| match policy {
-                Policy::Other => Scheduling::Other,
-                Policy::Fifo => Scheduling::Fifo(priority),
-            })
-            .collect(),
-        period: args.period,
-        duration: if args.quick { Nanos::from_millis(2_000) } else { args.duration },
-        break_above: args.break_above,
-        cause: args.cause,
-        trace_file: args.trace_file.clone(),
-        force: args.force,
-    };
+    let options = options(args)?;
     let command = measured::Command {
         name: "jitter native",
         output: &args.output,
@@ -126,15 +148,57 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
+fn options(args: &Args) -> Result<Options> {
+    let priority = Priority::new(args.priority)?;
+    let cpus = match &args.cpus {
+        Some(cpus) => cpus.clone(),
+        None => CpuSet::allowed()?,
+    };
+    let duration = match args.wakeups {
+        Some(wakeups) => Nanos(args.period.get().saturating_mul(wakeups)),
+        None if args.quick => Nanos::from_millis(2_000),
+        None => args.duration,
+    };
+    let runtime = args.runtime.unwrap_or(Nanos(args.period.get() / 10));
+    let scheduling = |policy: &Policy| match policy {
+        Policy::Other => Scheduling::Other,
+        Policy::Fifo => Scheduling::Fifo(priority),
+        Policy::Rr => Scheduling::RoundRobin(priority),
+        Policy::Deadline => Scheduling::Deadline { runtime, deadline: args.deadline },
+    };
+    Ok(Options {
+        schedulings: args.policy.iter().map(scheduling).collect(),
+        threads: args.threads.unwrap_or(cpus.len()),
+        period: args.period,
+        distance: args.distance,
+        priority_step: args.priority_step,
+        moments: match args.moments {
+            When::Staggered => Moments::Staggered,
+            When::Together => Moments::Together,
+        },
+        break_above: args.break_above,
+        cause: args.cause,
+        trace_file: args.trace_file.clone(),
+        dma_latency: args.dma_latency,
+        force: args.force,
+        ..Options::usual(cpus, duration)
+    })
+}
+
 fn settings(options: &Options) -> Settings {
-    let policies: Vec<String> =
-        options.schedulings.iter().map(|scheduling| scheduling.policy().to_string()).collect();
+    let policy = |scheduling: &Scheduling| scheduling.policy(options.period).to_string();
+    let policies: Vec<String> = options.schedulings.iter().map(policy).collect();
     Settings::default()
         .with("cpus", options.cpus.to_string())
+        .with("threads", options.threads)
         .with("policy", policies)
+        .with("priority_step", options.priority_step)
         .with("period", options.period.get())
+        .with("distance", options.distance.get())
+        .with("together", options.moments == Moments::Together)
         .with("for", options.duration.get())
         .with("break_above", options.break_above.map(Nanos::get))
         .with("cause", options.cause)
+        .with("dma_latency", options.dma_latency.map(Nanos::get))
         .with("force", options.force)
 }

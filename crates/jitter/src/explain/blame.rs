@@ -1,0 +1,144 @@
+//! What had the CPU over many late wake-ups together.
+
+use unjank_host::Nanos;
+use unjank_host::tracefs::Occupant;
+
+use super::cause::{Cause, Phase};
+
+/// Where the time of many late wake-ups went, and to whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Blame {
+    /// How many wake-ups these are.
+    pub wakeups: u64,
+    /// The sum of their delays' parts: their timers were late …
+    pub timer_late: Nanos,
+    /// … they were ready and had no CPU …
+    pub waited: Nanos,
+    /// … they had a CPU and were not back in user space.
+    pub ran_late: Nanos,
+    /// Who had the CPU meanwhile, longest first.
+    pub culprits: Vec<Total>,
+}
+
+/// What one culprit took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Total {
+    /// Thread, interrupt or idleness.
+    pub who: Occupant,
+    /// In which part of the delays.
+    pub phase: Phase,
+    /// For how long, all wake-ups together.
+    pub held: Nanos,
+    /// How many wake-ups it delayed.
+    pub wakeups: u64,
+}
+
+impl Blame {
+    /// Sums up. The same thread or interrupt counts as one, on whatever CPU.
+    pub fn of<'a>(causes: impl IntoIterator<Item = &'a Cause>) -> Self {
+        let mut blame = Self::default();
+        for cause in causes {
+            blame.wakeups += 1;
+            blame.timer_late = blame.timer_late + cause.timer_late;
+            blame.waited = blame.waited + cause.waited;
+            blame.ran_late = blame.ran_late + cause.ran_late;
+            blame.add_culprits(cause);
+        }
+        blame.culprits.sort_by_key(|total| (std::cmp::Reverse(total.held), total.phase));
+        blame
+    }
+
+    /// The sum of the delays.
+    pub fn late(&self) -> Nanos {
+        self.timer_late + self.waited + self.ran_late
+    }
+
+    /// The share (0–1) of all delays that a part of them is.
+    pub fn share(&self, part: Nanos) -> f64 {
+        part.get() as f64 / self.late().get().max(1) as f64
+    }
+
+    fn add_culprits(&mut self, cause: &Cause) {
+        // On two CPUs, one wake-up may have the same culprit twice.
+        let mut counted: Vec<usize> = Vec::new();
+        for culprit in &cause.culprits {
+            let same =
+                |total: &Total| total.phase == culprit.phase && total.who.is_same(&culprit.who);
+            let place = self.culprits.iter().position(same).unwrap_or_else(|| {
+                let (who, phase) = (culprit.who, culprit.phase);
+                self.culprits.push(Total { who, phase, held: Nanos::ZERO, wakeups: 0 });
+                self.culprits.len() - 1
+            });
+            let total = &mut self.culprits[place];
+            total.held = total.held + culprit.held;
+            if !counted.contains(&place) {
+                counted.push(place);
+                total.wakeups += 1;
+            }
+        }
+    }
+}
+
+impl Phase {
+    /// The part's name in a record: `timer late`, `ready`, `running`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timer => "timer late",
+            Self::Wait => "ready",
+            Self::Run => "running",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::*;
+    use crate::explain::{LateWakeUp, cause_of};
+
+    fn cause(script: &Script, due: u64, ran: u64) -> Cause {
+        let timer_slack = Nanos::ZERO;
+        let late = LateWakeUp { thread: ThreadId(7), due: at(due), ran: at(ran), timer_slack };
+        cause_of(&script.trace(), &late).yes().unwrap()
+    }
+
+    #[test]
+    fn the_same_hog_of_two_wake_ups_is_one_culprit() {
+        let script = Script::new()
+            .sleeps(1, 10, 7, 9)
+            .wakes(1, 100, 7, 1)
+            .interrupts(1, 200, 250)
+            .runs(1, 400, 9, 7)
+            .sleeps(1, 420, 7, 9)
+            .wakes(1, 500, 7, 1)
+            .runs(1, 600, 9, 7);
+        let causes = [cause(&script, 90, 410), cause(&script, 500, 610)];
+        let blame = Blame::of(&causes);
+        assert_eq!((blame.wakeups, blame.late()), (2, Nanos(430)));
+        let parts = (blame.timer_late, blame.waited, blame.ran_late);
+        assert_eq!(parts, (Nanos(10), Nanos(400), Nanos(20)));
+        let told: Vec<_> = blame
+            .culprits
+            .iter()
+            .map(|total| (total.who.to_string(), total.phase, total.held.get(), total.wakeups))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("hog".to_owned(), Phase::Wait, 350, 2),
+                ("irq 24 (disk)".to_owned(), Phase::Wait, 50, 1),
+                ("hog".to_owned(), Phase::Timer, 10, 1),
+            ]
+        );
+        assert!((blame.share(blame.waited) - 400.0 / 430.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nobody_is_to_blame_for_nothing() {
+        let nothing = Blame::of(&[]);
+        assert_eq!(nothing, Blame::default());
+        assert!(nothing.share(Nanos::ZERO).abs() < 1e-9);
+    }
+}

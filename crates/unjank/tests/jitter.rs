@@ -1,0 +1,59 @@
+//! `unjank jitter native` as an ordinary user may run it.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn native(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["jitter", "native", "--no-store"])
+        .args(arguments)
+        .output()
+        .expect("unjank runs")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = native(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty());
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn each_thread_has_its_period_and_every_one_of_them_counts() {
+    let output = native(&[
+        "--policy=other",
+        "--threads=3",
+        "--period=1ms",
+        "--distance=500us",
+        "--wakeups=60",
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(0));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let due: Vec<(Option<&str>, u64)> = record["series"]
+        .as_array()
+        .expect("series")
+        .iter()
+        .map(|series| {
+            let count = |name: &str| series[name].as_u64().expect("a count");
+            (series["labels"]["period_ns"].as_str(), count("n") + count("missed"))
+        })
+        .collect();
+    let expected =
+        [(None, 130), (Some("1000000"), 60), (Some("1500000"), 40), (Some("2000000"), 30)];
+    assert_eq!(due, expected);
+    assert_eq!(record["settings"]["threads"], 3);
+    assert_eq!(record["changes"], serde_json::json!([]), "nothing on the machine was touched");
+}
+
+#[test]
+fn what_cannot_be_measured_together_is_said_at_once() {
+    assert!(refused(&["--threads=0"]).contains("0 threads: at least 1 measures"));
+    assert!(refused(&["--threads=9999"]).contains("at most 256"));
+    assert!(refused(&["--wakeups=0"]).contains("0 is not in 1.."));
+    assert!(refused(&["--wakeups=5", "--quick"]).contains("cannot be used with"));
+    assert!(refused(&["--policy=batch"]).contains("[possible values: other, fifo, rr, deadline]"));
+    assert!(refused(&["--policy=fifo", "--priority=91"]).contains("--force allows it"));
+    assert!(refused(&["--policy=rr", "--priority=100"]).contains("it goes from 1 to 99"));
+}

@@ -1,0 +1,148 @@
+//! `unjank jitter native` with what only root may have.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
+//! it was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
+    let root = id.stdout == b"0\n";
+    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+fn native(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["jitter", "native", "--no-store", "--json"])
+        .args(arguments)
+        .output()
+        .expect("unjank runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"))
+}
+
+fn reason<'a>(record: &'a Value, what: &str) -> Option<&'a str> {
+    let unsupported = record["unsupported"].as_array().expect("a list");
+    unsupported.iter().find(|missing| missing["what"] == what)?["reason"].as_str()
+}
+
+/// The CPUs of this process, as `taskset` counts them.
+fn last_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("procfs");
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let list = list.expect("every status has it").trim();
+    list.rsplit([',', '-']).next().expect("a CPU").to_owned()
+}
+
+#[test]
+fn every_policy_measures_and_is_given_back() {
+    if !is_root() {
+        return;
+    }
+    let record =
+        native(&["--policy=rr,deadline", "--runtime=200us", "--period=4ms", "--wakeups=50"]);
+    for (name, policy) in [("rr", "rr:80"), ("deadline", "deadline:200000/4000000/4000000")] {
+        let name = format!("jitter/native/{name}/wakeup");
+        if let Some(reason) = reason(&record, &name) {
+            // A kernel without group scheduling of real-time threads, or with others' deadlines.
+            println!("{name} was not measured: {reason}");
+            continue;
+        }
+        let series = record["series"].as_array().expect("series");
+        let series = series.iter().find(|series| series["name"] == *name).expect("it was measured");
+        assert_eq!(series["labels"]["policy"], policy);
+        let changes = record["changes"].as_array().expect("changes");
+        let change = changes.iter().find(|change| change["during"] == policy).expect("recorded");
+        assert_eq!(change["before"], change["after"], "{change}");
+    }
+}
+
+#[test]
+fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
+    if !is_root() {
+        return;
+    }
+    let too_many = native(&["--policy=deadline", "--runtime=999us", "--wakeups=20"]);
+    let what = "jitter/native/deadline/wakeup";
+    let said = reason(&too_many, what).expect("nobody gets all of every CPU");
+    assert!(said.contains("admits no more") || said.contains("root domain"), "{said}");
+    let one_cpu = Command::new("taskset")
+        .args(["--cpu-list", &last_cpu(), env!("CARGO_BIN_EXE_unjank"), "jitter", "native"])
+        .args(["--policy=deadline", "--wakeups=20", "--no-store", "--json"])
+        .output()
+        .expect("taskset is in util-linux");
+    if thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        let record: Value = serde_json::from_slice(&one_cpu.stdout).expect("a record");
+        let said = reason(&record, what).expect("its affinity leaves CPUs out");
+        assert!(said.contains("every CPU of its root domain"), "{said}");
+    }
+}
+
+/// A program that computes at real-time priority 95 in bursts, before every
+/// measuring thread.
+struct Hog(Child);
+
+impl Hog {
+    fn start(cpu: &str) -> Self {
+        let script =
+            "while :; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.05; done";
+        let child = Command::new("taskset")
+            .args(["--cpu-list", cpu, "chrt", "--fifo", "95", "sh", "-c", script])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("taskset and chrt are in util-linux");
+        thread::sleep(Duration::from_millis(300));
+        Self(child)
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _gone = self.0.kill();
+        let _status = self.0.wait();
+    }
+}
+
+#[test]
+fn the_top_culprit_of_all_late_wake_ups_is_the_hog() {
+    if !is_root() {
+        return;
+    }
+    let cpu = last_cpu();
+    let hog = Hog::start(&cpu);
+    let record =
+        native(&["--policy=fifo", "--cpus", &cpu, "--cause", "--period=2ms", "--wakeups=500"]);
+    drop(hog);
+    if let Some(reason) = reason(&record, "jitter/native cause") {
+        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "{reason}");
+        println!("skipped: {reason}");
+        return;
+    }
+    let facts = record["facts"].as_array().expect("facts");
+    let of = |what: &str| {
+        let name = format!("jitter/native/fifo/{what}");
+        facts.iter().filter(move |fact| fact["name"] == *name).collect::<Vec<_>>()
+    };
+    let culprits = of("culprit");
+    assert!(
+        culprits
+            .iter()
+            .any(|fact| { fact["labels"]["who"] == "sh" && fact["labels"]["part"] == "ready" }),
+        "{culprits:?}"
+    );
+    let shares: f64 = of("late_share").iter().filter_map(|fact| fact["value"].as_f64()).sum();
+    assert!((shares - 1.0).abs() < 1e-6, "the three parts are the whole: {shares}");
+    let blamed: f64 = of("culprit_share").iter().filter_map(|fact| fact["value"].as_f64()).sum();
+    assert!((0.0..=1.000_001).contains(&blamed), "{blamed}");
+}
