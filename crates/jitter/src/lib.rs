@@ -5,10 +5,12 @@
 //! |---|---|
 //! | [`probe`] | wakes threads at absolute moments and records how late they run |
 //! | [`mod@bench`] | the probe against cyclictest |
+//! | [`import`] | what cyclictest and jitterdebugger have measured |
 //! | [`explain`] | verdicts, and the cause of one late wake-up |
 
 pub mod bench;
 pub mod explain;
+pub mod import;
 pub mod probe;
 
 pub use probe::{Moments, Options, Scheduling, run};

@@ -99,6 +99,16 @@ impl Series {
         self.histogram.saturating_record(value);
     }
 
+    /// Records a time that another tool has counted `times`.
+    pub fn record_many(&mut self, time: Nanos, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.min = self.min.min(time.get());
+        self.max = self.max.max(time.get());
+        self.histogram.saturating_record_n(time.get(), times);
+    }
+
     /// Counts periods in which no sample could be taken, because the one
     /// before was late (coordinated omission).
     #[inline]
@@ -283,6 +293,17 @@ mod tests {
         let record = series.finish();
         let summary = record.summary.unwrap();
         assert_eq!((record.n, summary.min, summary.max), (2, 0, u64::MAX));
+    }
+
+    #[test]
+    fn what_was_counted_elsewhere_is_one_sample_each() {
+        let mut series = Series::new("test/counted");
+        series.record_many(Nanos(7), 3);
+        series.record_many(Nanos(u64::MAX), 1 << 40);
+        series.record_many(Nanos(1), 0);
+        let record = series.finish();
+        let summary = record.summary.unwrap();
+        assert_eq!((record.n, summary.min, summary.max), (3 + (1 << 40), 7, u64::MAX));
     }
 
     #[test]

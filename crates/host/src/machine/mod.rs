@@ -144,6 +144,12 @@ impl Machine {
         }
     }
 
+    /// Whether the machine itself was read. If not, another tool told of its
+    /// kernel, and everything else is unknown rather than absent.
+    pub fn is_read(&self) -> bool {
+        self.cpu.online > 0
+    }
+
     /// Reads only the clocks of the machine that `root` stands for, which
     /// takes a fraction of that.
     pub fn clocks(root: &Root) -> Vec<FrequencyPolicy> {

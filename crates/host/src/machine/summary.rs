@@ -5,7 +5,13 @@ use super::{Cpu, FrequencyPolicy, Machine};
 impl Machine {
     /// The machine in one line, for a terminal:
     /// `kernel 6.18.44, 2 × AMD EPYC (KVM), no cpufreq, haltpoll idle`.
+    ///
+    /// Of a machine that another tool has told of, the kernel is all that is
+    /// known.
     pub fn summary(&self) -> String {
+        if !self.is_read() {
+            return format!("kernel {}, nothing else known", version(&self.kernel.release));
+        }
         let idle = match &self.idle {
             Some(idle) if !idle.governor.is_empty() => format!("{} idle", idle.governor),
             Some(idle) => format!("{} idle", idle.driver),
@@ -82,9 +88,10 @@ mod tests {
 
     #[test]
     fn an_empty_machine_has_a_summary() {
-        assert_eq!(
-            Machine::default().summary(),
-            "kernel unknown, 0 × unknown CPU, no cpufreq, no cpuidle"
-        );
+        assert_eq!(Machine::default().summary(), "kernel unknown, nothing else known");
+        let mut read = Machine::default();
+        read.cpu.online = 1;
+        let summary = "kernel unknown, 1 × unknown CPU, no cpufreq, no cpuidle";
+        assert_eq!(read.summary(), summary);
     }
 }

@@ -9,7 +9,7 @@ mod wakeup;
 mod worst;
 
 pub use options::{Moments, Options, Scheduling};
-pub(crate) use report::PERIOD_LABEL;
+pub(crate) use report::{PERIOD, PERIOD_LABEL};
 
 use unjank_host::pm_qos::CpuLatency;
 use unjank_host::tracefs::Trace;

@@ -19,7 +19,8 @@ const EXPLAINED: usize = 64;
 /// Culprits that are told.
 const CULPRITS: usize = 8;
 
-const PERIOD: &str = "jitter/native/period";
+/// The fact with the period of the first thread.
+pub(crate) const PERIOD: &str = "jitter/native/period";
 /// The label of a thread's own period in nanoseconds, where periods differ.
 pub(crate) const PERIOD_LABEL: &str = "period_ns";
 

@@ -24,7 +24,11 @@ pub struct Difference {
 /// machine measures its neighbours.
 const STEAL_THAT_MATTERS: f64 = 1.0;
 
-/// What differs, machine first.
+/// What is known of a machine that was not read, too.
+const KERNEL: [&str; 2] = ["kernel", "architecture"];
+
+/// What differs, machine first. Of a machine that was not read, what is
+/// unknown is no difference.
 pub(super) fn between(a: &RunRecord, b: &RunRecord) -> Vec<Difference> {
     let mut differences = Vec::new();
     let mut note = |what: &str, a: String, b: String| {
@@ -39,8 +43,11 @@ pub(super) fn between(a: &RunRecord, b: &RunRecord) -> Vec<Difference> {
     note("command", a.command.clone(), b.command.clone());
     note("labels", a.labels.join(", "), b.labels.join(", "));
     note("unjank", tool(a), tool(b));
+    let both_read = a.host.is_read() && b.host.is_read();
     for ((what, a), (_, b)) in machine(&a.host).into_iter().zip(machine(&b.host)) {
-        note(what, a, b);
+        if both_read || KERNEL.contains(&what) {
+            note(what, a, b);
+        }
     }
     let options: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
     // Another seed is another sample of the same thing.
@@ -68,6 +75,9 @@ pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     for run in [a, b] {
         for label in &run.labels {
             warnings.push(format!("run {} is {label}", run.id));
+        }
+        if !run.host.is_read() {
+            warnings.push(format!("run {}: its machine is not known beyond its kernel", run.id));
         }
         if let Some(steal) = run.host.virtualisation.steal_percent
             && steal >= STEAL_THAT_MATTERS
@@ -144,10 +154,12 @@ mod tests {
     use crate::record::{Run, Start, Tool};
 
     fn run() -> RunRecord {
+        let mut host = Machine::default();
+        host.cpu.online = 2;
         let run = Run {
             tool: Tool { version: "0.1.0".to_owned(), commit: None },
             command: "jitter native".to_owned(),
-            host: Machine::default(),
+            host,
             settings: [("period".to_owned(), 1_000_000.into()), ("seed".to_owned(), 1.into())]
                 .into(),
             findings: Findings::default(),
@@ -168,6 +180,17 @@ mod tests {
         assert!(told(&a, &b).is_empty());
         assert_eq!(warnings(&a, &b).len(), 1);
         assert!(warnings(&a, &a)[0].starts_with("both sides are the same run"));
+    }
+
+    #[test]
+    fn what_is_unknown_of_a_machine_is_no_difference() {
+        let (mut a, mut b) = (run(), run());
+        b.host.cpu.model = "AMD EPYC".to_owned();
+        b.host.kernel.release = "6.12.1".to_owned();
+        a.host = Machine::default();
+        assert_eq!(told(&a, &b), ["kernel: none → 6.12.1"]);
+        let unknown = format!("run {}: its machine is not known beyond its kernel", a.id);
+        assert!(warnings(&a, &b).contains(&unknown));
     }
 
     #[test]

@@ -68,6 +68,11 @@ impl Settings {
         self.values.insert(name.to_owned(), value.into());
         self
     }
+
+    /// As a record keeps them.
+    pub(super) fn into_values(self) -> BTreeMap<String, Value> {
+        self.values
+    }
 }
 
 /// A measuring command as it was typed.
@@ -135,12 +140,13 @@ impl Command<'_> {
             },
         );
         deliver(&record, self.output, self.detail, own_form)?;
-        Ok(match interrupted {
-            true => exit::INTERRUPTED,
-            false if has_nothing(&record.findings) => exit::UNSUPPORTED,
-            false => exit::FINE,
-        })
+        Ok(if interrupted { exit::INTERRUPTED } else { code(&record.findings) })
     }
+}
+
+/// The exit code of a whole run that found this.
+pub(super) fn code(findings: &Findings) -> u8 {
+    if has_nothing(findings) { exit::UNSUPPORTED } else { exit::FINE }
 }
 
 /// Whether nothing that was asked for could be measured on this machine, or
@@ -172,7 +178,8 @@ fn is_modelled(findings: &Findings) -> bool {
     findings.facts.iter().any(|fact| origin(&fact.labels).is_some_and(|o| o == MODELLED))
 }
 
-fn tool() -> Tool {
+/// This program, as a record has it.
+pub(super) fn tool() -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: option_env!("UNJANK_COMMIT").map(str::to_owned),
@@ -187,7 +194,7 @@ pub(super) fn build() -> Option<String> {
 
 /// Prints, writes and stores the record. What fails keeps nothing else from
 /// being done; the first failure is told.
-fn deliver(
+pub(super) fn deliver(
     record: &RunRecord,
     output: &OutputArgs,
     detail: Detail,

@@ -1,6 +1,7 @@
 //! `unjank jitter`: the thread is woken late.
 
 pub(crate) mod bench;
+pub(crate) mod import;
 pub(crate) mod native;
 
 use std::process::ExitCode;
@@ -15,6 +16,8 @@ pub(crate) enum Verb {
     Native(native::Args),
     /// Compare jitter native with cyclictest, taking turns
     Bench(bench::Args),
+    /// Take in what cyclictest or jitterdebugger has measured
+    Import(import::Args),
 }
 
 /// Runs the verb that was typed.
@@ -22,5 +25,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Native(args) => native::run(args),
         Verb::Bench(args) => bench::run(args),
+        Verb::Import(args) => import::run(args),
     }
 }

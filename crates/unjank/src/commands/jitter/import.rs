@@ -1,0 +1,111 @@
+//! `unjank jitter import`: what other tools have measured.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_host::sched::Priority;
+use unjank_host::{Error, Timestamp};
+use unjank_jitter::explain;
+use unjank_jitter::import::{self, Imported};
+use unjank_measure::RunRecord;
+use unjank_measure::record::{Run, Start};
+use unjank_report::Detail;
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+
+/// Larger files are of neither tool.
+const LARGEST: u64 = 64 << 20;
+/// What stands beside every number that was not measured here.
+const IMPORTED: &str = "imported";
+
+/// Arguments of `unjank jitter import`.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("seed", |seed| seed.hide(true)), after_help = "Examples:
+  cyclictest -m -S -p90 -i200 -h400 -D60 -q --json=out.json; unjank jitter import out.json
+  jitterdebugger -D 60 -p 80 -o out; unjank jitter import out/results.json --priority 80
+  ssh board cat out.json | unjank jitter import - --html board.html
+  unjank jitter import out.json --no-store --json > before.json
+  unjank runs compare before.json last
+
+The run has the series of jitter native, so runs compare takes one of either.
+cyclictest has a distribution only with --histogram, and cuts latencies down
+to whole microseconds; periods that it passed over are counted as missed.
+What lies beyond a histogram is counted as late as the latest wake-up.")]
+pub(crate) struct Args {
+    /// What cyclictest --json or jitterdebugger wrote; - is stdin
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Real-time priority of the threads, where the file does not have it
+    #[arg(long, value_name = "1-99")]
+    priority: Option<u8>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Reads, prints and keeps.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let text = read(&args.file)?;
+    let mut imported = import::read(&text, &args.file)?;
+    if let Some(priority) = args.priority {
+        imported.set_priority(Priority::new(priority)?)?;
+    }
+    let record = record(imported, &args.file, &text);
+    measured::deliver(&record, &args.output, Detail::Everything, |_| None)?;
+    Ok(measured::code(&record.findings).into())
+}
+
+fn read(name: &str) -> Result<String> {
+    let failed = |error: io::Error| Error::file("read", name, error);
+    let source: Box<dyn Read> = match name {
+        "-" => Box::new(io::stdin().lock()),
+        path => Box::new(File::open(path).map_err(failed)?),
+    };
+    let mut bytes = Vec::new();
+    source.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Error::Invalid(format!("{name} is larger than 64 MiB")).into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.split(|byte| *byte == b'\n').count();
+        Error::parse(name, line, "this is not text").into()
+    })
+}
+
+/// The record of the run that the file tells of. The same file has the same
+/// id each time, where it says when it was written.
+fn record(imported: Imported, file: &str, text: &str) -> RunRecord {
+    let mut findings = imported.findings();
+    findings.verdicts.push(explain::verdict(&findings));
+    let mut hasher = DefaultHasher::new();
+    (text, imported.priority.map(Priority::get)).hash(&mut hasher);
+    let (start, end) = if let Some([start, end]) = imported.ran {
+        let seconds = u64::try_from(end.as_second() - start.as_second()).unwrap_or(0);
+        let clock = |seconds: u64| Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000));
+        (Start::at(start, clock(0), hasher.finish() as u32), clock(seconds))
+    } else {
+        findings.warn("the file does not say when it was measured: the date is the import's");
+        let now = Timestamp::now();
+        (Start::now(), now)
+    };
+    let settings = Settings::default()
+        .with("file", file)
+        .with("tool", imported.tool)
+        .with("tool_version", imported.version.clone())
+        .with("command_line", imported.command_line.clone())
+        .with("policy", vec![imported.scheduling().into_owned()])
+        .with("threads", imported.threads())
+        .with("period", imported.period.map(unjank_host::Nanos::get));
+    let run = Run {
+        tool: measured::tool(),
+        command: "jitter import".to_owned(),
+        host: imported.machine,
+        settings: settings.into_values(),
+        findings,
+        labels: vec![IMPORTED.to_owned()],
+    };
+    start.finish(end, run)
+}
