@@ -23,7 +23,7 @@ pub struct Blame {
 /// What one culprit took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Total {
-    /// Thread, interrupt or idleness.
+    /// Interrupt, idleness, or the first of the threads of this name.
     pub who: Occupant,
     /// In which part of the delays.
     pub phase: Phase,
@@ -34,7 +34,8 @@ pub struct Total {
 }
 
 impl Blame {
-    /// Sums up. The same thread or interrupt counts as one, on whatever CPU.
+    /// Sums up. Threads of one name count as one, as do interrupts on whatever
+    /// CPU: the many short processes of a build are one culprit.
     pub fn of<'a>(causes: impl IntoIterator<Item = &'a Cause>) -> Self {
         let mut blame = Self::default();
         for cause in causes {
@@ -63,7 +64,7 @@ impl Blame {
         let mut counted: Vec<usize> = Vec::new();
         for culprit in &cause.culprits {
             let same =
-                |total: &Total| total.phase == culprit.phase && total.who.is_same(&culprit.who);
+                |total: &Total| total.phase == culprit.phase && alike(&total.who, &culprit.who);
             let place = self.culprits.iter().position(same).unwrap_or_else(|| {
                 let (who, phase) = (culprit.who, culprit.phase);
                 self.culprits.push(Total { who, phase, held: Nanos::ZERO, wakeups: 0 });
@@ -76,6 +77,16 @@ impl Blame {
                 total.wakeups += 1;
             }
         }
+    }
+}
+
+/// Whether both are called the same.
+fn alike(one: &Occupant, other: &Occupant) -> bool {
+    match (one, other) {
+        (Occupant::Thread(a), Occupant::Thread(b)) if a.tid != b.tid => {
+            !a.comm.as_bytes().is_empty() && a.comm == b.comm
+        }
+        _ => one.is_same(other),
     }
 }
 
@@ -93,6 +104,7 @@ impl Phase {
 #[cfg(test)]
 mod tests {
     use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::Task;
     use unjank_host::tracefs::script::{Script, at};
 
     use super::*;
@@ -133,6 +145,17 @@ mod tests {
             ]
         );
         assert!((blame.share(blame.waited) - 400.0 / 430.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn threads_of_one_name_are_one_culprit() {
+        let thread = |tid, name: &str| {
+            Occupant::Thread(Task { tid: ThreadId(tid), comm: name.into(), prio: 120 })
+        };
+        assert!(alike(&thread(7, "cc1"), &thread(8, "cc1")));
+        assert!(alike(&thread(7, "sh"), &thread(7, "make")));
+        assert!(!alike(&thread(7, ""), &thread(8, "")));
+        assert!(!alike(&thread(7, "idle"), &Occupant::Idle(None)));
     }
 
     #[test]

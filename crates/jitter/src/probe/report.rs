@@ -1,7 +1,7 @@
 //! From what the threads saw to findings.
 
 use unjank_host::sched::{Policy, ThreadId, policy_of, timer_slack};
-use unjank_host::tracefs::Trace;
+use unjank_host::tracefs::{Lost, Trace};
 use unjank_host::{Nanos, Support};
 use unjank_measure::{Change, Fact, Findings, Outlier, Series, Unit};
 
@@ -41,6 +41,7 @@ pub(crate) fn note(
     };
     let mut worst = worst_of(&measured, slack);
     if let Some(trace) = trace {
+        note_lost(trace, scheduling, findings);
         blame(trace, &worst, scheduling, findings);
     }
     worst.truncate(OUTLIERS);
@@ -163,23 +164,46 @@ fn blame(
         };
         findings.facts.push(share);
     }
-    let told = blame.culprits.len().min(CULPRITS);
+    let mut told: Vec<&Total> = blame.culprits.iter().take(CULPRITS).collect();
+    // Part by part, so that a table groups them.
+    told.sort_by_key(|total| total.phase);
     let of = |total: &Total, what, value, unit| Fact {
         n: Some(total.wakeups),
         ..named(what, value, unit)
             .with_label("part", total.phase.name())
             .with_label("who", total.who.to_string())
     };
-    findings.facts.extend(
-        blame.culprits[..told]
-            .iter()
-            .map(|total| of(total, "culprit", total.held.get() as f64, Unit::Nanoseconds)),
-    );
-    findings.facts.extend(
-        blame.culprits[..told]
-            .iter()
-            .map(|total| of(total, "culprit_share", blame.share(total.held), Unit::Ratio)),
-    );
+    let held =
+        told.iter().map(|total| of(total, "culprit", total.held.get() as f64, Unit::Nanoseconds));
+    findings.facts.extend(held);
+    let shares =
+        told.iter().map(|total| of(total, "culprit_share", blame.share(total.held), Unit::Ratio));
+    findings.facts.extend(shares);
+}
+
+/// Says how many events the trace could not keep: without them, a wake-up may
+/// have no cause.
+fn note_lost(trace: &Trace, scheduling: Scheduling, findings: &mut Findings) {
+    let Lost { overwritten, dropped } = trace.lost;
+    let name = format!("jitter/native/{}/events_lost", scheduling.name());
+    let lost = overwritten.saturating_add(dropped);
+    findings.facts.push(Fact {
+        n: Some(lost.saturating_add(trace.len() as u64)),
+        ..Fact::new(name, lost as f64, Unit::Count)
+    });
+    if overwritten > 0 {
+        findings.warn(format!(
+            "{}: the buffer of the trace was full, and {overwritten} events were overwritten by \
+             later ones: the first wake-ups have no cause (a shorter --for keeps all)",
+            scheduling.series_name()
+        ));
+    }
+    if dropped > 0 {
+        findings.warn(format!(
+            "{}: the kernel could not record {dropped} events: a wake-up at that time has no cause",
+            scheduling.series_name()
+        ));
+    }
 }
 
 /// The series over all threads, and where there are several, each by itself.
@@ -217,4 +241,25 @@ fn labelled(mut series: Series, place: &Place, options: &Options) -> Series {
         series = series.with_label(PERIOD_LABEL, place.period.get().to_string());
     }
     series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_were_lost_are_counted_and_said() {
+        let told = |lost| {
+            let mut findings = Findings::default();
+            let trace = Trace { lost, ..Trace::default() };
+            note_lost(&trace, Scheduling::Other, &mut findings);
+            let fact = findings.fact_named("jitter/native/other/events_lost").cloned();
+            (fact.map(|fact| (fact.value as u64, fact.n)), findings.warnings)
+        };
+        assert_eq!(told(Lost::default()), (Some((0, Some(0))), Vec::new()));
+        let (fact, warnings) = told(Lost { overwritten: 5, dropped: 2 });
+        assert_eq!(fact, Some((7, Some(7))));
+        assert!(warnings[0].contains("5 events were overwritten"), "{warnings:?}");
+        assert!(warnings[1].contains("could not record 2 events"), "{warnings:?}");
+    }
 }

@@ -1,17 +1,21 @@
 //! What the scheduler did meanwhile: a private trace instance beside the run.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs, buffer_per_cpu};
-use unjank_host::{Bytes, Result, Root, Support};
+use unjank_host::{Bytes, Nanos, Result, Root, Support};
 
 use super::options::Options;
 use super::worst::WakeUp;
 use crate::explain::cause_events;
 
-/// Room for events on each CPU: some ten seconds of a busy one. Less on a
-/// machine with many.
-const BUFFER: Bytes = Bytes::from_mib(8);
+/// Room for events on each CPU for every second: that of a busy one. Less on a
+/// machine with many CPUs.
+const BUFFER_A_SECOND: Bytes = Bytes::from_mib(1);
+/// Room that every run has, and that no run exceeds.
+const BUFFER: RangeInclusive<Bytes> = Bytes::from_mib(8)..=Bytes::from_mib(64);
+
 /// A trace that is being recorded.
 pub(crate) struct Tracing(Instance);
 
@@ -25,7 +29,7 @@ impl Tracing {
         };
         tracefs.remove_leftovers()?;
         let instance = tracefs.instance(&InstanceOptions {
-            buffer: buffer_per_cpu(root, BUFFER),
+            buffer: buffer_per_cpu(root, buffer(options.duration)),
             cpus: Some(options.cpus.clone()),
             events: cause_events(),
             ..InstanceOptions::default()
@@ -51,5 +55,23 @@ impl Tracing {
         let trace = self.0.read_events()?;
         self.0.remove()?;
         Ok(trace)
+    }
+}
+
+/// Room on each CPU for a run of this length.
+fn buffer(duration: Nanos) -> Bytes {
+    let seconds = duration.get().div_ceil(1_000_000_000);
+    let room = Bytes(BUFFER_A_SECOND.get().saturating_mul(seconds));
+    room.clamp(*BUFFER.start(), *BUFFER.end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longer_runs_have_more_room_up_to_a_limit() {
+        let mib = |seconds: u64| buffer(Nanos(seconds.saturating_mul(1_000_000_000))).get() >> 20;
+        assert_eq!([0, 2, 10, 60, 3_600, u64::MAX].map(mib), [8, 8, 10, 60, 64, 64]);
     }
 }
