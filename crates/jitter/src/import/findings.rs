@@ -90,12 +90,11 @@ impl Imported {
     /// native` does.
     fn labelled(&self, mut series: Series, thread: &Thread) -> Series {
         let cpus: BTreeSet<_> = self.threads.iter().filter_map(|other| other.cpu).collect();
-        if let Some(cpu) = thread.cpu {
-            series = series.with_label("cpu", cpu.to_string());
-        }
-        if cpus.len() < self.threads.len() {
-            series = series.with_label("thread", thread.index.to_string());
-        }
+        let alone = cpus.len() == self.threads.len();
+        series = match thread.cpu.filter(|_| alone) {
+            Some(cpu) => series.with_label("cpu", cpu.to_string()),
+            None => series.with_label("thread", thread.index.to_string()),
+        };
         let differ = |of: fn(&Thread) -> Option<u64>| {
             self.threads.iter().any(|other| of(other) != of(thread))
         };

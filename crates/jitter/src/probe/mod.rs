@@ -25,8 +25,8 @@ use tracing::Tracing;
 ///
 /// Series: `jitter/native/<other|fifo|rr|deadline>/wakeup`, over all threads,
 /// and where there are several, one for each: with the label `cpu` if each has
-/// a CPU of its own, else with `thread`, too. Their missed periods are
-/// those that had passed before a late thread ran.
+/// a CPU of its own, else `thread`. Their missed periods are those that had
+/// passed before a late thread ran.
 ///
 /// # Errors
 /// `Invalid` options; a system call that failed for another reason than

@@ -167,18 +167,14 @@ fn blame(
     let mut told: Vec<&Total> = blame.culprits.iter().take(CULPRITS).collect();
     // Part by part, so that a table groups them.
     told.sort_by_key(|total| total.phase);
-    let of = |total: &Total, what, value, unit| Fact {
-        n: Some(total.wakeups),
-        ..named(what, value, unit)
-            .with_label("part", total.phase.name())
-            .with_label("who", total.who.to_string())
-    };
-    let held =
-        told.iter().map(|total| of(total, "culprit", total.held.get() as f64, Unit::Nanoseconds));
-    findings.facts.extend(held);
-    let shares =
-        told.iter().map(|total| of(total, "culprit_share", blame.share(total.held), Unit::Ratio));
-    findings.facts.extend(shares);
+    findings.facts.extend(told.into_iter().map(|total| {
+        Fact {
+            n: Some(total.wakeups),
+            ..named("culprit", total.held.get() as f64, Unit::Nanoseconds)
+                .with_label("part", total.phase.name())
+                .with_label("who", total.who.to_string())
+        }
+    }));
 }
 
 /// Says how many events the trace could not keep: without them, a wake-up may
@@ -226,12 +222,11 @@ fn note_series(measured: Measured, options: &Options, findings: &mut Findings) {
 
 /// One thread's series, with what tells it from those of the others.
 fn labelled(mut series: Series, place: &Place, options: &Options) -> Series {
-    if let Some(cpu) = place.cpu {
-        series = series.with_label("cpu", cpu.to_string());
-    }
-    if place.cpu.is_none() || options.threads > options.cpus.len() {
-        series = series.with_label("thread", place.index.to_string());
-    }
+    let alone = options.threads <= options.cpus.len();
+    series = match place.cpu.filter(|_| alone) {
+        Some(cpu) => series.with_label("cpu", cpu.to_string()),
+        None => series.with_label("thread", place.index.to_string()),
+    };
     if options.priority_step > 0
         && let Policy::Fifo(priority) | Policy::RoundRobin(priority) = place.policy
     {

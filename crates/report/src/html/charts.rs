@@ -139,7 +139,7 @@ fn percentiles(
         let missed = series
             .iter()
             .filter(|(series, _)| series.missed > 0)
-            .map(|(series, name)| format!("{name} {}", words::missed(series)));
+            .map(|(series, name)| format!("{name}: {}", words::missed(series)));
         notes.push(missed.collect::<Vec<_>>().join(", "));
     }
     if group.parts {
