@@ -14,7 +14,7 @@ use unjank_host::sched::{
 };
 use unjank_host::tracefs::{Instance, InstanceOptions, Occupant, Trace, Tracefs};
 use unjank_host::{Nanos, Root, Support, Timestamp};
-use unjank_jitter::explain::{Cause, LateWakeUp, Phase, cause_of};
+use unjank_jitter::explain::{Cause, Culprit, LateWakeUp, Phase, cause_of};
 
 fn instance() -> Option<Instance> {
     match Tracefs::open(&Root::system()) {
@@ -71,13 +71,16 @@ fn the_hog_is_named() {
 
     let cause = cause(&instance.read_events().unwrap(), &late);
     assert_eq!(cause.late(), late.ran.since(late.due));
-    let worst = cause.culprits[0];
+    // On a busy machine, another may run after it, and for longer.
+    let named = |culprit: &&Culprit| match culprit.who {
+        Occupant::Thread(task) => task.comm.as_bytes() == b"evil ==> 1\n\x1b[m",
+        _ => false,
+    };
+    let worst = cause.culprits.iter().find(named).unwrap_or_else(|| panic!("{cause:?}"));
     assert_eq!((worst.phase, worst.cpu), (Phase::Wait, cpu));
     assert!(worst.held >= Nanos::from_millis(3), "{cause:?}");
-    let Occupant::Thread(task) = worst.who else { panic!("{cause:?}") };
-    assert_eq!(task.comm.as_bytes(), b"evil ==> 1\n\x1b[m");
     let sentence = cause.to_string();
-    assert!(sentence.contains("while evil ==> 1\\n\\u{1b}[m ran"), "{sentence}");
+    assert!(sentence.contains("evil ==> 1\\n\\u{1b}[m"), "{sentence}");
 }
 
 #[test]

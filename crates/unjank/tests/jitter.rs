@@ -1,6 +1,8 @@
 //! `unjank jitter native` as an ordinary user may run it.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -47,10 +49,52 @@ fn each_thread_has_its_period_and_every_one_of_them_counts() {
     assert_eq!(record["changes"], serde_json::json!([]), "nothing on the machine was touched");
 }
 
+/// Waits until the threads of the process measure.
+fn await_threads(process: u32) {
+    let tasks = format!("/proc/{process}/task");
+    let names = || {
+        let tasks = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
+    };
+    for _ in 0..600 {
+        if names().any(|name| name.starts_with("jitter/")) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no thread measures after 30 s");
+}
+
+#[test]
+fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
+    for signal in ["-INT", "-TERM"] {
+        let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+            .args(["jitter", "native", "--no-store", "--json", "--policy=other"])
+            .arg("--wakeups=18446744073709551615")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unjank runs");
+        await_threads(child.id());
+        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(killed.is_ok_and(|status| status.success()));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "SIG{signal}");
+        let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+        assert!(record["labels"].to_string().contains("interrupted"));
+        assert!(record["warnings"].to_string().contains("was interrupted before its end"));
+    }
+}
+
 #[test]
 fn what_cannot_be_measured_together_is_said_at_once() {
     assert!(refused(&["--threads=0"]).contains("0 threads: at least 1 measures"));
     assert!(refused(&["--threads=9999"]).contains("at most 256"));
+    assert!(refused(&["--policy=other,fifo,other"]).contains("policy other stands there twice"));
+    assert!(refused(&["--period=0"]).contains("invalid value '0' for '--period <TIME>'"));
+    assert!(refused(&["--period=100h"]).contains("a run of 10.0 s holds no period of 360000 s"));
+    assert!(refused(&["--cpus=1023"]).contains("CPU 1023 is not there or not allowed"));
+    let short = refused(&["--policy=deadline", "--runtime=100ns"]);
+    assert!(short.contains("1024 ns <= run time <= deadline <= period"), "{short}");
     assert!(refused(&["--wakeups=0"]).contains("0 is not in 1.."));
     assert!(refused(&["--wakeups=5", "--quick"]).contains("cannot be used with"));
     assert!(refused(&["--policy=batch"]).contains("[possible values: other, fifo, rr, deadline]"));

@@ -6,6 +6,7 @@
 // A test says by printing why it was skipped.
 #![allow(clippy::print_stdout)]
 
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -87,6 +88,50 @@ fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
         let said = reason(&record, what).expect("its affinity leaves CPUs out");
         assert!(said.contains("every CPU of its root domain"), "{said}");
     }
+}
+
+/// A control group of version 1 that gives its threads no real-time.
+struct NoRealtime(PathBuf);
+
+impl NoRealtime {
+    fn make() -> Option<Self> {
+        let cpu = Path::new("/sys/fs/cgroup/cpu");
+        cpu.join("cpu.rt_runtime_us").exists().then_some(())?;
+        let group = cpu.join(format!("unjank-test-{}", std::process::id()));
+        std::fs::create_dir(&group).expect("root makes control groups");
+        Some(Self(group))
+    }
+}
+
+impl Drop for NoRealtime {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_control_group_without_realtime_is_a_result() {
+    if !is_root() {
+        return;
+    }
+    let Some(group) = NoRealtime::make() else {
+        println!(
+            "skipped: no group scheduling of real-time threads, or no control groups of version 1"
+        );
+        return;
+    };
+    let script = "echo $$ > \"$1/cgroup.procs\"; shift; exec \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .arg(&group.0)
+        .args([env!("CARGO_BIN_EXE_unjank"), "jitter", "native", "--no-store", "--json"])
+        .args(["--policy=fifo,other", "--wakeups=20"])
+        .output()
+        .expect("sh is everywhere");
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    let said = reason(&record, "jitter/native/fifo/wakeup").expect("it has no share");
+    assert!(said.contains("cpu.rt_runtime_us"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "the other policy was measured");
 }
 
 /// A program that computes at real-time priority 95 in bursts, before every

@@ -153,6 +153,13 @@ impl Options {
         if self.schedulings.is_empty() {
             return wrong("no scheduling policy to measure".to_owned());
         }
+        for (index, scheduling) in self.schedulings.iter().enumerate() {
+            let name = scheduling.name();
+            if self.schedulings[..index].iter().any(|before| before.name() == name) {
+                // Two series of one name could not be told apart.
+                return wrong(format!("policy {name} stands there twice"));
+            }
+        }
         if self.period < Self::SHORTEST_PERIOD {
             return wrong(format!(
                 "a period of {} is too short: the shortest is {}",
