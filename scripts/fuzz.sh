@@ -14,7 +14,8 @@ formats='ariadne blkparse blktrace csv ftrace mobile msr oracleGeneral parquet s
 # fuzz TARGET CORPUS: new inputs go into the corpus; recorded machines and traces are seeds.
 fuzz() {
     mkdir -p "fuzz/corpus/$2"
-    cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/swap/fixtures -- \
+    cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/jitter/fixtures \
+        crates/swap/fixtures -- \
         -max_total_time="$seconds" -max_len=16384 -verbosity=0
     echo "$2: nothing found in $seconds s"
 }

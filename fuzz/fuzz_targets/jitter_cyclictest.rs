@@ -1,17 +1,18 @@
-//! cyclictest's files, whole ones and ones with any command line and threads:
-//! whatever is read, its samples fit its threads'.
+//! cyclictest's files: whole ones, and ones of any command line and threads.
+//! Whatever is read, the samples of all are those of its threads.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use unjank_jitter::import::read;
 
-fuzz_target!(|input: (&str, &str, &str)| {
-    let (file, command_line, threads) = input;
+fuzz_target!(|bytes: &[u8]| {
+    let file = String::from_utf8_lossy(bytes);
+    let (command_line, threads) = file.split_once('\n').unwrap_or((&file, ""));
     let built = format!(
         "{{\n\"cmdline:\": \"{command_line}\",\n\"resolution_in_ns\": 1,\n\"thread\": {{{threads}}}\n}}"
     );
-    for text in [file, &built] {
+    for text in [&*file, &built] {
         let Ok(imported) = read(text, "fuzz.json") else { continue };
         let findings = imported.findings();
         let singles: u64 = findings.series.iter().skip(1).map(|series| series.n).sum();
