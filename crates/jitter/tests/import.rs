@@ -8,7 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use unjank_host::sched::Priority;
 use unjank_jitter::import::{Imported, read};
-use unjank_measure::{Findings, SeriesRecord};
+use unjank_measure::{Answer, Findings, SeriesRecord};
 
 fn fixture(name: &str) -> Imported {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
@@ -80,6 +80,16 @@ fn wake_ups_beyond_the_histogram_are_counted_and_said() {
     assert!(second.starts_with("thread 1: 38 of 2000 wake-ups"), "{second}");
     assert_eq!(findings.series[0].n, 3_940);
     assert_eq!(findings.series[0].summary.as_ref().unwrap().max, 23_989_000);
+}
+
+#[test]
+fn what_is_only_an_upper_bound_makes_no_machine_slow() {
+    let beyond = fixture("cyclictest-overflow.json");
+    let verdict = beyond.verdict(&beyond.findings());
+    assert_eq!(verdict.answer, Answer::CannotTell);
+    assert!(verdict.reason.contains("later than 12"), "{}", verdict.reason);
+    let known = fixture("cyclictest.json");
+    assert_eq!(known.verdict(&known.findings()).answer, Answer::Slow);
 }
 
 #[test]

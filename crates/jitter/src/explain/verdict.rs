@@ -40,10 +40,14 @@ pub fn verdict(findings: &Findings) -> Verdict {
     let period = findings.fact_named("jitter/native/period").map_or(0.0, |fact| fact.value);
     let tail = |name| tail_of(findings, name, period as u64);
     let realtime = REALTIME.iter().find_map(|(policy, name)| Some((policy, tail(name)?)));
-    let ordinary = tail(OTHER).or_else(|| realtime.as_ref().map(|(_, tail)| tail.clone()));
-    let Some(ordinary) = ordinary else { return verdict };
+    let other = tail(OTHER);
+    let only_realtime = other.is_none();
+    let Some(ordinary) = other.or_else(|| realtime.as_ref().map(|(_, tail)| tail.clone())) else {
+        return verdict;
+    };
     verdict.answer = verdict.healthy.as_ref().map_or(Answer::CannotTell, |b| b.judge(&ordinary));
     let realtime = match realtime {
+        Some(_) if only_realtime => "no ordinary thread was measured".to_owned(),
         Some((policy, tail)) => {
             format!("with {policy} it is {}", Unit::Nanoseconds.show(tail.value))
         }
@@ -152,6 +156,15 @@ mod tests {
             findings.series.push(series.finish());
         }
         assert_eq!(tail_of(&findings, OTHER, 1_000_000).unwrap().n, 5_006);
+    }
+
+    #[test]
+    fn a_real_time_policy_alone_is_judged_and_not_told_twice() {
+        let mut findings = findings(&[(60_000, 10_000)]);
+        REALTIME[0].1.clone_into(&mut findings.series[0].name);
+        let verdict = verdict(&findings);
+        assert_eq!(verdict.answer, Answer::Healthy);
+        assert!(verdict.reason.ends_with("no ordinary thread was measured"), "{}", verdict.reason);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use unjank_host::Nanos;
-use unjank_measure::{Fact, Findings, Series, Unit};
+use unjank_measure::{Answer, Fact, Findings, Series, Unit, Verdict};
 
 use super::Imported;
 use super::document::Thread;
+use crate::explain::{self, HEALTHY};
 use crate::probe::{PERIOD, PERIOD_LABEL};
 
 /// Why there is no distribution although threads woke.
@@ -47,6 +48,24 @@ impl Imported {
         let resolution = self.resolution.get() as f64;
         findings.facts.push(Fact::new("jitter/import/resolution", resolution, Unit::Nanoseconds));
         findings
+    }
+
+    /// The verdict of `jitter native` on what [`findings`](Self::findings) gave.
+    /// Latencies that only have bounds do not make a machine slow.
+    pub fn verdict(&self, findings: &Findings) -> Verdict {
+        let mut verdict = explain::verdict(findings);
+        let counted = || self.threads.iter().map(|thread| &thread.counted);
+        let reach = counted().filter_map(|counted| counted.buckets.last()).map(|(last, _)| *last);
+        let reach = self.nanos(reach.max().unwrap_or(0));
+        let bounded = counted().any(|counted| counted.beyond() > 0);
+        if verdict.answer == Answer::Slow && bounded && reach < HEALTHY {
+            verdict.answer = Answer::CannotTell;
+            verdict.reason = format!(
+                "that is an upper bound: wake-ups later than {reach} are beyond the histogram, so \
+                 how late they were is not known"
+            );
+        }
+        verdict
     }
 
     fn wakeups(&self) -> u64 {

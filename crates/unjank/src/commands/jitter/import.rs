@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::sched::Priority;
 use unjank_host::{Error, Timestamp};
-use unjank_jitter::explain;
 use unjank_jitter::import::{self, Imported};
 use unjank_measure::RunRecord;
 use unjank_measure::record::{Run, Start};
@@ -79,7 +78,7 @@ fn read(name: &str) -> Result<String> {
 /// id each time, where it says when it was written.
 fn record(imported: Imported, file: &str, text: &str) -> RunRecord {
     let mut findings = imported.findings();
-    findings.verdicts.push(explain::verdict(&findings));
+    findings.verdicts.push(imported.verdict(&findings));
     let mut hasher = DefaultHasher::new();
     (text, imported.priority.map(Priority::get)).hash(&mut hasher);
     let (start, end) = if let Some([start, end]) = imported.ran {
