@@ -32,6 +32,8 @@
 //! | [`machine`] | what this machine is |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`loop_device`], [`temporary_swap`] | swap for a while |
+//! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
+//! | [`threads`] | the threads of another process |
 //! | [`tracefs`] | private traces of what the scheduler did |
 //! | [`wait`] | waiting for several things at once |
 #![allow(unsafe_code)]
@@ -72,6 +74,8 @@ pub mod storage;
 mod support;
 pub mod temporary_swap;
 pub mod terminal;
+pub mod thread_ledger;
+pub mod threads;
 pub mod tracefs;
 pub mod units;
 pub mod virtio_port;

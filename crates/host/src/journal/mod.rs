@@ -51,7 +51,7 @@ mod rule;
 mod session;
 mod site;
 mod stale;
-mod state_dir;
+pub(crate) mod state_dir;
 mod step;
 mod swap_place;
 mod undo;

@@ -63,11 +63,11 @@ pub enum Obstacle {
 }
 
 impl Outcome {
-    pub(super) fn failed(reason: impl Into<String>) -> Self {
+    pub(crate) fn failed(reason: impl Into<String>) -> Self {
         Self::Failed { reason: reason.into(), obstacle: Obstacle::Other }
     }
 
-    pub(super) fn from_error(error: &Error) -> Self {
+    pub(crate) fn from_error(error: &Error) -> Self {
         let busy = matches!(error, Error::Busy(_))
             || matches!(error, Error::File { source, .. }
                 if source.kind() == std::io::ErrorKind::ResourceBusy);

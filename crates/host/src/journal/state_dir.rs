@@ -24,18 +24,18 @@ const MOST_JOURNALS: usize = 4_096;
 
 /// A state directory that has passed the checks.
 #[derive(Debug)]
-pub(super) struct StateDir {
+pub(crate) struct StateDir {
     path: PathBuf,
     dir: OwnedFd,
 }
 
 /// While it lives, nobody else looks for conflicts or takes knobs here.
 #[derive(Debug)]
-pub(super) struct StateDirLock(#[expect(dead_code, reason = "held for its lock")] OwnedFd);
+pub(crate) struct StateDirLock(#[expect(dead_code, reason = "held for its lock")] OwnedFd);
 
 impl StateDir {
     /// Opens `path`, and makes it if it is not there.
-    pub(super) fn make(path: &Path) -> Result<Self> {
+    pub(crate) fn make(path: &Path) -> Result<Self> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -45,7 +45,7 @@ impl StateDir {
     }
 
     /// Opens `path` if it is there.
-    pub(super) fn open_if_there(path: &Path) -> Result<Option<Self>> {
+    pub(crate) fn open_if_there(path: &Path) -> Result<Option<Self>> {
         match Self::open(path) {
             Err(error) if error.is_not_found() => Ok(None),
             opened => opened.map(Some),
@@ -62,18 +62,18 @@ impl StateDir {
     }
 
     /// Its absolute path.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Where the journal `name` lies, for messages.
-    pub(super) fn journal_path(&self, name: &str) -> PathBuf {
+    pub(crate) fn journal_path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// Waits until nobody else changes what is held here. Keepers do without
     /// this lock: they only ever wait for, and then clear, one journal.
-    pub(super) fn lock(&self) -> Result<StateDirLock> {
+    pub(crate) fn lock(&self) -> Result<StateDirLock> {
         let error = |source: Errno| Error::file("lock", &self.path, source.into());
         // A description of its own: two sessions of one process exclude each
         // other too.
@@ -84,7 +84,7 @@ impl StateDir {
     }
 
     /// The names of all journals, sorted.
-    pub(super) fn journals(&self) -> Result<Vec<String>> {
+    pub(crate) fn journals(&self) -> Result<Vec<String>> {
         let error = |source: Errno| Error::file("list", &self.path, source.into());
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.dir).map_err(error)? {
@@ -105,7 +105,7 @@ impl StateDir {
 
     /// A journal that is there, open for reading and appending; `None` if
     /// somebody has cleared it meanwhile.
-    pub(super) fn open_journal(&self, name: &str) -> Result<Option<File>> {
+    pub(crate) fn open_journal(&self, name: &str) -> Result<Option<File>> {
         let path = self.journal_path(name);
         let error = |source: Errno| Error::file("open", &path, source.into());
         // A pipe by that name must not make us wait for a writer.
@@ -129,7 +129,16 @@ impl StateDir {
     }
 
     /// A new, empty journal, and its name on the disk.
-    pub(super) fn create_journal(&self, name: &str) -> Result<File> {
+    pub(crate) fn create_journal(&self, name: &str) -> Result<File> {
+        let file = self.create_unsynced(name)?;
+        let error = |source: Errno| Error::file("create", self.journal_path(name), source.into());
+        rustix::fs::fsync(&self.dir).map_err(error)?;
+        Ok(file)
+    }
+
+    /// A new, empty journal, for what a boot undoes by itself: it outlives this
+    /// process, but perhaps not the machine.
+    pub(crate) fn create_unsynced(&self, name: &str) -> Result<File> {
         let path = self.journal_path(name);
         let error = |source: Errno| Error::file("create", &path, source.into());
         let flags = OFlags::RDWR
@@ -138,13 +147,11 @@ impl StateDir {
             | OFlags::EXCL
             | OFlags::NOFOLLOW
             | OFlags::CLOEXEC;
-        let file = openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map_err(error)?;
-        rustix::fs::fsync(&self.dir).map_err(error)?;
-        Ok(File::from(file))
+        openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map(File::from).map_err(error)
     }
 
     /// Clears a journal that somebody else may have cleared already.
-    pub(super) fn remove_journal(&self, name: &str) -> Result<()> {
+    pub(crate) fn remove_journal(&self, name: &str) -> Result<()> {
         let path = self.journal_path(name);
         fuse::burn().map_err(|source| Error::file("remove", &path, source))?;
         match unlinkat(&self.dir, name, AtFlags::empty()) {

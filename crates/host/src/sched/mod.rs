@@ -3,11 +3,14 @@
 mod affinity;
 mod effective;
 mod policy;
+mod policy_text;
 mod realtime;
+mod run_limit;
 mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use effective::effective_priority;
 pub use policy::{Policy, Priority, ThreadId, be_ordinary, policy_of, set_policy};
-pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard, rtprio_limit};
+pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, rtprio_limit};
+pub use run_limit::{RunLimit, run_limit, set_run_limit};
 pub use slack::timer_slack;

@@ -105,6 +105,15 @@ impl Drop for Realtime {
     }
 }
 
+/// Checks that `policy` is safe on this machine. With `force`, every priority
+/// and a machine without real-time throttling are accepted.
+///
+/// # Errors
+/// As [`Realtime::prepare`].
+pub fn check_policy(root: &Root, policy: Policy, force: bool) -> Result<()> {
+    if policy.is_realtime() { check(policy, force, throttling(root)?) } else { Ok(()) }
+}
+
 /// `RLIMIT_RTPRIO`, the highest real-time priority that threads of this
 /// process may take without privileges; `None` is unlimited. See
 /// `getrlimit(2)`.

@@ -1,0 +1,162 @@
+//! Scheduling policies as they are typed: `other:5`, `fifo:80`,
+//! `deadline:2ms/10ms/10ms`.
+
+use std::str::FromStr;
+
+use jiff::SignedDuration;
+
+use super::policy::{Policy, Priority};
+use crate::error::{Error, Result};
+
+/// The least run time that the kernel admits: `DL_SCALE`, 1024 ns
+/// (`__checkparam_dl` in `kernel/sched/deadline.c`).
+const LEAST_RUNTIME: u64 = 1_024;
+
+impl FromStr for Policy {
+    type Err = Error;
+
+    /// Reads `other[:NICE]`, `batch[:NICE]`, `idle`, `fifo:N`, `rr:N` and
+    /// `deadline:RUNTIME/DEADLINE/PERIOD`, whose lengths of time have a unit
+    /// or are nanoseconds. What [`Policy`] prints is read as the same policy.
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, rest) = match text.split_once(':') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (text, None),
+        };
+        match (name, rest) {
+            ("other", rest) => Ok(Self::Other { nice: nice(text, rest)? }),
+            ("batch", rest) => Ok(Self::Batch { nice: nice(text, rest)? }),
+            ("idle", None) => Ok(Self::Idle),
+            ("fifo", Some(rest)) => Ok(Self::Fifo(priority(text, rest)?)),
+            ("rr", Some(rest)) => Ok(Self::RoundRobin(priority(text, rest)?)),
+            ("deadline", Some(rest)) => deadline(text, rest),
+            _ => Err(invalid(
+                text,
+                "is not a scheduling policy: other[:NICE], batch[:NICE], idle, fifo:1-99, rr:1-99 \
+                 or deadline:RUNTIME/DEADLINE/PERIOD",
+            )),
+        }
+    }
+}
+
+fn invalid(text: &str, what: &str) -> Error {
+    let start: String = text.chars().take(60).collect();
+    Error::Invalid(format!("{start:?} {what}"))
+}
+
+fn nice(text: &str, rest: Option<&str>) -> Result<i32> {
+    let Some(rest) = rest else { return Ok(0) };
+    let number = rest.strip_prefix("nice").unwrap_or(rest).parse().ok();
+    number
+        .filter(|nice| (-20..=19).contains(nice))
+        .ok_or_else(|| invalid(text, "wants a nice value from -20 to 19"))
+}
+
+fn priority(text: &str, rest: &str) -> Result<Priority> {
+    let number: u8 =
+        rest.parse().map_err(|_| invalid(text, "wants a real-time priority from 1 to 99"))?;
+    Priority::new(number)
+}
+
+fn deadline(text: &str, rest: &str) -> Result<Policy> {
+    let wrong = || invalid(text, "wants three lengths of time, such as deadline:2ms/10ms/10ms");
+    let mut lengths = rest.split('/').map(nanos);
+    let mut next = || lengths.next().flatten().ok_or_else(wrong);
+    let (runtime, deadline, period) = (next()?, next()?, next()?);
+    if lengths.next().is_some() {
+        return Err(wrong());
+    }
+    if runtime < LEAST_RUNTIME || runtime > deadline || deadline > period || period > 1 << 62 {
+        return Err(invalid(
+            text,
+            "is refused by the kernel: at least 1024 ns of run time, no longer than the deadline, \
+             which is no longer than the period",
+        ));
+    }
+    Ok(Policy::Deadline { runtime, deadline, period })
+}
+
+fn nanos(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| {
+        let duration: SignedDuration = text.parse().ok()?;
+        u64::try_from(duration.as_nanos()).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn policy(text: &str) -> Option<Policy> {
+        text.parse().ok()
+    }
+
+    #[test]
+    fn every_policy_can_be_typed() {
+        let priority = |n| Priority::new(n).unwrap();
+        assert_eq!(policy("other"), Some(Policy::Other { nice: 0 }));
+        assert_eq!(policy("other:-5"), Some(Policy::Other { nice: -5 }));
+        assert_eq!(policy("batch:19"), Some(Policy::Batch { nice: 19 }));
+        assert_eq!(policy("idle"), Some(Policy::Idle));
+        assert_eq!(policy("fifo:80"), Some(Policy::Fifo(priority(80))));
+        assert_eq!(policy("rr:1"), Some(Policy::RoundRobin(priority(1))));
+        let deadline =
+            Policy::Deadline { runtime: 2_000_000, deadline: 10_000_000, period: 20_000_000 };
+        assert_eq!(policy("deadline:2ms/10ms/20ms"), Some(deadline));
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_with_the_range() {
+        for (text, says) in [
+            ("fifo:0", "from 1 to 99"),
+            ("fifo:100", "from 1 to 99"),
+            ("fifo:300", "from 1 to 99"),
+            ("fifo", "fifo:1-99"),
+            ("rr:-1", "from 1 to 99"),
+            ("other:20", "from -20 to 19"),
+            ("batch:nice", "from -20 to 19"),
+            ("idle:1", "not a scheduling policy"),
+            ("FIFO:1", "not a scheduling policy"),
+            ("", "not a scheduling policy"),
+            ("deadline:1ms/2ms", "three lengths"),
+            ("deadline:1ms/2ms/3ms/4ms", "three lengths"),
+            ("deadline:-1ms/2ms/3ms", "three lengths"),
+            ("deadline:3ms/2ms/1ms", "refused by the kernel"),
+            ("deadline:1us/2ms/3ms", "refused by the kernel"),
+        ] {
+            let error = text.parse::<Policy>().unwrap_err().to_string();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    fn any_policy() -> impl Strategy<Value = Policy> {
+        let priority = || (1_u8..=99).prop_map(|n| Priority::new(n).unwrap());
+        let times = (1_024_u64..1 << 40, 0_u64..1 << 40, 0_u64..1 << 40);
+        prop_oneof![
+            (-20_i32..=19).prop_map(|nice| Policy::Other { nice }),
+            (-20_i32..=19).prop_map(|nice| Policy::Batch { nice }),
+            Just(Policy::Idle),
+            priority().prop_map(Policy::Fifo),
+            priority().prop_map(Policy::RoundRobin),
+            times.prop_map(|(runtime, more, rest)| Policy::Deadline {
+                runtime,
+                deadline: runtime + more,
+                period: runtime + more + rest,
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read(policy in any_policy()) {
+            prop_assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy);
+        }
+
+        #[test]
+        fn any_text_is_taken(text in ".{0,80}") {
+            let _either = text.parse::<Policy>();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! How long a real-time thread of another process may compute without a sleep:
+//! `RLIMIT_RTTIME`, `prlimit(2)`.
+
+use std::io;
+use std::ptr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::units::Nanos;
+
+/// A limit of a process. The kernel sends `SIGXCPU`, which ends a process that
+/// does not catch it, when a thread passes the soft one, and again after each
+/// further second; `SIGKILL` at the hard one. `None` is unlimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLimit {
+    /// What the kernel goes by.
+    pub soft: Option<Nanos>,
+    /// Up to where the process itself may raise it.
+    pub hard: Option<Nanos>,
+}
+
+impl RunLimit {
+    /// This limit with a soft one that is not longer than `longest`.
+    #[must_use]
+    pub fn at_most(self, longest: Nanos) -> Self {
+        let least = |limit: Option<Nanos>| limit.map_or(longest, |limit| limit.min(longest));
+        Self { soft: Some(least(self.soft).min(least(self.hard))), ..self }
+    }
+}
+
+/// The limit of `process`.
+///
+/// # Errors
+/// `ESRCH` if there is none; `EPERM` for a process of another user.
+pub fn run_limit(process: u32) -> Result<RunLimit> {
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    prlimit(process, ptr::null(), &raw mut limit)?;
+    let nanos = |micros| (micros != libc::RLIM64_INFINITY).then(|| Nanos::from_micros(micros));
+    Ok(RunLimit { soft: nanos(limit.rlim_cur), hard: nanos(limit.rlim_max) })
+}
+
+/// Gives `process` a limit, to the microsecond.
+///
+/// # Errors
+/// As [`run_limit`]; `EPERM` for a higher hard limit without
+/// `CAP_SYS_RESOURCE`.
+pub fn set_run_limit(process: u32, limit: RunLimit) -> Result<()> {
+    let micros =
+        |nanos: Option<Nanos>| nanos.map_or(libc::RLIM64_INFINITY, |nanos| nanos.get() / 1_000);
+    let limit = libc::rlimit64 { rlim_cur: micros(limit.soft), rlim_max: micros(limit.hard) };
+    prlimit(process, &raw const limit, ptr::null_mut())
+}
+
+fn prlimit(process: u32, new: *const libc::rlimit64, old: *mut libc::rlimit64) -> Result<()> {
+    let pid = process.cast_signed();
+    // SAFETY: prlimit(2) reads one structure and writes the other; each is
+    // null or valid for that.
+    let answer = unsafe { libc::prlimit64(pid, libc::RLIMIT_RTTIME as _, new, old) };
+    if answer == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    Err(Error::syscall("prlimit", format!("RLIMIT_RTTIME of process {process}"), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Helper;
+
+    const SECOND: Option<Nanos> = Some(Nanos::from_millis(1_000));
+
+    #[test]
+    fn a_limit_is_only_ever_lowered() {
+        let longest = Nanos::from_millis(1_000);
+        let limit = |soft, hard| RunLimit { soft, hard }.at_most(longest);
+        assert_eq!(limit(None, None), RunLimit { soft: SECOND, hard: None });
+        let short = Some(Nanos::from_millis(200));
+        assert_eq!(limit(short, None).soft, short);
+        assert_eq!(limit(None, short).soft, short);
+        assert_eq!(limit(Some(Nanos::from_millis(5_000)), None).soft, SECOND);
+    }
+
+    #[test]
+    fn a_child_can_be_limited_and_freed() {
+        let child = Helper::start(std::process::Command::new("sleep").arg("600")).unwrap();
+        let before = run_limit(child.id()).unwrap();
+        let limited = before.at_most(Nanos::from_millis(900));
+        set_run_limit(child.id(), limited).unwrap();
+        assert_eq!(run_limit(child.id()).unwrap(), limited);
+        set_run_limit(child.id(), before).unwrap();
+        assert_eq!(run_limit(child.id()).unwrap(), before);
+        assert!(run_limit(u32::MAX >> 1).unwrap_err().is_not_found());
+    }
+}

@@ -1,0 +1,117 @@
+//! The file of one ledger: appended to by whoever holds its lock.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+
+use rustix::fs::{FlockOperation, flock, fstat};
+use rustix::io::Errno;
+use serde::Serialize;
+
+use super::entry::{Entry, Header};
+use crate::error::{Error, Result};
+use crate::journal::state_dir::StateDir;
+
+/// No ledger is read further.
+const LARGEST: u64 = 8 << 20;
+
+/// A ledger that this process has the lock of.
+#[derive(Debug)]
+pub(super) struct LedgerFile {
+    file: File,
+    name: String,
+    path: PathBuf,
+}
+
+/// Whose a ledger is.
+#[derive(Debug)]
+pub(super) enum Claim {
+    /// Its session lives; this is what it holds.
+    Held(Vec<u8>),
+    /// It is ours now.
+    Ours(LedgerFile, Vec<u8>),
+    /// Somebody has cleared it.
+    Gone,
+}
+
+impl LedgerFile {
+    /// A new ledger with its first line.
+    pub(super) fn create(state: &StateDir, name: &str, header: &Header) -> Result<Self> {
+        let file = state.create_unsynced(name)?;
+        let path = state.journal_path(name);
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| Error::file("lock", &path, error.into()))?;
+        let mut ledger = Self { file, name: name.to_owned(), path };
+        ledger.append(&line(header))?;
+        Ok(ledger)
+    }
+
+    /// The ledger `name`, with its lock if nobody has it.
+    pub(super) fn claim(state: &StateDir, name: &str) -> Result<Claim> {
+        let path = state.journal_path(name);
+        let error = |source: Errno| Error::file("lock", &path, source.into());
+        let Some(mut file) = state.open_journal(name)? else { return Ok(Claim::Gone) };
+        let ours = match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => true,
+            Err(Errno::WOULDBLOCK) => false,
+            Err(errno) => return Err(error(errno)),
+        };
+        if fstat(&file).map_err(error)?.st_nlink == 0 {
+            return Ok(Claim::Gone);
+        }
+        let mut bytes = Vec::new();
+        (&mut file)
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| Error::file("read", &path, source))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(Error::Invalid(format!(
+                "{} is larger than {LARGEST} bytes",
+                path.display()
+            )));
+        }
+        if !ours {
+            return Ok(Claim::Held(bytes));
+        }
+        Ok(Claim::Ours(Self { file, name: name.to_owned(), path }, bytes))
+    }
+
+    /// Writes entries, in one piece.
+    pub(super) fn note<'a>(&mut self, entries: impl IntoIterator<Item = &'a Entry>) -> Result<()> {
+        self.append(&entries.into_iter().map(line).collect::<String>())
+    }
+
+    /// Cuts off a line that is not whole, which nothing could be added to.
+    pub(super) fn cut_after(&self, length: u64) -> Result<()> {
+        self.file.set_len(length).map_err(|source| Error::file("write", &self.path, source))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    fn append(&mut self, text: &str) -> Result<()> {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let error = |source| Error::file("write", &self.path, source);
+        if length + text.len() as u64 > LARGEST {
+            let full = format!("it would be larger than {LARGEST} bytes");
+            return Err(error(std::io::Error::new(std::io::ErrorKind::FileTooLarge, full)));
+        }
+        let written = self.file.write_all(text.as_bytes());
+        if written.is_err() {
+            // Half a line would make the rest unreadable.
+            let _kept_as_it_is = self.file.set_len(length);
+        }
+        written.map_err(error)
+    }
+}
+
+fn line(entry: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(entry).expect("an entry has only string keys");
+    line.push('\n');
+    line
+}

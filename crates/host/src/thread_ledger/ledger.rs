@@ -1,0 +1,157 @@
+//! A session that changes threads.
+
+use std::path::Path;
+
+use super::entry::{Entry, Header, Intent, SCHEMA, State};
+use super::file::LedgerFile;
+use super::restore::clear_dead;
+use super::scheduler::Scheduler;
+use super::sum::Sum;
+use super::undo::{ThreadReport, put_back, put_back_all};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::journal::Mode;
+use crate::journal::state_dir::StateDir;
+use crate::root::Root;
+use crate::sched::ThreadId;
+use crate::units::Nanos;
+
+/// What one session changes, written down. When it is dropped, the changes
+/// stay, unless [`finish`](Self::finish) was called.
+#[derive(Debug)]
+pub struct Ledger<'a> {
+    state: StateDir,
+    file: LedgerFile,
+    sum: Sum,
+    scheduler: &'a dyn Scheduler,
+}
+
+impl<'a> Ledger<'a> {
+    /// Begins a ledger in the directory `dir` for threads of `process`. Changes
+    /// of a `tied` one end with this session.
+    ///
+    /// # Errors
+    /// The directory cannot be used, or others can write to it.
+    pub fn begin(
+        root: &Root,
+        dir: &Path,
+        process: u32,
+        tied: bool,
+        scheduler: &'a dyn Scheduler,
+    ) -> Result<Self> {
+        let state = StateDir::make(dir)?;
+        let _nobody_else = state.lock()?;
+        clear_dead(root, &state)?;
+        let owner = std::process::id();
+        let header = Header {
+            schema: SCHEMA.to_owned(),
+            process,
+            owner,
+            tied,
+            boot_id: root.read_if_there("/proc/sys/kernel/random/boot_id")?,
+            started_at: jiff::Timestamp::now().to_string(),
+        };
+        // Sorted by name, ledgers are in the order in which they began.
+        let name = format!("{:020}-{owner}.journal", Timestamp::now().as_nanos());
+        let file = LedgerFile::create(&state, &name, &header)?;
+        let sum = Sum { header: Some(header), ..Sum::default() };
+        Ok(Self { state, file, sum, scheduler })
+    }
+
+    /// Writes down what is about to be done.
+    ///
+    /// # Errors
+    /// It cannot be written: then nothing must be done.
+    pub fn announce(&mut self, intents: &[Intent]) -> Result<()> {
+        let entries: Vec<Entry> = intents.iter().cloned().map(Entry::Intent).collect();
+        self.note(&entries)
+    }
+
+    /// Writes down what was done, and what a thread has instead of what was
+    /// wanted.
+    ///
+    /// # Errors
+    /// It cannot be written; it counts as not known.
+    pub fn settle(&mut self, done: &[(ThreadId, Option<State>)]) -> Result<()> {
+        let entry = |&(thread, state): &(ThreadId, Option<State>)| Entry::Settled { thread, state };
+        let entries: Vec<Entry> = done.iter().map(entry).collect();
+        self.note(&entries)
+    }
+
+    /// Threads that were not changed after all, or are not ours any more.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn forget(&mut self, threads: &[ThreadId]) -> Result<()> {
+        let entries: Vec<Entry> =
+            threads.iter().map(|&thread| Entry::Restored { thread }).collect();
+        self.note(&entries)
+    }
+
+    /// Limits how long a real-time thread of `process` may compute without a
+    /// sleep. Says what the limit is now; a shorter one stays.
+    ///
+    /// # Errors
+    /// The process has ended or is somebody else's.
+    pub fn limit(&mut self, process: u32, longest: Nanos) -> Result<Option<Nanos>> {
+        let before = self.scheduler.run_limit(process)?;
+        let during = before.at_most(longest);
+        if during != before {
+            let Some((began, _)) = self.scheduler.look(process, ThreadId(process))? else {
+                return Err(Error::Invalid(format!("process {process} has ended")));
+            };
+            self.note(&[Entry::Limit { process, began, before, during }])?;
+            self.scheduler.set_run_limit(process, during)?;
+        }
+        Ok(during.soft)
+    }
+
+    /// Whether a thread is held: the same one, by when it began.
+    pub fn holds(&self, intent: &Intent) -> bool {
+        self.sum.threads.get(&intent.thread).is_some_and(|held| held.intent.began == intent.began)
+    }
+
+    /// Puts one thread back before the rest.
+    pub fn put_back(&mut self, thread: ThreadId) -> Option<ThreadReport> {
+        let report = put_back(self.sum.threads.get(&thread)?, self.scheduler, Mode::Act);
+        if !report.outcome.is_failure() {
+            // If this cannot be written, the next one finds it back already.
+            let _best_effort = self.note(&[Entry::Restored { thread }]);
+        }
+        Some(report)
+    }
+
+    /// Puts everything back, and clears the ledger if that has worked.
+    pub fn finish(mut self) -> Vec<ThreadReport> {
+        let mut over = Vec::new();
+        let reports =
+            put_back_all(&self.sum, self.scheduler, Mode::Act, |entry| over.push(entry.clone()));
+        let _best_effort = self.note(&over);
+        self.clear_if_empty();
+        reports
+    }
+
+    /// Ends the session; the changes stay until they are restored.
+    pub fn keep(self) {
+        self.clear_if_empty();
+    }
+
+    fn clear_if_empty(&self) {
+        if self.sum.is_empty() {
+            // One that stays is cleared by the next session.
+            let _best_effort = self.state.remove_journal(self.file.name());
+        }
+    }
+
+    fn note(&mut self, entries: &[Entry]) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.file.note(entries)?;
+        for entry in entries {
+            let path = self.file.path();
+            self.sum.apply(entry).map_err(|what| Error::parse(path, 1, what))?;
+        }
+        Ok(())
+    }
+}

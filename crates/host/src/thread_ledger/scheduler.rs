@@ -1,0 +1,86 @@
+//! The kernel's scheduler, or what stands for it in a test.
+
+use std::fmt::Debug;
+
+use super::entry::State;
+use crate::error::Result;
+use crate::root::Root;
+use crate::sched::{Policy, RunLimit, ThreadId, policy_of, run_limit, set_policy, set_run_limit};
+use crate::threads::{self, Began};
+
+/// Looks at threads and changes them.
+pub trait Scheduler: Debug {
+    /// How a thread of `process` is scheduled, and when it began; `None` if
+    /// there is none any more.
+    ///
+    /// # Errors
+    /// A policy that unjank does not know.
+    fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, State)>>;
+
+    /// Gives a thread another state.
+    ///
+    /// # Errors
+    /// `Permission`, or that it has ended (`is_not_found`).
+    fn set(&self, thread: ThreadId, state: State) -> Result<()>;
+
+    /// `RLIMIT_RTTIME` of `process`.
+    ///
+    /// # Errors
+    /// It has ended, or belongs to somebody else.
+    fn run_limit(&self, process: u32) -> Result<RunLimit>;
+
+    /// Gives `process` another limit.
+    ///
+    /// # Errors
+    /// As [`run_limit`](Self::run_limit).
+    fn set_run_limit(&self, process: u32, limit: RunLimit) -> Result<()>;
+}
+
+/// The running machine's.
+#[derive(Debug, Clone)]
+pub struct Kernel(Root);
+
+impl Kernel {
+    /// The scheduler of this machine.
+    pub fn new() -> Self {
+        Self(Root::system())
+    }
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scheduler for Kernel {
+    fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, State)>> {
+        let Some(seen) = threads::look(&self.0, process, thread)? else { return Ok(None) };
+        match policy_of(thread) {
+            Ok((policy, reset_on_fork)) => {
+                Ok(Some((seen.began, State { policy, reset_on_fork, nice: seen.nice })))
+            }
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set(&self, thread: ThreadId, state: State) -> Result<()> {
+        // Only a thread of the fair class can be given a nice value.
+        if !matches!(state.policy, Policy::Other { .. } | Policy::Batch { .. })
+            && let Ok((Policy::Other { nice } | Policy::Batch { nice }, reset)) = policy_of(thread)
+            && nice != state.nice
+        {
+            set_policy(thread, Policy::Other { nice: state.nice }, reset)?;
+        }
+        set_policy(thread, state.policy, state.reset_on_fork)
+    }
+
+    fn run_limit(&self, process: u32) -> Result<RunLimit> {
+        run_limit(process)
+    }
+
+    fn set_run_limit(&self, process: u32, limit: RunLimit) -> Result<()> {
+        set_run_limit(process, limit)
+    }
+}

@@ -1,0 +1,132 @@
+//! What a ledger says as a whole: pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::entry::{Entry, Header, Intent, SCHEMA, State};
+use crate::error::{Error, Result};
+use crate::sched::{RunLimit, ThreadId};
+use crate::threads::Began;
+
+/// A thread that is changed and not put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HeldThread {
+    /// The first change of it.
+    pub(super) intent: Intent,
+    /// What it was given last.
+    pub(super) during: State,
+    /// Everything it was given: while it has one of them, nobody else has
+    /// changed it.
+    pub(super) ours: BTreeSet<String>,
+    /// Whether the last change is known to have been made.
+    pub(super) settled: bool,
+}
+
+/// A process whose limit is changed and not put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HeldLimit {
+    pub(super) process: u32,
+    pub(super) began: Began,
+    pub(super) before: RunLimit,
+    pub(super) during: RunLimit,
+}
+
+/// What a session holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) header: Option<Header>,
+    pub(super) threads: BTreeMap<ThreadId, HeldThread>,
+    pub(super) limits: Vec<HeldLimit>,
+    /// The length of the whole lines.
+    pub(super) intact: u64,
+}
+
+impl Sum {
+    /// Reads a ledger; `origin` names it in errors. A last line without a line
+    /// end is left out: what it announces was never done.
+    pub(super) fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
+        let intact = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let mut sum = Self { intact: intact as u64, ..Self::default() };
+        for (line, number) in bytes[..intact].split_inclusive(|&byte| byte == b'\n').zip(1..) {
+            let wrong = |what: String| Error::parse(origin, number, what);
+            if number == 1 {
+                let header: Header =
+                    serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
+                if header.schema != SCHEMA {
+                    let schema = header.schema;
+                    return Err(wrong(format!("its schema is {schema:?}, not {SCHEMA:?}")));
+                }
+                sum.header = Some(header);
+                continue;
+            }
+            let entry = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
+            sum.apply(&entry).map_err(wrong)?;
+        }
+        Ok(sum)
+    }
+
+    /// Takes one entry into account.
+    ///
+    /// # Errors
+    /// An entry that does not follow from those before, and why.
+    pub(super) fn apply(&mut self, entry: &Entry) -> Result<(), String> {
+        match entry {
+            Entry::Intent(intent) => self.intend(intent),
+            Entry::Settled { thread, state } => {
+                let held = self.find(*thread)?;
+                held.settled = true;
+                if let Some(state) = state {
+                    held.during = *state;
+                    held.ours.insert(state.to_string());
+                }
+            }
+            Entry::Restored { thread } => {
+                self.find(*thread)?;
+                self.threads.remove(thread);
+            }
+            &Entry::Limit { process, began, before, during } => {
+                self.limits.retain(|held| held.process != process);
+                self.limits.push(HeldLimit { process, began, before, during });
+            }
+            Entry::LimitRestored { process } => {
+                self.limits.retain(|held| held.process != *process);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.threads.is_empty() && self.limits.is_empty()
+    }
+
+    /// Whether something was announced and not known to be done.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.threads.values().any(|held| !held.settled)
+    }
+
+    /// A further change of the same thread keeps what it had first; another
+    /// thread with the same number takes its place.
+    fn intend(&mut self, intent: &Intent) {
+        let ours = intent.wanted.to_string();
+        match self.threads.get_mut(&intent.thread) {
+            Some(held) if held.intent.began == intent.began => {
+                held.during = intent.wanted;
+                held.ours.insert(ours);
+                held.settled = false;
+            }
+            _ => {
+                let held = HeldThread {
+                    intent: intent.clone(),
+                    during: intent.wanted,
+                    ours: BTreeSet::from([ours]),
+                    settled: false,
+                };
+                self.threads.insert(intent.thread, held);
+            }
+        }
+    }
+
+    fn find(&mut self, thread: ThreadId) -> Result<&mut HeldThread, String> {
+        self.threads.get_mut(&thread).ok_or_else(|| format!("{thread} was not changed before"))
+    }
+}

@@ -1,0 +1,204 @@
+//! Sessions over a scheduler of the test's own.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::sum::Sum;
+use super::*;
+use crate::error::{Error, Result};
+use crate::journal::{Mode, Outcome};
+use crate::root::Root;
+use crate::sched::{Policy, Priority, RunLimit, ThreadId};
+use crate::threads::Began;
+use crate::units::Nanos;
+
+#[derive(Debug, Default)]
+struct Scripted {
+    threads: RefCell<BTreeMap<ThreadId, (Began, State)>>,
+    limit: RefCell<RunLimit>,
+    denies: bool,
+}
+
+impl Default for RunLimit {
+    fn default() -> Self {
+        Self { soft: None, hard: None }
+    }
+}
+
+impl Scheduler for Scripted {
+    fn look(&self, _: u32, thread: ThreadId) -> Result<Option<(Began, State)>> {
+        Ok(self.threads.borrow().get(&thread).copied())
+    }
+
+    fn set(&self, thread: ThreadId, state: State) -> Result<()> {
+        if self.denies {
+            let needs = "CAP_SYS_NICE".to_owned();
+            return Err(Error::Permission { what: "this".to_owned(), needs });
+        }
+        match self.threads.borrow_mut().get_mut(&thread) {
+            Some((_, now)) => *now = state,
+            None => return Err(Error::syscall("sched_setattr", "it", rustix::io::Errno::SRCH)),
+        }
+        Ok(())
+    }
+
+    fn run_limit(&self, _: u32) -> Result<RunLimit> {
+        Ok(*self.limit.borrow())
+    }
+
+    fn set_run_limit(&self, _: u32, limit: RunLimit) -> Result<()> {
+        *self.limit.borrow_mut() = limit;
+        Ok(())
+    }
+}
+
+const OTHER: State = State { policy: Policy::Other { nice: 0 }, reset_on_fork: false, nice: 0 };
+
+fn fifo(priority: u8) -> State {
+    State { policy: Policy::Fifo(Priority::new(priority).unwrap()), reset_on_fork: true, nice: 0 }
+}
+
+/// A machine on which process 77 is, and a scheduler with its threads 77 to 79.
+fn machine() -> (tempfile::TempDir, Root, Scripted) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("proc/77")).unwrap();
+    let scheduler = Scripted::default();
+    for id in 77..80 {
+        scheduler.threads.borrow_mut().insert(ThreadId(id), (Began(900), OTHER));
+    }
+    let root = Root::at(dir.path());
+    (dir, root, scheduler)
+}
+
+fn intent(id: u32, before: State, wanted: State) -> Intent {
+    let (thread, name) = (ThreadId(id), format!("t{id}"));
+    Intent { process: 77, thread, began: Began(900), name, before, wanted }
+}
+
+fn change(ledger: &mut Ledger<'_>, scheduler: &Scripted, id: u32, wanted: State) {
+    let before = scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
+    ledger.announce(&[intent(id, before, wanted)]).unwrap();
+    scheduler.set(ThreadId(id), wanted).unwrap();
+    ledger.settle(&[(ThreadId(id), None)]).unwrap();
+}
+
+fn outcomes(found: &[FoundLedger]) -> Vec<Outcome> {
+    found.iter().flat_map(|found| &found.changes).map(|change| change.outcome.clone()).collect()
+}
+
+fn ledgers(dir: &tempfile::TempDir) -> usize {
+    fs::read_dir(dir.path().join("rt")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn what_was_to_stay_stays_until_it_is_restored() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    change(&mut ledger, &scheduler, 78, fifo(80));
+    assert_eq!(ledger.limit(77, Nanos::from_millis(1_000)).unwrap(), Some(Nanos(1_000_000_000)));
+    let all = |which, mode| restore(&root, &place, which, mode, &scheduler).unwrap();
+    assert_eq!(all(Which::All, Mode::Act)[0].standing, Standing::Live);
+    ledger.keep();
+    let found = all(Which::CutOff, Mode::Act);
+    assert_eq!((&found[0].standing, found[0].held), (&Standing::Kept, 1));
+    assert_eq!(outcomes(&found), []);
+    assert!(all(Which::Process(5), Mode::Act).is_empty());
+    let would = outcomes(&all(Which::All, Mode::DryRun));
+    assert_eq!(would, [Outcome::WouldPutBack, Outcome::WouldPutBack]);
+    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
+    let back = outcomes(&all(Which::Process(77), Mode::Act));
+    assert_eq!(back, [Outcome::PutBack, Outcome::PutBack]);
+    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
+    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (RunLimit::default(), 0));
+}
+
+#[test]
+fn sessions_are_undone_newest_first() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    for priority in [70, 80] {
+        let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+        change(&mut ledger, &scheduler, 78, fifo(priority));
+        ledger.keep();
+    }
+    let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::PutBack]);
+    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
+}
+
+#[test]
+fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone() {
+    let (_dir, root, scheduler) = machine();
+    let place = root.resolve("/rt");
+    let mut ledger = Ledger::begin(&root, &place, 77, true, &scheduler).unwrap();
+    for id in 77..80 {
+        change(&mut ledger, &scheduler, id, fifo(80));
+    }
+    scheduler.threads.borrow_mut().remove(&ThreadId(77));
+    scheduler.threads.borrow_mut().insert(ThreadId(78), (Began(950), fifo(80)));
+    scheduler.threads.borrow_mut().insert(ThreadId(79), (Began(900), fifo(50)));
+    let reports = ledger.finish();
+    let outcomes: Vec<&Outcome> = reports.iter().map(|report| &report.outcome).collect();
+    assert_eq!(outcomes, [&Outcome::Gone, &Outcome::Gone, &Outcome::LeftToOthers]);
+    assert_eq!(
+        reports[2].to_string(),
+        "t79 (thread 79): left at fifo:50 reset-on-fork, which somebody else set after our fifo:80 \
+         reset-on-fork"
+    );
+    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
+}
+
+#[test]
+fn what_a_killed_session_had_announced_is_put_back() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    ledger.announce(&[intent(78, OTHER, fifo(80)), intent(79, OTHER, fifo(80))]).unwrap();
+    scheduler.set(ThreadId(78), fifo(80)).unwrap();
+    drop(ledger);
+    let found = restore(&root, &place, Which::CutOff, Mode::Act, &scheduler).unwrap();
+    assert_eq!(found[0].standing, Standing::CutOff);
+    assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::AlreadyBack]);
+    assert_eq!(ledgers(&dir), 0);
+}
+
+#[test]
+fn what_cannot_be_put_back_is_kept_and_said() {
+    let (dir, root, mut scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    change(&mut ledger, &scheduler, 78, fifo(80));
+    ledger.keep();
+    scheduler.denies = true;
+    let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
+    assert!(found[0].is_unresolved());
+    assert_eq!(ledgers(&dir), 1);
+    fs::write(place.join("00000000000000000000-1.journal"), "{}\n").unwrap();
+    scheduler.denies = false;
+    let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [Outcome::PutBack]);
+    assert!(matches!(found[1].standing, Standing::Unreadable { .. }), "{found:?}");
+}
+
+#[test]
+fn ledgers_of_dead_processes_are_cleared_by_the_next_session() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    change(&mut ledger, &scheduler, 78, fifo(80));
+    ledger.keep();
+    fs::remove_dir(dir.path().join("proc/77")).unwrap();
+    Ledger::begin(&root, &place, 78, false, &scheduler).unwrap().keep();
+    assert_eq!(ledgers(&dir), 0);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _either = Sum::parse(std::path::Path::new("x"), &bytes);
+    }
+}

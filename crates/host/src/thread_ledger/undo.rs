@@ -1,0 +1,180 @@
+//! Putting threads back.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::entry::{Entry, State};
+use super::scheduler::Scheduler;
+use super::sum::{HeldLimit, HeldThread, Sum};
+use crate::journal::{Action, Held, Kind, Mode, Outcome, Seen, decide};
+use crate::sched::{RunLimit, ThreadId};
+use crate::units::Nanos;
+
+/// How the change of one thread, or of its process's limit, ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThreadReport {
+    /// The process.
+    pub process: u32,
+    /// The thread; `None` for `RLIMIT_RTTIME` of the process.
+    pub thread: Option<ThreadId>,
+    /// The name it had.
+    pub name: String,
+    /// What it had.
+    pub before: String,
+    /// What it was given.
+    pub during: String,
+    /// What it has now; `None` if it is gone or cannot be looked at.
+    pub after: Option<String>,
+    /// How it ended.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// One line without a full stop: `meas (thread 79): fifo:80 → other, as it was`.
+impl fmt::Display for ThreadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, before, during, .. } = self;
+        match self.thread {
+            Some(thread) => write!(f, "{name} ({thread}): ")?,
+            None => write!(f, "{name} of process {}: ", self.process)?,
+        }
+        match &self.outcome {
+            Outcome::PutBack => write!(f, "{during} → {before}, as it was"),
+            Outcome::AlreadyBack => write!(f, "{before} already, as it was"),
+            Outcome::LeftToOthers => {
+                let now = self.after.as_deref().unwrap_or("something else");
+                write!(f, "left at {now}, which somebody else set after our {during}")
+            }
+            Outcome::Gone => write!(f, "has ended, so nothing to put back"),
+            Outcome::ResetByBoot => write!(f, "ended by the boot since"),
+            Outcome::WouldPutBack => write!(f, "{during} → {before} would put it back"),
+            Outcome::Failed { reason, .. } => write!(f, "not put back to {before}: {reason}"),
+        }
+    }
+}
+
+/// Puts back all that `sum` holds, and hands each change that is over to `over`.
+pub(super) fn put_back_all(
+    sum: &Sum,
+    scheduler: &dyn Scheduler,
+    mode: Mode,
+    mut over: impl FnMut(&Entry),
+) -> Vec<ThreadReport> {
+    let mut reports = Vec::new();
+    for (&thread, held) in &sum.threads {
+        let report = put_back(held, scheduler, mode);
+        if !report.outcome.is_failure() {
+            over(&Entry::Restored { thread });
+        }
+        reports.push(report);
+    }
+    for limit in &sum.limits {
+        let report = put_limit_back(*limit, scheduler, mode);
+        if !report.outcome.is_failure() {
+            over(&Entry::LimitRestored { process: limit.process });
+        }
+        reports.push(report);
+    }
+    reports
+}
+
+/// Puts one thread back, if the rule of the journal says so.
+pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode) -> ThreadReport {
+    let intent = &held.intent;
+    let look = || match scheduler.look(intent.process, intent.thread) {
+        // The number may have gone to another thread, which is not touched.
+        Ok(Some((began, state))) if began == intent.began => Seen::Reads(state.to_string()),
+        Ok(_) => Seen::Nothing,
+        Err(error) => Seen::Unreadable(Outcome::from_error(&error)),
+    };
+    let (before, during) = (intent.before.to_string(), held.during.to_string());
+    let rule = as_held(before.clone(), during.clone(), held.ours.clone(), held.settled);
+    let mut seen = look();
+    let mut outcome = match (decide(&rule, &seen), mode) {
+        (Action::Leave(outcome), _) => outcome,
+        (Action::Undo, Mode::DryRun) => Outcome::WouldPutBack,
+        (Action::Undo, Mode::Act) => give(intent.thread, intent.before, scheduler),
+    };
+    if outcome == Outcome::PutBack {
+        seen = look();
+        if seen == Seen::Nothing {
+            outcome = Outcome::Gone;
+        }
+    }
+    let after = if let Seen::Reads(state) = seen { Some(state) } else { None };
+    ThreadReport {
+        process: intent.process,
+        thread: Some(intent.thread),
+        name: intent.name.clone(),
+        before,
+        during,
+        after,
+        outcome,
+    }
+}
+
+fn give(thread: ThreadId, state: State, scheduler: &dyn Scheduler) -> Outcome {
+    // Only CAP_SYS_NICE may clear SCHED_RESET_ON_FORK; without it the flag
+    // stays, which does no harm to a thread that is ordinary again.
+    let set = scheduler.set(thread, state).or_else(|error| {
+        let with_flag = State { reset_on_fork: true, ..state };
+        if state.reset_on_fork { Err(error) } else { scheduler.set(thread, with_flag) }
+    });
+    match set {
+        Ok(()) => Outcome::PutBack,
+        Err(error) if error.is_not_found() => Outcome::Gone,
+        Err(error) => Outcome::from_error(&error),
+    }
+}
+
+fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> ThreadReport {
+    let first = ThreadId(held.process);
+    let now = match scheduler.look(held.process, first) {
+        Ok(Some((began, _))) if began == held.began => scheduler.run_limit(held.process).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let ours = |now: RunLimit| {
+        // The kernel itself adds a second to the soft limit with each SIGXCPU
+        // (check_thread_timers in kernel/time/posix-cpu-timers.c).
+        let raised = now.soft.zip(held.during.soft).is_some_and(|(now, during)| {
+            now >= during && (now - during).get().is_multiple_of(1_000_000_000)
+        });
+        raised && now.hard == held.during.hard
+    };
+    let outcome = match &now {
+        Err(error) if error.is_not_found() => Outcome::Gone,
+        Err(error) => Outcome::from_error(error),
+        Ok(None) => Outcome::Gone,
+        Ok(Some(now)) if *now == held.before => Outcome::AlreadyBack,
+        Ok(Some(now)) if !ours(*now) => Outcome::LeftToOthers,
+        Ok(Some(_)) if mode == Mode::DryRun => Outcome::WouldPutBack,
+        Ok(Some(_)) => match scheduler.set_run_limit(held.process, held.before) {
+            Ok(()) => Outcome::PutBack,
+            Err(error) if error.is_not_found() => Outcome::Gone,
+            Err(error) => Outcome::from_error(&error),
+        },
+    };
+    let text =
+        |limit: RunLimit| limit.soft.map_or("unlimited".to_owned(), |n: Nanos| n.to_string());
+    let after = match outcome {
+        Outcome::PutBack => Some(held.before),
+        _ => now.ok().flatten(),
+    };
+    ThreadReport {
+        process: held.process,
+        thread: None,
+        name: "RLIMIT_RTTIME".to_owned(),
+        before: text(held.before),
+        during: text(held.during),
+        after: after.map(text),
+        outcome,
+    }
+}
+
+/// A thread as the rule of the journal looks at a change: by its values.
+fn as_held(before: String, during: String, ours: BTreeSet<String>, settled: bool) -> Held {
+    Held { seq: 0, path: String::new(), kind: Kind::File, before, during, ours, settled }
+}

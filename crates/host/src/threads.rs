@@ -1,0 +1,222 @@
+//! The threads of a process: `/proc/PID/task`.
+
+use rustix::param::clock_ticks_per_second;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::sched::{CpuSet, Policy, Priority, ThreadId, policy_of};
+use crate::units::Nanos;
+
+/// The kernel keeps this many bytes of a thread's name: `TASK_COMM_LEN` − 1.
+pub const LONGEST_NAME: usize = 15;
+
+/// When a thread began, in clock ticks since the boot: field 22 of
+/// `proc_pid_stat(5)`. With its number it tells a thread from a later one that
+/// has the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Began(pub u64);
+
+/// One thread at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its number.
+    pub id: ThreadId,
+    /// Its name, of which the kernel keeps [`LONGEST_NAME`] bytes.
+    pub name: String,
+    /// When it began.
+    pub began: Began,
+    /// Its policy; `None` for one that unjank does not know (`sched_ext`).
+    pub policy: Option<Policy>,
+    /// Its nice value, which it keeps while it is real-time.
+    pub nice: i32,
+    /// CPU time it has taken, to the clock tick.
+    pub cpu_time: Nanos,
+}
+
+/// Threads of a process, and how many ended while they were looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Those that were there.
+    pub threads: Vec<Thread>,
+    /// Those that had ended before they were looked at.
+    pub gone: usize,
+}
+
+/// What of a thread takes a second file to find out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The CPUs it may run on.
+    pub cpus: CpuSet,
+    /// How often it has slept or waited.
+    pub sleeps: u64,
+}
+
+/// The numbers of the threads of `process`, its first one first.
+///
+/// # Errors
+/// `Invalid` if there is no such process.
+pub fn ids(root: &Root, process: u32) -> Result<Vec<ThreadId>> {
+    let names = root.list(format!("/proc/{process}/task"))?;
+    let ids: Vec<ThreadId> =
+        names.iter().filter_map(|name| name.parse().ok().map(ThreadId)).collect();
+    if ids.is_empty() {
+        return Err(Error::Invalid(format!("there is no process {process}")));
+    }
+    Ok(ids)
+}
+
+/// All threads of `process`. Those that end meanwhile are counted.
+///
+/// # Errors
+/// `Invalid` if there is no such process.
+pub fn list(root: &Root, process: u32) -> Result<Listed> {
+    let mut listed = Listed::default();
+    for id in ids(root, process)? {
+        match look(root, process, id)? {
+            Some(thread) => listed.threads.push(thread),
+            None => listed.gone += 1,
+        }
+    }
+    Ok(listed)
+}
+
+/// One thread of `process`; `None` if it has ended.
+///
+/// # Errors
+/// A `stat` that no kernel wrote.
+pub fn look(root: &Root, process: u32, thread: ThreadId) -> Result<Option<Thread>> {
+    let path = format!("/proc/{process}/task/{}/stat", thread.0);
+    // A thread may also end between the opening and the reading (ESRCH).
+    let Ok(text) = root.read(&path) else { return Ok(None) };
+    let Some(mut seen) = parse(thread, &text) else {
+        return Err(Error::parse(path, 1, "expected the 41 fields of proc_pid_stat(5)"));
+    };
+    if root.is_system() && matches!(seen.policy, Some(Policy::Deadline { .. })) {
+        seen.policy = policy_of(thread).ok().map(|(policy, _)| policy);
+    }
+    Ok(Some(seen))
+}
+
+/// Where a thread may run and how often it has slept; `None` if it has ended
+/// or the kernel does not tell.
+pub fn status(root: &Root, process: u32, thread: ThreadId) -> Option<Status> {
+    let text = root.read(format!("/proc/{process}/task/{}/status", thread.0)).ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    Some(Status {
+        cpus: field("Cpus_allowed_list:")?.parse().ok()?,
+        sleeps: field("voluntary_ctxt_switches:")?.parse().ok()?,
+    })
+}
+
+/// CPU time of a thread to the nanosecond where the kernel counts that
+/// (`CONFIG_SCHED_INFO`), else to the clock tick; `None` if it has ended.
+pub fn cpu_time(root: &Root, process: u32, thread: ThreadId) -> Option<Nanos> {
+    let schedstat = root.read(format!("/proc/{process}/task/{}/schedstat", thread.0));
+    let nanos = schedstat.ok().and_then(|text| text.split(' ').next()?.parse().ok());
+    nanos.map(Nanos).or_else(|| Some(look(root, process, thread).ok()??.cpu_time))
+}
+
+/// The name may hold anything, so what follows it is counted from its end.
+/// A process that has ended and waits for its parent is none any more.
+fn parse(id: ThreadId, text: &str) -> Option<Thread> {
+    let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Fields are numbered from 1; the first one here is the third.
+    let field = |number: usize| fields.get(number - 3).copied();
+    let number = |at: usize| field(at)?.parse::<u64>().ok();
+    let ticks = number(14)?.saturating_add(number(15)?);
+    let priority = || Priority::new(number(40)?.try_into().ok()?).ok();
+    let nice = field(19)?.parse().ok()?;
+    let policy = match number(41)? as i32 {
+        libc::SCHED_OTHER => Some(Policy::Other { nice }),
+        libc::SCHED_BATCH => Some(Policy::Batch { nice }),
+        libc::SCHED_IDLE => Some(Policy::Idle),
+        libc::SCHED_FIFO => Some(Policy::Fifo(priority()?)),
+        libc::SCHED_RR => Some(Policy::RoundRobin(priority()?)),
+        // Its lengths of time do not stand here.
+        libc::SCHED_DEADLINE => Some(Policy::Deadline { runtime: 0, deadline: 0, period: 0 }),
+        _ => None,
+    };
+    Some(Thread {
+        id,
+        name: name.to_owned(),
+        began: Began(number(22)?),
+        policy,
+        nice,
+        cpu_time: Nanos(ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1))),
+    })
+}
+
+/// Reads `text` as a thread's `stat`; for the fuzzer.
+#[cfg(fuzzing)]
+pub fn parse_for_fuzzing(text: &str) {
+    let _either = parse(ThreadId(1), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A `stat` with what matters here.
+    fn stat(name: &str, nice: i32, began: u64, priority: u8, policy: i32) -> String {
+        format!(
+            "7 ({name}) S 1 7 7 0 -1 4194560 1 0 0 0 150 50 0 0 20 {nice} 3 0 {began} 1 2 \
+             18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 {priority} {policy} 0 0 0"
+        )
+    }
+
+    #[test]
+    fn a_thread_is_read_whatever_its_name_is() {
+        let thread = parse(ThreadId(7), &stat("a) b) (c", 5, 99, 0, 0)).unwrap();
+        assert_eq!((thread.name.as_str(), thread.began), ("a) b) (c", Began(99)));
+        assert_eq!(thread.policy, Some(Policy::Other { nice: 5 }));
+        assert_eq!(thread.cpu_time, Nanos::from_millis(2_000));
+        let fifo = parse(ThreadId(7), &stat("GC Thread#0", 0, 1, 70, 1)).unwrap();
+        assert_eq!(fifo.policy, Some(Policy::Fifo(Priority::new(70).unwrap())));
+        assert_eq!(parse(ThreadId(7), &stat("x", 0, 1, 0, 7)).unwrap().policy, None);
+        for broken in ["", "7 (a", "7 (a) S 1 2 3", &stat("x", 0, 1, 0, 1)] {
+            assert_eq!(parse(ThreadId(7), broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn threads_that_have_ended_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        assert!(list(&root, 7).unwrap_err().to_string().contains("there is no process 7"));
+        for (id, text) in [(7, Some(stat("main", 0, 1, 0, 0))), (10, None), (9, None)] {
+            let task = dir.path().join(format!("proc/7/task/{id}"));
+            fs::create_dir_all(&task).unwrap();
+            if let Some(text) = text {
+                fs::write(task.join("stat"), text).unwrap();
+            }
+        }
+        assert_eq!(ids(&root, 7).unwrap(), [7, 9, 10].map(ThreadId));
+        let listed = list(&root, 7).unwrap();
+        assert_eq!((listed.threads.len(), listed.gone), (1, 2));
+        fs::write(dir.path().join("proc/7/task/9/stat"), "nonsense").unwrap();
+        assert!(list(&root, 7).is_err());
+    }
+
+    #[test]
+    fn this_thread_is_as_the_kernel_says() {
+        let (root, me) = (Root::system(), ThreadId::current());
+        let process = std::process::id();
+        let seen = look(&root, process, me).unwrap().unwrap();
+        assert_eq!(seen.policy, policy_of(me).ok().map(|(policy, _)| policy));
+        assert_eq!(status(&root, process, me).unwrap().cpus, CpuSet::allowed().unwrap());
+        assert!(cpu_time(&root, process, me).is_some());
+        assert!(ids(&root, process).unwrap().contains(&me));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken(text in ".{0,200}") {
+            let _either = parse(ThreadId(1), &text);
+        }
+    }
+}
