@@ -29,7 +29,7 @@ pub(super) const FORK: u32 = 1;
 /// `PROC_EVENT_EXEC`.
 pub(super) const EXEC: u32 = 2;
 /// `PROC_EVENT_COMM`.
-const COMM: u32 = 0x200;
+pub(super) const COMM: u32 = 0x200;
 /// `PROC_EVENT_EXIT`.
 pub(super) const EXIT: u32 = 0x8000_0000;
 
@@ -41,7 +41,19 @@ pub(super) enum Message {
     /// The kernel's answer to a request of some listener: an error number, or 0.
     Answer(u32),
     /// A thread was given a name.
-    Named(u32),
+    Named {
+        /// Its process.
+        process: u32,
+        /// Its number.
+        thread: u32,
+    },
+    /// A thread was made that is not the first one of its process.
+    Began {
+        /// Its process.
+        process: u32,
+        /// Its number.
+        thread: u32,
+    },
 }
 
 /// The request to be told of `kinds`: to the kernels from 6.6 on, which take a
@@ -98,12 +110,12 @@ fn one(connector: &[u8]) -> Option<Message> {
     let field = |index: usize| word(event, EVENT_HEADER + 4 * index);
     let event = match word(event, 0)? {
         NONE => return field(0).map(Message::Answer),
-        COMM => return field(0).map(Message::Named),
+        COMM => return Some(Message::Named { thread: field(0)?, process: field(1)? }),
         EXEC => ProcessEvent::Exec { process: field(1)?, at },
         FORK => {
             let (parent, thread, child) = (field(1)?, field(2)?, field(3)?);
             if thread != child {
-                return None;
+                return Some(Message::Began { process: child, thread });
             }
             ProcessEvent::Fork { parent, child, at }
         }
@@ -166,14 +178,14 @@ pub(super) mod tests {
             told(FORK, &[7, 6, 9, 9]),
             [Message::Event(ProcessEvent::Fork { parent: 6, child: 9, at })]
         );
-        assert_eq!(told(FORK, &[7, 6, 9, 6]), []);
+        assert_eq!(told(FORK, &[7, 6, 9, 6]), [Message::Began { process: 6, thread: 9 }]);
         assert_eq!(
             told(EXIT, &[7, 7, 0, 17, 1, 1]),
             [Message::Event(ProcessEvent::Exit { process: 7, at })]
         );
         assert_eq!(told(EXIT, &[8, 7, 0, 17, 1, 1]), []);
         assert_eq!(told(NONE, &[1]), [Message::Answer(1)]);
-        assert_eq!(told(COMM, &[8, 7]), [Message::Named(8)]);
+        assert_eq!(told(COMM, &[8, 7]), [Message::Named { process: 7, thread: 8 }]);
         assert_eq!(told(4, &[7, 7, 0, 0]), [], "another user");
     }
 

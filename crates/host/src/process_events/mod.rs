@@ -67,6 +67,8 @@ impl EventKinds {
     pub const EXEC: Self = Self(message::EXEC);
     /// New processes, and ended ones.
     pub const FAMILY: Self = Self(message::FORK | message::EXIT);
+    /// New programs, new and ended processes, new threads and their names.
+    pub const THREADS: Self = Self(message::EXEC | message::FORK | message::EXIT | message::COMM);
     /// None, for the time being.
     pub const NONE: Self = Self(0);
     /// New programs, new processes and ended ones.
@@ -147,7 +149,10 @@ impl ProcessEvents {
         rustix::thread::set_name(&name).map_err(failed)?;
         let me = ThreadId::current().0;
         let mut heard = false;
-        while self.receive(|message| heard |= message == Message::Named(me))? {}
+        let mut each = |message| {
+            heard |= matches!(message, Message::Named { thread, .. } if thread == me);
+        };
+        while self.receive(&mut each)? {}
         Ok(heard)
     }
 
@@ -185,6 +190,32 @@ impl ProcessEvents {
                 if let Message::Event(event) = message {
                     each(event);
                 }
+            })?;
+            if !more {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same for those who ask for [`EventKinds::THREADS`]: `named` is told
+    /// the process and the number of each thread that was made or was given a
+    /// name.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_threads(
+        &mut self,
+        mut each: impl FnMut(ProcessEvent),
+        mut named: impl FnMut(u32, ThreadId),
+    ) -> Result<bool> {
+        for _ in 0..AT_ONCE {
+            let more = self.receive(|message| match message {
+                Message::Event(event) => each(event),
+                Message::Named { process, thread } | Message::Began { process, thread } => {
+                    named(process, ThreadId(thread));
+                }
+                Message::Answer(_) => {}
             })?;
             if !more {
                 return Ok(false);
