@@ -30,6 +30,7 @@
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`kernel_symbols`] | where in the kernel a function is |
 //! | [`machine`] | what this machine is |
+//! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`loop_device`], [`temporary_swap`] | swap for a while |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
@@ -69,6 +70,7 @@ pub mod process_events;
 pub mod process_group;
 pub mod recording;
 pub mod root;
+pub mod rtkit;
 pub mod sched;
 pub mod storage;
 mod support;

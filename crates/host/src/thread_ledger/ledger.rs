@@ -89,13 +89,17 @@ impl<'a> Ledger<'a> {
     }
 
     /// Limits how long a real-time thread of `process` may compute without a
-    /// sleep. Says what the limit is now; a shorter one stays.
+    /// sleep. Says what the limit is now; a shorter one stays. With `hard`, the
+    /// process cannot raise it either, and without `CAP_SYS_RESOURCE` nobody can.
     ///
     /// # Errors
     /// The process has ended or is somebody else's.
-    pub fn limit(&mut self, process: u32, longest: Nanos) -> Result<Option<Nanos>> {
+    pub fn limit(&mut self, process: u32, longest: Nanos, hard: bool) -> Result<Option<Nanos>> {
         let before = self.scheduler.run_limit(process)?;
-        let during = before.at_most(longest);
+        let mut during = before.at_most(longest);
+        if hard {
+            during.hard = Some(before.hard.map_or(longest, |before| before.min(longest)));
+        }
         if during != before {
             let Some((began, _)) = self.scheduler.look(process, ThreadId(process))? else {
                 return Err(Error::Invalid(format!("process {process} has ended")));

@@ -6,7 +6,7 @@ use super::entry::State;
 use crate::error::Result;
 use crate::root::Root;
 use crate::sched::{Policy, RunLimit, ThreadId, policy_of, run_limit, set_policy, set_run_limit};
-use crate::threads::{self, Began};
+use crate::threads::{self, Began, Thread};
 
 /// Looks at threads and changes them.
 pub trait Scheduler: Debug {
@@ -16,6 +16,12 @@ pub trait Scheduler: Debug {
     /// # Errors
     /// A policy that unjank does not know.
     fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, State)>>;
+
+    /// The same of a thread that was just looked at.
+    ///
+    /// # Errors
+    /// As [`look`](Self::look).
+    fn state_of(&self, thread: &Thread) -> Result<Option<State>>;
 
     /// Gives a thread another state.
     ///
@@ -56,9 +62,13 @@ impl Default for Kernel {
 impl Scheduler for Kernel {
     fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, State)>> {
         let Some(seen) = threads::look(&self.0, process, thread)? else { return Ok(None) };
-        match policy_of(thread) {
+        Ok(self.state_of(&seen)?.map(|state| (seen.began, state)))
+    }
+
+    fn state_of(&self, thread: &Thread) -> Result<Option<State>> {
+        match policy_of(thread.id) {
             Ok((policy, reset_on_fork)) => {
-                Ok(Some((seen.began, State { policy, reset_on_fork, nice: seen.nice })))
+                Ok(Some(State { policy, reset_on_fork, nice: thread.nice }))
             }
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),

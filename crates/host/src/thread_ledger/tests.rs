@@ -12,25 +12,31 @@ use crate::error::{Error, Result};
 use crate::journal::{Mode, Outcome};
 use crate::root::Root;
 use crate::sched::{Policy, Priority, RunLimit, ThreadId};
-use crate::threads::Began;
+use crate::threads::{Began, Thread};
 use crate::units::Nanos;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Scripted {
     threads: RefCell<BTreeMap<ThreadId, (Began, State)>>,
     limit: RefCell<RunLimit>,
     denies: bool,
 }
 
-impl Default for RunLimit {
+const UNLIMITED: RunLimit = RunLimit { soft: None, hard: None };
+
+impl Default for Scripted {
     fn default() -> Self {
-        Self { soft: None, hard: None }
+        Self { threads: RefCell::default(), limit: RefCell::new(UNLIMITED), denies: false }
     }
 }
 
 impl Scheduler for Scripted {
     fn look(&self, _: u32, thread: ThreadId) -> Result<Option<(Began, State)>> {
         Ok(self.threads.borrow().get(&thread).copied())
+    }
+
+    fn state_of(&self, thread: &Thread) -> Result<Option<State>> {
+        Ok(self.look(0, thread.id)?.map(|(_, state)| state))
     }
 
     fn set(&self, thread: ThreadId, state: State) -> Result<()> {
@@ -99,7 +105,10 @@ fn what_was_to_stay_stays_until_it_is_restored() {
     let place = dir.path().join("rt");
     let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
-    assert_eq!(ledger.limit(77, Nanos::from_millis(1_000)).unwrap(), Some(Nanos(1_000_000_000)));
+    assert_eq!(
+        ledger.limit(77, Nanos::from_millis(1_000), false).unwrap(),
+        Some(Nanos(1_000_000_000))
+    );
     let all = |which, mode| restore(&root, &place, which, mode, &scheduler).unwrap();
     assert_eq!(all(Which::All, Mode::Act)[0].standing, Standing::Live);
     ledger.keep();
@@ -113,7 +122,7 @@ fn what_was_to_stay_stays_until_it_is_restored() {
     let back = outcomes(&all(Which::Process(77), Mode::Act));
     assert_eq!(back, [Outcome::PutBack, Outcome::PutBack]);
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
-    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (RunLimit::default(), 0));
+    assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::entry::{Entry, State};
 use super::scheduler::Scheduler;
 use super::sum::{HeldLimit, HeldThread, Sum};
+use crate::error::Result;
 use crate::journal::{Action, Held, Kind, Mode, Outcome, Seen, decide};
 use crate::sched::{RunLimit, ThreadId};
 use crate::units::Nanos;
@@ -151,7 +152,7 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         Ok(Some(now)) if *now == held.before => Outcome::AlreadyBack,
         Ok(Some(now)) if !ours(*now) => Outcome::LeftToOthers,
         Ok(Some(_)) if mode == Mode::DryRun => Outcome::WouldPutBack,
-        Ok(Some(_)) => match scheduler.set_run_limit(held.process, held.before) {
+        Ok(Some(now)) => match raise(held, *now, scheduler) {
             Ok(()) => Outcome::PutBack,
             Err(error) if error.is_not_found() => Outcome::Gone,
             Err(error) => Outcome::from_error(&error),
@@ -160,7 +161,7 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
     let text =
         |limit: RunLimit| limit.soft.map_or("unlimited".to_owned(), |n: Nanos| n.to_string());
     let after = match outcome {
-        Outcome::PutBack => Some(held.before),
+        Outcome::PutBack => scheduler.run_limit(held.process).ok(),
         _ => now.ok().flatten(),
     };
     ThreadReport {
@@ -172,6 +173,17 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         after: after.map(text),
         outcome,
     }
+}
+
+/// Puts a limit back. Only `CAP_SYS_RESOURCE` may raise a hard one; without it
+/// the soft one goes up to there.
+fn raise(held: HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()> {
+    scheduler.set_run_limit(held.process, held.before).or_else(|error| {
+        if held.before.hard == now.hard {
+            return Err(error);
+        }
+        scheduler.set_run_limit(held.process, RunLimit { soft: now.hard, hard: now.hard })
+    })
 }
 
 /// A thread as the rule of the journal looks at a change: by its values.

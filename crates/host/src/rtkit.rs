@@ -1,0 +1,108 @@
+//! rtkit, the service of desktops that gives threads of ordinary users a
+//! real-time policy, over D-Bus: `org.freedesktop.RealtimeKit1`
+//! (<https://gitlab.freedesktop.org/pipewire/rtkit>).
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use zbus::blocking::Connection;
+use zbus::blocking::connection::Builder;
+use zbus::zvariant::OwnedValue;
+
+use crate::error::{Error, Result};
+use crate::sched::{Priority, ThreadId};
+use crate::support::Support;
+use crate::units::Nanos;
+
+const NAME: &str = "org.freedesktop.RealtimeKit1";
+const OBJECT: &str = "/org/freedesktop/RealtimeKit1";
+/// rtkit answers at once, or is started by the bus first.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Somebody who may give threads of others a real-time policy.
+pub trait RealtimeKit: Debug {
+    /// Makes a thread `SCHED_RR` with `SCHED_RESET_ON_FORK`, at `priority` or
+    /// the highest one that is given.
+    ///
+    /// # Errors
+    /// It refuses: the thread is another user's, or too many were asked for.
+    fn make_realtime(&self, process: u32, thread: ThreadId, priority: Priority) -> Result<()>;
+
+    /// The hard `RLIMIT_RTTIME` that a process must not exceed first.
+    fn longest_run(&self) -> Nanos;
+}
+
+/// A connection to rtkit.
+#[derive(Debug)]
+pub struct Rtkit {
+    bus: Connection,
+    highest: Priority,
+    longest: Nanos,
+}
+
+impl Rtkit {
+    /// Connects to rtkit on the bus at `address`, in the form of the D-Bus
+    /// specification. `No` says why that is not possible.
+    pub fn connect(address: &str) -> Support<Self> {
+        let connected =
+            Builder::address(address).and_then(|builder| builder.method_timeout(PATIENCE).build());
+        let bus = match connected {
+            Ok(bus) => bus,
+            Err(error) => return Support::no(format!("no bus at {address}: {error}")),
+        };
+        match read(&bus) {
+            Ok((highest, longest)) => Support::Yes(Self { bus, highest, longest }),
+            Err(error) => Support::no(format!("not on the bus at {address}: {error}")),
+        }
+    }
+}
+
+/// What it gives: the highest priority, and the longest run.
+fn read(bus: &Connection) -> zbus::Result<(Priority, Nanos)> {
+    let get = |property: &str| -> zbus::Result<OwnedValue> {
+        let properties = Some("org.freedesktop.DBus.Properties");
+        let answer = bus.call_method(Some(NAME), OBJECT, properties, "Get", &(NAME, property))?;
+        answer.body().deserialize()
+    };
+    let highest = i32::try_from(get("MaxRealtimePriority")?)?;
+    let micros = i64::try_from(get("RTTimeUSecMax")?)?;
+    let wrong = |what: &str| zbus::Error::Failure(format!("it says {what}"));
+    let highest = u8::try_from(highest).ok().and_then(|highest| Priority::new(highest).ok());
+    let micros = u64::try_from(micros).ok().filter(|&micros| micros > 0);
+    Ok((
+        highest.ok_or_else(|| wrong("that it gives no priority"))?,
+        Nanos::from_micros(micros.ok_or_else(|| wrong("that threads may not run"))?),
+    ))
+}
+
+impl RealtimeKit for Rtkit {
+    fn make_realtime(&self, process: u32, thread: ThreadId, priority: Priority) -> Result<()> {
+        let priority = u32::from(priority.min(self.highest).get());
+        let of = (u64::from(process), u64::from(thread.0), priority);
+        let method = "MakeThreadRealtimeWithPID";
+        self.bus.call_method(Some(NAME), OBJECT, Some(NAME), method, &of).map(drop).map_err(
+            |error| Error::Permission {
+                what: format!("scheduling policy rr:{priority} for {thread} from rtkit ({error})"),
+                needs: "a thread of this user's own, and rtkit's limits".to_owned(),
+            },
+        )
+    }
+
+    fn longest_run(&self) -> Nanos {
+        self.longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bus_that_is_not_there_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let address = format!("unix:path={}/bus", dir.path().display());
+        let reason = Rtkit::connect(&address).reason().unwrap().to_owned();
+        assert!(reason.starts_with(&format!("no bus at {address}: ")), "{reason}");
+        assert!(Rtkit::connect("nonsense").reason().is_some());
+    }
+}
