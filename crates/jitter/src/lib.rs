@@ -6,11 +6,13 @@
 //! | [`probe`] | wakes threads at absolute moments and records how late they run |
 //! | [`mod@bench`] | the probe against cyclictest |
 //! | [`import`] | what cyclictest and jitterdebugger have measured |
+//! | [`rt`] | threads of other processes made real-time, and put back |
 //! | [`explain`] | verdicts, and the cause of one late wake-up |
 
 pub mod bench;
 pub mod explain;
 pub mod import;
 pub mod probe;
+pub mod rt;
 
 pub use probe::{Moments, Options, Scheduling, run};

@@ -1,0 +1,356 @@
+//! One walk over the threads of a process: planned, written down, done.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use serde::Serialize;
+use unjank_host::sched::{Policy, ThreadId, check_policy};
+use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
+use unjank_host::threads::{self, Began, Thread};
+use unjank_host::{Error, Nanos, Result, Root};
+
+use super::means::{Ladder, Means};
+use super::rule::Rules;
+
+/// Threads that appear while a process is walked are looked for this often.
+const MOST_ROUNDS: usize = 10;
+/// Names that an error lists.
+const MOST_NAMES: usize = 12;
+
+/// How threads are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How long a real-time thread may compute without a sleep before the
+    /// kernel sends its process `SIGXCPU`; `None` leaves the limit as it is.
+    pub longest: Option<Nanos>,
+    /// Accept priorities above 90, and machines without real-time throttling.
+    pub force: bool,
+    /// Whether the changes end with this session.
+    pub tied: bool,
+}
+
+/// A thread that has another policy now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Its process.
+    pub process: u32,
+    /// Its number.
+    pub thread: ThreadId,
+    /// Its name.
+    pub name: String,
+    /// What it had.
+    pub before: State,
+    /// What it has.
+    pub now: State,
+    /// By which means.
+    pub means: Means,
+}
+
+/// A thread that could not be changed.
+#[derive(Debug)]
+pub struct Failed {
+    /// Its number.
+    pub thread: ThreadId,
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub error: Error,
+}
+
+/// What became of the threads that were looked at.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// Threads that were there.
+    pub seen: usize,
+    /// Those that have another policy now.
+    pub changed: Vec<Changed>,
+    /// Those that had the policy already.
+    pub already: usize,
+    /// Those that ended meanwhile.
+    pub gone: usize,
+    /// Those that could not be changed.
+    pub failed: Vec<Failed>,
+}
+
+/// Changes threads, and knows which it has seen.
+#[derive(Debug)]
+pub struct Changer<'a> {
+    root: &'a Root,
+    rules: &'a Rules,
+    ladder: &'a Ladder<'a>,
+    ledger: Ledger<'a>,
+    options: Options,
+    known: HashMap<ThreadId, Known>,
+    limited: HashSet<u32>,
+    refused: HashSet<(ThreadId, Began)>,
+}
+
+/// A thread as it was seen last.
+#[derive(Debug)]
+struct Known {
+    process: u32,
+    began: Began,
+    name: String,
+    realtime: bool,
+}
+
+/// Applies `rules` to the threads that `process` has now: all, or none of them.
+///
+/// # Errors
+/// `Invalid` if there is no such process or a pattern matches nothing, and what
+/// the checks and the kernel say; then nothing is changed.
+pub fn set<'a>(
+    root: &'a Root,
+    state_dir: &Path,
+    process: u32,
+    rules: &'a Rules,
+    ladder: &'a Ladder<'a>,
+    options: Options,
+) -> Result<(Walk, Changer<'a>)> {
+    check(root, rules, options.force)?;
+    let listed = threads::list(root, process)?;
+    nothing_unmatched(process, rules, &listed.threads)?;
+    let mut changer = Changer::begin(root, state_dir, process, rules, ladder, options)?;
+    let mut walk = Walk { gone: listed.gone, ..Walk::default() };
+    let outcome = changer.apply(process, listed.threads, &mut walk).and_then(|()| {
+        for _ in 0..MOST_ROUNDS {
+            let seen = walk.seen;
+            changer.visit(process, false, &mut walk)?;
+            if walk.seen == seen {
+                break;
+            }
+        }
+        Ok(())
+    });
+    let error = outcome.err().or_else(|| {
+        let failed = walk.failed.pop()?;
+        Some(named(&failed))
+    });
+    match error {
+        None => Ok((walk, changer)),
+        Some(error) => {
+            changer.finish();
+            Err(error)
+        }
+    }
+}
+
+/// Checks every policy before anything is touched.
+fn check(root: &Root, rules: &Rules, force: bool) -> Result<()> {
+    rules.policies().try_for_each(|policy| check_policy(root, policy, force))
+}
+
+fn nothing_unmatched(process: u32, rules: &Rules, threads: &[Thread]) -> Result<()> {
+    let mut names: Vec<&str> = threads.iter().map(|thread| thread.name.as_str()).collect();
+    let unmatched = rules.unmatched(&names);
+    if unmatched.is_empty() {
+        return Ok(());
+    }
+    names.sort_unstable();
+    names.dedup();
+    let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+    names.truncate(MOST_NAMES);
+    Err(Error::Invalid(format!(
+        "{} {} no thread of process {process}, so nothing is changed; it has {}{more} (names have \
+         at most 15 bytes)",
+        unmatched.join(", "),
+        if unmatched.len() == 1 { "matches" } else { "match" },
+        names.join(", "),
+    )))
+}
+
+/// The error of one thread, with its name.
+fn named(failed: &Failed) -> Error {
+    let Failed { thread, name, error } = failed;
+    match error {
+        Error::Permission { what, needs } => {
+            let what = format!("{what} for {name} ({thread})");
+            Error::Permission { what, needs: needs.clone() }
+        }
+        error => Error::Unsupported(format!("{name} ({thread}) cannot be changed: {error}")),
+    }
+}
+
+impl<'a> Changer<'a> {
+    /// Begins to change threads of `process` and of what it starts, as they
+    /// are handed to [`visit`](Self::visit).
+    ///
+    /// # Errors
+    /// What the checks say, and a state directory that cannot be used.
+    pub fn begin(
+        root: &'a Root,
+        state_dir: &Path,
+        process: u32,
+        rules: &'a Rules,
+        ladder: &'a Ladder<'a>,
+        options: Options,
+    ) -> Result<Self> {
+        check(root, rules, options.force)?;
+        let ledger = Ledger::begin(root, state_dir, process, options.tied, ladder.scheduler)?;
+        let (known, limited, refused) = Default::default();
+        Ok(Self { root, rules, ladder, ledger, options, known, limited, refused })
+    }
+
+    /// Looks at all threads of `process`: at new ones only, or also whether
+    /// the others have another name.
+    ///
+    /// # Errors
+    /// A ledger that cannot be written.
+    pub fn visit(&mut self, process: u32, renamed: bool, walk: &mut Walk) -> Result<()> {
+        // A process that has ended has no threads.
+        let ids = threads::ids(self.root, process).unwrap_or_default();
+        self.known.retain(|id, known| known.process != process || ids.contains(id));
+        let ids = ids.into_iter().filter(|id| renamed || !self.known.contains_key(id));
+        let ids: Vec<ThreadId> = ids.collect();
+        self.look(process, &ids, walk)
+    }
+
+    /// Looks at some threads of `process`.
+    ///
+    /// # Errors
+    /// A ledger that cannot be written.
+    pub fn look(&mut self, process: u32, ids: &[ThreadId], walk: &mut Walk) -> Result<()> {
+        let mut threads = Vec::new();
+        for &id in ids {
+            match threads::look(self.root, process, id)? {
+                Some(thread) => threads.push(thread),
+                None => walk.gone += 1,
+            }
+        }
+        self.apply(process, threads, walk)
+    }
+
+    fn apply(&mut self, process: u32, threads: Vec<Thread>, walk: &mut Walk) -> Result<()> {
+        let mut intents = Vec::new();
+        for thread in threads {
+            let is_known = |known: &Known| known.began == thread.began && known.name == thread.name;
+            if self.known.get(&thread.id).is_some_and(is_known) {
+                continue;
+            }
+            walk.seen += 1;
+            let chosen = self.rules.choose(&thread.name).map(|(_, policy)| policy);
+            let chosen = chosen.filter(|_| !self.refused.contains(&(thread.id, thread.began)));
+            if let Some(policy) = chosen {
+                match self.intent(process, &thread, policy) {
+                    Ok(Some(intent)) if intent.before == intent.wanted => walk.already += 1,
+                    Ok(Some(intent)) => intents.push(intent),
+                    Ok(None) => walk.gone += 1,
+                    Err(error) => {
+                        let (thread, name) = (thread.id, thread.name.clone());
+                        walk.failed.push(Failed { thread, name, error });
+                    }
+                }
+            }
+            let Thread { id, name, began, policy, .. } = thread;
+            let realtime = policy.is_some_and(Policy::is_realtime)
+                && self.known.get(&id).is_some_and(|known| known.realtime);
+            self.known.insert(id, Known { process, began, name, realtime });
+        }
+        if intents.is_empty() {
+            return Ok(());
+        }
+        self.limit(process)?;
+        self.ledger.announce(&intents)?;
+        let (mut settled, mut not_done) = (Vec::new(), Vec::new());
+        for intent in intents {
+            let Intent { thread, before, wanted, .. } = intent;
+            match self.ladder.give(&mut self.ledger, process, thread, wanted, before) {
+                Ok((means, state)) => {
+                    settled.push((thread, state));
+                    let now = state.unwrap_or(wanted);
+                    if let Some(known) = self.known.get_mut(&thread) {
+                        known.realtime = now.policy.is_realtime();
+                    }
+                    let name = intent.name;
+                    walk.changed.push(Changed { process, thread, name, before, now, means });
+                }
+                Err(error) if error.is_not_found() => {
+                    not_done.push(thread);
+                    walk.gone += 1;
+                }
+                Err(error) => {
+                    not_done.push(thread);
+                    walk.failed.push(Failed { thread, name: intent.name, error });
+                }
+            }
+        }
+        self.ledger.forget(&not_done)?;
+        self.ledger.settle(&settled)
+    }
+
+    fn intent(&self, process: u32, thread: &Thread, policy: Policy) -> Result<Option<Intent>> {
+        let Some(before) = self.ladder.scheduler.state_of(thread)? else { return Ok(None) };
+        let nice = match policy {
+            Policy::Other { nice } | Policy::Batch { nice } => nice,
+            _ => before.nice,
+        };
+        // What a real-time thread starts must not be real-time by inheritance.
+        let reset_on_fork = before.reset_on_fork || policy.is_realtime();
+        Ok(Some(Intent {
+            process,
+            thread: thread.id,
+            began: thread.began,
+            name: thread.name.clone(),
+            before,
+            wanted: State { policy, reset_on_fork, nice },
+        }))
+    }
+
+    /// Limits a process before the first of its threads becomes real-time.
+    fn limit(&mut self, process: u32) -> Result<()> {
+        if let Some(longest) = self.options.longest
+            && self.rules.are_realtime()
+            && self.limited.insert(process)
+        {
+            match self.ledger.limit(process, longest, false) {
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The real-time threads that this session has made, with their processes.
+    pub fn realtime(&self) -> Vec<(u32, ThreadId)> {
+        let realtime = self.known.iter().filter(|(_, known)| known.realtime);
+        realtime.map(|(&thread, known)| (known.process, thread)).collect()
+    }
+
+    /// Makes one thread ordinary for good, also if it was real-time before: no
+    /// rule is applied to it any more.
+    pub fn give_up(&mut self, thread: ThreadId) -> Option<ThreadReport> {
+        let known = self.known.get_mut(&thread)?;
+        known.realtime = false;
+        let (process, began) = (known.process, known.began);
+        self.refused.insert((thread, began));
+        let mut report = self.ledger.put_back(thread)?;
+        let scheduler = self.ladder.scheduler;
+        if let Ok(Some((now, state))) = scheduler.look(process, thread)
+            && now == began
+            && state.policy.is_realtime()
+        {
+            let ordinary = State { policy: Policy::Other { nice: state.nice }, ..state };
+            if scheduler.set(thread, ordinary).is_ok() {
+                report.after = Some(ordinary.to_string());
+            }
+        }
+        Some(report)
+    }
+
+    /// Patterns that none of the threads known now matches.
+    pub fn unmatched(&self) -> Vec<String> {
+        let names: Vec<&str> = self.known.values().map(|known| known.name.as_str()).collect();
+        self.rules.unmatched(&names)
+    }
+
+    /// Puts everything back.
+    pub fn finish(self) -> Vec<ThreadReport> {
+        self.ledger.finish()
+    }
+
+    /// Ends the session; the changes stay.
+    pub fn keep(self) {
+        self.ledger.keep();
+    }
+}

@@ -1,0 +1,209 @@
+//! Threads that appear or are renamed later.
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use unjank_host::process_events::{ProcessEvent, ProcessEvents};
+use unjank_host::sched::ThreadId;
+use unjank_host::thread_ledger::ThreadReport;
+use unjank_host::threads;
+use unjank_host::{Nanos, Result, Root, Timestamp, pid};
+
+use super::busy::{Busy, Watched};
+use super::change::{Changed, Changer, Failed, Walk};
+
+/// After something was found, the next look comes this soon.
+const SOON: Nanos = Nanos::from_millis(1);
+/// The longest time between two looks, where the kernel tells of new threads,
+/// and where it does not.
+const RARELY: Nanos = Nanos::from_millis(250);
+const OFTEN: Nanos = Nanos::from_millis(20);
+/// A look may take one part in so many of the time.
+const SHARE: u64 = 20;
+
+/// What has happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A thread got another policy.
+    Changed(Changed),
+    /// A thread could not be changed.
+    Failed(Failed),
+    /// A thread has burnt its CPU for too long, and is ordinary again.
+    Demoted {
+        /// How long it had computed without a sleep, at least.
+        busy: Nanos,
+        /// What became of it.
+        report: ThreadReport,
+    },
+}
+
+/// Follows a process and what it starts.
+#[derive(Debug)]
+pub struct Follower<'a> {
+    root: &'a Root,
+    changer: Changer<'a>,
+    processes: BTreeSet<u32>,
+    events: Option<ProcessEvents>,
+    busy: Option<Busy>,
+    interval: Nanos,
+    look_at: Timestamp,
+    busy_at: Timestamp,
+}
+
+impl<'a> Follower<'a> {
+    /// Follows `process` with `changer`. `events` were asked for
+    /// [`THREADS`](unjank_host::process_events::EventKinds::THREADS); without
+    /// them its threads are looked at every now and then. Threads that compute
+    /// for longer than `max_busy` without a sleep are put back.
+    pub fn new(
+        root: &'a Root,
+        changer: Changer<'a>,
+        process: u32,
+        events: Option<ProcessEvents>,
+        max_busy: Option<Nanos>,
+    ) -> Self {
+        let now = Timestamp::now();
+        Self {
+            root,
+            changer,
+            processes: BTreeSet::from([process]),
+            events,
+            busy: max_busy.map(Busy::new),
+            interval: SOON,
+            look_at: now,
+            busy_at: now,
+        }
+    }
+
+    /// Becomes readable when something may have happened.
+    pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.events.as_ref().map(ProcessEvents::as_fd)
+    }
+
+    /// When [`step`](Self::step) is to be called though nothing has happened.
+    pub fn wake_at(&self) -> Timestamp {
+        if self.busy.is_some() { self.look_at.min(self.busy_at) } else { self.look_at }
+    }
+
+    /// Whether one of the processes still lives.
+    pub fn is_over(&self) -> bool {
+        self.processes.iter().all(|&process| pid::Waits::of(self.root, process).is_none())
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    /// A ledger that cannot be written, or the process connector failed.
+    pub fn step(&mut self) -> Result<Vec<Event>> {
+        let mut walk = Walk::default();
+        self.hear(&mut walk)?;
+        let now = Timestamp::now();
+        if self.look_at <= now {
+            self.look(now, &mut walk)?;
+        }
+        let mut events: Vec<Event> = walk.changed.into_iter().map(Event::Changed).collect();
+        events.extend(walk.failed.into_iter().map(Event::Failed));
+        if self.busy_at <= now {
+            self.watch(now, &mut events);
+        }
+        Ok(events)
+    }
+
+    /// Threads that the kernel tells of.
+    fn hear(&mut self, walk: &mut Walk) -> Result<()> {
+        let Some(mut events) = self.events.take() else { return Ok(()) };
+        let mut named: BTreeSet<(u32, ThreadId)> = BTreeSet::new();
+        let mut more = true;
+        while more {
+            let mut lives = Vec::new();
+            let mut all = Vec::new();
+            more = events.read_threads(
+                |event| lives.push(event),
+                |process, thread| {
+                    all.push((process, thread));
+                },
+            )?;
+            for event in lives {
+                match event {
+                    ProcessEvent::Fork { parent, child, .. } => {
+                        if self.processes.contains(&parent) && self.processes.insert(child) {
+                            named.insert((child, ThreadId(child)));
+                        }
+                    }
+                    ProcessEvent::Exec { process, .. } => {
+                        named.insert((process, ThreadId(process)));
+                    }
+                    ProcessEvent::Exit { process, .. } => {
+                        if self.processes.len() > 1 {
+                            self.processes.remove(&process);
+                        }
+                    }
+                }
+            }
+            named.extend(all);
+        }
+        self.events = Some(events);
+        for (process, thread) in named {
+            if self.processes.contains(&process) {
+                self.changer.look(process, &[thread], walk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All threads of all processes.
+    fn look(&mut self, began: Timestamp, walk: &mut Walk) -> Result<()> {
+        let seen = walk.seen;
+        let mut left: Vec<u32> = self.processes.iter().copied().collect();
+        while let Some(process) = left.pop() {
+            self.changer.visit(process, true, walk)?;
+            for child in pid::children(self.root, process) {
+                if self.processes.insert(child) {
+                    left.push(child);
+                }
+            }
+        }
+        if self.processes.len() > 1 {
+            let root = self.root;
+            self.processes.retain(|process| root.exists(format!("/proc/{process}")));
+        }
+        let now = Timestamp::now();
+        let longest = if self.events.is_some() { RARELY } else { OFTEN };
+        self.interval = if walk.seen > seen { SOON } else { self.interval.times(2).min(longest) };
+        // Threads in their thousands are looked at less often.
+        let fair = now.since(began).times(SHARE);
+        self.look_at = now + self.interval.max(fair);
+        Ok(())
+    }
+
+    /// Real-time threads that burn their CPU.
+    fn watch(&mut self, now: Timestamp, events: &mut Vec<Event>) {
+        let Some(busy) = &mut self.busy else { return };
+        self.busy_at = now + busy.interval();
+        for (process, thread) in self.changer.realtime() {
+            let cpu_time = threads::cpu_time(self.root, process, thread);
+            let status = threads::status(self.root, process, thread);
+            let Some((cpu_time, status)) = cpu_time.zip(status) else {
+                busy.forget(thread);
+                continue;
+            };
+            let watched = Watched { cpu_time, sleeps: status.sleeps };
+            if let Some(length) = busy.look(thread, watched) {
+                busy.forget(thread);
+                if let Some(report) = self.changer.give_up(thread) {
+                    events.push(Event::Demoted { busy: length, report });
+                }
+            }
+        }
+    }
+
+    /// Ends: what still lives is put back.
+    pub fn finish(self) -> Vec<ThreadReport> {
+        self.changer.finish()
+    }
+
+    /// Patterns that no thread matches now.
+    pub fn unmatched(&self) -> Vec<String> {
+        self.changer.unmatched()
+    }
+}

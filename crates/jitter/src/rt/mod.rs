@@ -1,0 +1,24 @@
+//! `unjank rt`: the policy of threads of other processes, chosen by their names.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `rule` | which thread gets which policy: pure |
+//! | `profile` | rules for known programs |
+//! | `change` | one walk over a process: planned, written down, done |
+//! | `means` | the ways to a real-time policy, the best one first |
+//! | `follow` | threads that appear or are renamed later |
+//! | `busy` | when a real-time thread has burnt its CPU for too long: pure |
+
+mod busy;
+mod change;
+mod follow;
+mod means;
+mod profile;
+mod rule;
+
+pub use busy::{Busy, Watched};
+pub use change::{Changed, Changer, Failed, Options, Walk, set};
+pub use follow::{Event, Follower};
+pub use means::{Ladder, Means};
+pub use profile::{PROFILES, Profile};
+pub use rule::{Pattern, Rule, Rules};
