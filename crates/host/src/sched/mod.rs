@@ -11,6 +11,8 @@ mod slack;
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use effective::effective_priority;
 pub use policy::{Policy, Priority, ThreadId, be_ordinary, policy_of, set_policy};
-pub use realtime::{HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, rtprio_limit};
-pub use run_limit::{RunLimit, run_limit, set_run_limit};
+pub use realtime::{
+    HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, is_throttled, rtprio_limit,
+};
+pub use run_limit::{RunLimit, best_nice, run_limit, set_run_limit};
 pub use slack::timer_slack;

@@ -114,6 +114,15 @@ pub fn check_policy(root: &Root, policy: Policy, force: bool) -> Result<()> {
     if policy.is_realtime() { check(policy, force, throttling(root)?) } else { Ok(()) }
 }
 
+/// Whether the kernel keeps some CPU time back from real-time threads:
+/// `sched_rt_runtime_us` in `sched(7)`.
+///
+/// # Errors
+/// The file is there and cannot be read.
+pub fn is_throttled(root: &Root) -> Result<bool> {
+    Ok(throttling(root)? == Throttling::On)
+}
+
 /// `RLIMIT_RTPRIO`, the highest real-time priority that threads of this
 /// process may take without privileges; `None` is unlimited. See
 /// `getrlimit(2)`.

@@ -1,5 +1,5 @@
-//! How long a real-time thread of another process may compute without a sleep:
-//! `RLIMIT_RTTIME`, `prlimit(2)`.
+//! Limits of another process, `prlimit(2)`: how long its real-time threads may
+//! compute without a sleep (`RLIMIT_RTTIME`), and how nice they need not be.
 
 use std::io;
 use std::ptr;
@@ -34,10 +34,21 @@ impl RunLimit {
 /// # Errors
 /// `ESRCH` if there is none; `EPERM` for a process of another user.
 pub fn run_limit(process: u32) -> Result<RunLimit> {
-    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
-    prlimit(process, ptr::null(), &raw mut limit)?;
+    let limit = read(process, RUN)?;
     let nanos = |micros| (micros != libc::RLIM64_INFINITY).then(|| Nanos::from_micros(micros));
     Ok(RunLimit { soft: nanos(limit.rlim_cur), hard: nanos(limit.rlim_max) })
+}
+
+/// The best nice value that threads of `process` may be given without
+/// privileges: `RLIMIT_NICE` of that process, not of the one that asks
+/// (`can_nice` in `kernel/sched/syscalls.c`).
+///
+/// # Errors
+/// As [`run_limit`].
+pub fn best_nice(process: u32) -> Result<i32> {
+    let limit = read(process, Resource { number: libc::RLIMIT_NICE as _, name: "RLIMIT_NICE" })?;
+    // The limit is 20 minus the nice value, and unlimited counts as the most.
+    Ok(20 - limit.rlim_cur.clamp(1, 40) as i32)
 }
 
 /// Gives `process` a limit, to the microsecond.
@@ -49,19 +60,39 @@ pub fn set_run_limit(process: u32, limit: RunLimit) -> Result<()> {
     let micros =
         |nanos: Option<Nanos>| nanos.map_or(libc::RLIM64_INFINITY, |nanos| nanos.get() / 1_000);
     let limit = libc::rlimit64 { rlim_cur: micros(limit.soft), rlim_max: micros(limit.hard) };
-    prlimit(process, &raw const limit, ptr::null_mut())
+    prlimit(process, RUN, &raw const limit, ptr::null_mut())
 }
 
-fn prlimit(process: u32, new: *const libc::rlimit64, old: *mut libc::rlimit64) -> Result<()> {
+/// What is limited.
+#[derive(Clone, Copy)]
+struct Resource {
+    number: libc::c_int,
+    name: &'static str,
+}
+
+const RUN: Resource = Resource { number: libc::RLIMIT_RTTIME as _, name: "RLIMIT_RTTIME" };
+
+fn read(process: u32, resource: Resource) -> Result<libc::rlimit64> {
+    let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+    prlimit(process, resource, ptr::null(), &raw mut limit)?;
+    Ok(limit)
+}
+
+fn prlimit(
+    process: u32,
+    resource: Resource,
+    new: *const libc::rlimit64,
+    old: *mut libc::rlimit64,
+) -> Result<()> {
     let pid = process.cast_signed();
     // SAFETY: prlimit(2) reads one structure and writes the other; each is
     // null or valid for that.
-    let answer = unsafe { libc::prlimit64(pid, libc::RLIMIT_RTTIME as _, new, old) };
+    let answer = unsafe { libc::prlimit64(pid, resource.number as _, new, old) };
     if answer == 0 {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    Err(Error::syscall("prlimit", format!("RLIMIT_RTTIME of process {process}"), error))
+    Err(Error::syscall("prlimit", format!("{} of process {process}", resource.name), error))
 }
 
 #[cfg(test)]
@@ -91,6 +122,7 @@ mod tests {
         assert_eq!(run_limit(child.id()).unwrap(), limited);
         set_run_limit(child.id(), before).unwrap();
         assert_eq!(run_limit(child.id()).unwrap(), before);
+        assert!((-20..=19).contains(&best_nice(child.id()).unwrap()));
         assert!(run_limit(u32::MAX >> 1).unwrap_err().is_not_found());
     }
 }

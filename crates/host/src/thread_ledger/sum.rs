@@ -85,8 +85,13 @@ impl Sum {
                 self.threads.remove(thread);
             }
             &Entry::Limit { process, began, before, during } => {
-                self.limits.retain(|held| held.process != process);
-                self.limits.push(HeldLimit { process, began, before, during });
+                let limit = HeldLimit { process, began, before, during };
+                match self.limits.iter_mut().find(|held| held.process == process) {
+                    // A further change of the same process keeps what it had first.
+                    Some(held) if held.began == began => held.during = during,
+                    Some(held) => *held = limit,
+                    None => self.limits.push(limit),
+                }
             }
             Entry::LimitRestored { process } => {
                 self.limits.retain(|held| held.process != *process);

@@ -126,6 +126,22 @@ fn what_was_to_stay_stays_until_it_is_restored() {
 }
 
 #[test]
+fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, 77, true, &scheduler).unwrap();
+    change(&mut ledger, &scheduler, 77, fifo(80));
+    for (millis, hard) in [(1_000, false), (200, true)] {
+        ledger.limit(77, Nanos::from_millis(millis), hard).unwrap();
+    }
+    let short = Some(Nanos::from_millis(200));
+    assert_eq!(*scheduler.limit.borrow(), RunLimit { soft: short, hard: short });
+    let reports = ledger.finish();
+    assert!(reports.iter().all(|report| report.outcome == Outcome::PutBack), "{reports:?}");
+    assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
+}
+
+#[test]
 fn sessions_are_undone_newest_first() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");

@@ -1,6 +1,6 @@
 //! One walk over the threads of a process: planned, written down, done.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use serde::Serialize;
@@ -9,7 +9,7 @@ use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
 use unjank_host::threads::{self, Began, Thread};
 use unjank_host::{Error, Nanos, Result, Root};
 
-use super::means::{Ladder, Means};
+use super::means::{Given, Ladder, Means};
 use super::rule::Rules;
 
 /// Threads that appear while a process is walked are looked for this often.
@@ -44,6 +44,17 @@ pub struct Changed {
     pub now: State,
     /// By which means.
     pub means: Means,
+    /// What it was to have and why it has not, if it has something else.
+    pub instead_of: Option<Instead>,
+}
+
+/// What a thread was to have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Instead {
+    /// This.
+    pub wanted: State,
+    /// And why not.
+    pub because: String,
 }
 
 /// A thread that could not be changed.
@@ -83,6 +94,7 @@ pub struct Changer<'a> {
     known: HashMap<ThreadId, Known>,
     limited: HashSet<u32>,
     refused: HashSet<(ThreadId, Began)>,
+    matched: BTreeSet<usize>,
 }
 
 /// A thread as it was seen last.
@@ -142,12 +154,12 @@ fn check(root: &Root, rules: &Rules, force: bool) -> Result<()> {
 
 fn nothing_unmatched(process: u32, rules: &Rules, threads: &[Thread]) -> Result<()> {
     let mut names: Vec<&str> = threads.iter().map(|thread| thread.name.as_str()).collect();
-    let unmatched = rules.unmatched(&names);
+    names.sort_unstable();
+    names.dedup();
+    let unmatched = rules.unmatched(&names.iter().flat_map(|name| rules.matching(name)).collect());
     if unmatched.is_empty() {
         return Ok(());
     }
-    names.sort_unstable();
-    names.dedup();
     let more = if names.len() > MOST_NAMES { ", …" } else { "" };
     names.truncate(MOST_NAMES);
     Err(Error::Invalid(format!(
@@ -187,8 +199,8 @@ impl<'a> Changer<'a> {
     ) -> Result<Self> {
         check(root, rules, options.force)?;
         let ledger = Ledger::begin(root, state_dir, process, options.tied, ladder.scheduler)?;
-        let (known, limited, refused) = Default::default();
-        Ok(Self { root, rules, ladder, ledger, options, known, limited, refused })
+        let (known, limited, refused, matched) = Default::default();
+        Ok(Self { root, rules, ladder, ledger, options, known, limited, refused, matched })
     }
 
     /// Looks at all threads of `process`: at new ones only, or also whether
@@ -228,6 +240,7 @@ impl<'a> Changer<'a> {
                 continue;
             }
             walk.seen += 1;
+            self.matched.extend(self.rules.matching(&thread.name));
             let chosen = self.rules.choose(&thread.name).map(|(_, policy)| policy);
             let chosen = chosen.filter(|_| !self.refused.contains(&(thread.id, thread.began)));
             if let Some(policy) = chosen {
@@ -255,14 +268,23 @@ impl<'a> Changer<'a> {
         for intent in intents {
             let Intent { thread, before, wanted, .. } = intent;
             match self.ladder.give(&mut self.ledger, process, thread, wanted, before) {
-                Ok((means, state)) => {
+                Ok(Given { means, state, because }) => {
                     settled.push((thread, state));
                     let now = state.unwrap_or(wanted);
                     if let Some(known) = self.known.get_mut(&thread) {
                         known.realtime = now.policy.is_realtime();
                     }
                     let name = intent.name;
-                    walk.changed.push(Changed { process, thread, name, before, now, means });
+                    let instead_of = because.map(|because| Instead { wanted, because });
+                    walk.changed.push(Changed {
+                        process,
+                        thread,
+                        name,
+                        before,
+                        now,
+                        means,
+                        instead_of,
+                    });
                 }
                 Err(error) if error.is_not_found() => {
                     not_done.push(thread);
@@ -338,10 +360,9 @@ impl<'a> Changer<'a> {
         Some(report)
     }
 
-    /// Patterns that none of the threads known now matches.
+    /// Patterns that no thread has matched so far.
     pub fn unmatched(&self) -> Vec<String> {
-        let names: Vec<&str> = self.known.values().map(|known| known.name.as_str()).collect();
-        self.rules.unmatched(&names)
+        self.rules.unmatched(&self.matched)
     }
 
     /// Puts everything back.

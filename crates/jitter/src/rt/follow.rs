@@ -37,11 +37,21 @@ pub enum Event {
     },
 }
 
-/// Follows a process and what it starts.
+/// Whom a session follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// One process.
+    Process,
+    /// That and all that it starts.
+    Family,
+}
+
+/// Follows a process, or also what it starts.
 #[derive(Debug)]
 pub struct Follower<'a> {
     root: &'a Root,
     changer: Changer<'a>,
+    scope: Scope,
     processes: BTreeSet<u32>,
     events: Option<ProcessEvents>,
     busy: Option<Busy>,
@@ -59,6 +69,7 @@ impl<'a> Follower<'a> {
         root: &'a Root,
         changer: Changer<'a>,
         process: u32,
+        scope: Scope,
         events: Option<ProcessEvents>,
         max_busy: Option<Nanos>,
     ) -> Self {
@@ -66,6 +77,7 @@ impl<'a> Follower<'a> {
         Self {
             root,
             changer,
+            scope,
             processes: BTreeSet::from([process]),
             events,
             busy: max_busy.map(Busy::new),
@@ -126,7 +138,10 @@ impl<'a> Follower<'a> {
             for event in lives {
                 match event {
                     ProcessEvent::Fork { parent, child, .. } => {
-                        if self.processes.contains(&parent) && self.processes.insert(child) {
+                        if self.scope == Scope::Family
+                            && self.processes.contains(&parent)
+                            && self.processes.insert(child)
+                        {
                             named.insert((child, ThreadId(child)));
                         }
                     }
@@ -157,7 +172,11 @@ impl<'a> Follower<'a> {
         let mut left: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(process) = left.pop() {
             self.changer.visit(process, true, walk)?;
-            for child in pid::children(self.root, process) {
+            let children = match self.scope {
+                Scope::Family => pid::children(self.root, process),
+                Scope::Process => Vec::new(),
+            };
+            for child in children {
                 if self.processes.insert(child) {
                     left.push(child);
                 }
@@ -202,7 +221,7 @@ impl<'a> Follower<'a> {
         self.changer.finish()
     }
 
-    /// Patterns that no thread matches now.
+    /// Patterns that no thread has matched so far.
     pub fn unmatched(&self) -> Vec<String> {
         self.changer.unmatched()
     }

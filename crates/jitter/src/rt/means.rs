@@ -45,9 +45,20 @@ pub struct Ladder<'a> {
     pub best_nice: i32,
 }
 
+/// What a thread got.
+#[derive(Debug)]
+pub struct Given {
+    /// By which means.
+    pub means: Means,
+    /// What it has now, if that is not what was wanted; `None` as well for a
+    /// thread that has ended meanwhile.
+    pub state: Option<State>,
+    /// Why it is not what was wanted.
+    pub because: Option<String>,
+}
+
 impl Ladder<'_> {
-    /// Gives a thread `wanted`, or what comes next to it. Says how, and what
-    /// it has now if that is something else.
+    /// Gives a thread `wanted`, or what comes next to it.
     ///
     /// # Errors
     /// No way leads there: the error of the first one, with what became of the
@@ -59,9 +70,9 @@ impl Ladder<'_> {
         thread: ThreadId,
         wanted: State,
         before: State,
-    ) -> Result<(Means, Option<State>)> {
+    ) -> Result<Given> {
         let error = match self.scheduler.set(thread, wanted) {
-            Ok(()) => return Ok((Means::Scheduler, None)),
+            Ok(()) => return Ok(Given { means: Means::Scheduler, state: None, because: None }),
             Err(error) => error,
         };
         let (Policy::Fifo(priority) | Policy::RoundRobin(priority)) = wanted.policy else {
@@ -70,7 +81,7 @@ impl Ladder<'_> {
         if error.class() != ErrorClass::Permission {
             return Err(error);
         }
-        let now = || Ok(self.scheduler.look(process, thread)?.map(|(_, state)| state));
+        let state = || Ok(self.scheduler.look(process, thread)?.map(|(_, state)| state));
         let not_by_rtkit = match &self.rtkit {
             Ok(rtkit) => {
                 // rtkit looks at the hard limit of the process before.
@@ -78,7 +89,10 @@ impl Ladder<'_> {
                     .limit(process, rtkit.longest_run(), true)
                     .and_then(|_| rtkit.make_realtime(process, thread, priority));
                 match asked {
-                    Ok(()) => return Ok((Means::Rtkit, now()?)),
+                    Ok(()) => {
+                        let because = Some(error.to_string());
+                        return Ok(Given { means: Means::Rtkit, state: state()?, because });
+                    }
                     Err(error) => error.to_string(),
                 }
             }
@@ -89,18 +103,141 @@ impl Ladder<'_> {
             let policy = Policy::Other { nice };
             let raised = State { policy, reset_on_fork: before.reset_on_fork, nice };
             if self.scheduler.set(thread, raised).is_ok() {
-                return Ok((Means::Nice, now()?));
+                let because = Some(format!("{error}; rtkit: {not_by_rtkit}"));
+                return Ok(Given { means: Means::Nice, state: state()?, because });
             }
         }
         Err(match error {
             Error::Permission { what, needs } => Error::Permission {
                 what,
                 needs: format!(
-                    "{needs} (rtkit: {not_by_rtkit}; nice: this user may not go below {})",
+                    "{needs} (nor did others help: rtkit: {not_by_rtkit}; nice: not below {} \
+                     without privileges, RLIMIT_NICE)",
                     self.best_nice
                 ),
             },
             error => error,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use unjank_host::sched::{Priority, RunLimit};
+    use unjank_host::threads::{Began, Thread};
+    use unjank_host::{Nanos, Root};
+
+    use super::*;
+
+    const THREAD: ThreadId = ThreadId(9);
+    const BEFORE: State =
+        State { policy: Policy::Other { nice: 0 }, reset_on_fork: false, nice: 0 };
+
+    /// A kernel that gives an ordinary user nice values down to −5, and rtkit.
+    #[derive(Debug)]
+    struct Ordinary {
+        now: Cell<State>,
+        limit: Cell<RunLimit>,
+        asked: RefCell<Vec<u8>>,
+        refuses: bool,
+    }
+
+    impl Ordinary {
+        fn new(refuses: bool) -> Self {
+            let limit = Cell::new(RunLimit { soft: None, hard: None });
+            Self { now: Cell::new(BEFORE), limit, asked: RefCell::default(), refuses }
+        }
+    }
+
+    fn denied() -> Error {
+        Error::Permission { what: "fifo:80".to_owned(), needs: "CAP_SYS_NICE".to_owned() }
+    }
+
+    impl Scheduler for Ordinary {
+        fn look(&self, _: u32, _: ThreadId) -> Result<Option<(Began, State)>> {
+            Ok(Some((Began(1), self.now.get())))
+        }
+
+        fn state_of(&self, _: &Thread) -> Result<Option<State>> {
+            Ok(Some(self.now.get()))
+        }
+
+        fn set(&self, _: ThreadId, state: State) -> Result<()> {
+            if state.policy.is_realtime() || state.nice < -5 {
+                return Err(denied());
+            }
+            self.now.set(state);
+            Ok(())
+        }
+
+        fn run_limit(&self, _: u32) -> Result<RunLimit> {
+            Ok(self.limit.get())
+        }
+
+        fn set_run_limit(&self, _: u32, limit: RunLimit) -> Result<()> {
+            self.limit.set(limit);
+            Ok(())
+        }
+    }
+
+    impl RealtimeKit for Ordinary {
+        fn make_realtime(&self, _: u32, _: ThreadId, priority: Priority) -> Result<()> {
+            self.asked.borrow_mut().push(priority.get());
+            if self.refuses {
+                return Err(denied());
+            }
+            let policy = Policy::RoundRobin(Priority::new(priority.get().min(20))?);
+            self.now.set(State { policy, reset_on_fork: true, nice: 0 });
+            Ok(())
+        }
+
+        fn longest_run(&self) -> Nanos {
+            Nanos::from_millis(200)
+        }
+    }
+
+    fn give(kernel: &Ordinary, rtkit: bool, best_nice: i32) -> Result<Given> {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path());
+        let mut ledger = Ledger::begin(&root, dir.path(), 7, true, kernel).unwrap();
+        let rtkit = if rtkit { Ok(kernel as &dyn RealtimeKit) } else { Err("none".to_owned()) };
+        let ladder = Ladder { scheduler: kernel, rtkit, best_nice };
+        let policy = Policy::Fifo(Priority::new(80).unwrap());
+        let wanted = State { policy, reset_on_fork: true, nice: 0 };
+        ladder.give(&mut ledger, 7, THREAD, wanted, BEFORE)
+    }
+
+    #[test]
+    fn rtkit_is_asked_after_the_process_is_limited_as_it_wants() {
+        let kernel = Ordinary::new(false);
+        let given = give(&kernel, true, 20).unwrap();
+        assert_eq!(given.means, Means::Rtkit);
+        assert_eq!(given.state.unwrap().to_string(), "rr:20 reset-on-fork");
+        assert!(given.because.unwrap().contains("CAP_SYS_NICE"));
+        assert_eq!(kernel.limit.get().hard, Some(Nanos::from_millis(200)));
+        assert_eq!(*kernel.asked.borrow(), [80]);
+    }
+
+    #[test]
+    fn a_nice_value_is_the_last_resort_and_says_why() {
+        for (kernel, rtkit) in [(Ordinary::new(true), true), (Ordinary::new(false), false)] {
+            let given = give(&kernel, rtkit, -5).unwrap();
+            assert_eq!(given.means, Means::Nice);
+            assert_eq!(given.state.unwrap().policy, Policy::Other { nice: -5 });
+            assert!(given.because.unwrap().contains("rtkit: "));
+        }
+    }
+
+    #[test]
+    fn where_nothing_helps_all_of_it_is_said() {
+        let error = give(&Ordinary::new(false), false, 19).unwrap_err();
+        assert_eq!(error.class(), ErrorClass::Permission);
+        assert_eq!(
+            error.to_string(),
+            "fifo:80 needs CAP_SYS_NICE (nor did others help: rtkit: none; nice: not below 19 \
+             without privileges, RLIMIT_NICE)"
+        );
     }
 }

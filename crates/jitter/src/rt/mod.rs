@@ -17,8 +17,8 @@ mod profile;
 mod rule;
 
 pub use busy::{Busy, Watched};
-pub use change::{Changed, Changer, Failed, Options, Walk, set};
-pub use follow::{Event, Follower};
-pub use means::{Ladder, Means};
+pub use change::{Changed, Changer, Failed, Instead, Options, Walk, set};
+pub use follow::{Event, Follower, Scope};
+pub use means::{Given, Ladder, Means};
 pub use profile::{PROFILES, Profile};
 pub use rule::{Pattern, Rule, Rules};

@@ -29,24 +29,52 @@ const HOTSPOT: &[(&str, &str, u8)] = &[
     ("ZDriver*", "ZGC: the collections", 70),
     ("ZWorker*", "ZGC: workers, of both generations", 70),
     ("RuntimeWorker#*", "ZGC: workers at safepoints", 70),
+    ("ZUnmapper*", "ZGC: gives memory back that is being collected", 70),
     ("XDirector*", "ZGC of JDK 21 to 23", 70),
     ("XDriver*", "ZGC of JDK 21 to 23", 70),
     ("XWorker*", "ZGC of JDK 21 to 23", 70),
+    ("XUnmapper*", "ZGC of JDK 21 to 23", 70),
     ("Shenandoah*", "Shenandoah: control and workers", 70),
 ];
 
+/// Threads in which `PipeWire` and its clients process sound, those that speak
+/// JACK to it too: `data-loop.0` by its `src/pipewire/context.c`, `pw-data-loop`
+/// where nobody names them. The priority is `rt.prio` of its `pipewire.conf`.
+const AUDIO: &[(&str, &str, u8)] = &[
+    ("data-loop*", "PipeWire, and programs that play through it", 88),
+    ("pw-data-loop*", "the same, where they have no number", 88),
+];
+
 /// All profiles.
-pub const PROFILES: &[Profile] = &[Profile {
+pub const PROFILES: &[Profile] = &[AWARE, SOUND];
+
+const SOUND: Profile = Profile {
+    name: "audio",
+    about: "threads that process sound for PipeWire, as its own configuration has them where it is \
+            allowed to",
+    patterns: AUDIO,
+};
+
+const AWARE: Profile = Profile {
     name: "jvm-inversion-aware",
     about: "HotSpot's collector and virtual machine above all ordinary threads, and below your own: \
             a real-time thread waits for them at safepoints. Add --thread 'NAME=fifo:80' for it",
     patterns: HOTSPOT,
-}];
+};
 
 impl Profile {
     /// The profile `name`.
     pub fn named(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|profile| profile.name == name)
+    }
+
+    /// Whether a thread of this name, as the kernel has it, is one of those
+    /// that the profile is about.
+    pub fn covers(&self, thread: &str) -> bool {
+        let matches = |&(pattern, _, _): &(&str, &str, u8)| {
+            Pattern::new(pattern).is_ok_and(|pattern| pattern.matches(thread))
+        };
+        self.patterns.iter().any(matches)
     }
 
     /// Its rules.
@@ -98,14 +126,17 @@ mod tests {
             "ZWorker#0",
             "ZWorkerOld#0",
             "ZWorkerYoung#0",
+            "ZUnmapper",
             "RuntimeWorker#1",
             "Shenandoah Cont",
             "Shenandoah GC T",
         ] {
             assert_eq!(priority(name).as_deref(), Some("fifo:70"), "{name}");
+            assert!(profile.covers(name), "{name}");
         }
         for name in ["java", "load-0", "C2 CompilerThre", "Service Thread", "ZStat", "GC Monitor"] {
             assert_eq!(priority(name), None, "{name}");
+            assert!(!profile.covers(name), "{name}");
         }
         assert_eq!(priority("meas").as_deref(), Some("fifo:80"));
     }

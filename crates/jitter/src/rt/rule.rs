@@ -1,5 +1,6 @@
 //! Which thread gets which policy, by its name.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -159,16 +160,23 @@ impl Rules {
         }
     }
 
-    /// Patterns that match none of `names`: every one that was typed, and the
-    /// profile if none of its own does. A rule that another one comes before
-    /// matches all the same.
-    pub fn unmatched(&self, names: &[&str]) -> Vec<String> {
-        let matches = |rule: &Rule| names.iter().any(|name| rule.pattern.matches(name));
-        let typed = self.rules.iter().filter(|rule| rule.profile.is_none() && !matches(rule));
-        let mut unmatched: Vec<String> = typed.map(|rule| format!("'{}'", rule.pattern)).collect();
-        let mut of_profile = self.rules.iter().filter(|rule| rule.profile.is_some()).peekable();
-        if let Some(profile) = of_profile.peek().and_then(|rule| rule.profile)
-            && !of_profile.any(matches)
+    /// The numbers of all rules that match a name, also of those that another
+    /// one comes before.
+    pub fn matching<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let rules = self.rules.iter().enumerate();
+        rules.filter(|(_, rule)| rule.pattern.matches(name)).map(|(number, _)| number)
+    }
+
+    /// Patterns that have matched nothing, if the rules in `matched` have: every
+    /// one that was typed, and the profile if none of its own has.
+    pub fn unmatched(&self, matched: &BTreeSet<usize>) -> Vec<String> {
+        let all = || self.rules.iter().enumerate();
+        let typed = all().filter(|(at, rule)| rule.profile.is_none() && !matched.contains(at));
+        let mut unmatched: Vec<String> =
+            typed.map(|(_, rule)| format!("'{}'", rule.pattern)).collect();
+        let mut of_profile = all().filter(|(_, rule)| rule.profile.is_some()).peekable();
+        if let Some(profile) = of_profile.peek().and_then(|(_, rule)| rule.profile)
+            && !of_profile.any(|(at, _)| matched.contains(&at))
         {
             unmatched.push(format!("the profile {profile}"));
         }
@@ -235,8 +243,9 @@ mod tests {
         assert_eq!(chosen("main"), Applies::Rule(1));
         assert_eq!(chosen("x"), Applies::Process);
         assert_eq!(rules.highest(), Some(80));
-        assert_eq!(rules.unmatched(&["meas"]), Vec::<String>::new());
-        assert_eq!(rules.unmatched(&["main"]), ["'meas*'"]);
+        let unmatched = |name| rules.unmatched(&rules.matching(name).collect());
+        assert_eq!(unmatched("meas"), Vec::<String>::new());
+        assert_eq!(unmatched("main"), ["'meas*'"]);
         assert!(Rules::new(Vec::new(), None, None).is_err());
     }
 
