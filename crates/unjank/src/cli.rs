@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, lab, launch, lock, restore, runs, schd_dbg, swap, with,
+    checkup, host, ipc, jitter, keeper, lab, launch, lock, restore, rt, runs, schd_dbg, swap, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -43,6 +43,9 @@ pub(crate) enum Command {
     /// The thread is woken late: wake-up latency
     #[command(subcommand)]
     Jitter(jitter::Verb),
+    /// Real-time and other policies for threads of other programs, chosen by their names
+    #[command(subcommand)]
+    Rt(rt::Verb),
     /// The thread waits for a lock: what waiting costs
     #[command(subcommand)]
     Lock(lock::Verb),

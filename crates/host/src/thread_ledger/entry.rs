@@ -15,8 +15,8 @@ pub const SCHEMA: &str = "unjank.threads/1";
 pub struct Header {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// The process whose threads are changed.
-    pub process: u32,
+    /// The process whose threads are changed; `None` if it is started later.
+    pub process: Option<u32>,
     /// The unjank that changes them.
     pub owner: u32,
     /// Whether the changes end with that unjank.

@@ -27,15 +27,15 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// Begins a ledger in the directory `dir` for threads of `process`. Changes
-    /// of a `tied` one end with this session.
+    /// Begins a ledger in the directory `dir` for threads of `process`, or of one
+    /// that is started later. Changes of a `tied` one end with this session.
     ///
     /// # Errors
     /// The directory cannot be used, or others can write to it.
     pub fn begin(
         root: &Root,
         dir: &Path,
-        process: u32,
+        process: Option<u32>,
         tied: bool,
         scheduler: &'a dyn Scheduler,
     ) -> Result<Self> {

@@ -87,7 +87,7 @@ pub fn restore(
     let visit = |name: String| {
         let found = |sum: &Sum, standing| FoundLedger {
             file: state.journal_path(&name),
-            process: sum.header.as_ref().map(|header| header.process),
+            process: sum.header.as_ref().and_then(|header| header.process),
             owner: sum.header.as_ref().map(|header| header.owner),
             started_at: sum.header.as_ref().map(|header| header.started_at.clone()),
             standing,
@@ -110,7 +110,7 @@ pub fn restore(
         };
         let header = sum.header.as_ref();
         if let Which::Process(process) = which
-            && header.is_some_and(|header| header.process != process)
+            && !sum.is_about(process)
         {
             return None;
         }
@@ -169,9 +169,7 @@ pub(super) fn clear_dead(root: &Root, state: &StateDir) -> Result<()> {
 
 /// Whether one of the threads may still live.
 fn is_there(root: &Root, sum: &Sum) -> bool {
-    let processes = sum.threads.values().map(|held| held.intent.process);
-    let mut processes: Vec<u32> =
-        processes.chain(sum.limits.iter().map(|limit| limit.process)).collect();
+    let mut processes: Vec<u32> = sum.processes().collect();
     processes.sort_unstable();
     processes.dedup();
     processes.into_iter().any(|process| root.exists(format!("/proc/{process}")))

@@ -104,6 +104,18 @@ impl Sum {
         self.threads.is_empty() && self.limits.is_empty()
     }
 
+    /// The processes of what is held.
+    pub(super) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
+        let threads = self.threads.values().map(|held| held.intent.process);
+        threads.chain(self.limits.iter().map(|limit| limit.process))
+    }
+
+    /// Whether it is about threads of `process`.
+    pub(super) fn is_about(&self, process: u32) -> bool {
+        let named = self.header.as_ref().is_some_and(|header| header.process == Some(process));
+        named || self.processes().any(|held| held == process)
+    }
+
     /// Whether something was announced and not known to be done.
     pub(super) fn is_unsettled(&self) -> bool {
         self.threads.values().any(|held| !held.settled)

@@ -103,7 +103,7 @@ fn ledgers(dir: &tempfile::TempDir) -> usize {
 fn what_was_to_stay_stays_until_it_is_restored() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
     assert_eq!(
         ledger.limit(77, Nanos::from_millis(1_000), false).unwrap(),
@@ -129,7 +129,7 @@ fn what_was_to_stay_stays_until_it_is_restored() {
 fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, 77, true, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler).unwrap();
     change(&mut ledger, &scheduler, 77, fifo(80));
     for (millis, hard) in [(1_000, false), (200, true)] {
         ledger.limit(77, Nanos::from_millis(millis), hard).unwrap();
@@ -146,7 +146,7 @@ fn sessions_are_undone_newest_first() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
     for priority in [70, 80] {
-        let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+        let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
         change(&mut ledger, &scheduler, 78, fifo(priority));
         ledger.keep();
     }
@@ -159,7 +159,7 @@ fn sessions_are_undone_newest_first() {
 fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone() {
     let (_dir, root, scheduler) = machine();
     let place = root.resolve("/rt");
-    let mut ledger = Ledger::begin(&root, &place, 77, true, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler).unwrap();
     for id in 77..80 {
         change(&mut ledger, &scheduler, id, fifo(80));
     }
@@ -181,7 +181,7 @@ fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone()
 fn what_a_killed_session_had_announced_is_put_back() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
     ledger.announce(&[intent(78, OTHER, fifo(80)), intent(79, OTHER, fifo(80))]).unwrap();
     scheduler.set(ThreadId(78), fifo(80)).unwrap();
     drop(ledger);
@@ -195,7 +195,7 @@ fn what_a_killed_session_had_announced_is_put_back() {
 fn what_cannot_be_put_back_is_kept_and_said() {
     let (dir, root, mut scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
     ledger.keep();
     scheduler.denies = true;
@@ -213,11 +213,11 @@ fn what_cannot_be_put_back_is_kept_and_said() {
 fn ledgers_of_dead_processes_are_cleared_by_the_next_session() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, 77, false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
     ledger.keep();
     fs::remove_dir(dir.path().join("proc/77")).unwrap();
-    Ledger::begin(&root, &place, 78, false, &scheduler).unwrap().keep();
+    Ledger::begin(&root, &place, Some(78), false, &scheduler).unwrap().keep();
     assert_eq!(ledgers(&dir), 0);
 }
 

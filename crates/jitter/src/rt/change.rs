@@ -122,7 +122,7 @@ pub fn set<'a>(
     check(root, rules, options.force)?;
     let listed = threads::list(root, process)?;
     nothing_unmatched(process, rules, &listed.threads)?;
-    let mut changer = Changer::begin(root, state_dir, process, rules, ladder, options)?;
+    let mut changer = Changer::begin(root, state_dir, Some(process), rules, ladder, options)?;
     let mut walk = Walk { gone: listed.gone, ..Walk::default() };
     let outcome = changer.apply(process, listed.threads, &mut walk).and_then(|()| {
         for _ in 0..MOST_ROUNDS {
@@ -147,8 +147,11 @@ pub fn set<'a>(
     }
 }
 
-/// Checks every policy before anything is touched.
-fn check(root: &Root, rules: &Rules, force: bool) -> Result<()> {
+/// Checks that every policy is safe on this machine, before anything is touched.
+///
+/// # Errors
+/// As [`check_policy`].
+pub fn check(root: &Root, rules: &Rules, force: bool) -> Result<()> {
     rules.policies().try_for_each(|policy| check_policy(root, policy, force))
 }
 
@@ -179,6 +182,13 @@ fn named(failed: &Failed) -> Error {
             let what = format!("{what} for {name} ({thread})");
             Error::Permission { what, needs: needs.clone() }
         }
+        Error::Syscall { call, source, .. } => {
+            let source = source.raw_os_error().map_or_else(
+                || std::io::Error::from(source.kind()),
+                std::io::Error::from_raw_os_error,
+            );
+            Error::syscall(call, format!("{name} ({thread})"), source)
+        }
         error => Error::Unsupported(format!("{name} ({thread}) cannot be changed: {error}")),
     }
 }
@@ -192,7 +202,7 @@ impl<'a> Changer<'a> {
     pub fn begin(
         root: &'a Root,
         state_dir: &Path,
-        process: u32,
+        process: Option<u32>,
         rules: &'a Rules,
         ladder: &'a Ladder<'a>,
         options: Options,

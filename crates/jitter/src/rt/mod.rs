@@ -17,7 +17,7 @@ mod profile;
 mod rule;
 
 pub use busy::{Busy, Watched};
-pub use change::{Changed, Changer, Failed, Instead, Options, Walk, set};
+pub use change::{Changed, Changer, Failed, Instead, Options, Walk, check, set};
 pub use follow::{Event, Follower, Scope};
 pub use means::{Given, Ladder, Means};
 pub use profile::{PROFILES, Profile};

@@ -12,6 +12,7 @@ pub(crate) mod launch;
 pub(crate) mod lock;
 mod measured;
 pub(crate) mod restore;
+pub(crate) mod rt;
 pub(crate) mod runs;
 pub(crate) mod schd_dbg;
 pub(crate) mod swap;
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Swap(verb) => swap::run(&verb),
         Command::Runs(verb) => runs::run(&verb),
         Command::Jitter(verb) => jitter::run(&verb),
+        Command::Rt(verb) => rt::run(&verb),
         Command::With(args) => with::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Keeper(args) => keeper::run(&args),

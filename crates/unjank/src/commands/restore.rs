@@ -8,8 +8,10 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use unjank_host::Root;
 use unjank_host::journal::{FoundJournal, Mode, Obstacle, Outcome, Standing, restore};
+use unjank_host::thread_ledger::FoundLedger;
 use unjank_host::tracefs::remove_leftovers;
 
+use super::rt;
 use crate::{exit, output, paths};
 
 /// Arguments of `unjank restore`.
@@ -65,6 +67,8 @@ struct Document<'a> {
     schema: &'static str,
     dry_run: bool,
     journals: &'a [FoundJournal],
+    /// Threads that a killed `rt` has left with another policy.
+    threads: &'a [FoundLedger],
     /// Trace instances of dead processes that were removed.
     trace_instances: &'a [String],
 }
@@ -75,6 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (root, state_dir) = (args.place.root(), args.place.state_dir()?);
     let found =
         restore(&root, &state_dir, mode).context("while looking for what was left changed")?;
+    let threads = rt::restore::cut_off(&root, &state_dir, mode)?;
     // A killed jitter run leaves an instance that records no more and holds no
     // memory; only its directory is still there.
     let traces = match mode {
@@ -86,13 +91,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             schema: "unjank.restore/1",
             dry_run: args.dry_run,
             journals: &found,
+            threads: &threads,
             trace_instances: &traces,
         };
         output::print(&serde_json::to_string_pretty(&document)?)?;
     } else {
-        output::print(&text(&found, &traces))?;
+        let text = text(&found, &traces) + &rt::restore::text(&threads);
+        output::print(if text.is_empty() { "nothing was left changed" } else { &text })?;
     }
-    Ok(ExitCode::from(code(&found)))
+    let codes = [code(&found), rt::restore::code(&threads)];
+    Ok(ExitCode::from(codes.into_iter().find(|&code| code != exit::FINE).unwrap_or(exit::FINE)))
 }
 
 fn code(found: &[FoundJournal]) -> u8 {
@@ -107,9 +115,6 @@ fn code(found: &[FoundJournal]) -> u8 {
 }
 
 fn text(found: &[FoundJournal], traces: &[String]) -> String {
-    if found.is_empty() && traces.is_empty() {
-        return "nothing was left changed".to_owned();
-    }
     let mut text = String::new();
     for trace in traces {
         let _to_a_string = writeln!(text, "the trace instance {trace} is removed");

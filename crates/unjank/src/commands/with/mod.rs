@@ -1,6 +1,6 @@
 //! `unjank with`: knobs changed for the time of a command.
 
-mod child;
+pub(crate) mod child;
 pub(super) mod knobs;
 
 use std::ffi::OsString;

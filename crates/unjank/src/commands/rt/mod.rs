@@ -1,0 +1,41 @@
+//! `unjank rt`: scheduling policies of threads of other programs.
+
+mod exec;
+mod list;
+mod means;
+mod profiles;
+pub(crate) mod restore;
+mod set;
+mod tell;
+mod wishes;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Verbs of `unjank rt`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List threads with their names, policies, CPUs and CPU time
+    List(list::Args),
+    /// Give threads of a running process policies by their names, and watch them
+    Set(set::Args),
+    /// Run a command whose threads get policies by their names as they appear
+    Exec(exec::Args),
+    /// Put back what rt set has left changed
+    Restore(restore::Args),
+    /// List the rules that are there for known programs
+    Profiles(profiles::Args),
+}
+
+/// Runs the verb that was typed.
+pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::List(args) => list::run(args),
+        Verb::Set(args) => set::run(args),
+        Verb::Exec(args) => exec::run(args),
+        Verb::Restore(args) => restore::run(args),
+        Verb::Profiles(args) => profiles::run(args),
+    }
+}

@@ -1,0 +1,147 @@
+//! `unjank rt restore`: puts threads back.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+use unjank_host::Root;
+use unjank_host::journal::{Mode, Obstacle, Outcome};
+use unjank_host::thread_ledger::{FoundLedger, Kernel, Standing, Which, restore};
+
+use super::tell::Teller;
+use super::wishes::{StateArgs, threads_in};
+use crate::{exit, output};
+
+/// Arguments of `unjank rt restore`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank rt restore
+  sudo unjank rt restore 4711
+  sudo unjank rt restore --dry-run --json
+
+Puts back what rt set --keep has left, and what an rt set or rt exec that was
+killed has. A thread is known by its number and the moment it began, so no other
+one is ever touched; one whose policy somebody else has changed since is left to
+them. `unjank restore` does the same for what was killed, and leaves what was
+to be kept.")]
+pub(crate) struct Args {
+    /// Only threads of this process
+    #[arg(value_name = "PID")]
+    process: Option<u32>,
+    /// Only say what would be put back
+    #[arg(long)]
+    dry_run: bool,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    dry_run: bool,
+    sessions: &'a [FoundLedger],
+}
+
+/// Puts back and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let (mode, dry_run) = if args.dry_run { (Mode::DryRun, true) } else { (Mode::Act, false) };
+    let which = args.process.map_or(Which::All, Which::Process);
+    let found = restore(&Root::system(), &args.state.dir()?, which, mode, &Kernel::new())
+        .context("while looking for what was left changed")?;
+    if args.json {
+        let document = Document { schema: "unjank.rt.restore/1", dry_run, sessions: &found };
+        output::print(&serde_json::to_string_pretty(&document)?)?;
+    } else if found.is_empty() {
+        output::print("nothing was left changed")?;
+    } else {
+        output::print(&text(&found))?;
+    }
+    Ok(ExitCode::from(code(&found)))
+}
+
+/// What sessions that were killed have left, for `unjank restore`.
+pub(crate) fn cut_off(root: &Root, state_dir: &Path, mode: Mode) -> Result<Vec<FoundLedger>> {
+    if !root.is_system() {
+        // A tree that stands for a machine has no threads.
+        return Ok(Vec::new());
+    }
+    restore(root, &threads_in(state_dir), Which::CutOff, mode, &Kernel::new())
+        .context("while looking for threads that were left changed")
+}
+
+/// The same, for the next session.
+pub(super) fn what_was_cut_off(
+    root: &Root,
+    dir: &Path,
+    kernel: &Kernel,
+    teller: Teller,
+) -> Result<()> {
+    let found = restore(root, dir, Which::CutOff, Mode::Act, kernel)
+        .context("while putting back what an earlier unjank has left")?;
+    let changes = found.iter().flat_map(|ledger| &ledger.changes);
+    changes
+        .map(|change| format!("left by an earlier unjank: {change}"))
+        .try_for_each(|text| teller.remark(&text))
+}
+
+/// The exit code: whether anything is left that nobody sees to.
+pub(crate) fn code(found: &[FoundLedger]) -> u8 {
+    let not_allowed = found.iter().flat_map(|ledger| &ledger.changes).any(|change| {
+        matches!(change.outcome, Outcome::Failed { obstacle: Obstacle::Permission, .. })
+    });
+    match found.iter().any(FoundLedger::is_unresolved) {
+        false => exit::FINE,
+        true if not_allowed => exit::PERMISSION,
+        true => exit::FAILURE,
+    }
+}
+
+/// A sentence for each session, and a line for each of its changes.
+pub(crate) fn text(found: &[FoundLedger]) -> String {
+    let mut text = String::new();
+    for ledger in found {
+        let session = session(ledger);
+        let file = ledger.file.display();
+        let _to_a_string = match &ledger.standing {
+            Standing::Live => {
+                writeln!(text, "{session} is running, and puts its changes back itself")
+            }
+            Standing::Kept if ledger.changes.is_empty() => {
+                let (held, process) = (ledger.held, of_process(ledger));
+                writeln!(
+                    text,
+                    "{session} has left {held} threads{process} changed on purpose: unjank rt restore"
+                )
+            }
+            Standing::Kept => writeln!(text, "{session} has left on purpose:"),
+            Standing::CutOff => writeln!(text, "{session} was cut off:"),
+            Standing::Unreadable { reason } => {
+                writeln!(
+                    text,
+                    "{session} is not usable: {reason}\n  (removing {file} gives up what it holds)"
+                )
+            }
+        };
+        for change in &ledger.changes {
+            let _to_a_string = writeln!(text, "  {change}");
+        }
+    }
+    text
+}
+
+fn of_process(ledger: &FoundLedger) -> String {
+    ledger.process.map_or(String::new(), |process| format!(" of process {process}"))
+}
+
+fn session(ledger: &FoundLedger) -> String {
+    match (ledger.owner, &ledger.started_at) {
+        (Some(owner), Some(time)) => format!("unjank rt (process {owner}, since {time})"),
+        _ => format!("the journal {}", ledger.file.display()),
+    }
+}

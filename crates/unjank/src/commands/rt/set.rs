@@ -1,0 +1,129 @@
+//! `unjank rt set`: threads of a running process get policies by their names.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+use unjank_host::process::ignores_signal;
+use unjank_host::wait::until_readable;
+use unjank_host::{Nanos, Root, Support, Timestamp};
+use unjank_jitter::rt::{self, Follower, Scope};
+
+use super::means::{self, Means};
+use super::restore;
+use super::tell::Teller;
+use super::wishes::WishArgs;
+use crate::output::Stream;
+use crate::{exit, values};
+
+/// Arguments of `unjank rt set`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank rt set 4711 --thread 'meas*=fifo:80'
+  sudo unjank rt set 4711 --profile jvm-inversion-aware --thread 'meas*=fifo:80' --for 60s
+  sudo unjank rt set 4711 --process fifo:50 --max-busy 200ms
+  sudo unjank rt set 4711 --thread 'data-loop*=rr:60' --keep && sudo unjank rt restore 4711
+  unjank rt set 4711 --thread 'worker-?=batch:5'
+
+Policies: fifo:1-99, rr:1-99, other[:NICE], batch[:NICE], idle, and
+deadline:RUNTIME/DEADLINE/PERIOD. All threads are changed, or none. New and
+renamed threads are followed until Ctrl-C, the end of --for or of the process;
+then everything is put back. A thread that computes for longer than --max-busy
+without a sleep is put back at once. Where the kernel refuses a real-time policy,
+rtkit is asked, then for a better nice value; what was given is said.
+
+With --keep nobody watches: the kernel ends the process (SIGXCPU) if one of its
+real-time threads computes for longer than --max-busy without a sleep.
+What it changes is written down first; if it is killed, unjank rt restore puts
+it back.")]
+pub(crate) struct Args {
+    /// The process
+    #[arg(value_name = "PID")]
+    process: u32,
+    #[command(flatten)]
+    wishes: WishArgs,
+    /// End after this time [default: at Ctrl-C, or when the process ends]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
+    length: Option<Nanos>,
+    /// End at once and leave the changes: unjank rt restore puts them back
+    #[arg(long, conflicts_with = "length")]
+    keep: bool,
+}
+
+/// Changes, watches, puts back.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let root = Root::system();
+    let rules = args.wishes.rules()?;
+    let dir = args.wishes.state.dir()?;
+    let teller = Teller::new(args.wishes.form(), Stream::Stdout);
+    let signals = signals().context("while listening for signals")?;
+    let found = Means::find(&root, &rules);
+    restore::what_was_cut_off(&root, &dir, found.kernel(), teller)?;
+    // Before the first look, so that no thread is born unseen in between.
+    let events = if args.keep { Support::no("") } else { means::events()? };
+    let ladder = found.ladder(args.process);
+    let options = args.wishes.options(!args.keep);
+    let began = Timestamp::now();
+    let (walk, changer) = rt::set(&root, &dir, args.process, &rules, &ladder, options)?;
+    let took = Timestamp::now().since(began);
+    if args.keep {
+        changer.keep();
+        let kept = "they stay until unjank rt restore";
+        teller.walked(args.process, &walk, took, Some(kept))?;
+        return Ok(ExitCode::from(exit::FINE));
+    }
+    let how = match &events {
+        Support::Yes(_) => "the kernel tells of new ones".to_owned(),
+        Support::No(reason) => format!("new ones are looked for ({reason})"),
+    };
+    let (scope, max_busy) = (Scope::Process, args.wishes.max_busy());
+    let mut follower = Follower::new(&root, changer, args.process, scope, events.yes(), max_busy);
+    let watched = teller.walked(args.process, &walk, took, Some(&how)).and_then(|()| {
+        let precedence = means::precedence(&root, &rules)?;
+        let _entered = means::enter(precedence.as_ref())?;
+        watch(args, &mut follower, &signals, teller)
+    });
+    let not_back = teller.restored(&follower.finish())?;
+    watched?;
+    match not_back {
+        Some(error) => Err(error.into()),
+        None => Ok(ExitCode::from(exit::FINE)),
+    }
+}
+
+/// Until it is told to end, or the process has ended.
+fn watch(
+    args: &Args,
+    follower: &mut Follower<'_>,
+    signals: &UnixStream,
+    teller: Teller,
+) -> Result<()> {
+    let end = args.length.map(|length| Timestamp::now() + length);
+    loop {
+        teller.events(follower.step()?)?;
+        if follower.is_over() {
+            return teller.remark(&format!("process {} has ended", args.process));
+        }
+        let due = follower.wake_at();
+        let until = end.map_or(due, |end| due.min(end));
+        let [_, signal] = until_readable([follower.as_fd(), Some(signals.as_fd())], Some(until))?;
+        if signal || end.is_some_and(|end| end <= Timestamp::now()) {
+            return Ok(());
+        }
+    }
+}
+
+/// What can be read once a signal asks for the end.
+fn signals() -> io::Result<UnixStream> {
+    let (ours, theirs) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if !(signal == SIGHUP && ignores_signal(signal)) {
+            pipe::register(signal, theirs.try_clone()?)?;
+        }
+    }
+    Ok(ours)
+}

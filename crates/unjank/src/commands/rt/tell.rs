@@ -1,0 +1,250 @@
+//! What is said about changed threads: sentences, or JSON line by line.
+
+use serde::Serialize;
+use unjank_host::thread_ledger::ThreadReport;
+use unjank_host::{Error, Nanos};
+use unjank_jitter::rt::{Changed, Event, Failed, Means, Walk};
+
+use super::wishes::Form;
+use crate::output::{self, Stream};
+
+/// So many threads are named one by one.
+const MOST_LINES: usize = 12;
+/// So many of a larger group.
+const MOST_NAMES: usize = 3;
+
+/// Tells what happens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Teller {
+    form: Form,
+    /// Where JSON goes.
+    to: Stream,
+}
+
+/// One line of JSON.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line<'a> {
+    /// All threads that were there have been looked at.
+    Walked {
+        schema: &'static str,
+        process: u32,
+        seen: usize,
+        changed: usize,
+        already: usize,
+        gone: usize,
+        took_ns: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        watching: Option<&'a str>,
+    },
+    Changed {
+        process: u32,
+        thread: u32,
+        name: &'a str,
+        before: String,
+        now: String,
+        means: Means,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wanted: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        because: Option<&'a str>,
+    },
+    Failed {
+        thread: u32,
+        name: &'a str,
+        error: String,
+    },
+    Demoted {
+        busy_ns: u64,
+        #[serde(flatten)]
+        report: &'a ThreadReport,
+    },
+    Restored(&'a ThreadReport),
+    Remark {
+        text: &'a str,
+    },
+}
+
+impl Teller {
+    pub(super) fn new(form: Form, to: Stream) -> Self {
+        Self { form, to }
+    }
+
+    /// Tells what a first walk has done, and how new threads are heard of.
+    pub(super) fn walked(
+        self,
+        process: u32,
+        walk: &Walk,
+        took: Nanos,
+        watching: Option<&str>,
+    ) -> anyhow::Result<()> {
+        self.changed(&walk.changed)?;
+        let Walk { seen, changed, already, gone, .. } = walk;
+        let changed = changed.len();
+        if self.form == Form::Json {
+            let (already, gone, seen) = (*already, *gone, *seen);
+            let (schema, took_ns) = ("unjank.rt/1", took.get());
+            return self.line(&Line::Walked {
+                schema,
+                process,
+                seen,
+                changed,
+                already,
+                gone,
+                took_ns,
+                watching,
+            });
+        }
+        let mut parts =
+            vec![format!("process {process}: {changed} of {seen} threads changed in {took}")];
+        if *already > 0 {
+            parts.push(format!("{already} had it already"));
+        }
+        if *gone > 0 {
+            parts.push(format!("{gone} ended meanwhile"));
+        }
+        let text = [parts.join(", ")].into_iter().chain(watching.map(str::to_owned));
+        let text = text.collect::<Vec<_>>().join("; ");
+        self.say(&text);
+        Ok(())
+    }
+
+    /// Tells of threads that got another policy.
+    pub(super) fn changed(self, all: &[Changed]) -> anyhow::Result<()> {
+        match self.form {
+            Form::Quiet => {
+                // That it is not what was wanted is to be known all the same.
+                for thread in all.iter().filter(|thread| thread.instead_of.is_some()) {
+                    output::remark(&sentence(thread, &thread.name));
+                }
+            }
+            Form::Json => all.iter().try_for_each(|thread| self.line(&line(thread)))?,
+            Form::Text if all.len() <= MOST_LINES => {
+                for thread in all {
+                    output::remark(&sentence(
+                        thread,
+                        &format!("{} ({})", thread.name, thread.thread),
+                    ));
+                }
+            }
+            Form::Text => grouped(all).iter().for_each(|text| output::remark(text)),
+        }
+        Ok(())
+    }
+
+    /// Tells what has happened later.
+    pub(super) fn events(self, events: Vec<Event>) -> anyhow::Result<()> {
+        let mut all = Vec::new();
+        for event in events {
+            match event {
+                Event::Changed(changed) => all.push(changed),
+                Event::Failed(failed) => self.failed(&failed)?,
+                Event::Demoted { busy, report } if self.form == Form::Json => {
+                    self.line(&Line::Demoted { busy_ns: busy.get(), report: &report })?;
+                }
+                Event::Demoted { busy, report } => output::remark(&format!(
+                    "{} has computed for {busy} without a sleep: {} → {}, for good",
+                    report.name,
+                    report.during,
+                    report.after.as_deref().unwrap_or(&report.before),
+                )),
+            }
+        }
+        self.changed(&all)
+    }
+
+    fn failed(self, failed: &Failed) -> anyhow::Result<()> {
+        let Failed { thread, name, error } = failed;
+        if self.form == Form::Json {
+            let error = error.to_string();
+            return self.line(&Line::Failed { thread: thread.0, name, error });
+        }
+        output::remark(&format!("{name} ({thread}) stays as it is: {error}"));
+        Ok(())
+    }
+
+    /// Tells what was put back. Says whether all of it was, or why not.
+    pub(super) fn restored(self, reports: &[ThreadReport]) -> anyhow::Result<Option<Error>> {
+        let failed = |report: &&ThreadReport| report.outcome.is_failure();
+        if self.form == Form::Json {
+            reports.iter().try_for_each(|report| self.line(&Line::Restored(report)))?;
+        } else if self.form == Form::Text && reports.len() <= MOST_LINES {
+            for report in reports {
+                output::remark(&report.to_string());
+            }
+        } else {
+            let good = reports.iter().filter(|report| !failed(report)).count();
+            self.say(&format!("{good} of {} changes are back or gone", reports.len()));
+            reports.iter().filter(failed).for_each(|report| output::remark(&report.to_string()));
+        }
+        Ok(reports.iter().find(failed).map(|report| Error::Busy(report.to_string())))
+    }
+
+    /// Says something else.
+    pub(super) fn remark(self, text: &str) -> anyhow::Result<()> {
+        if self.form == Form::Json {
+            return self.line(&Line::Remark { text });
+        }
+        self.say(text);
+        Ok(())
+    }
+
+    fn say(self, text: &str) {
+        if self.form == Form::Text {
+            output::remark(text);
+        }
+    }
+
+    fn line(self, line: &Line<'_>) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        self.to.pass_on(text.as_bytes())
+    }
+}
+
+fn line(thread: &Changed) -> Line<'_> {
+    let Changed { process, thread, name, before, now, means, instead_of } = thread;
+    Line::Changed {
+        process: *process,
+        thread: thread.0,
+        name,
+        before: before.to_string(),
+        now: now.to_string(),
+        means: *means,
+        wanted: instead_of.as_ref().map(|instead| instead.wanted.to_string()),
+        because: instead_of.as_ref().map(|instead| instead.because.as_str()),
+    }
+}
+
+/// `meas (thread 79): other → fifo:80`, and what was wanted if that is not it.
+fn sentence(thread: &Changed, who: &str) -> String {
+    let text = format!("{who}: {} → {}", thread.before.policy, thread.now.policy);
+    match &thread.instead_of {
+        None => text,
+        Some(instead) => {
+            let wanted = instead.wanted.policy;
+            format!("{text} by {} instead of {wanted}: {}", thread.means, instead.because)
+        }
+    }
+}
+
+/// A sentence for all threads that had and got the same.
+fn grouped(all: &[Changed]) -> Vec<String> {
+    let mut groups: Vec<(&Changed, Vec<&str>)> = Vec::new();
+    for thread in all {
+        let like = |(first, _): &&mut (&Changed, Vec<&str>)| {
+            (first.before.policy, first.now.policy, first.means)
+                == (thread.before.policy, thread.now.policy, thread.means)
+        };
+        match groups.iter_mut().find(like) {
+            Some((_, names)) => names.push(&thread.name),
+            None => groups.push((thread, vec![&thread.name])),
+        }
+    }
+    let who = |names: &[&str]| {
+        let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+        let some = names[..names.len().min(MOST_NAMES)].join(", ");
+        format!("{} threads ({some}{more})", names.len())
+    };
+    groups.iter().map(|(first, names)| sentence(first, &who(names))).collect()
+}

@@ -1,0 +1,121 @@
+//! What `rt set` and `rt exec` are told in the same words.
+
+use std::path::PathBuf;
+
+use unjank_host::sched::Policy;
+use unjank_host::{Error, Nanos};
+use unjank_jitter::rt::{Options, PROFILES, Profile, Rule, Rules};
+
+use crate::{paths, values};
+
+/// While a session watches, the kernel's own limit is this much behind it.
+const BEHIND: Nanos = Nanos::from_millis(5_000);
+
+/// Which threads get which policy, and within which limits.
+#[derive(Debug, clap::Args)]
+pub(super) struct WishArgs {
+    /// Threads whose names match PATTERN (* and ?) get POLICY; the first one that matches counts
+    #[arg(long = "thread", value_name = "PATTERN=POLICY")]
+    threads: Vec<Rule>,
+    /// All other threads get this policy
+    #[arg(long, value_name = "POLICY")]
+    process: Option<Policy>,
+    /// Rules for a known program: unjank rt profiles
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    profile: Option<&'static Profile>,
+    /// A thread that computes for longer without a sleep is put back; 0 is no limit
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration_or_zero)]
+    max_busy: Nanos,
+    /// Accept priorities above 90, machines without real-time throttling, and no limit
+    #[arg(long)]
+    force: bool,
+    /// Tell every change as a line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Do not say what is changed and put back
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
+    #[command(flatten)]
+    pub(super) state: StateArgs,
+}
+
+/// Where it is written down what is changed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StateArgs {
+    /// Where it is written down what to put back [default: /var/lib/unjank/journal for root,
+    /// ~/.local/state/unjank/journal for others]
+    #[arg(long, value_name = "DIR", help_heading = "Places")]
+    state_dir: Option<PathBuf>,
+}
+
+/// How changes are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Sentences.
+    Text,
+    /// JSON, a line each.
+    Json,
+    /// Not at all, except for what went wrong.
+    Quiet,
+}
+
+impl WishArgs {
+    /// The rules.
+    pub(super) fn rules(&self) -> Result<Rules, Error> {
+        if self.max_busy == Nanos::ZERO && !self.force {
+            return Err(Error::Invalid(
+                "without --max-busy nothing stops a thread that computes for ever; --force allows \
+                 it"
+                .to_owned(),
+            ));
+        }
+        Rules::new(self.threads.clone(), self.process, self.profile)
+    }
+
+    /// The limits of a session that `watches`, or ends at once.
+    ///
+    /// The kernel's limit ends the whole process (SIGXCPU). Where somebody
+    /// watches, it only has to be there if the watcher is not any more.
+    pub(super) fn options(&self, watches: bool) -> Options {
+        let behind = if watches { self.max_busy.times(2) + BEHIND } else { self.max_busy };
+        let longest = (self.max_busy > Nanos::ZERO).then_some(behind);
+        Options { longest, force: self.force, tied: watches }
+    }
+
+    /// How long a thread may compute without a sleep.
+    pub(super) fn max_busy(&self) -> Option<Nanos> {
+        (self.max_busy > Nanos::ZERO).then_some(self.max_busy)
+    }
+
+    pub(super) fn force(&self) -> bool {
+        self.force
+    }
+
+    pub(super) fn form(&self) -> Form {
+        match (self.json, self.quiet) {
+            (true, _) => Form::Json,
+            (_, true) => Form::Quiet,
+            _ => Form::Text,
+        }
+    }
+}
+
+impl StateArgs {
+    /// The directory of what is written down about threads.
+    pub(super) fn dir(&self) -> Result<PathBuf, Error> {
+        let base = self.state_dir.clone().map_or_else(paths::journal, Ok)?;
+        Ok(threads_in(&base))
+    }
+}
+
+/// Its place in the directory of the journals.
+pub(super) fn threads_in(state_dir: &std::path::Path) -> PathBuf {
+    state_dir.join("threads")
+}
+
+fn profile(name: &str) -> Result<&'static Profile, String> {
+    Profile::named(name).ok_or_else(|| {
+        let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        format!("there is no such profile; there are {}", names.join(", "))
+    })
+}
