@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::journal::state_dir::StateDir;
 
 /// No ledger is read further.
-const LARGEST: u64 = 8 << 20;
+pub(super) const LARGEST: u64 = 8 << 20;
 
 /// A ledger that this process has the lock of.
 #[derive(Debug)]
@@ -86,6 +86,11 @@ impl LedgerFile {
         self.file.set_len(length).map_err(|source| Error::file("write", &self.path, source))
     }
 
+    /// Its length in bytes, as far as that can be found out.
+    pub(super) fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| metadata.len())
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -95,7 +100,7 @@ impl LedgerFile {
     }
 
     fn append(&mut self, text: &str) -> Result<()> {
-        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let length = self.length();
         let error = |source| Error::file("write", &self.path, source);
         if length + text.len() as u64 > LARGEST {
             let full = format!("it would be larger than {LARGEST} bytes");

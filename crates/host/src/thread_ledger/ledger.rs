@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::entry::{Entry, Header, Intent, SCHEMA, State};
-use super::file::LedgerFile;
+use super::file::{LARGEST, LedgerFile};
 use super::restore::clear_dead;
 use super::scheduler::Scheduler;
 use super::sum::Sum;
@@ -51,9 +51,7 @@ impl<'a> Ledger<'a> {
             boot_id: root.read_if_there("/proc/sys/kernel/random/boot_id")?,
             started_at: jiff::Timestamp::now().to_string(),
         };
-        // Sorted by name, ledgers are in the order in which they began.
-        let name = format!("{:020}-{owner}.journal", Timestamp::now().as_nanos());
-        let file = LedgerFile::create(&state, &name, &header)?;
+        let file = LedgerFile::create(&state, &name(owner), &header)?;
         let sum = Sum { header: Some(header), ..Sum::default() };
         Ok(Self { state, file, sum, scheduler })
     }
@@ -78,13 +76,27 @@ impl<'a> Ledger<'a> {
         self.note(&entries)
     }
 
-    /// Threads that were not changed after all, or are not ours any more.
+    /// Threads that were not changed after all, have ended, or are not ours any
+    /// more. Those that were never announced are passed over.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn forget(&mut self, threads: &[ThreadId]) -> Result<()> {
-        let entries: Vec<Entry> =
-            threads.iter().map(|&thread| Entry::Restored { thread }).collect();
+        let held = threads.iter().filter(|thread| self.sum.threads.contains_key(thread));
+        let entries: Vec<Entry> = held.map(|&thread| Entry::Restored { thread }).collect();
+        self.note(&entries)
+    }
+
+    /// Processes that have ended, with all their threads.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn forget_processes(&mut self, ended: impl Fn(u32) -> bool) -> Result<()> {
+        let threads = self.sum.threads.iter().filter(|(_, held)| ended(held.intent.process));
+        let threads = threads.map(|(&thread, _)| Entry::Restored { thread });
+        let limits = self.sum.limits.iter().filter(|held| ended(held.process));
+        let limits = limits.map(|held| Entry::LimitRestored { process: held.process });
+        let entries: Vec<Entry> = threads.chain(limits).collect();
         self.note(&entries)
     }
 
@@ -108,11 +120,6 @@ impl<'a> Ledger<'a> {
             self.scheduler.set_run_limit(process, during)?;
         }
         Ok(during.soft)
-    }
-
-    /// Whether a thread is held: the same one, by when it began.
-    pub fn holds(&self, intent: &Intent) -> bool {
-        self.sum.threads.get(&intent.thread).is_some_and(|held| held.intent.began == intent.began)
     }
 
     /// Puts one thread back before the rest.
@@ -151,6 +158,9 @@ impl<'a> Ledger<'a> {
         if entries.is_empty() {
             return Ok(());
         }
+        if self.file.length() > LARGEST / 2 {
+            self.write_anew()?;
+        }
         self.file.note(entries)?;
         for entry in entries {
             let path = self.file.path();
@@ -158,4 +168,21 @@ impl<'a> Ledger<'a> {
         }
         Ok(())
     }
+
+    /// Begins a new file with what is held now. Between its first line and the
+    /// end of the old one there are two, which say the same.
+    fn write_anew(&mut self) -> Result<()> {
+        let _nobody_else = self.state.lock()?;
+        let Some(header) = &self.sum.header else { return Ok(()) };
+        let mut file = LedgerFile::create(&self.state, &name(header.owner), header)?;
+        file.note(&self.sum.entries())?;
+        self.state.remove_journal(self.file.name())?;
+        self.file = file;
+        Ok(())
+    }
+}
+
+/// Sorted by name, ledgers are in the order in which they began.
+fn name(owner: u32) -> String {
+    format!("{:020}-{owner}.journal", Timestamp::now().as_nanos())
 }

@@ -100,6 +100,21 @@ impl Sum {
         Ok(())
     }
 
+    /// Entries that say what is held, and nothing of what is over.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for &HeldLimit { process, began, before, during } in &self.limits {
+            entries.push(Entry::Limit { process, began, before, during });
+        }
+        for (&thread, held) in &self.threads {
+            entries.push(Entry::Intent(Intent { wanted: held.during, ..held.intent.clone() }));
+            if held.settled {
+                entries.push(Entry::Settled { thread, state: None });
+            }
+        }
+        entries
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.threads.is_empty() && self.limits.is_empty()
     }

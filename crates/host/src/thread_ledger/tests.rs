@@ -142,6 +142,27 @@ fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
 }
 
 #[test]
+fn a_ledger_forgets_what_is_over_before_it_is_full() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, None, true, &scheduler).unwrap();
+    change(&mut ledger, &scheduler, 77, fifo(80));
+    ledger.limit(77, Nanos::from_millis(1_000), false).unwrap();
+    let many: Vec<Intent> = (1_000..2_000).map(|id| intent(id, OTHER, fifo(70))).collect();
+    for _ in 0..60 {
+        ledger.announce(&many).unwrap();
+        ledger.forget(&many.iter().map(|intent| intent.thread).collect::<Vec<_>>()).unwrap();
+    }
+    let size = |entry: fs::DirEntry| entry.metadata().unwrap().len();
+    let sizes: Vec<u64> = fs::read_dir(&place).unwrap().map(|entry| size(entry.unwrap())).collect();
+    assert!(sizes.len() == 1 && sizes[0] < 6 << 20, "{sizes:?}");
+    drop(ledger);
+    let found = restore(&root, &place, Which::Process(77), Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::PutBack]);
+    assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
+}
+
+#[test]
 fn sessions_are_undone_newest_first() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");

@@ -221,7 +221,15 @@ impl<'a> Changer<'a> {
     pub fn visit(&mut self, process: u32, renamed: bool, walk: &mut Walk) -> Result<()> {
         // A process that has ended has no threads.
         let ids = threads::ids(self.root, process).unwrap_or_default();
-        self.known.retain(|id, known| known.process != process || ids.contains(id));
+        let mut gone = Vec::new();
+        self.known.retain(|&id, known| {
+            let stays = known.process != process || ids.contains(&id);
+            if !stays {
+                gone.push(id);
+            }
+            stays
+        });
+        self.ledger.forget(&gone)?;
         let ids = ids.into_iter().filter(|id| renamed || !self.known.contains_key(id));
         let ids: Vec<ThreadId> = ids.collect();
         self.look(process, &ids, walk)
@@ -343,6 +351,18 @@ impl<'a> Changer<'a> {
         Ok(())
     }
 
+    /// Forgets all processes but these: the others have ended.
+    ///
+    /// # Errors
+    /// A ledger that cannot be written.
+    pub fn retain(&mut self, processes: &BTreeSet<u32>) -> Result<()> {
+        self.known.retain(|_, known| processes.contains(&known.process));
+        self.limited.retain(|process| processes.contains(process));
+        let known = &self.known;
+        self.refused.retain(|(thread, _)| known.contains_key(thread));
+        self.ledger.forget_processes(|process| !processes.contains(&process))
+    }
+
     /// The real-time threads that this session has made, with their processes.
     pub fn realtime(&self) -> Vec<(u32, ThreadId)> {
         let realtime = self.known.iter().filter(|(_, known)| known.realtime);
@@ -356,7 +376,9 @@ impl<'a> Changer<'a> {
         known.realtime = false;
         let (process, began) = (known.process, known.began);
         self.refused.insert((thread, began));
-        let mut report = self.ledger.put_back(thread)?;
+        let name = known.name.clone();
+        // It may have been renamed since.
+        let mut report = ThreadReport { name, ..self.ledger.put_back(thread)? };
         let scheduler = self.ladder.scheduler;
         if let Ok(Some((now, state))) = scheduler.look(process, thread)
             && now == began

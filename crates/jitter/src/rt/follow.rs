@@ -185,6 +185,7 @@ impl<'a> Follower<'a> {
         if self.processes.len() > 1 {
             let root = self.root;
             self.processes.retain(|process| root.exists(format!("/proc/{process}")));
+            self.changer.retain(&self.processes)?;
         }
         let now = Timestamp::now();
         let longest = if self.events.is_some() { RARELY } else { OFTEN };

@@ -66,7 +66,8 @@ fn entry(profile: &Profile) -> Result<Entry> {
 fn text(profiles: &[Entry]) -> String {
     let mut page = output::Page::new(output::width());
     for profile in profiles {
-        page.section(&format!("{}: {}", profile.name, profile.about));
+        page.section(profile.name);
+        page.fact("for", profile.about);
         let row = |row: &Row| vec![row.pattern.into(), row.policy.clone(), row.about.into()];
         let rows: Vec<Vec<String>> = profile.rules.iter().map(row).collect();
         page.table(&["threads", "policy", "what they are"], &rows);

@@ -1,6 +1,7 @@
 //! What is said about changed threads: sentences, or JSON line by line.
 
 use serde::Serialize;
+use unjank_host::journal::Outcome;
 use unjank_host::thread_ledger::ThreadReport;
 use unjank_host::{Error, Nanos};
 use unjank_jitter::rt::{Changed, Event, Failed, Means, Walk};
@@ -165,16 +166,19 @@ impl Teller {
 
     /// Tells what was put back. Says whether all of it was, or why not.
     pub(super) fn restored(self, reports: &[ThreadReport]) -> anyhow::Result<Option<Error>> {
-        let failed = |report: &&ThreadReport| report.outcome.is_failure();
+        let failed = |report: &&&ThreadReport| report.outcome.is_failure();
+        // That threads end is nothing to tell.
+        let there = reports.iter().filter(|report| report.outcome != Outcome::Gone);
+        let reports: Vec<&ThreadReport> = there.collect();
         if self.form == Form::Json {
             reports.iter().try_for_each(|report| self.line(&Line::Restored(report)))?;
         } else if self.form == Form::Text && reports.len() <= MOST_LINES {
-            for report in reports {
+            for report in &reports {
                 output::remark(&report.to_string());
             }
         } else {
             let good = reports.iter().filter(|report| !failed(report)).count();
-            self.say(&format!("{good} of {} changes are back or gone", reports.len()));
+            self.say(&format!("{good} of {} changes are put back", reports.len()));
             reports.iter().filter(failed).for_each(|report| output::remark(&report.to_string()));
         }
         Ok(reports.iter().find(failed).map(|report| Error::Busy(report.to_string())))

@@ -18,8 +18,8 @@ pub(super) struct WishArgs {
     #[arg(long = "thread", value_name = "PATTERN=POLICY")]
     threads: Vec<Rule>,
     /// All other threads get this policy
-    #[arg(long, value_name = "POLICY")]
-    process: Option<Policy>,
+    #[arg(long = "process", value_name = "POLICY")]
+    others: Option<Policy>,
     /// Rules for a known program: unjank rt profiles
     #[arg(long, value_name = "NAME", value_parser = profile)]
     profile: Option<&'static Profile>,
@@ -69,7 +69,7 @@ impl WishArgs {
                 .to_owned(),
             ));
         }
-        Rules::new(self.threads.clone(), self.process, self.profile)
+        Rules::new(self.threads.clone(), self.others, self.profile)
     }
 
     /// The limits of a session that `watches`, or ends at once.
