@@ -50,6 +50,9 @@ test)
     # A display, and a program with a window.
     need Xvfb xvfb
     need xclock x11-apps
+    # The service that gives ordinary users real-time threads, and a bus for it.
+    need dbus-daemon dbus-daemon
+    [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"
     # The virtual phone: its emulator, and the keys and tools that fetch its kernel.
     need qemu-system-x86_64 qemu-system-x86
     need dpkg-deb dpkg

@@ -21,6 +21,11 @@ const REALTIME: [(&str, &str); 3] = [
     ("SCHED_DEADLINE", "jitter/native/deadline/wakeup"),
 ];
 
+/// What to type next: for late threads that a real-time policy would bring in
+/// time, and for others.
+const REMEDY: &str = "sudo unjank rt set PID --thread 'NAME*=fifo:80'";
+const CAUSE: &str = "sudo unjank jitter native --cause --for 60s --html jitter.html";
+
 /// Judges ordinary threads, and says what real-time priority would change.
 ///
 /// The quantile is taken with each missed period counted as late as it was
@@ -46,20 +51,24 @@ pub fn verdict(findings: &Findings) -> Verdict {
         return verdict;
     };
     verdict.answer = verdict.healthy.as_ref().map_or(Answer::CannotTell, |b| b.judge(&ordinary));
-    let realtime = match realtime {
+    let spoken = match &realtime {
         Some(_) if only_realtime => "no ordinary thread was measured".to_owned(),
         Some((policy, tail)) => {
             format!("with {policy} it is {}", Unit::Nanoseconds.show(tail.value))
         }
         None => "no real-time policy was measured".to_owned(),
     };
-    verdict.reason = format!("one wake-up in a thousand is later than that; {realtime}");
+    verdict.reason = format!("one wake-up in a thousand is later than that; {spoken}");
     if let Some(cause) = worst_cause(findings) {
         verdict.reason = format!("{}; the latest: {cause}", verdict.reason);
     }
     if verdict.answer != Answer::Healthy {
-        verdict.next =
-            Some("sudo unjank jitter native --cause --for 60s --html jitter.html".to_owned());
+        // A policy helps where it was seen to help; else the cause is to be found first.
+        let is_healthy =
+            |tail| verdict.healthy.as_ref().is_some_and(|b| b.judge(tail) == Answer::Healthy);
+        let helps = realtime.as_ref().is_some_and(|(_, tail)| !only_realtime && is_healthy(tail));
+        let next = if helps { REMEDY } else { CAUSE };
+        verdict.next = Some(next.to_owned());
     }
     verdict.measured = Some(ordinary);
     verdict
@@ -165,6 +174,24 @@ mod tests {
         let verdict = verdict(&findings);
         assert_eq!(verdict.answer, Answer::Healthy);
         assert!(verdict.reason.ends_with("no ordinary thread was measured"), "{}", verdict.reason);
+    }
+
+    #[test]
+    fn late_threads_are_pointed_to_rt_where_it_helps() {
+        let late = || findings(&[(60_000, 10_000), (60_000_000, 1)]);
+        let with_fifo = |latency| {
+            let mut series = Series::new(REALTIME[0].1).with_label("policy", "fifo");
+            for _ in 0..10_000 {
+                series.record(Nanos(latency));
+            }
+            let mut findings = late();
+            findings.series.push(series.finish());
+            findings
+        };
+        let next = |findings: &Findings| verdict(findings).next;
+        assert_eq!(next(&with_fifo(20_000)).as_deref(), Some(REMEDY));
+        assert_eq!(next(&with_fifo(9_000_000)).as_deref(), Some(CAUSE));
+        assert_eq!(next(&late()).as_deref(), Some(CAUSE));
     }
 
     #[test]

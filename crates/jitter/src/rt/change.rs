@@ -7,7 +7,7 @@ use serde::Serialize;
 use unjank_host::sched::{Policy, ThreadId, check_policy};
 use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
 use unjank_host::threads::{self, Began, Thread};
-use unjank_host::{Error, Nanos, Result, Root};
+use unjank_host::{Error, ErrorClass, Nanos, Result, Root};
 
 use super::means::{Given, Ladder, Means};
 use super::rule::Rules;
@@ -81,6 +81,8 @@ pub struct Walk {
     pub gone: usize,
     /// Those that could not be changed.
     pub failed: Vec<Failed>,
+    /// Processes that the kernel does not limit, and why.
+    pub unlimited: Vec<(u32, Error)>,
 }
 
 /// Changes threads, and knows which it has seen.
@@ -280,7 +282,7 @@ impl<'a> Changer<'a> {
         if intents.is_empty() {
             return Ok(());
         }
-        self.limit(process)?;
+        self.limit(process, walk)?;
         self.ledger.announce(&intents)?;
         let (mut settled, mut not_done) = (Vec::new(), Vec::new());
         for intent in intents {
@@ -336,14 +338,19 @@ impl<'a> Changer<'a> {
         }))
     }
 
-    /// Limits a process before the first of its threads becomes real-time.
-    fn limit(&mut self, process: u32) -> Result<()> {
+    /// Limits a process before the first of its threads becomes real-time. Where
+    /// somebody watches, that may not be possible (for a process of another
+    /// user, it takes `CAP_SYS_RESOURCE`).
+    fn limit(&mut self, process: u32, walk: &mut Walk) -> Result<()> {
         if let Some(longest) = self.options.longest
             && self.rules.are_realtime()
             && self.limited.insert(process)
         {
             match self.ledger.limit(process, longest, false) {
                 Err(error) if error.is_not_found() => {}
+                Err(error) if self.options.tied && error.class() == ErrorClass::Permission => {
+                    walk.unlimited.push((process, error));
+                }
                 Err(error) => return Err(error),
                 Ok(_) => {}
             }

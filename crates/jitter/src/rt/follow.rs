@@ -7,7 +7,7 @@ use unjank_host::process_events::{ProcessEvent, ProcessEvents};
 use unjank_host::sched::ThreadId;
 use unjank_host::thread_ledger::ThreadReport;
 use unjank_host::threads;
-use unjank_host::{Nanos, Result, Root, Timestamp, pid};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
 
 use super::busy::{Busy, Watched};
 use super::change::{Changed, Changer, Failed, Walk};
@@ -28,6 +28,13 @@ pub enum Event {
     Changed(Changed),
     /// A thread could not be changed.
     Failed(Failed),
+    /// The kernel does not limit how long threads of a process may compute.
+    Unlimited {
+        /// The process.
+        process: u32,
+        /// Why.
+        error: Error,
+    },
     /// A thread has burnt its CPU for too long, and is ordinary again.
     Demoted {
         /// How long it had computed without a sleep, at least.
@@ -115,6 +122,8 @@ impl<'a> Follower<'a> {
         }
         let mut events: Vec<Event> = walk.changed.into_iter().map(Event::Changed).collect();
         events.extend(walk.failed.into_iter().map(Event::Failed));
+        let unlimited = walk.unlimited.into_iter();
+        events.extend(unlimited.map(|(process, error)| Event::Unlimited { process, error }));
         if self.busy_at <= now {
             self.watch(now, &mut events);
         }

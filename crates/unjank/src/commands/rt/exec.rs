@@ -61,9 +61,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     {
         teller.remark(&format!("new threads are looked for ({reason})"))?;
     }
-    let mut running = match Running::start(&args.command, &mut signals)? {
-        Ok(running) => running,
-        Err(end) => return Ok(end.code().into()),
+    let mut running = match Running::start(&args.command, &mut signals) {
+        Ok(Ok(running)) => running,
+        not_started => {
+            // Nothing is held yet, so nothing is left to tell.
+            let _nothing = changer.finish();
+            return not_started.map(|end| end.map_or_else(End::code, |_| exit::FINE).into());
+        }
     };
     let (process, max_busy) = (running.id(), args.wishes.max_busy());
     let mut follower =

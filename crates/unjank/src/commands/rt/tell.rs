@@ -80,6 +80,7 @@ impl Teller {
         watching: Option<&str>,
     ) -> anyhow::Result<()> {
         self.changed(&walk.changed)?;
+        walk.unlimited.iter().try_for_each(|(process, why)| self.unlimited(*process, why))?;
         let Walk { seen, changed, already, gone, .. } = walk;
         let changed = changed.len();
         if self.form == Form::Json {
@@ -140,6 +141,7 @@ impl Teller {
             match event {
                 Event::Changed(changed) => all.push(changed),
                 Event::Failed(failed) => self.failed(&failed)?,
+                Event::Unlimited { process, error } => self.unlimited(process, &error)?,
                 Event::Demoted { busy, report } if self.form == Form::Json => {
                     self.line(&Line::Demoted { busy_ns: busy.get(), report: &report })?;
                 }
@@ -152,6 +154,12 @@ impl Teller {
             }
         }
         self.changed(&all)
+    }
+
+    fn unlimited(self, process: u32, why: &Error) -> anyhow::Result<()> {
+        self.remark(&format!(
+            "process {process} is watched by unjank alone, not by the kernel: {why}"
+        ))
     }
 
     fn failed(self, failed: &Failed) -> anyhow::Result<()> {

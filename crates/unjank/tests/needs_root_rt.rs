@@ -1,0 +1,266 @@
+//! `unjank rt` with real-time policies.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod program;
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use program::place::{Place, end, line, of_nobody, stderr, stdout};
+use program::{Program, await_that};
+use unjank_host::process::{is_root, send_signal};
+use unjank_host::sched::{Policy, ThreadId, policy_of};
+
+const KILL: i32 = 9;
+
+/// The lowest priorities do what the highest do, and hold nobody up.
+const RULES: [&str; 4] = ["--thread", "meas*=fifo:2", "--thread", "GC Thread*=rr:1"];
+
+fn may_run() -> bool {
+    let root = is_root();
+    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+fn ordinary(program: &Program) -> bool {
+    let is_other = |policy| matches!(policy, Some(Policy::Other { .. }));
+    program.threads().iter().all(|thread| is_other(thread.policy))
+}
+
+fn is_ordinary(policy: Policy) -> bool {
+    matches!(policy, Policy::Other { .. })
+}
+
+#[test]
+fn threads_become_real_time_with_guards_and_ordinary_again() {
+    if !may_run() {
+        return;
+    }
+    let (place, mut program) = (Place::new(), Program::start(&["meas", "GC Thread#0", "load-0"]));
+    let limit = program.run_limit();
+    let (unjank, mut lines) = place.watch(&program, &RULES);
+    let policy = |name| program.policy(name).0.to_string();
+    assert_eq!(["meas", "GC Thread#0"].map(policy), ["fifo:2", "rr:1"]);
+    assert!(is_ordinary(program.policy("load-0").0));
+    assert!(program.policy("meas").1, "what it starts must not be real-time");
+    assert!(program.run_limit().is_some());
+    // What it starts is ordinary, and what has a name of ours is not.
+    program.order("new load-1");
+    program.order("new GC Thread#1");
+    let event = line(&mut lines);
+    assert_eq!(
+        (&event["name"], &event["now"]),
+        (&"GC Thread#1".into(), &"rr:1 reset-on-fork".into())
+    );
+    let output = end(unjank, lines);
+    assert!(output.contains("\"outcome\":\"put_back\""), "{output}");
+    assert!(ordinary(&program) && program.run_limit() == limit);
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_thread_that_burns_its_cpu_is_ordinary_again_and_stays_so() {
+    if !may_run() {
+        return;
+    }
+    let (place, mut program) = (Place::new(), Program::start(&["meas"]));
+    let rules = ["--process", "fifo:1", "--max-busy", "200ms"];
+    let (unjank, mut lines) = place.watch(&program, &rules);
+    program.order("spin meas-spins");
+    let demoted = loop {
+        let event = line(&mut lines);
+        if event["event"] == "demoted" {
+            break event;
+        }
+    };
+    assert_eq!(demoted["name"], "meas-spins");
+    assert!(demoted["after"].as_str().unwrap().starts_with("other"), "{demoted}");
+    assert!(demoted["busy_ns"].as_u64().unwrap() > 200_000_000, "{demoted}");
+    assert!(is_ordinary(program.policy("meas-spins").0));
+    assert_eq!(program.policy("meas").0.to_string(), "fifo:1");
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(is_ordinary(program.policy("meas-spins").0));
+    end(unjank, lines);
+    assert!(ordinary(&program));
+}
+
+#[test]
+fn a_killed_session_is_put_back() {
+    if !may_run() {
+        return;
+    }
+    for general in [false, true] {
+        let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
+        let limit = program.run_limit();
+        let (mut unjank, _) = place.watch(&program, &RULES);
+        send_signal(unjank.id(), KILL).unwrap();
+        unjank.wait().unwrap();
+        assert_eq!(program.policy("meas").0.to_string(), "fifo:2");
+        let output = if general { place.restore_all() } else { place.run(&["restore"]) };
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).contains("was cut off:"), "{}", stdout(&output));
+        assert!(ordinary(&program) && program.run_limit() == limit);
+        assert_eq!(place.ledgers(), 0);
+    }
+}
+
+#[test]
+fn five_hundred_threads_are_changed_and_put_back() {
+    if !may_run() {
+        return;
+    }
+    let (place, mut program) = (Place::new(), Program::start(&[]));
+    program.order("many 500");
+    let rules = ["--thread", "worker-*=fifo:1", "--keep"];
+    let output = place.set(&program, &rules);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("500 threads (worker-"), "{said}");
+    assert!(said.contains(": 500 of "), "{said}");
+    let realtime = || program.threads().iter().filter(|t| t.policy.unwrap().is_realtime()).count();
+    assert_eq!(realtime(), 500);
+    assert_eq!(place.run(&["restore"]).status.code(), Some(0));
+    assert_eq!(realtime(), 0);
+}
+
+#[test]
+fn a_process_may_end_while_it_is_walked() {
+    if !may_run() {
+        return;
+    }
+    for round in 0..30_u64 {
+        let (place, mut program) = (Place::new(), Program::start(&["meas"]));
+        program.order("churn short");
+        program.order("many 60");
+        let id = program.id().to_string();
+        let rules = ["set", &id, "--process", "fifo:1", "--keep"];
+        let unjank = place.rt(&rules).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(round));
+        program.kill();
+        let output = unjank.wait_with_output().unwrap();
+        // All was done before, or nothing is.
+        let (code, said) = (output.status.code().unwrap(), stderr(&output));
+        let gone = format!("error: there is no process {id}\n");
+        assert!(code == 0 || (code == 2 && said == gone), "{code}: {said}");
+        let output = place.run(&["restore"]);
+        assert_eq!((output.status.code(), place.ledgers()), (Some(0), 0), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn threads_that_begin_and_end_are_no_trouble() {
+    if !may_run() {
+        return;
+    }
+    let (place, mut program) = (Place::new(), Program::start(&["meas"]));
+    program.order("churn short");
+    let (unjank, lines) = place.watch(&program, &["--process", "fifo:1"]);
+    std::thread::sleep(Duration::from_millis(500));
+    let output = end(unjank, lines);
+    assert!(!output.contains("\"failed\""), "{output}");
+    await_that("all to be ordinary", || ordinary(&program));
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_command_starts_real_time_and_what_it_leaves_is_put_back() {
+    if !may_run() {
+        return;
+    }
+    let place = Place::new();
+    let script = "sleep 600 >/dev/null 2>&1 & echo $!; sleep 1";
+    let output = place.run(&["exec", "--process", "fifo:1", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("sleep ("), "{}", stderr(&output));
+    let left: u32 = stdout(&output).trim().parse().unwrap();
+    let policy = policy_of(ThreadId(left)).unwrap().0;
+    send_signal(left, KILL).unwrap();
+    assert!(is_ordinary(policy), "{policy}");
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_machine_without_throttling_needs_force() {
+    if !may_run() {
+        return;
+    }
+    let (place, program) = (Place::new(), Program::start(&["meas"]));
+    let knob = place.path().join("knob");
+    fs::write(&knob, "-1\n").unwrap();
+    let script = "mount --bind \"$1\" /proc/sys/kernel/sched_rt_runtime_us && shift && exec \"$@\"";
+    let id = program.id().to_string();
+    let run = |force: &[&str]| {
+        let unjank = place.rt(&[&["set", &id, "--for", "50ms"], &RULES[..2], force].concat());
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, "sh"]).arg(&knob);
+        command.arg(unjank.get_program()).args(unjank.get_args()).output().unwrap()
+    };
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("(kernel.sched_rt_runtime_us = -1)"), "{}", stderr(&output));
+    let output = run(&["--force"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(ordinary(&program));
+}
+
+/// `rt set` by nobody, where rtkit is not.
+fn set_by_nobody(place: &Place, program: &Program, unjank: &[String]) -> std::process::Output {
+    Command::new(&unjank[0])
+        .args(&unjank[1..])
+        .args(["rt", "set", &program.id().to_string(), "--thread", "meas=fifo:2", "--for", "100ms"])
+        .arg("--state-dir")
+        .arg(place.state_dir())
+        .env("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/no/such/bus")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn without_privilege_all_ways_are_tried_and_named() {
+    if !may_run() {
+        return;
+    }
+    let (place, program, unjank) = of_nobody();
+    let output = set_by_nobody(&place, &program, &unjank);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    for part in
+        ["fifo:2 for meas (thread ", "CAP_SYS_NICE", "ulimit -r", "rtkit: no bus at", "RLIMIT_NICE"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(is_ordinary(program.policy("meas").0));
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_nice_value_is_the_last_resort() {
+    if !may_run() {
+        return;
+    }
+    let (place, program, unjank) = of_nobody();
+    // RLIMIT_NICE is 20 − nice.
+    let limited = Command::new("prlimit")
+        .args(["--nice=25:25", "--pid", &program.id().to_string()])
+        .output()
+        .unwrap();
+    if !limited.status.success() {
+        println!("skipped: a limit of nobody's needs CAP_SYS_RESOURCE: {}", stderr(&limited));
+        return;
+    }
+    let output = set_by_nobody(&place, &program, &unjank);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("→ other:nice-5 by nice instead of fifo:2: "), "{said}");
+    assert!(said.contains("rtkit: no bus at unix:path=/no/such/bus"), "{said}");
+}

@@ -1,0 +1,134 @@
+//! `unjank rt` by an ordinary user, with the real rtkit on a bus of the test's
+//! own. In place of polkit, which would ask who sits at the machine, stands
+//! somebody who says yes.
+//!
+//! Needs root, rtkit and dbus. Fails without them when `UNJANK_TEST_ALL=1`,
+//! otherwise says that it was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod program;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use program::await_that;
+use program::place::{stderr, stdout};
+use unjank_host::process::{Helper, is_root};
+use unjank_host::sched::Policy;
+use zbus::blocking::MessageIterator;
+use zbus::blocking::connection::Builder;
+
+/// Where Debian and Fedora have it.
+const RTKIT: [&str; 2] = ["/usr/libexec/rtkit-daemon", "/usr/lib/rtkit/rtkit-daemon"];
+
+/// A bus, rtkit on it, and who allows everything.
+struct Bus {
+    address: String,
+    _programs: [Helper; 2],
+}
+
+impl Bus {
+    fn start(dir: &Path, rtkit: &Path) -> Self {
+        let socket = dir.join("bus");
+        let address = format!("unix:path={}", socket.display());
+        let config = dir.join("bus.conf");
+        let rules = "<allow send_destination='*'/><allow receive_sender='*'/><allow own='*'/>\
+                     <allow user='*'/>";
+        let text = format!(
+            "<!DOCTYPE busconfig PUBLIC '-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN' \
+             'http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd'><busconfig>\
+             <type>system</type><listen>{address}</listen><auth>EXTERNAL</auth>\
+             <policy context='default'>{rules}</policy></busconfig>"
+        );
+        fs::write(&config, text).unwrap();
+        let quietly = |command: &mut Command| {
+            Helper::start(command.stdout(Stdio::null()).stderr(Stdio::null())).unwrap()
+        };
+        let mut daemon = Command::new("dbus-daemon");
+        daemon.arg(format!("--config-file={}", config.display())).args(["--nofork", "--nopidfile"]);
+        let daemon = quietly(&mut daemon);
+        await_that("the bus", || socket.exists());
+        allow_everything(&address);
+        let mut kit = Command::new(rtkit);
+        kit.args(["--stderr", "--no-canary", "--no-chroot", "--no-drop-privileges"]);
+        kit.args([
+            "--no-limit-resources",
+            "--max-realtime-priority=3",
+            "--our-realtime-priority=4",
+        ]);
+        let kit = quietly(kit.env("DBUS_SYSTEM_BUS_ADDRESS", &address));
+        await_that("rtkit", || unjank_host::rtkit::Rtkit::connect(&address).yes().is_some());
+        Self { address, _programs: [daemon, kit] }
+    }
+}
+
+/// Stands for polkit: `CheckAuthorization` of `org.freedesktop.PolicyKit1.Authority`.
+fn allow_everything(address: &str) {
+    let bus = Builder::address(address).unwrap().name("org.freedesktop.PolicyKit1").unwrap();
+    let bus = bus.build().unwrap();
+    thread::spawn(move || {
+        for message in MessageIterator::from(&bus) {
+            let Ok(message) = message else { return };
+            let header = message.header();
+            if header.member().is_some_and(|member| member == "CheckAuthorization") {
+                let yes = (true, false, HashMap::<String, String>::new());
+                bus.reply(&header, &(yes,)).unwrap();
+            }
+        }
+    });
+}
+
+fn rtkit() -> Option<PathBuf> {
+    let missing = if is_root() {
+        let found = RTKIT.iter().map(PathBuf::from).find(|path| path.exists());
+        let bus = Command::new("dbus-daemon").arg("--version").output().is_ok();
+        match found {
+            Some(found) if bus => return Some(found),
+            _ => "rtkit and dbus-daemon",
+        }
+    } else {
+        "root"
+    };
+    assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs {missing}");
+    println!("skipped: needs {missing}");
+    None
+}
+
+#[test]
+fn rtkit_gives_what_the_kernel_refuses_and_it_is_taken_back() {
+    let Some(rtkit) = rtkit() else { return };
+    let (place, program, unjank) = program::place::of_nobody();
+    let bus = Bus::start(place.path(), &rtkit);
+    let run = |arguments: &[&str]| {
+        Command::new(&unjank[0])
+            .args(&unjank[1..])
+            .arg("rt")
+            .args(arguments)
+            .arg("--state-dir")
+            .arg(place.state_dir())
+            .env("DBUS_SYSTEM_BUS_ADDRESS", &bus.address)
+            .output()
+            .unwrap()
+    };
+    let id = program.id().to_string();
+    let output = run(&["set", &id, "--thread", "meas=fifo:50", "--keep"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("→ rr:3 by rtkit instead of fifo:50: "), "{said}");
+    assert!(said.contains("needs CAP_SYS_NICE"), "{said}");
+    assert_eq!(program.policy("meas").0.to_string(), "rr:3");
+    assert!(program.policy("meas").1, "what it starts must not be real-time");
+    // rtkit wants that the process cannot run for longer.
+    assert!(program.run_limit().is_some_and(|limit| limit.get() <= 200_000_000));
+    let output = run(&["restore", &id]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("rr:3 reset-on-fork → "), "{}", stdout(&output));
+    assert!(matches!(program.policy("meas").0, Policy::Other { .. }));
+    assert_eq!(place.ledgers(), 0);
+}

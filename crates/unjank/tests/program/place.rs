@@ -1,0 +1,129 @@
+//! unjank, with a directory of its own for what it writes down.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::Value;
+use unjank_host::process::send_signal;
+
+use super::Program;
+
+const INTERRUPT: i32 = 2;
+const NOBODY: u32 = 65_534;
+
+/// A directory, and unjank with it.
+pub(crate) struct Place(tempfile::TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn state_dir(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
+    /// How many sessions have left something.
+    pub(crate) fn ledgers(&self) -> usize {
+        fs::read_dir(self.state_dir().join("threads")).map_or(0, Iterator::count)
+    }
+
+    pub(crate) fn rt(&self, arguments: &[&str]) -> Command {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(["rt", arguments[0], "--state-dir"]).arg(self.state_dir());
+        unjank.args(&arguments[1..]).stdin(Stdio::null());
+        unjank
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.rt(arguments).output().unwrap()
+    }
+
+    /// `rt set` to its end.
+    pub(crate) fn set(&self, program: &Program, arguments: &[&str]) -> Output {
+        self.run(&[&["set", &program.id().to_string()], arguments].concat())
+    }
+
+    /// `unjank restore`.
+    pub(crate) fn restore_all(&self) -> Output {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(["restore", "--state-dir"]).arg(self.state_dir()).output().unwrap()
+    }
+
+    /// `rt set --json` that watches, with its lines after its first walk.
+    pub(crate) fn watch(
+        &self,
+        program: &Program,
+        arguments: &[&str],
+    ) -> (Child, BufReader<ChildStdout>) {
+        let id = program.id().to_string();
+        let mut command = self.rt(&[&["set", &id, "--json"], arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        while line(&mut lines)["event"] != "walked" {}
+        (child, lines)
+    }
+}
+
+/// Has a session end, and gives the rest of its lines.
+pub(crate) fn end(mut unjank: Child, mut lines: BufReader<ChildStdout>) -> String {
+    send_signal(unjank.id(), INTERRUPT).unwrap();
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).unwrap();
+    assert_eq!(unjank.wait().unwrap().code(), Some(0), "{rest}");
+    rest
+}
+
+/// A place of nobody's, with copies of unjank and of this test in it.
+pub(crate) fn of_nobody() -> (Place, Program, Vec<String>) {
+    let place = Place::new();
+    // The build directory need not be open to others.
+    let copy = |from: &Path, name: &str| {
+        let to = place.path().join(name);
+        fs::copy(from, &to).unwrap();
+        to
+    };
+    let unjank = copy(env!("CARGO_BIN_EXE_unjank").as_ref(), "unjank");
+    let program = copy(&std::env::current_exe().unwrap(), "program");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(place.state_dir()).unwrap();
+    chown(place.state_dir(), Some(NOBODY), Some(NOBODY)).unwrap();
+    let as_nobody = |executable: &Path| {
+        let mut words: Vec<String> = ["setpriv", "--reuid=65534", "--regid=65534"]
+            .into_iter()
+            .chain(["--clear-groups", "--inh-caps=-all", "--bounding-set=-all"])
+            .map(str::to_owned)
+            .collect();
+        words.push(executable.display().to_string());
+        words
+    };
+    let started = Program::command(&program);
+    let mut command = Command::new("setpriv");
+    command.args(&as_nobody(&program)[1..]).args(started.get_args());
+    command.envs(started.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let program = Program::begin(command, &["meas"]);
+    let unjank = as_nobody(&unjank);
+    (place, program, unjank)
+}
+
+/// One line of JSON.
+pub(crate) fn line(lines: &mut BufReader<ChildStdout>) -> Value {
+    let mut line = String::new();
+    assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it has ended");
+    serde_json::from_str(&line).unwrap()
+}
+
+pub(crate) fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+pub(crate) fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}

@@ -1,0 +1,287 @@
+//! `unjank rt` as any user: policies that need no privilege.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod program;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+use program::place::{Place, end, line, stderr, stdout};
+use program::{Program, await_that};
+use serde_json::Value;
+use unjank_host::Root;
+use unjank_host::process::send_signal;
+use unjank_host::sched::{Policy, ThreadId, policy_of};
+use unjank_host::threads;
+
+const TERMINATE: i32 = 15;
+const KILL: i32 = 9;
+
+/// `batch` with the nice value of this test, which anybody may give and take.
+fn batch() -> String {
+    format!("batch:{}", nice())
+}
+
+fn nice() -> i32 {
+    let (root, me) = (Root::system(), ThreadId::current());
+    threads::look(&root, std::process::id(), me).unwrap().unwrap().nice
+}
+
+fn is_ordinary(policy: Policy) -> bool {
+    policy == Policy::Other { nice: nice() }
+}
+
+fn is_batch(policy: Policy) -> bool {
+    policy == Policy::Batch { nice: nice() }
+}
+
+#[test]
+fn threads_are_listed_with_names_and_policies() {
+    let program = Program::start(&["meas", "load-0"]);
+    let list = |arguments: &[&str]| {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(["rt", "list"]).args(arguments).output().unwrap()
+    };
+    let id = program.id().to_string();
+    let output = list(&[&id]);
+    assert!(stdout(&output).starts_with("name "), "{}", stdout(&output));
+    assert!(
+        stdout(&output).lines().any(|line| line.starts_with("meas ") && line.contains("other"))
+    );
+    let document: Value = serde_json::from_slice(&list(&[&id, "--json"]).stdout).unwrap();
+    let threads = document["threads"].as_array().unwrap();
+    let meas = threads.iter().find(|thread| thread["name"] == "meas").unwrap();
+    assert_eq!((&meas["policy"], &meas["process"]), (&"other".into(), &program.id().into()));
+    assert!(meas["cpus"].is_string() && meas["cpu_time_ns"].is_u64(), "{meas}");
+    let output = list(&["4194305"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output), "error: there is no process 4194305\n");
+    assert_eq!(list(&["--all-realtime", "--json"]).status.code(), Some(0));
+    assert_eq!(list(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn what_cannot_work_is_said_and_nothing_is_changed() {
+    let (place, program) = (Place::new(), Program::start(&["meas", "load-0"]));
+    let id = program.id().to_string();
+    for (arguments, code, says) in [
+        (&["--thread", "nope*=batch"][..], 2, "'nope*' matches no thread of process"),
+        (&["--thread", "nope*=batch"], 2, "it has load-0, meas, "),
+        (
+            &["--thread", "meas=batch", "--thread", "b=batch", "--thread", "c=batch"],
+            2,
+            "'b', 'c' match no thread",
+        ),
+        (&["--profile", "jvm-inversion-aware"], 2, "the profile jvm-inversion-aware matches no"),
+        (&["--profile", "jvm"], 2, "there are jvm-inversion-aware, audio"),
+        (&["--thread", "meas=fifo:100"], 2, "real-time priority 100 is out of range"),
+        (&["--thread", "meas=fifo:91"], 2, "above 90, where the kernel's own threads run; --force"),
+        (&["--thread", "meas=other:20"], 2, "wants a nice value from -20 to 19"),
+        (&["--thread", "meas"], 2, "is not PATTERN=POLICY"),
+        (&["--thread", "=batch"], 2, "an empty pattern"),
+        (&[], 2, "there is nothing to set"),
+        (&["--thread", "meas=batch", "--max-busy", "0"], 2, "--force allows it"),
+        (&["--thread", "meas=batch", "--keep", "--for", "1s"], 2, "cannot be used with"),
+    ] {
+        let output = place.run(&[&["set", &id], arguments].concat());
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(says), "{arguments:?}: {}", stderr(&output));
+        assert!(output.stdout.is_empty());
+        assert!(is_ordinary(program.policy("meas").0));
+    }
+    let output = place.run(&["set", "4194305", "--thread", "meas=batch"]);
+    assert_eq!(
+        (output.status.code(), stderr(&output)),
+        (Some(2), "error: there is no process 4194305\n")
+    );
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn what_is_kept_stays_until_it_is_restored() {
+    let (place, program) = (Place::new(), Program::start(&["meas", "load-0", "load-1"]));
+    let id = program.id().to_string();
+    let rule = format!("load-?={}", batch());
+    let output = place.run(&["set", &id, "--thread", &rule, "--keep"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("load-1 (thread "), "{}", stderr(&output));
+    let (ordinary, batch) = (Policy::Other { nice: nice() }, Policy::Batch { nice: nice() });
+    assert!(stderr(&output).contains(&format!("): {ordinary} → {batch}\n")), "{}", stderr(&output));
+    assert!(stderr(&output).contains(": 2 of "), "{}", stderr(&output));
+    let policies = || ["meas", "load-0", "load-1"].map(|name| program.policy(name).0);
+    assert_eq!(policies(), [ordinary, batch, batch]);
+
+    // It was meant to stay, so only who asks for it puts it back.
+    let general = place.restore_all();
+    assert!(stdout(&general).contains("on purpose: unjank rt restore"), "{}", stdout(&general));
+    let output = place.run(&["restore", "4194305"]);
+    assert_eq!(stdout(&output), "nothing was left changed\n");
+    let output = place.run(&["restore", "--dry-run"]);
+    assert!(stdout(&output).contains(" would put it back"), "{}", stdout(&output));
+    assert_eq!(policies(), [ordinary, batch, batch]);
+    let output = place.run(&["restore", &id, "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["sessions"][0]["standing"], "kept");
+    assert_eq!(document["sessions"][0]["changes"][0]["outcome"], "put_back");
+    assert_eq!((policies(), place.ledgers()), ([ordinary; 3], 0));
+}
+
+#[test]
+fn new_and_renamed_threads_are_followed_and_all_are_put_back() {
+    let (place, mut program) = (Place::new(), Program::start(&["work-0"]));
+    let rule = format!("work-*={}", batch());
+    let (unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
+    assert!(is_batch(program.policy("work-0").0));
+    program.order("new other");
+    program.order("new work-1");
+    let event = line(&mut lines);
+    assert_eq!((&event["event"], &event["name"]), (&"changed".into(), &"work-1".into()));
+    assert_eq!(event["means"], "scheduler");
+    assert!(is_batch(program.policy("work-1").0));
+    let rest = end(unjank, lines);
+    assert_eq!(rest.matches("\"outcome\":\"put_back\"").count(), 2, "{rest}");
+    let ordinary = |name: &&str| is_ordinary(program.policy(name).0);
+    assert!(["work-0", "work-1", "other"].iter().all(ordinary));
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_killed_session_is_put_back_by_the_next_command() {
+    for restore in ["rt restore", "restore", "set"] {
+        let (place, program) = (Place::new(), Program::start(&["work-0"]));
+        let rule = format!("work-*={}", batch());
+        let (mut unjank, _) = place.watch(&program, &["--thread", &rule]);
+        let live = place.run(&["restore"]);
+        assert!(stdout(&live).contains("is running, and puts its changes back"), "{live:?}");
+        send_signal(unjank.id(), KILL).unwrap();
+        unjank.wait().unwrap();
+        assert!(is_batch(program.policy("work-0").0));
+        let output = match restore {
+            "set" => {
+                let other = Program::start(&["x"]);
+                let rule = format!("x={}", batch());
+                place.set(&other, &["--thread", &rule, "--for", "1ms"])
+            }
+            "restore" => place.restore_all(),
+            _ => place.run(&["restore"]),
+        };
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains(", as it was"), "{restore}: {said}");
+        assert!(is_ordinary(program.policy("work-0").0));
+        assert_eq!(place.ledgers(), 0);
+    }
+}
+
+#[test]
+fn somebody_else_s_change_is_left_to_them() {
+    let (place, program) = (Place::new(), Program::start(&["work-0"]));
+    let rule = format!("work-*={}", batch());
+    let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
+    let idle = "idle".parse().unwrap();
+    unjank_host::sched::set_policy(program.thread("work-0"), idle, false).unwrap();
+    send_signal(unjank.id(), TERMINATE).unwrap();
+    assert_eq!(unjank.wait().unwrap().code(), Some(0));
+    assert_eq!(line(&mut lines)["outcome"], "left_to_others");
+    assert_eq!(program.policy("work-0").0, idle);
+}
+
+#[test]
+fn the_end_of_the_process_is_the_end() {
+    let (place, program) = (Place::new(), Program::start(&["work-0"]));
+    let rule = format!("work-*={}", batch());
+    let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
+    let id = program.id();
+    program.kill();
+    assert_eq!(unjank.wait().unwrap().code(), Some(0));
+    assert_eq!(line(&mut lines)["text"], format!("process {id} has ended"));
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_command_s_threads_are_followed_and_its_code_is_ours() {
+    let place = Place::new();
+    let rule = format!("sleep={}", batch());
+    let output = place.run(&[
+        "exec",
+        "--thread",
+        &rule,
+        "--thread",
+        "nope=idle",
+        "--",
+        "sh",
+        "-c",
+        "sleep 600 >/dev/null 2>&1 & echo $!; sleep 1; exit 7",
+    ]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    assert!(stderr(&output).contains("sleep (thread "), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no thread has matched 'nope'"), "{}", stderr(&output));
+    // What the command has left running is put back.
+    assert!(stderr(&output).contains(", as it was\n"), "{}", stderr(&output));
+    let left: u32 = stdout(&output).trim().parse().unwrap();
+    assert!(is_ordinary(policy_of(ThreadId(left)).unwrap().0));
+    send_signal(left, KILL).unwrap();
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn signals_go_on_to_the_command() {
+    let (place, batch) = (Place::new(), batch());
+    let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done";
+    let mut unjank = place
+        .rt(&["exec", "--process", &batch, "--json", "--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    unjank.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    send_signal(unjank.id(), TERMINATE).unwrap();
+    let output = unjank.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(9), "{}", stderr(&output));
+    for line in stderr(&output).lines() {
+        assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
+    }
+    assert!(stderr(&output).contains("\"now\":\"batch"), "{}", stderr(&output));
+    let output = place.run(&["exec", "--process", &batch, "-q", "--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(137), ""));
+    let output = place.run(&["exec", "--process", &batch, "--", "/no/such/command"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("there is no command /no/such/command"));
+    assert_eq!(place.ledgers(), 0);
+}
+
+#[test]
+fn a_killed_exec_is_put_back() {
+    let (place, batch) = (Place::new(), batch());
+    let mut unjank = place
+        .rt(&["exec", "--process", &batch, "--", "sh", "-c", "echo $$; exec sleep 600"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut id = String::new();
+    BufReader::new(unjank.stdout.as_mut().unwrap()).read_line(&mut id).unwrap();
+    let id: u32 = id.trim().parse().unwrap();
+    let policy = || policy_of(ThreadId(id)).unwrap().0;
+    await_that("the command to be batch", || is_batch(policy()));
+    send_signal(unjank.id(), KILL).unwrap();
+    unjank.wait().unwrap();
+    let output = place.run(&["restore", &id.to_string()]);
+    assert!(stdout(&output).contains("was cut off:"), "{}", stdout(&output));
+    assert!(is_ordinary(policy()));
+    send_signal(id, KILL).unwrap();
+}
+
+#[test]
+fn profiles_are_listed() {
+    let run = |arguments: &[&str]| {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        unjank.args(["rt", "profiles"]).args(arguments).output().unwrap()
+    };
+    assert!(stdout(&run(&[])).contains("GC Thread#*"));
+    let document: Value = serde_json::from_slice(&run(&["--json"]).stdout).unwrap();
+    let rules = document["profiles"][0]["rules"].as_array().unwrap();
+    assert!(rules.iter().any(|rule| rule["pattern"] == "VM Thread" && rule["policy"] == "fifo:70"));
+}
