@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use super::entry::{Entry, Header, Intent, SCHEMA, State};
 use super::file::{LARGEST, LedgerFile};
 use super::restore::clear_dead;
@@ -105,7 +107,7 @@ impl<'a> Ledger<'a> {
     /// process cannot raise it either, and without `CAP_SYS_RESOURCE` nobody can.
     ///
     /// # Errors
-    /// The process has ended or is somebody else's.
+    /// The process has ended (`is_not_found`) or is somebody else's.
     pub fn limit(&mut self, process: u32, longest: Nanos, hard: bool) -> Result<Option<Nanos>> {
         let before = self.scheduler.run_limit(process)?;
         let mut during = before.at_most(longest);
@@ -114,7 +116,8 @@ impl<'a> Ledger<'a> {
         }
         if during != before {
             let Some((began, _)) = self.scheduler.look(process, ThreadId(process))? else {
-                return Err(Error::Invalid(format!("process {process} has ended")));
+                let target = format!("RLIMIT_RTTIME of process {process}");
+                return Err(Error::syscall("prlimit", target, Errno::SRCH));
             };
             self.note(&[Entry::Limit { process, began, before, during }])?;
             self.scheduler.set_run_limit(process, during)?;

@@ -136,9 +136,12 @@ pub fn set<'a>(
         }
         Ok(())
     });
-    let error = outcome.err().or_else(|| {
-        let failed = walk.failed.pop()?;
-        Some(named(&failed))
+    let error = outcome.err().or_else(|| match walk.failed.pop() {
+        Some(failed) => Some(named(&failed)),
+        None if walk.changed.len() + walk.already > 0 => None,
+        None => Some(Error::Invalid(format!(
+            "the threads of process {process} that match have ended meanwhile"
+        ))),
     });
     match error {
         None => Ok((walk, changer)),
