@@ -56,6 +56,7 @@ $unjank ipc throughput --no-store --transport passthrough --largest 16 --for 2s
 $unjank ipc bench --no-store --pairs 30
 
 if [ "$(id -u)" -eq 0 ]; then
+    bench/rt_set.py $unjank
     $unjank ipc inversion --no-store --transport unix,pi --calls 600
     for condition in "" --dma-latency; do
         # shellcheck disable=SC2086  # no option, or one

@@ -101,6 +101,11 @@ fn every_command_has_help_with_examples() {
         &["swap", "paper"],
         &["swap", "synth"],
         &["jitter", "native"],
+        &["rt", "list"],
+        &["rt", "set"],
+        &["rt", "exec"],
+        &["rt", "restore"],
+        &["rt", "profiles"],
         &["lock", "probe"],
         &["ipc", "probe"],
     ] {
