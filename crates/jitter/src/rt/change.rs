@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use serde::Serialize;
 use unjank_host::sched::{Policy, ThreadId, check_policy};
 use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
 use unjank_host::threads::{self, Began, Thread};
 use unjank_host::{Error, ErrorClass, Nanos, Result, Root};
 
-use super::means::{Given, Ladder, Means};
+use super::means::{Given, Ladder};
 use super::rule::Rules;
+use super::walk::{Changed, Failed, Instead, Walk};
 
 /// Threads that appear while a process is walked are looked for this often.
 const MOST_ROUNDS: usize = 10;
@@ -27,62 +27,6 @@ pub struct Options {
     pub force: bool,
     /// Whether the changes end with this session.
     pub tied: bool,
-}
-
-/// A thread that has another policy now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Changed {
-    /// Its process.
-    pub process: u32,
-    /// Its number.
-    pub thread: ThreadId,
-    /// Its name.
-    pub name: String,
-    /// What it had.
-    pub before: State,
-    /// What it has.
-    pub now: State,
-    /// By which means.
-    pub means: Means,
-    /// What it was to have and why it has not, if it has something else.
-    pub instead_of: Option<Instead>,
-}
-
-/// What a thread was to have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Instead {
-    /// This.
-    pub wanted: State,
-    /// And why not.
-    pub because: String,
-}
-
-/// A thread that could not be changed.
-#[derive(Debug)]
-pub struct Failed {
-    /// Its number.
-    pub thread: ThreadId,
-    /// Its name.
-    pub name: String,
-    /// Why.
-    pub error: Error,
-}
-
-/// What became of the threads that were looked at.
-#[derive(Debug, Default)]
-pub struct Walk {
-    /// Threads that were there.
-    pub seen: usize,
-    /// Those that have another policy now.
-    pub changed: Vec<Changed>,
-    /// Those that had the policy already.
-    pub already: usize,
-    /// Those that ended meanwhile.
-    pub gone: usize,
-    /// Those that could not be changed.
-    pub failed: Vec<Failed>,
-    /// Processes that the kernel does not limit, and why.
-    pub unlimited: Vec<(u32, Error)>,
 }
 
 /// Changes threads, and knows which it has seen.

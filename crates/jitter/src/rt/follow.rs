@@ -10,7 +10,8 @@ use unjank_host::threads;
 use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
 
 use super::busy::{Busy, Watched};
-use super::change::{Changed, Changer, Failed, Walk};
+use super::change::Changer;
+use super::walk::{Changed, Failed, Walk};
 
 /// After something was found, the next look comes this soon.
 const SOON: Nanos = Nanos::from_millis(1);

@@ -5,6 +5,7 @@
 //! | `rule` | which thread gets which policy: pure |
 //! | `profile` | rules for known programs |
 //! | `change` | one walk over a process: planned, written down, done |
+//! | `walk` | what became of the threads |
 //! | `means` | the ways to a real-time policy, the best one first |
 //! | `follow` | threads that appear or are renamed later |
 //! | `busy` | when a real-time thread has burnt its CPU for too long: pure |
@@ -15,10 +16,12 @@ mod follow;
 mod means;
 mod profile;
 mod rule;
+mod walk;
 
 pub use busy::{Busy, Watched};
-pub use change::{Changed, Changer, Failed, Instead, Options, Walk, check, set};
+pub use change::{Changer, Options, check, set};
 pub use follow::{Event, Follower, Scope};
 pub use means::{Given, Ladder, Means};
 pub use profile::{PROFILES, Profile};
 pub use rule::{Pattern, Rule, Rules};
+pub use walk::{Changed, Failed, Instead, Walk};
