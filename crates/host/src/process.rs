@@ -98,6 +98,12 @@ pub fn die_with_parent(parent: u32) -> Result<bool> {
     Ok(getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent))
 }
 
+/// The process that started this one, or the one that has taken its place
+/// since it ended: `getppid(2)`.
+pub fn parent() -> u32 {
+    getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
+}
+
 /// Sends `signal`, by its number, to a process: `kill(2)`.
 ///
 /// # Errors

@@ -153,12 +153,12 @@ impl Drop for RealtimeGuard<'_> {
 
 /// Whether the kernel keeps some CPU time back from real-time threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Throttling {
+pub(super) enum Throttling {
     On,
     Off,
 }
 
-fn throttling(root: &Root) -> Result<Throttling> {
+pub(super) fn throttling(root: &Root) -> Result<Throttling> {
     let path = "/proc/sys/kernel/sched_rt_runtime_us";
     Ok(match root.read_if_there(path)?.as_deref() {
         Some("-1") => Throttling::Off,

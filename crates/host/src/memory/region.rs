@@ -1,0 +1,154 @@
+//! Memory that two processes, or two languages, share word by word.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::AtomicU64;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::error::{Error, Result};
+
+/// A stretch of shared memory. Its 64-bit words are accessed atomically, other
+/// bytes are copied in and out: what another process does to them can make
+/// values wrong, and nothing else.
+#[derive(Debug)]
+pub struct SharedRegion {
+    start: *mut u8,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to this value; words are atomic, and bytes are
+// copied through raw pointers only.
+unsafe impl Send for SharedRegion {}
+// SAFETY: as above; no method hands out a reference to plain bytes.
+unsafe impl Sync for SharedRegion {}
+
+impl SharedRegion {
+    /// New zeroed memory, and the descriptor by which others map the same. Its
+    /// size is sealed: nobody can shrink it under a reader.
+    ///
+    /// # Errors
+    /// No memory, or a kernel without `memfd_create(2)`.
+    pub fn create(name: &str, length: usize) -> Result<(Self, OwnedFd)> {
+        let error = |call| move |error| Error::syscall(call, name.to_owned(), error);
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = memfd_create(name, flags).map_err(error("memfd_create"))?;
+        ftruncate(&fd, length as u64).map_err(error("ftruncate"))?;
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        fcntl_add_seals(&fd, seals).map_err(error("fcntl(F_ADD_SEALS)"))?;
+        Ok((Self::open(&fd)?, fd))
+    }
+
+    /// Maps all of what another process has created, and puts every page in
+    /// place, so that a timed path meets no fault of the first touch.
+    ///
+    /// # Errors
+    /// The descriptor is no memory, or there is too little.
+    pub fn open(fd: impl AsFd) -> Result<Self> {
+        let size =
+            fstat(&fd).map_err(|error| Error::syscall("fstat", "shared memory", error))?.st_size;
+        let length = usize::try_from(size).unwrap_or_default();
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps
+        // nothing (mmap(2)).
+        let start = unsafe {
+            mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, flags, &fd, 0)
+        }
+        .map_err(|error| Error::syscall("mmap", format!("{length} shared bytes"), error))?;
+        Ok(Self { start: start.cast(), length })
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are none; never so for a mapping.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The word at `offset`, a multiple of 8.
+    ///
+    /// # Panics
+    /// If it is not wholly inside.
+    #[inline]
+    pub fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8), "offset {offset} is not aligned");
+        self.check(offset, 8);
+        // SAFETY: the word lies in the mapping, which lives as long as the
+        // reference; mappings begin at a page, so it is aligned.
+        unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
+    }
+
+    /// Copies `data` to `offset`. Others must not look before a word says so.
+    ///
+    /// # Panics
+    /// If it does not fit.
+    #[inline]
+    pub fn write(&self, offset: usize, data: &[u8]) {
+        self.check(offset, data.len());
+        // SAFETY: the target lies in the mapping and cannot overlap `data`,
+        // which is memory that this program has a reference to.
+        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), self.start.add(offset), data.len()) }
+    }
+
+    /// Copies what is at `offset` to `data`.
+    ///
+    /// # Panics
+    /// If it is not wholly inside.
+    #[inline]
+    pub fn read(&self, offset: usize, data: &mut [u8]) {
+        self.check(offset, data.len());
+        // SAFETY: as in `write`, with source and target exchanged; every bit
+        // pattern is a valid byte.
+        unsafe { ptr::copy_nonoverlapping(self.start.add(offset), data.as_mut_ptr(), data.len()) }
+    }
+
+    #[inline]
+    fn check(&self, offset: usize, length: usize) {
+        let end = offset.saturating_add(length);
+        assert!(end <= self.length, "{end} is beyond {} shared bytes", self.length);
+    }
+}
+
+impl Drop for SharedRegion {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by this value, and no reference into it
+        // outlives it. munmap(2) fails only for a bad range.
+        let _cannot_fail = unsafe { munmap(self.start.cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    #[test]
+    fn two_mappings_see_the_same_memory() {
+        let (ours, fd) = SharedRegion::create("test", 4096).unwrap();
+        let theirs = SharedRegion::open(&fd).unwrap();
+        assert_eq!(theirs.len(), 4096);
+        ours.write(9, b"hello");
+        ours.word(4088).store(7, Ordering::Release);
+        assert_eq!(theirs.word(4088).load(Ordering::Acquire), 7);
+        let mut data = [0; 5];
+        theirs.read(9, &mut data);
+        assert_eq!(&data, b"hello");
+    }
+
+    #[test]
+    #[should_panic(expected = "4097 is beyond 4096 shared bytes")]
+    fn beyond_its_end_nothing_is_written() {
+        SharedRegion::create("test", 4096).unwrap().0.write(4090, &[0; 7]);
+    }
+
+    #[test]
+    #[should_panic(expected = "not aligned")]
+    fn words_are_aligned() {
+        let _ = SharedRegion::create("test", 4096).unwrap().0.word(4);
+    }
+}

@@ -1,0 +1,109 @@
+//! Real-time priority that lasts until it is taken back, for programs that
+//! manage their own threads: the same guards, on any thread by its number.
+
+use rustix::process::{Pid, Resource, Rlimit, getpriority_process, getrlimit, setrlimit};
+
+use super::policy::{Policy, Priority, ThreadId, policy_of, set_policy};
+use super::realtime::{Throttling, throttling};
+use crate::error::{Error, Result};
+use crate::root::Root;
+use crate::units::Nanos;
+
+/// What [`give_realtime`] is to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grant {
+    /// The priority of `SCHED_FIFO`.
+    pub priority: Priority,
+    /// The longest stretch that a real-time thread of this process may compute
+    /// without a sleep, before the kernel ends the process (`RLIMIT_RTTIME`).
+    pub longest_run: Nanos,
+    /// Also on a machine without real-time throttling.
+    pub force: bool,
+}
+
+/// Makes a thread of this process `SCHED_FIFO`, until [`take_realtime`].
+/// `RLIMIT_RTTIME` is lowered to `longest_run` first if it is higher, and
+/// stays so; what the thread starts begins as `SCHED_OTHER`.
+///
+/// # Errors
+/// `Permission` without the privilege, or without throttling; not found if
+/// there is no such thread.
+pub fn give_realtime(root: &Root, thread: ThreadId, grant: Grant) -> Result<()> {
+    if !grant.force && throttling(root)? == Throttling::Off {
+        return Err(Error::Permission {
+            what: "SCHED_FIFO on a machine where a busy real-time thread would hang it \
+                   (kernel.sched_rt_runtime_us = -1)"
+                .to_owned(),
+            needs: "throttling (sysctl kernel.sched_rt_runtime_us=950000), or force".to_owned(),
+        });
+    }
+    let before = getrlimit(Resource::Rttime);
+    let micros = (grant.longest_run.get() / 1_000).max(1);
+    let current = before.current.map_or(micros, |limit| limit.min(micros));
+    if before.current != Some(current) {
+        setrlimit(Resource::Rttime, Rlimit { current: Some(current), maximum: before.maximum })
+            .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
+    }
+    set_policy(thread, Policy::Fifo(grant.priority), true)
+}
+
+/// Makes a thread `SCHED_OTHER`, with the nice value it has. Without
+/// `CAP_SYS_NICE`, `SCHED_RESET_ON_FORK` stays, which does no harm.
+///
+/// # Errors
+/// Not found if there is no such thread.
+pub fn take_realtime(thread: ThreadId) -> Result<()> {
+    let (policy, reset_on_fork) = policy_of(thread)?;
+    if matches!(policy, Policy::Other { .. }) {
+        return Ok(());
+    }
+    // Threads have nice values of their own on Linux, whatever getpriority(2)
+    // is told POSIX says, and keep them while they are real-time.
+    let nice = i32::try_from(thread.0)
+        .ok()
+        .and_then(Pid::from_raw)
+        .and_then(|pid| getpriority_process(Some(pid)).ok())
+        .unwrap_or(0);
+    let ordinary = Policy::Other { nice };
+    set_policy(thread, ordinary, false).or_else(|_| set_policy(thread, ordinary, reset_on_fork))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(force: bool) -> Grant {
+        let priority = Priority::new(10).unwrap();
+        Grant { priority, longest_run: Nanos::from_millis(1_000), force }
+    }
+
+    #[test]
+    fn without_throttling_it_needs_force() {
+        let machine = tempfile::tempdir().unwrap();
+        let file = machine.path().join("proc/sys/kernel/sched_rt_runtime_us");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "-1\n").unwrap();
+        let root = Root::at(machine.path());
+        let error = give_realtime(&root, ThreadId::current(), grant(false)).unwrap_err();
+        assert!(error.to_string().contains("sched_rt_runtime_us"), "{error}");
+    }
+
+    #[test]
+    fn a_thread_comes_back_with_its_nice_value() {
+        let thread = ThreadId::current();
+        match give_realtime(&Root::system(), thread, grant(false)) {
+            Ok(()) => {
+                let (policy, reset) = policy_of(thread).unwrap();
+                assert_eq!((policy.to_string().as_str(), reset), ("fifo:10", true));
+            }
+            Err(error) => assert!(error.to_string().contains("CAP_SYS_NICE"), "{error}"),
+        }
+        take_realtime(thread).unwrap();
+        assert!(matches!(policy_of(thread).unwrap().0, Policy::Other { .. }));
+    }
+
+    #[test]
+    fn a_thread_that_is_not_there_is_not_found() {
+        assert!(take_realtime(ThreadId(u32::MAX >> 1)).unwrap_err().is_not_found());
+    }
+}
