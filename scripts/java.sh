@@ -1,0 +1,100 @@
+#!/bin/sh
+# The Java library and measuring application: `java.sh build` makes both jars, with the native
+# halves of this machine's architecture and, where a cross compiler is, of the other; `java.sh
+# test` runs their tests on every JDK of this machine. JAVA_HOME and what is in /usr/lib/jvm and
+# on PATH is looked at. Maven fetches what it needs on its first run.
+set -eu
+cd "$(dirname "$0")/.."
+
+JDK_NEEDED=17
+target=${CARGO_TARGET_DIR:-target}
+case "$target" in /*) ;; *) target=$PWD/$target ;; esac
+native=$target/java-native
+
+die() {
+    echo "unjank: $*" >&2
+    exit 1
+}
+
+# The first number of a JDK's version: 17; of 1.8.0_392, 8. Nothing if it is no JVM.
+major() { # home
+    [ -x "$1/bin/java" ] && [ -r "$1/release" ] || return 0
+    sed -n 's/^JAVA_VERSION="\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' "$1/release"
+}
+
+# Homes of JVMs that are new enough, a line each, every one once; the oldest first.
+jdks() {
+    on_path=$(command -v java || true)
+    for home in ${JAVA_HOME:+"$JAVA_HOME"} \
+        ${on_path:+"$(dirname "$(dirname "$(readlink -f "$on_path")")")"} /usr/lib/jvm/*; do
+        home=$(readlink -f "$home") || continue
+        version=$(major "$home")
+        [ "${version:-0}" -lt "$JDK_NEEDED" ] || echo "$version $home"
+    done | sort -n -u | cut -d ' ' -f 2-
+}
+
+# What is run must be what was built: the jar holds a digest beside each file.
+put() { # directory of cargo, directory in the jar
+    mkdir -p "$native/$2"
+    for file in libunjank_rt.so unjank-rt-task; do
+        cp "$1/$file" "$native/$2/$file.new"
+        sha256sum <"$native/$2/$file.new" | cut -d ' ' -f 1 >"$native/$2/$file.sha256"
+        mv "$native/$2/$file.new" "$native/$2/$file"
+    done
+}
+
+native_half() {
+    here=$(uname -m)
+    "${CARGO:-cargo}" build --quiet --release --locked --package unjank-jni
+    put "$target/release" "linux-$here"
+    for other in x86_64 aarch64; do
+        [ "$other" != "$here" ] || continue
+        triple=$other-unknown-linux-gnu
+        linker=$other-linux-gnu-gcc
+        if ! command -v "$linker" >/dev/null 2>&1 ||
+            ! rustup target list --installed 2>/dev/null | grep -qx "$triple"; then
+            rm -rf "$native/linux-$other"
+            echo "unjank: the jars are made without $other; for both, install" \
+                "gcc-$(echo "$other" | tr _ -)-linux-gnu and run: rustup target add $triple" >&2
+            continue
+        fi
+        variable=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
+        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --release --locked \
+            --package unjank-jni --target "$triple"
+        put "$target/$triple/release" "linux-$other"
+    done
+}
+
+maven() { # home of the JDK that runs the tests, goals and options
+    tested=$1
+    shift
+    JAVA_HOME=$compiler mvn --quiet --file java -Dnative.dir="$native" -Dtest.jdk="$tested" "$@"
+}
+
+command -v mvn >/dev/null 2>&1 ||
+    die "Maven is missing: install it (Debian, Ubuntu: apt-get install maven), then run this again"
+found=$(jdks)
+[ -n "$found" ] ||
+    die "no JDK $JDK_NEEDED or newer here: install one (apt-get install default-jdk-headless) or set JAVA_HOME"
+compiler=
+for home in $found; do
+    [ -n "$compiler" ] || [ ! -x "$home/bin/javac" ] || compiler=$home
+done
+[ -n "$compiler" ] ||
+    die "a Java runtime without a compiler: install a JDK (apt-get install default-jdk-headless)"
+
+case "${1:-build}" in
+build)
+    native_half
+    maven "$compiler" package -DskipTests
+    ls -l java/rt/target/unjank-rt-*.jar java/jitter/target/unjank-jitter.jar
+    ;;
+test)
+    native_half
+    for home in $found; do
+        echo "unjank: Java tests on JDK $(major "$home") ($home)" >&2
+        maven "$home" package
+    done
+    ;;
+*) die "scripts/java.sh build or test" ;;
+esac
