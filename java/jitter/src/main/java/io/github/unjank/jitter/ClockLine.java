@@ -1,0 +1,36 @@
+package io.github.unjank.jitter;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Converts moments of JFR to {@link System#nanoTime()}.
+ *
+ * <p>JFR counts the ticks of the processor's time stamp counter and turns them into a wall clock by
+ * a frequency that HotSpot estimates. So the two clocks drift apart, by milliseconds in minutes.
+ * Marks that name one moment on both are joined by straight lines; before the first and after the
+ * last, the clocks are taken to run alike.
+ */
+final class ClockLine {
+    private final TreeMap<Long, Long> marks = new TreeMap<>();
+
+    void add(long recorded, long nanoTime) {
+        marks.put(recorded, nanoTime);
+    }
+
+    boolean isEmpty() {
+        return marks.isEmpty();
+    }
+
+    /** The moment that the recording calls {@code recorded}; there must be a mark. */
+    long nanoTime(long recorded) {
+        Map.Entry<Long, Long> before = marks.floorEntry(recorded);
+        Map.Entry<Long, Long> after = marks.higherEntry(recorded);
+        if (before == null || after == null) {
+            Map.Entry<Long, Long> near = before == null ? marks.firstEntry() : before;
+            return near.getValue() + (recorded - near.getKey());
+        }
+        double part = (double) (recorded - before.getKey()) / (after.getKey() - before.getKey());
+        return before.getValue() + Math.round(part * (after.getValue() - before.getValue()));
+    }
+}

@@ -1,0 +1,102 @@
+package io.github.unjank.jitter;
+
+import java.util.Arrays;
+import java.util.Locale;
+import org.HdrHistogram.Histogram;
+
+/**
+ * How late the wake-up of each period was. Recording one allocates nothing.
+ *
+ * <p>A period that had passed when the thread woke for one before it is missed: the thread did not
+ * sleep for it. So a stop of 60 periods is one late wake-up and 59 missed periods in every way of
+ * waking, also where a timer calls its task 60 times in a row.
+ */
+final class Lateness {
+    /** Stands for a missed period. */
+    static final long MISSED = -1;
+
+    private final long[] nanos;
+    private final long period;
+    private long first;
+    private int next;
+
+    Lateness(int periods, long periodNanos) {
+        nanos = new long[periods];
+        Arrays.fill(nanos, MISSED);
+        period = periodNanos;
+    }
+
+    /** Says when the first wake-up is due, as of {@link System#nanoTime()}. */
+    void startAt(long firstDue) {
+        first = firstDue;
+        next = 0;
+    }
+
+    /** When the wake-up of a period is due. */
+    long due(int number) {
+        return first + number * period;
+    }
+
+    /**
+     * Notes that the thread woke for a period, and gives the next period that is to come. A period
+     * that was missed already stays so.
+     */
+    int woke(int number, long now) {
+        if (number < next || number >= nanos.length) {
+            return next;
+        }
+        long late = now - due(number);
+        note(number, late);
+        // A division costs more than all the rest, and is hardly ever needed.
+        long missed = late < period ? 0 : late / period;
+        next = (int) Math.min(nanos.length, number + 1 + missed);
+        return next;
+    }
+
+    /** Notes a wake-up that somebody else has measured. */
+    void note(int number, long late) {
+        // The clock of a timer may run ahead of ours by its resolution.
+        nanos[number] = Math.max(0, late);
+    }
+
+    boolean isComplete() {
+        return next >= nanos.length;
+    }
+
+    int periods() {
+        return nanos.length;
+    }
+
+    long periodNanos() {
+        return period;
+    }
+
+    long at(int number) {
+        return nanos[number];
+    }
+
+    /** A line for people: percentiles of the wake-ups, and the missed periods. */
+    String summary() {
+        Histogram histogram = new Histogram(3);
+        long missed = 0;
+        long worst = 0;
+        for (long late : nanos) {
+            if (late == MISSED) {
+                missed++;
+            } else {
+                histogram.recordValue(late);
+                worst = Math.max(worst, late);
+            }
+        }
+        return String.format(
+                Locale.ROOT,
+                "%d wake-ups, %d missed periods; late by p50 %.3f ms, p99 %.3f ms, p99.9 %.3f ms,"
+                        + " worst %.3f ms",
+                nanos.length - missed,
+                missed,
+                histogram.getValueAtPercentile(50) / 1e6,
+                histogram.getValueAtPercentile(99) / 1e6,
+                histogram.getValueAtPercentile(99.9) / 1e6,
+                worst / 1e6);
+    }
+}
