@@ -85,7 +85,7 @@ fn load(library: &Path, symbol: &str) -> Result<Function> {
     let name = c_string(symbol)?;
     // SAFETY: both texts end with zero (dlopen(3)). That the library may be
     // loaded, and that the symbol is a function of this type, is what the
-    // caller of `CriticalTask.Builder.job` vouches for.
+    // caller of `CriticalTaskBuilder.job` vouches for.
     unsafe {
         let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if handle.is_null() {

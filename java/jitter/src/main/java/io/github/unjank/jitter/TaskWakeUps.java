@@ -1,6 +1,8 @@
 package io.github.unjank.jitter;
 
 import io.github.unjank.rt.CriticalTask;
+import io.github.unjank.rt.CriticalTaskBuilder;
+import io.github.unjank.rt.WakeUp;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -26,7 +28,7 @@ final class TaskWakeUps implements WakeUps {
     }
 
     static TaskWakeUps prepare(Options options, Lateness lateness) {
-        CriticalTask.Builder builder =
+        CriticalTaskBuilder builder =
                 CriticalTask.every(Duration.ofNanos(lateness.periodNanos()))
                         .name(THREAD)
                         .periods(lateness.periods())
@@ -65,7 +67,7 @@ final class TaskWakeUps implements WakeUps {
     }
 
     private void carry() {
-        CriticalTask.WakeUp wakeUp = new CriticalTask.WakeUp();
+        WakeUp wakeUp = new WakeUp();
         boolean running = true;
         while (running) {
             // What it sends before its end is there when it is known to have ended.

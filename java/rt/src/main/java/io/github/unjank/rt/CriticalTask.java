@@ -3,9 +3,7 @@ package io.github.unjank.rt;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -39,9 +37,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class CriticalTask implements AutoCloseable {
     private static final Duration LONGEST_OPENING = Duration.ofSeconds(10);
-    private static final long LONGEST_CLOSING_NANOS = 2_000_000_000L;
+    static final long LONGEST_CLOSING_NANOS = 2_000_000_000L;
     private static final long LOOK_NANOS = 200_000;
-    private static final int REPORT_BYTES = 32;
 
     private final long handle;
     private final TaskMemory memory;
@@ -52,17 +49,19 @@ public final class CriticalTask implements AutoCloseable {
     private final long process;
     private final boolean reports;
     private final ByteBuffer report =
-            ByteBuffer.allocate(REPORT_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            ByteBuffer.allocate(WakeUp.BYTES).order(ByteOrder.LITTLE_ENDIAN);
 
-    private CriticalTask(Builder builder, long handle) throws IOException {
+    /** The task that {@link Native#openTask} has given this handle. */
+    CriticalTask(long handle, long periodNanos, int messageBytes, boolean reports)
+            throws IOException {
         this.handle = handle;
         this.memory = TaskMemory.map(Native.taskDescriptor(handle));
         this.fromTask = memory.fromTask();
         this.toTask = memory.toTask();
-        this.messageBytes = builder.messageBytes;
-        this.periodNanos = builder.periodNanos;
+        this.messageBytes = messageBytes;
+        this.periodNanos = periodNanos;
         this.process = Native.taskProcess(handle);
-        this.reports = builder.library.isEmpty();
+        this.reports = reports;
     }
 
     /**
@@ -71,8 +70,8 @@ public final class CriticalTask implements AutoCloseable {
      * @param period time between two wake-ups, above zero
      * @return a builder
      */
-    public static Builder every(Duration period) {
-        return new Builder(period);
+    public static CriticalTaskBuilder every(Duration period) {
+        return new CriticalTaskBuilder(period);
     }
 
     /** Starts the task; it wakes for the first time one period from now. */
@@ -142,10 +141,7 @@ public final class CriticalTask implements AutoCloseable {
         if (!fromTask.receive(report.clear())) {
             return false;
         }
-        target.period = report.getLong(0);
-        target.due = report.getLong(8);
-        target.woken = report.getLong(16);
-        target.missed = report.getLong(24);
+        target.read(report);
         return true;
     }
 
@@ -243,7 +239,8 @@ public final class CriticalTask implements AutoCloseable {
         }
     }
 
-    private void awaitReady() {
+    /** Waits until the task waits for its start, or throws why it does not. */
+    void awaitReady() {
         long until = System.nanoTime() + LONGEST_OPENING.toNanos();
         while (memory.get(TaskMemory.STATE) == TaskMemory.STARTING) {
             if (!Native.taskAlive(handle) && memory.get(TaskMemory.STATE) == TaskMemory.STARTING) {
@@ -260,216 +257,6 @@ public final class CriticalTask implements AutoCloseable {
                 throw new RealtimePermissionException(error);
             }
             throw new IllegalStateException(error);
-        }
-    }
-
-    /** One wake-up of a task without a job; it can be used again and again. */
-    public static final class WakeUp {
-        private long period;
-        private long due;
-        private long woken;
-        private long missed;
-
-        /** Makes an empty one. */
-        public WakeUp() {}
-
-        /**
-         * The number of the period, from 0; missed ones are counted.
-         *
-         * @return the number
-         */
-        public long period() {
-            return period;
-        }
-
-        /**
-         * When the task was to wake, as of {@link System#nanoTime()}.
-         *
-         * @return nanoseconds
-         */
-        public long due() {
-            return due;
-        }
-
-        /**
-         * When it read the clock.
-         *
-         * @return nanoseconds, as of {@link System#nanoTime()}
-         */
-        public long woken() {
-            return woken;
-        }
-
-        /**
-         * How late it was.
-         *
-         * @return nanoseconds
-         */
-        public long lateness() {
-            return woken - due;
-        }
-
-        /**
-         * Periods after this one that had passed as well by then.
-         *
-         * @return their number
-         */
-        public long missed() {
-            return missed;
-        }
-    }
-
-    /** What a task is to be. */
-    public static final class Builder {
-        private static final int SLOTS_TO_TASK = 64;
-
-        private final long periodNanos;
-        private String name = "critical";
-        private int priority;
-        private long periods;
-        private int slots = 1_024;
-        private int messageBytes = REPORT_BYTES;
-        private String library = "";
-        private String symbol = "";
-        private boolean ownProcess;
-
-        private Builder(Duration period) {
-            periodNanos = period.toNanos();
-            if (periodNanos <= 0) {
-                throw new IllegalArgumentException("a period of " + period);
-            }
-        }
-
-        /**
-         * The name of its thread; Linux shows 15 bytes of it.
-         *
-         * @param name the name
-         * @return this
-         */
-        public Builder name(String name) {
-            if (name.isEmpty() || name.indexOf('\0') >= 0) {
-                throw new IllegalArgumentException("a thread cannot have the name \"" + name + "\"");
-            }
-            this.name = name;
-            return this;
-        }
-
-        /**
-         * Its real-time priority; without one, it is an ordinary thread.
-         *
-         * @param priority 1 to 99 of {@code SCHED_FIFO}
-         * @return this
-         */
-        public Builder priority(int priority) {
-            if (priority < 1 || priority > 99) {
-                throw new IllegalArgumentException("priority " + priority + " is not 1 to 99");
-            }
-            this.priority = priority;
-            return this;
-        }
-
-        /**
-         * After how many periods it ends; missed ones are counted. Without this, it goes on.
-         *
-         * @param periods 1 or more
-         * @return this
-         */
-        public Builder periods(long periods) {
-            if (periods < 1) {
-                throw new IllegalArgumentException(periods + " periods");
-            }
-            this.periods = periods;
-            return this;
-        }
-
-        /**
-         * How many messages to Java can wait to be received. The longest collection divided by the
-         * period must fit. 1024 if nothing is said.
-         *
-         * @param messages up to 16777216; the next power of two is taken
-         * @return this
-         */
-        public Builder capacity(int messages) {
-            if (messages < 1 || messages > 1 << 24) {
-                throw new IllegalArgumentException("room for " + messages + " messages");
-            }
-            slots = messages == 1 ? 1 : Integer.highestOneBit(messages - 1) << 1;
-            return this;
-        }
-
-        /**
-         * What it does at each wake-up. The library is loaded into the process of the task.
-         *
-         * @param library absolute path of a shared library
-         * @param symbol name of a function of the C type {@code unjank_job}; the caller vouches for
-         *     that type, and for code that neither blocks nor allocates
-         * @param longestMessage the longest message in either direction, in bytes
-         * @return this
-         */
-        public Builder job(Path library, String symbol, int longestMessage) {
-            if (!library.isAbsolute()) {
-                throw new IllegalArgumentException(library + " is not an absolute path");
-            }
-            if (longestMessage < 1 || longestMessage > 1 << 20) {
-                throw new IllegalArgumentException("messages of " + longestMessage + " bytes");
-            }
-            this.library = library.toString();
-            this.symbol = Objects.requireNonNull(symbol, "symbol");
-            this.messageBytes = longestMessage;
-            return this;
-        }
-
-        /**
-         * Gives the task a process of its own: not even the end of the JVM's heap, or a crash of
-         * its code, reaches it. It ends with this JVM.
-         *
-         * @return this
-         */
-        public Builder inOwnProcess() {
-            ownProcess = true;
-            return this;
-        }
-
-        /**
-         * Makes the thread or process, and waits until it is ready to be started.
-         *
-         * @return the task
-         * @throws RealtimePermissionException without the privilege for the priority
-         * @throws IllegalStateException if the task could not be made ready; the message says why
-         * @throws UnsatisfiedLinkError if the native library cannot be loaded
-         */
-        public CriticalTask open() {
-            Path program = ownProcess ? NativeFiles.program() : null;
-            long handle = 0;
-            try {
-                handle =
-                        Native.openTask(
-                                name,
-                                periodNanos,
-                                periods,
-                                priority,
-                                Settings.longestRunNanos(),
-                                Settings.force(),
-                                slots,
-                                SLOTS_TO_TASK,
-                                messageBytes,
-                                library,
-                                symbol,
-                                program == null ? "" : program.toString());
-                CriticalTask task = new CriticalTask(this, handle);
-                task.awaitReady();
-                handle = 0;
-                return task;
-            } catch (IOException unmapped) {
-                throw new IllegalStateException("cannot map the memory of the task: " + unmapped, unmapped);
-            } finally {
-                if (handle != 0) {
-                    Native.closeTask(handle, LONGEST_CLOSING_NANOS);
-                }
-                if (program != null) {
-                    NativeFiles.removeProgram(program);
-                }
-            }
         }
     }
 }

@@ -134,6 +134,11 @@ final class NativeFiles {
                 }
             }
             requireDigest(Files.readAllBytes(file), digest, file.toString());
+            // In a directory that others may rename, it could become another file.
+            String reason = FileTrust.whyNot(file.toRealPath());
+            if (reason != null) {
+                throw new IOException(reason);
+            }
             return file;
         } catch (IOException | RuntimeException | UnsatisfiedLinkError failed) {
             if (file != null) {

@@ -1,0 +1,80 @@
+package io.github.unjank.jitter;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The threads that measure allocate nothing while they do. */
+@Timeout(120)
+class AllocationTest {
+    private static final ThreadMXBean THREADS =
+            (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    private static long allocatedHere() {
+        return THREADS.getCurrentThreadAllocatedBytes();
+    }
+
+    @Test
+    void parkingAndRecordingAllocateNothing() throws Exception {
+        Lateness lateness = new Lateness(2_000, 200_000);
+        FutureTask<Long> measuring =
+                new FutureTask<>(
+                        () -> {
+                            ParkedWakeUps.warmUp();
+                            allocatedHere();
+                            lateness.startAt(System.nanoTime() + 1_000_000);
+                            long before = allocatedHere();
+                            ParkedWakeUps.wakePeriodically(lateness);
+                            return allocatedHere() - before;
+                        });
+        new Thread(measuring).start();
+        assertEquals(0, measuring.get());
+        assertTrue(lateness.isComplete());
+    }
+
+    @Test
+    void theTimerAllocatesNothing() throws Exception {
+        assertEquals(0, allocatedBy("meas", "--way timer --wakeups 500"));
+    }
+
+    @Test
+    void theParkedThreadAllocatesNothing() throws Exception {
+        assertEquals(0, allocatedBy("meas", "--way park --wakeups 500"));
+    }
+
+    /** What a thread of this name allocates from the first look after the start to the last. */
+    private static long allocatedBy(String name, String arguments) throws Exception {
+        Options options = Options.parse((arguments + " --out " + Path.of("unused")).split(" "));
+        Lateness lateness = new Lateness(options.wakeups(), options.periodNanos());
+        try (WakeUps wakeUps = WakeUps.of(options, lateness)) {
+            long thread = idOf(name);
+            wakeUps.go();
+            // Its first wake-up comes later than this; what begins the wake-ups may allocate.
+            Thread.sleep(WakeUps.LEAD_NANOS / 2_000_000);
+            long before = THREADS.getThreadAllocatedBytes(thread);
+            long last = before;
+            while (!wakeUps.await(1)) {
+                // Once it has ended, a thread has allocated -1.
+                last = Math.max(last, THREADS.getThreadAllocatedBytes(thread));
+            }
+            assertTrue(before >= 0, "the thread has ended before it was looked at");
+            assertTrue(lateness.isComplete());
+            return last - before;
+        }
+    }
+
+    private static long idOf(String name) {
+        for (var info : THREADS.getThreadInfo(THREADS.getAllThreadIds())) {
+            if (info != null && info.getThreadName().equals(name)) {
+                return info.getThreadId();
+            }
+        }
+        throw new AssertionError("no thread " + name);
+    }
+}

@@ -1,0 +1,164 @@
+package io.github.unjank.rt;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Objects;
+
+/** What a {@link CriticalTask} is to be: see {@link CriticalTask#every}. */
+public final class CriticalTaskBuilder {
+    private static final int SLOTS_TO_TASK = 64;
+
+    private final long periodNanos;
+    private String name = "critical";
+    private int priority;
+    private long periods;
+    private int slots = 1_024;
+    private int messageBytes = WakeUp.BYTES;
+    private String library = "";
+    private String symbol = "";
+    private boolean ownProcess;
+
+    CriticalTaskBuilder(Duration period) {
+        periodNanos = period.toNanos();
+        if (periodNanos <= 0) {
+            throw new IllegalArgumentException("a period of " + period);
+        }
+    }
+
+    /**
+     * The name of its thread; Linux shows 15 bytes of it.
+     *
+     * @param name the name
+     * @return this
+     */
+    public CriticalTaskBuilder name(String name) {
+        if (name.isEmpty() || name.indexOf('\0') >= 0) {
+            throw new IllegalArgumentException("a thread cannot have the name \"" + name + "\"");
+        }
+        this.name = name;
+        return this;
+    }
+
+    /**
+     * Its real-time priority; without one, it is an ordinary thread.
+     *
+     * @param priority 1 to 99 of {@code SCHED_FIFO}
+     * @return this
+     */
+    public CriticalTaskBuilder priority(int priority) {
+        if (priority < 1 || priority > 99) {
+            throw new IllegalArgumentException("priority " + priority + " is not 1 to 99");
+        }
+        this.priority = priority;
+        return this;
+    }
+
+    /**
+     * After how many periods it ends; missed ones are counted. Without this, it goes on.
+     *
+     * @param periods 1 or more
+     * @return this
+     */
+    public CriticalTaskBuilder periods(long periods) {
+        if (periods < 1) {
+            throw new IllegalArgumentException(periods + " periods");
+        }
+        this.periods = periods;
+        return this;
+    }
+
+    /**
+     * How many messages to Java can wait to be received. The longest collection divided by the
+     * period must fit. 1024 if nothing is said.
+     *
+     * @param messages up to 16777216; the next power of two is taken
+     * @return this
+     */
+    public CriticalTaskBuilder capacity(int messages) {
+        if (messages < 1 || messages > 1 << 24) {
+            throw new IllegalArgumentException("room for " + messages + " messages");
+        }
+        slots = messages == 1 ? 1 : Integer.highestOneBit(messages - 1) << 1;
+        return this;
+    }
+
+    /**
+     * What it does at each wake-up. The library is loaded into the process of the task.
+     *
+     * @param library absolute path of a shared library, which nobody but this user and root can
+     *     have written
+     * @param symbol name of a function of the C type {@code unjank_job}; the caller vouches for
+     *     that type, and for code that neither blocks nor allocates
+     * @param longestMessage the longest message in either direction, in bytes
+     * @return this
+     */
+    public CriticalTaskBuilder job(Path library, String symbol, int longestMessage) {
+        if (!library.isAbsolute()) {
+            throw new IllegalArgumentException(library + " is not an absolute path");
+        }
+        if (longestMessage < 1 || longestMessage > 1 << 20) {
+            throw new IllegalArgumentException("messages of " + longestMessage + " bytes");
+        }
+        this.library = library.toString();
+        this.symbol = Objects.requireNonNull(symbol, "symbol");
+        this.messageBytes = longestMessage;
+        return this;
+    }
+
+    /**
+     * Gives the task a process of its own: not even the end of the JVM's heap, or a crash of
+     * its code, reaches it. It ends with this JVM.
+     *
+     * @return this
+     */
+    public CriticalTaskBuilder inOwnProcess() {
+        ownProcess = true;
+        return this;
+    }
+
+    /**
+     * Makes the thread or process, and waits until it is ready to be started.
+     *
+     * @return the task
+     * @throws RealtimePermissionException without the privilege for the priority
+     * @throws IllegalStateException if the task could not be made ready; the message says why
+     * @throws UnsatisfiedLinkError if the native library cannot be loaded, or the library of the job
+     *     is for another architecture or not to be trusted
+     */
+    public CriticalTask open() {
+        String code =
+                library.isEmpty() ? "" : NativeFiles.trusted(library, "the job of a task").toString();
+        Path program = ownProcess ? NativeFiles.program() : null;
+        long handle = 0;
+        try {
+            handle =
+                    Native.openTask(
+                            name,
+                            periodNanos,
+                            periods,
+                            priority,
+                            Settings.longestRunNanos(),
+                            Settings.force(),
+                            slots,
+                            SLOTS_TO_TASK,
+                            messageBytes,
+                            code,
+                            symbol,
+                            program == null ? "" : program.toString());
+            CriticalTask task = new CriticalTask(handle, periodNanos, messageBytes, library.isEmpty());
+            task.awaitReady();
+            handle = 0;
+            return task;
+        } catch (IOException unmapped) {
+            throw new IllegalStateException("cannot map the memory of the task: " + unmapped, unmapped);
+        } finally {
+            if (handle != 0) {
+                Native.closeTask(handle, CriticalTask.LONGEST_CLOSING_NANOS);
+            }
+            if (program != null) {
+                NativeFiles.removeProgram(program);
+            }
+        }
+    }
+}
