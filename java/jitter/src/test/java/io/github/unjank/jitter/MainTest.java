@@ -39,7 +39,7 @@ class MainTest {
         List<String> command = new ArrayList<>();
         command.addAll(words(before));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.add("-Xmx64m");
+        command.addAll(List.of("-Xmx64m", "--enable-native-access=ALL-UNNAMED"));
         command.addAll(words(jvm));
         command.addAll(List.of("-cp", System.getProperty("java.class.path")));
         command.add(Main.class.getName());

@@ -3,13 +3,10 @@ package io.github.unjank.rt;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.management.JMException;
-import javax.management.ObjectName;
 
 /**
  * The numbers that Linux has given to threads of this JVM.
@@ -90,15 +87,8 @@ final class NativeThreads {
 
     private static String dump() {
         try {
-            Object answer =
-                    ManagementFactory.getPlatformMBeanServer()
-                            .invoke(
-                                    new ObjectName("com.sun.management:type=DiagnosticCommand"),
-                                    "threadPrint",
-                                    new Object[] {new String[0]},
-                                    new String[] {String[].class.getName()});
-            return String.valueOf(answer);
-        } catch (JMException | RuntimeException | LinkageError noSuchCommand) {
+            return ThreadDump.text();
+        } catch (LinkageError withoutManagement) {
             return "";
         }
     }

@@ -42,7 +42,8 @@ final class ChildJvm {
     Process start(String... arguments) throws Exception {
         List<String> command = new ArrayList<>(before);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-Xmx64m", "-XX:+UseSerialGC"));
+        command.addAll(
+                List.of("-Xmx64m", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
         command.addAll(options);
         command.addAll(List.of("-cp", classPath, ChildMain.class.getName()));
         command.addAll(List.of(arguments));
