@@ -7,14 +7,15 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build guest test lint bench fuzz setup setup-test setup-bench
+.PHONY: help checkup build guest java test lint bench fuzz setup setup-java setup-test setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
 	@echo 'make guest     build a static unjank for the virtual phone, and programs of its tests'
+	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make test      run all tests (installs what they need; root runs more of them)'
-	@echo 'make lint      formatting, clippy, documentation, licences'
+	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
 	@echo 'make bench     speed of unjank itself, against its peers'
 	@echo 'make fuzz      two minutes for each parser (needs nightly Rust)'
 
@@ -34,16 +35,21 @@ guest: setup
 		--bin unjank --example exercise --example peer_death --example boost_kills \
 		--target x86_64-unknown-linux-gnu --target-dir "$${CARGO_TARGET_DIR:-target}/guest"
 
-test: setup-test guest
-	$(CARGO) test --locked --workspace
+java: setup-java
+	./scripts/java.sh build
 
-lint: setup
+test: setup-test guest java
+	$(CARGO) test --locked --workspace
+	./scripts/java.sh test
+
+lint: setup setup-java
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \
 		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION)
 	$(CARGO) deny --locked check bans licenses sources
+	./scripts/java.sh lint
 
 bench: setup-bench build guest
 	$(CARGO) bench --locked --workspace
@@ -54,6 +60,9 @@ fuzz: setup
 
 setup:
 	@./scripts/setup.sh build
+
+setup-java:
+	@./scripts/setup.sh java
 
 setup-test:
 	@./scripts/setup.sh test

@@ -1,8 +1,12 @@
 #!/bin/sh
-# The Java library and measuring application: `java.sh build` makes both jars, with the native
-# halves of this machine's architecture and, where a cross compiler is, of the other; `java.sh
-# test` runs their tests on every JDK of this machine. JAVA_HOME and what is in /usr/lib/jvm and
-# on PATH is looked at. Maven fetches what it needs on its first run.
+# The Java library and the measuring application of `unjank jitter jvm`:
+#   java.sh build     makes both jars, with the native halves of this machine's architecture and,
+#                     where a cross compiler is, of the other
+#   java.sh install   puts them into this user's Maven repository
+#   java.sh test      runs their tests on every JDK of this machine
+#   java.sh lint      checks their documentation
+#   java.sh jdks      lists the JDKs in JAVA_HOME, PATH and /usr/lib/jvm; the first compiles
+# Maven fetches what it needs on its first run.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -71,8 +75,13 @@ maven() { # home of the JDK that runs the tests, goals and options
     JAVA_HOME=$compiler mvn --quiet --file java -Dnative.dir="$native" -Dtest.jdk="$tested" "$@"
 }
 
-command -v mvn >/dev/null 2>&1 ||
-    die "Maven is missing: install it (Debian, Ubuntu: apt-get install maven), then run this again"
+# How many tests have run; Maven itself says nothing of tests that pass.
+summary() {
+    cat java/*/target/surefire-reports/*.txt |
+        awk -F '[:,]' '/^Tests run/ { run += $2; skipped += $8 }
+            END { print "unjank: " run " tests passed, " skipped " of them skipped" }' >&2
+}
+
 found=$(jdks)
 [ -n "$found" ] ||
     die "no JDK $JDK_NEEDED or newer here: install one (apt-get install default-jdk-headless) or set JAVA_HOME"
@@ -82,6 +91,8 @@ for home in $found; do
 done
 [ -n "$compiler" ] ||
     die "a Java runtime without a compiler: install a JDK (apt-get install default-jdk-headless)"
+[ "${1:-build}" = jdks ] || command -v mvn >/dev/null 2>&1 ||
+    die "Maven is missing: install it (apt-get install maven), then run this again"
 
 case "${1:-build}" in
 build)
@@ -94,7 +105,19 @@ test)
     for home in $found; do
         echo "unjank: Java tests on JDK $(major "$home") ($home)" >&2
         maven "$home" package
+        summary
     done
     ;;
-*) die "scripts/java.sh build or test" ;;
+install)
+    native_half
+    maven "$compiler" install -DskipTests
+    ;;
+lint)
+    maven "$compiler" compile javadoc:javadoc
+    ;;
+jdks)
+    echo "$compiler"
+    echo "$found" | grep -vxF "$compiler" || true
+    ;;
+*) die "scripts/java.sh build, install, test, lint or jdks" ;;
 esac

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that what a target needs is there: `setup.sh build|test|bench`.
+# Makes sure that what a target needs is there: `setup.sh build|java|test|bench`.
 # System packages are installed by name where that is possible (Debian, Ubuntu;
 # as root or with sudo), and named where it is not.
 set -eu
@@ -42,10 +42,20 @@ need_libcachesim() {
     : >"$peer/installed"
 }
 
+# Maven, and any JDK that is new enough for the Java library.
+need_java() {
+    need mvn maven
+    "$(dirname "$0")/java.sh" jdks >/dev/null 2>&1 || missing="$missing default-jdk-headless"
+}
+
 need cc gcc
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 case "${1:-build}" in
+java)
+    need_java
+    ;;
 test)
+    need_java
     need mkswap util-linux
     # A display, and a program with a window.
     need Xvfb xvfb
