@@ -68,7 +68,7 @@ impl Owned {
                     .stdin(Stdio::from(memory))
                     .stdout(Stdio::null())
                     .stderr(Stdio::null());
-                Runner::Process(Helper::start(&mut command)?)
+                Runner::Process(Helper::start(&mut command).map_err(|error| not_started(&error))?)
             }
         };
         Ok(Self { region, fd, runner: Some(runner) })
@@ -145,6 +145,14 @@ pub fn serve(memory: impl AsFd, arguments: &[String]) -> Result<()> {
             .map(drop)
             .map_err(|error| no_thread(&error))
     })
+}
+
+/// Not an error of scheduling, whatever the kernel calls it.
+fn not_started(error: &unjank_host::Error) -> Error {
+    Error::Failed(format!(
+        "{error}; if programs may not run from there, name another directory with \
+         -Djava.io.tmpdir, or the program with -Dunjank.rt.task"
+    ))
 }
 
 fn no_thread(error: &std::io::Error) -> Error {

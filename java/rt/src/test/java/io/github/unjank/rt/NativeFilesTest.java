@@ -137,6 +137,18 @@ class NativeFilesTest {
     }
 
     @Test
+    void aProgramThatMayNotRunIsNamed() throws Exception {
+        Path program = library(dir.resolve("task"));
+        allow(program, "rw-r--r--");
+        ChildJvm.Answer answer =
+                new ChildJvm().option("-Dunjank.rt.task=" + program).run("task-process");
+        assertEquals(1, answer.exit());
+        String expected = "IllegalStateException: cannot start " + program;
+        assertTrue(answer.text().contains(expected), answer.text());
+        assertTrue(answer.text().contains("-Djava.io.tmpdir"), answer.text());
+    }
+
+    @Test
     void nothingIsLeftInTheTemporaryDirectory() throws Exception {
         Path tmp = Files.createDirectory(dir.resolve("tmp"));
         ChildJvm.Answer answer =
