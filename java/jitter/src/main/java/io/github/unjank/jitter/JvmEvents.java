@@ -20,7 +20,7 @@ final class JvmEvents implements AutoCloseable {
     private static final String PAUSE = "jdk.GCPhasePause";
     private static final String COLLECTION = "jdk.GarbageCollection";
     private static final String CONCURRENT = "jdk.GCPhaseConcurrent";
-    private static final String BEGIN = "jdk.SafepointBegin";
+    private static final String STOPPING = "jdk.SafepointStateSynchronization";
     private static final String END = "jdk.SafepointEnd";
     private static final String OPERATION = "jdk.ExecuteVMOperation";
     private static final String LOSS = "jdk.DataLoss";
@@ -40,7 +40,7 @@ final class JvmEvents implements AutoCloseable {
                 return none(complaints, "it is not available");
             }
             Recording recording = new Recording();
-            for (String name : List.of(PAUSE, COLLECTION, CONCURRENT, BEGIN, END, OPERATION, LOSS)) {
+            for (String name : List.of(PAUSE, COLLECTION, CONCURRENT, STOPPING, END, OPERATION, LOSS)) {
                 recording.enable(name).withoutThreshold().withoutStackTrace();
             }
             recording.enable(ClockMark.class).withoutThreshold();
@@ -102,8 +102,12 @@ final class JvmEvents implements AutoCloseable {
                         collections.put(
                                 event.getLong("gcId"),
                                 event.getString("name") + ", " + event.getString("cause"));
-                case BEGIN -> safepoint(safepoints, event).begin = event.getStartTime();
-                case END -> safepoint(safepoints, event).end = event.getEndTime();
+                // Not jdk.SafepointBegin: it waits for concurrent threads of the collector first,
+                // while threads of Java still run.
+                case STOPPING -> safepoint(safepoints, event).begin = event.getStartTime();
+                // It lasts until the VM's thread runs again after it has let the others go, which
+                // may be long after that; its beginning is microseconds before.
+                case END -> safepoint(safepoints, event).end = event.getStartTime();
                 case OPERATION -> {
                     if (event.getBoolean("safepoint")) {
                         safepoint(safepoints, event).name = event.getString("operation");
@@ -135,7 +139,7 @@ final class JvmEvents implements AutoCloseable {
         return events;
     }
 
-    /** A safepoint, from the request that all threads stop to the moment they go on. */
+    /** A safepoint, from the moment that threads are told to stop to the one when they may go on. */
     private static final class Safepoint {
         Instant begin;
         Instant end;

@@ -25,6 +25,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The application as it is run, in a JVM of its own. */
 @Timeout(240)
 class MainTest {
+    /** The error that interpolation between the clocks of JFR and of the measurement may have. */
+    private static final long CLOCKS_APART = 100_000;
+
     @TempDir Path dir;
 
     private record Answer(int exit, String out, String err) {}
@@ -131,19 +134,22 @@ class MainTest {
         List<long[]> safepoints = run.events().getOrDefault(2, List.of());
         assertFalse(pauses.isEmpty());
         assertFalse(safepoints.isEmpty());
-        // The longest pause lies in a safepoint, and no wake-up lies well inside of it.
         long[] longest = pauses.stream().max((a, b) -> Long.compare(a[1], b[1])).orElseThrow();
         long middle = longest[0] + longest[1] / 2;
         assertTrue(
                 safepoints.stream().anyMatch(s -> s[0] <= middle && middle <= s[0] + s[1]),
-                "at " + middle);
+                "no safepoint at " + middle);
+        // Nobody wakes while all threads of Java stand still.
         for (int period = 0; period < run.lateness().length; period++) {
             long woken = run.firstDue() + period * 1_000_000L + run.lateness()[period];
             boolean inside =
                     run.lateness()[period] >= 0
-                            && woken > longest[0] + longest[1] / 4
-                            && woken < longest[0] + longest[1] * 3 / 4;
-            assertFalse(inside, "woke at " + woken + " in a pause from " + longest[0]);
+                            && pauses.stream()
+                                    .anyMatch(
+                                            p ->
+                                                    woken > p[0] + CLOCKS_APART
+                                                            && woken < p[0] + p[1] - CLOCKS_APART);
+            assertFalse(inside, "woke in a pause, at " + woken);
         }
     }
 
