@@ -79,7 +79,7 @@ maven() { # home of the JDK that runs the tests, goals and options
 summary() {
     cat java/*/target/surefire-reports/*.txt |
         awk -F '[:,]' '/^Tests run/ { run += $2; skipped += $8 }
-            END { print "unjank: " run " tests passed, " skipped " of them skipped" }' >&2
+            END { print "unjank: " run - skipped " tests passed, " skipped " skipped" }' >&2
 }
 
 found=$(jdks)
@@ -103,6 +103,7 @@ build)
 test)
     native_half
     for home in $found; do
+        rm -rf java/*/target/surefire-reports
         echo "unjank: Java tests on JDK $(major "$home") ($home)" >&2
         maven "$home" package
         summary

@@ -1,5 +1,10 @@
 package io.github.unjank.jitter;
 
+import jdk.jfr.FlightRecorder;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -10,10 +15,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import jdk.jfr.FlightRecorder;
-import jdk.jfr.Recording;
-import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordingFile;
 
 /** What the JVM does from now on, as its flight recorder (JFR) notes it. */
 final class JvmEvents implements AutoCloseable {
@@ -33,14 +34,17 @@ final class JvmEvents implements AutoCloseable {
         this.complaints = complaints;
     }
 
-    /** Begins to record. Without a flight recorder in this JVM there are no events, which is said. */
+    /**
+     * Begins to record. Without a flight recorder in this JVM there are no events, which is said.
+     */
     static JvmEvents start(PrintStream complaints) {
         try {
             if (!FlightRecorder.isAvailable()) {
                 return none(complaints, "it is not available");
             }
             Recording recording = new Recording();
-            for (String name : List.of(PAUSE, COLLECTION, CONCURRENT, STOPPING, END, OPERATION, LOSS)) {
+            for (String name :
+                    List.of(PAUSE, COLLECTION, CONCURRENT, STOPPING, END, OPERATION, LOSS)) {
                 recording.enable(name).withoutThreshold().withoutStackTrace();
             }
             recording.enable(ClockMark.class).withoutThreshold();
@@ -53,7 +57,8 @@ final class JvmEvents implements AutoCloseable {
     }
 
     private static JvmEvents none(PrintStream complaints, String why) {
-        complaints.println("unjank-jitter: no events of this JVM, without its flight recorder: " + why);
+        complaints.println(
+                "unjank-jitter: no events of this JVM, without its flight recorder: " + why);
         return new JvmEvents(null, complaints);
     }
 
@@ -102,18 +107,19 @@ final class JvmEvents implements AutoCloseable {
                         collections.put(
                                 event.getLong("gcId"),
                                 event.getString("name") + ", " + event.getString("cause"));
-                // Not jdk.SafepointBegin: it waits for concurrent threads of the collector first,
-                // while threads of Java still run.
+                    // Not jdk.SafepointBegin: it first waits for concurrent threads of the
+                    // collector, while threads of Java still run.
                 case STOPPING -> safepoint(safepoints, event).begin = event.getStartTime();
-                // It lasts until the VM's thread runs again after it has let the others go, which
-                // may be long after that; its beginning is microseconds before.
+                    // It ends when the VM's thread runs again after it has let the others go,
+                    // which may be long after that; its beginning is microseconds before.
                 case END -> safepoint(safepoints, event).end = event.getStartTime();
                 case OPERATION -> {
                     if (event.getBoolean("safepoint")) {
                         safepoint(safepoints, event).name = event.getString("operation");
                     }
                 }
-                case LOSS -> complaints.println("unjank-jitter: the flight recorder has lost events");
+                case LOSS ->
+                        complaints.println("unjank-jitter: the flight recorder has lost events");
                 default -> {}
             }
         }
@@ -127,19 +133,26 @@ final class JvmEvents implements AutoCloseable {
                 boolean plain = pause && collection != null && name.equals("GC Pause");
                 JvmEvent.Kind kind = pause ? JvmEvent.Kind.PAUSE : JvmEvent.Kind.CONCURRENT;
                 events.add(
-                        event(clock, kind, event.getStartTime(), event.getEndTime(),
+                        event(
+                                clock,
+                                kind,
+                                event.getStartTime(),
+                                event.getEndTime(),
                                 plain ? collection : name));
             }
         }
         for (Safepoint point : safepoints.values()) {
             if (point.begin != null && point.end != null) {
-                events.add(event(clock, JvmEvent.Kind.SAFEPOINT, point.begin, point.end, point.name));
+                events.add(
+                        event(clock, JvmEvent.Kind.SAFEPOINT, point.begin, point.end, point.name));
             }
         }
         return events;
     }
 
-    /** A safepoint, from the moment that threads are told to stop to the one when they may go on. */
+    /**
+     * A safepoint, from the moment that threads are told to stop to the one when they may go on.
+     */
     private static final class Safepoint {
         Instant begin;
         Instant end;

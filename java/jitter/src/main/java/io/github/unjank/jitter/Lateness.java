@@ -1,8 +1,9 @@
 package io.github.unjank.jitter;
 
+import org.HdrHistogram.Histogram;
+
 import java.util.Arrays;
 import java.util.Locale;
-import org.HdrHistogram.Histogram;
 
 /**
  * How late the wake-up of each period was. Recording one allocates nothing.

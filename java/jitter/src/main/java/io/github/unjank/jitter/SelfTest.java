@@ -1,6 +1,7 @@
 package io.github.unjank.jitter;
 
 import com.sun.management.ThreadMXBean;
+
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 

@@ -3,6 +3,7 @@ package io.github.unjank.jitter;
 import io.github.unjank.rt.CriticalTask;
 import io.github.unjank.rt.CriticalTaskBuilder;
 import io.github.unjank.rt.WakeUp;
+
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
  * A {@link TimerTask} at a fixed rate, as Higashiyama, Masuda and Ochiai measure.
  *
  * <p>{@link Timer} plans in whole milliseconds of the wall clock and waits for whole milliseconds,
- * so it wakes up to a millisecond late by itself. Its moments are converted to the clock of
- * {@link System#nanoTime()} once, before the first.
+ * so it wakes up to a millisecond late by itself. Its moments are converted to the clock of {@link
+ * System#nanoTime()} once, before the first.
  */
 final class TimerWakeUps implements WakeUps {
     private static final int WARM_UP_CALLS = 20_000;

@@ -29,6 +29,7 @@ final class WallClock {
 
     /** Nanoseconds since 1970; fits until the year 2262. */
     static long nanos(Instant wall) {
-        return Math.addExact(Math.multiplyExact(wall.getEpochSecond(), 1_000_000_000L), wall.getNano());
+        return Math.addExact(
+                Math.multiplyExact(wall.getEpochSecond(), 1_000_000_000L), wall.getNano());
     }
 }

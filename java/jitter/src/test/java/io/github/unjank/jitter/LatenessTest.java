@@ -75,7 +75,8 @@ class LatenessTest {
         lateness.woke(1, 1_000_000 + 2_500_000);
         lateness.woke(4, 4_000_000);
         String summary = lateness.summary();
-        assertTrue(summary.startsWith("3 wake-ups, 2 missed periods; late by p50 0.500 ms"), summary);
+        assertTrue(
+                summary.startsWith("3 wake-ups, 2 missed periods; late by p50 0.500 ms"), summary);
         assertTrue(summary.endsWith("worst 2.500 ms"), summary);
     }
 }

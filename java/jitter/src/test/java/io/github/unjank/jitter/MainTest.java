@@ -5,6 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -15,12 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The application as it is run, in a JVM of its own. */
 @Timeout(240)
@@ -105,7 +106,11 @@ class MainTest {
     void everyPeriodIsThere(String way) throws Exception {
         Path file = dir.resolve("run.ujj");
         Answer answer =
-                run("go\n", "", "-XX:+UseSerialGC", way + " --wakeups 400 --priority 7 --out " + file);
+                run(
+                        "go\n",
+                        "",
+                        "-XX:+UseSerialGC",
+                        way + " --wakeups 400 --priority 7 --out " + file);
         if (answer.exit() == 4 && !"1".equals(System.getenv("UNJANK_TEST_ALL"))) {
             Assumptions.abort(answer.err());
         }
@@ -124,7 +129,11 @@ class MainTest {
         String option = "-XX:+Use" + collector + "GC";
         Path file = dir.resolve("run.ujj");
         Answer answer =
-                run("go\n", "", option, "--wakeups 1000 --garbage 2 --heap-live-mib 16 --out " + file);
+                run(
+                        "go\n",
+                        "",
+                        option,
+                        "--wakeups 1000 --garbage 2 --heap-live-mib 16 --out " + file);
         if (answer.exit() != 0 && !answer.out().startsWith("ready")) {
             Assumptions.abort("this JVM has no " + collector + ": " + answer.err());
         }
@@ -194,7 +203,10 @@ class MainTest {
     void theSelfTestSaysWhatASampleCosts() throws Exception {
         Answer answer = run("", "", "", "--self-test");
         assertTrue(
-                answer.out().matches("recording costs \\d+\\.\\d ns a wake-up and allocates 0 bytes.*\n"),
+                answer.out()
+                        .matches(
+                                "recording costs \\d+\\.\\d ns a wake-up and allocates 0"
+                                    + " bytes.*\n"),
                 answer.out());
     }
 }

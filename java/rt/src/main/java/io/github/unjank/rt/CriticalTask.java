@@ -14,9 +14,9 @@ import java.util.concurrent.locks.LockSupport;
  * ever waits for the other: while a collection stops Java, the task goes on, and its messages are
  * there afterwards. A message that finds the ring full is dropped and counted.
  *
- * <p>What the task does at each wake-up is a function of a shared library with the C type
- * {@code unjank_job} (see {@code unjank_rt.h} in the jar), or, without one, a report of the wake-up,
- * which {@link #receive(WakeUp)} reads.
+ * <p>What the task does at each wake-up is a function of a shared library with the C type {@code
+ * unjank_job} (see {@code unjank_rt.h} in the jar), or, without one, a report of the wake-up, which
+ * {@link #receive(WakeUp)} reads.
  *
  * <pre>{@code
  * try (CriticalTask task = CriticalTask.every(Duration.ofMillis(1))

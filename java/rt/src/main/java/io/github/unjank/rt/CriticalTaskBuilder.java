@@ -107,8 +107,8 @@ public final class CriticalTaskBuilder {
     }
 
     /**
-     * Gives the task a process of its own: not even the end of the JVM's heap, or a crash of
-     * its code, reaches it. It ends with this JVM.
+     * Gives the task a process of its own: not even the end of the JVM's heap, or a crash of its
+     * code, reaches it. It ends with this JVM.
      *
      * @return this
      */
@@ -123,12 +123,14 @@ public final class CriticalTaskBuilder {
      * @return the task
      * @throws RealtimePermissionException without the privilege for the priority
      * @throws IllegalStateException if the task could not be made ready; the message says why
-     * @throws UnsatisfiedLinkError if the native library cannot be loaded, or the library of the job
-     *     is for another architecture or not to be trusted
+     * @throws UnsatisfiedLinkError if the native library cannot be loaded, or the library of the
+     *     job is for another architecture or not to be trusted
      */
     public CriticalTask open() {
         String code =
-                library.isEmpty() ? "" : NativeFiles.trusted(library, "the job of a task").toString();
+                library.isEmpty()
+                        ? ""
+                        : NativeFiles.trusted(library, "the job of a task").toString();
         Path program = ownProcess ? NativeFiles.program() : null;
         long handle = 0;
         try {
@@ -146,12 +148,14 @@ public final class CriticalTaskBuilder {
                             code,
                             symbol,
                             program == null ? "" : program.toString());
-            CriticalTask task = new CriticalTask(handle, periodNanos, messageBytes, library.isEmpty());
+            CriticalTask task =
+                    new CriticalTask(handle, periodNanos, messageBytes, library.isEmpty());
             task.awaitReady();
             handle = 0;
             return task;
         } catch (IOException unmapped) {
-            throw new IllegalStateException("cannot map the memory of the task: " + unmapped, unmapped);
+            throw new IllegalStateException(
+                    "cannot map the memory of the task: " + unmapped, unmapped);
         } finally {
             if (handle != 0) {
                 Native.closeTask(handle, CriticalTask.LONGEST_CLOSING_NANOS);

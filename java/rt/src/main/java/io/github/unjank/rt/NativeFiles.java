@@ -83,20 +83,27 @@ final class NativeFiles {
             }
             return file;
         } catch (IOException unreadable) {
-            throw failure("cannot read " + given + " (" + property + "): " + unreadable, unreadable);
+            throw failure(
+                    "cannot read " + given + " (" + property + "): " + unreadable, unreadable);
         }
     }
 
     /** Refuses what is no native code of this architecture. */
     static void requireMachine(byte[] head, int length, String name) {
-        boolean elf = length >= 20 && head[0] == 0x7f && head[1] == 'E' && head[2] == 'L' && head[3] == 'F';
+        boolean elf =
+                length >= 20
+                        && head[0] == 0x7f
+                        && head[1] == 'E'
+                        && head[2] == 'L'
+                        && head[3] == 'F';
         if (!elf) {
             throw failure(name + " is not a Linux library or program (no ELF header)", null);
         }
         int machine = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN).getShort(18) & 0xffff;
         String its = MACHINES.getOrDefault(machine, "machine " + machine);
         if (!its.equals(architecture())) {
-            throw failure(name + " is for " + its + ", and this JVM runs on " + architecture(), null);
+            throw failure(
+                    name + " is for " + its + ", and this JVM runs on " + architecture(), null);
         }
     }
 
@@ -145,9 +152,14 @@ final class NativeFiles {
                 remove(file);
             }
             throw failure(
-                    "cannot take " + name + " out of the jar into "
-                            + System.getProperty("java.io.tmpdir") + ": " + failed
-                            + "; -Djava.io.tmpdir names another directory, -Dunjank.rt.library a library",
+                    "cannot take "
+                            + name
+                            + " out of the jar into "
+                            + System.getProperty("java.io.tmpdir")
+                            + ": "
+                            + failed
+                            + "; -Djava.io.tmpdir names another directory, -Dunjank.rt.library a"
+                            + " library",
                     failed);
         }
     }
@@ -158,12 +170,17 @@ final class NativeFiles {
                 return in.readAllBytes();
             }
         } catch (IOException unreadable) {
-            throw failure("cannot read " + resource + " in the jar of unjank-rt: " + unreadable, unreadable);
+            throw failure(
+                    "cannot read " + resource + " in the jar of unjank-rt: " + unreadable,
+                    unreadable);
         }
         throw failure(
-                "the jar of unjank-rt has no " + resource + ": it was built without this architecture; "
+                "the jar of unjank-rt has no "
+                        + resource
+                        + ": it was built without this architecture; "
                         + "build it with `cargo build --release -p unjank-jni` and name it with "
-                        + "-Dunjank.rt.library=/absolute/path/" + LIBRARY,
+                        + "-Dunjank.rt.library=/absolute/path/"
+                        + LIBRARY,
                 null);
     }
 

@@ -14,13 +14,14 @@ import java.util.regex.Pattern;
  * <p>No method tells them. HotSpot prints them in its thread dump, next to the thread's identifier:
  * {@code "name" #31 prio=5 … nid=0x5b2e} up to JDK 18, {@code "name" #31 [23342] …} since 21, and
  * {@code nid=} in decimal in between. A name can imitate such a line; so a number counts only if
- * exactly one line has the identifier, the thread lived before and after, and the process has
- * a thread of that number.
+ * exactly one line has the identifier, the thread lived before and after, and the process has a
+ * thread of that number.
  */
 final class NativeThreads {
     private static final Pattern LINE =
             Pattern.compile(
-                    "^\".*\" #(\\d+)(?: \\[(\\d+)\\])?(?: daemon)? prio=\\d+ os_prio=.* nid=(\\w+).*$",
+                    "^\".*\" #(\\d+)(?: \\[(\\d+)\\])?(?: daemon)? prio=\\d+ os_prio=.*"
+                        + " nid=(\\w+).*$",
                     Pattern.MULTILINE);
 
     /** {@code Thread.isVirtual()}, which JDK 17 does not have yet. */
@@ -45,7 +46,8 @@ final class NativeThreads {
             throw new UnsupportedOperationException(
                     "this JVM does not tell the native number of the thread \""
                             + thread.getName()
-                            + "\": let it call RtThread.setPriority(Thread.currentThread(), …) itself");
+                            + "\": let it call RtThread.setPriority(Thread.currentThread(), …)"
+                            + " itself");
         }
         return number;
     }

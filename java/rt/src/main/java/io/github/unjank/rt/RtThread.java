@@ -6,8 +6,8 @@ import java.util.Objects;
  * Real-time priority for threads of this JVM.
  *
  * <p>{@link #setPriority(Thread, int)} extends the range of {@link Thread#setPriority(int)} as
- * Higashiyama, Masuda and Ochiai did in Android's own class: 100 to 199 mean the fixed priorities of
- * Linux, {@code SCHED_FIFO} with 0 to 99.
+ * Higashiyama, Masuda and Ochiai did in Android's own class: 100 to 199 mean the fixed priorities
+ * of Linux, {@code SCHED_FIFO} with 0 to 99.
  *
  * <pre>{@code
  * RtThread.setPriority(Thread.currentThread(), 180);   // SCHED_FIFO 80
@@ -19,14 +19,14 @@ import java.util.Objects;
  * }</pre>
  *
  * <p>Three guards keep a real-time thread from taking the machine down. It must sleep at least once
- * a second, or the kernel ends the process with {@code SIGXCPU} ({@code RLIMIT_RTTIME}; the limit is
- * that of the whole process and stays; the property {@code unjank.rt.longest.run.ms} sets
+ * a second, or the kernel ends the process with {@code SIGXCPU} ({@code RLIMIT_RTTIME}; the limit
+ * is that of the whole process and stays; the property {@code unjank.rt.longest.run.ms} sets
  * another). Threads that it starts begin as {@code SCHED_OTHER} ({@code SCHED_RESET_ON_FORK}). And
  * where the kernel keeps no time back for others ({@code kernel.sched_rt_runtime_us = -1}), it is
  * refused unless the property {@code unjank.rt.force} is {@code true}.
  *
- * <p>A real-time thread still stops at every safepoint, and waits there for collector threads, which
- * may have a lower priority. What must never wait for them is a {@link CriticalTask}.
+ * <p>A real-time thread still stops at every safepoint, and waits there for collector threads,
+ * which may have a lower priority. What must never wait for them is a {@link CriticalTask}.
  */
 public final class RtThread {
     /** Returns a thread to {@code SCHED_OTHER}. */
@@ -40,8 +40,8 @@ public final class RtThread {
     /**
      * Sets the priority of a thread.
      *
-     * <p>1 to 10 do what {@link Thread#setPriority(int)} does; a real-time thread stays real-time. 101
-     * to 199 make the thread {@code SCHED_FIFO} with {@code priority - 100}; 100 returns it to
+     * <p>1 to 10 do what {@link Thread#setPriority(int)} does; a real-time thread stays real-time.
+     * 101 to 199 make the thread {@code SCHED_FIFO} with {@code priority - 100}; 100 returns it to
      * {@code SCHED_OTHER} with the nice value that it has.
      *
      * <p>Another thread than the caller is looked up in the JVM's own thread dump, which stops all

@@ -13,8 +13,8 @@ import java.nio.file.StandardOpenOption;
 /**
  * The memory that a task shares with Java. {@code crates/jni/src/layout.rs} documents the offsets.
  *
- * <p>It is mapped by Java's own means, so it stays as long as a buffer refers to it: reading
- * a closed task is no crash.
+ * <p>It is mapped by Java's own means, so it stays as long as a buffer refers to it: reading a
+ * closed task is no crash.
  */
 final class TaskMemory {
     /** A 64-bit word at an offset, little-endian as the machines are. */

@@ -1,6 +1,7 @@
 package io.github.unjank.rt;
 
 import java.lang.management.ManagementFactory;
+
 import javax.management.JMException;
 import javax.management.ObjectName;
 

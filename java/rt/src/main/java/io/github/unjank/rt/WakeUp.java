@@ -3,8 +3,8 @@ package io.github.unjank.rt;
 import java.nio.ByteBuffer;
 
 /**
- * One wake-up of a {@link CriticalTask} without a job, as it has reported it. It can be used again and
- * again.
+ * One wake-up of a {@link CriticalTask} without a job, as it has reported it. It can be used again
+ * and again.
  */
 public final class WakeUp {
     static final int BYTES = 32;

@@ -27,10 +27,13 @@ final class ChildMain {
                         .forEach(System.out::println);
             }
             case "thread-id" -> System.out.println("thread " + RtThread.threadId());
-            case "task" ->
-                    CriticalTask.every(Duration.ofMillis(1)).priority(50).open().close();
+            case "task" -> CriticalTask.every(Duration.ofMillis(1)).priority(50).open().close();
             case "task-process" ->
-                    CriticalTask.every(Duration.ofMillis(1)).priority(50).inOwnProcess().open().close();
+                    CriticalTask.every(Duration.ofMillis(1))
+                            .priority(50)
+                            .inOwnProcess()
+                            .open()
+                            .close();
             case "keep-process" -> {
                 CriticalTask task = CriticalTask.every(Duration.ofMillis(1)).inOwnProcess().open();
                 task.start();

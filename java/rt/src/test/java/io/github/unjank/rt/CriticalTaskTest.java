@@ -6,14 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
 
 /** Tasks that report their wake-ups, on a thread of this process and in one of their own. */
 @Timeout(120)
@@ -206,7 +207,8 @@ class CriticalTaskTest {
         assertThrows(
                 IllegalArgumentException.class, () -> task(false).job(Path.of("job.so"), "job", 8));
         assertThrows(
-                IllegalArgumentException.class, () -> task(false).job(Path.of("/job.so"), "job", 0));
+                IllegalArgumentException.class,
+                () -> task(false).job(Path.of("/job.so"), "job", 0));
         // A gigabyte of messages at most.
         assertThrows(
                 IllegalArgumentException.class,

@@ -5,6 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -12,12 +19,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tasks whose job is a function in C, compiled here against the header in the jar. */
 @Timeout(120)
@@ -67,8 +68,15 @@ class JobTest {
         library = dir.resolve("job.so");
         Process cc =
                 new ProcessBuilder(
-                                "cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o",
-                                library.toString(), source.toString())
+                                "cc",
+                                "-Wall",
+                                "-Wextra",
+                                "-Werror",
+                                "-shared",
+                                "-fPIC",
+                                "-o",
+                                library.toString(),
+                                source.toString())
                         .inheritIO()
                         .start();
         assertEquals(0, cc.waitFor());
@@ -113,8 +121,7 @@ class JobTest {
                 sent++;
             }
             assertEquals(64, sent);
-            assertThrows(
-                    IllegalArgumentException.class, () -> task.send(ByteBuffer.allocate(65)));
+            assertThrows(IllegalArgumentException.class, () -> task.send(ByteBuffer.allocate(65)));
         }
     }
 

@@ -4,14 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Native code that is refused, and what is said. */
 class NativeFilesTest {
@@ -99,7 +100,8 @@ class NativeFilesTest {
         content[18] = (byte) (onX86 ? 183 : 62);
         Files.write(library, content);
         String other = onX86 ? "aarch64" : "x86_64";
-        String expected = "is for " + other + ", and this JVM runs on " + NativeFiles.architecture();
+        String expected =
+                "is for " + other + ", and this JVM runs on " + NativeFiles.architecture();
         assertTrue(refusal(library).contains(expected), refusal(library));
         content[18] = (byte) 243;
         Files.write(library, content);
@@ -126,8 +128,7 @@ class NativeFilesTest {
     void aTemporaryDirectoryThatOthersCanRenameInIsRefused() throws Exception {
         Path open = Files.createDirectory(dir.resolve("tmp"));
         allow(open, "rwxrwxrwx");
-        ChildJvm.Answer answer =
-                new ChildJvm().option("-Djava.io.tmpdir=" + open).run("thread-id");
+        ChildJvm.Answer answer = new ChildJvm().option("-Djava.io.tmpdir=" + open).run("thread-id");
         assertEquals(1, answer.exit());
         assertTrue(answer.text().contains(open + " can be written by other users"), answer.text());
         try (Stream<Path> left = Files.list(open)) {
@@ -151,8 +152,7 @@ class NativeFilesTest {
     @Test
     void nothingIsLeftInTheTemporaryDirectory() throws Exception {
         Path tmp = Files.createDirectory(dir.resolve("tmp"));
-        ChildJvm.Answer answer =
-                new ChildJvm().option("-Djava.io.tmpdir=" + tmp).run("thread-id");
+        ChildJvm.Answer answer = new ChildJvm().option("-Djava.io.tmpdir=" + tmp).run("thread-id");
         assertEquals(0, answer.exit(), answer.text());
         try (Stream<Path> left = Files.list(tmp)) {
             assertEquals(0, left.filter(path -> path.toString().contains("unjank-rt-")).count());
@@ -160,14 +160,26 @@ class NativeFilesTest {
     }
 
     private void assertSays(Path classes, String expected) throws Exception {
-        Path tests = Path.of(ChildMain.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path tests =
+                Path.of(
+                        ChildMain.class
+                                .getProtectionDomain()
+                                .getCodeSource()
+                                .getLocation()
+                                .toURI());
         ChildJvm.Answer answer = new ChildJvm().classPath(classes, tests).run("thread-id");
         assertEquals(1, answer.exit());
         assertTrue(answer.text().contains(expected), answer.text());
     }
 
     private Path copyOfClasses() throws Exception {
-        Path from = Path.of(NativeFiles.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path from =
+                Path.of(
+                        NativeFiles.class
+                                .getProtectionDomain()
+                                .getCodeSource()
+                                .getLocation()
+                                .toURI());
         Path to = dir.resolve("classes");
         try (Stream<Path> files = Files.walk(from)) {
             for (Path file : (Iterable<Path>) files::iterator) {

@@ -2,8 +2,9 @@ package io.github.unjank.rt;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
+
+import java.util.concurrent.TimeUnit;
 
 /** What a test needs of the machine. It fails, not skips, when {@code UNJANK_TEST_ALL} is 1. */
 final class Needs {

@@ -40,7 +40,8 @@ class PrivilegeTest {
         ChildJvm.Answer answer =
                 new ChildJvm().option("-Dunjank.rt.longest.run.ms=" + millis).run("raise");
         assertEquals(1, answer.exit());
-        assertTrue(answer.text().contains("unjank.rt.longest.run.ms is \"" + millis), answer.text());
+        assertTrue(
+                answer.text().contains("unjank.rt.longest.run.ms is \"" + millis), answer.text());
     }
 
     @Test
