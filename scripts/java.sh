@@ -10,6 +10,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# Homes of JDKs stand a line each, and may hold blanks.
+IFS='
+'
+
 JDK_NEEDED=17
 target=${CARGO_TARGET_DIR:-target}
 case "$target" in /*) ;; *) target=$PWD/$target ;; esac
