@@ -175,13 +175,15 @@ prop_compose! {
         series in vec(series(), 0..3),
         curves in vec(curve(), 0..3),
         facts in vec(fact(), 0..4),
-        outliers in vec((text(), any::<[u64; 2]>(), option::of(0..64_usize), option::of(text())), 0..3),
+        outliers in vec((text(), btree_map(text(), text(), 0..3), any::<[u64; 2]>(), option::of(0..64_usize), option::of(text())), 0..3),
         verdicts in vec(verdict(), 0..4),
         changes in vec((text(), text(), text(), option::of(text())), 0..3),
         warnings in vec(text(), 0..3),
         unsupported in vec((text(), text()), 0..3),
     ) -> Findings {
-        let outlier = |(series, [at, value], cpu, cause): (_, [u64; 2], _, _)| Outlier { series, at, value, cpu, cause };
+        let outlier = |(series, labels, [at, value], cpu, cause): (_, _, [u64; 2], _, _)| {
+            Outlier { series, labels, at, value, cpu, cause }
+        };
         let change = |(knob, before, during, after)| Change { knob, before, during, after };
         Findings {
             series: series.into_iter().map(Series::finish).collect(),

@@ -82,10 +82,14 @@ impl<'a> Worst<'a> {
     }
 }
 
-/// Several series may share a name and differ in labels, which an outlier does
-/// not carry; its value then has to be the maximum of one of them.
+/// Several series may share a name and differ in labels; of those that have the
+/// labels of the outlier, its value then has to be the maximum.
 fn series_of(drawn: &[&SeriesRecord], outlier: &Outlier) -> Option<usize> {
-    let named = || (0..drawn.len()).filter(|index| drawn[*index].name == outlier.series);
+    let fits = |series: &SeriesRecord| {
+        series.name == outlier.series
+            && outlier.labels.iter().all(|(name, value)| series.labels.get(name) == Some(value))
+    };
+    let named = || (0..drawn.len()).filter(|index| fits(drawn[*index]));
     let is_max =
         |index: &usize| drawn[*index].summary.is_some_and(|summary| summary.max == outlier.value);
     match named().count() {
@@ -96,6 +100,8 @@ fn series_of(drawn: &[&SeriesRecord], outlier: &Outlier) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use unjank_host::{Nanos, Timestamp};
     use unjank_measure::{Findings, Series};
 
@@ -112,6 +118,7 @@ mod tests {
         });
         let outlier = |value: &u64| Outlier {
             series: "ipc/unix".to_owned(),
+            labels: BTreeMap::new(),
             at: 0,
             value: *value,
             cpu: None,

@@ -1,5 +1,7 @@
 //! From reports to a run record.
 
+use std::collections::BTreeMap;
+
 use unjank_measure::stats::proportion;
 use unjank_measure::{Fact, Findings, Outlier, Series, SeriesRecord, Unit};
 
@@ -71,6 +73,7 @@ impl Measured {
             ));
             findings.outliers.push(Outlier {
                 series: format!("ipc/{transport}/{}/round_trip", miss.policy.name()),
+                labels: BTreeMap::new(),
                 at: miss.into_the_run.get(),
                 value: miss.took.get(),
                 cpu: None,

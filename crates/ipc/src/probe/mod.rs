@@ -4,6 +4,8 @@ mod options;
 
 pub use options::{Options, Placement};
 
+use std::collections::BTreeMap;
+
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Nanos, Result, Support, Timestamp};
 use unjank_measure::stats::proportion;
@@ -186,6 +188,7 @@ impl Seen {
         let n = self.series.n();
         findings.outliers.push(Outlier {
             series: series_name(cell.transport),
+            labels: BTreeMap::new(),
             at: self.worst.1.since(start).get(),
             value: self.worst.0.get(),
             cpu: None,

@@ -1,5 +1,7 @@
 //! From what the threads saw to findings.
 
+use std::collections::BTreeMap;
+
 use unjank_host::sched::{Policy, ThreadId, policy_of, timer_slack};
 use unjank_host::tracefs::{Lost, Trace};
 use unjank_host::{Nanos, Support};
@@ -48,6 +50,7 @@ pub(crate) fn note(
     let start = measured.start;
     findings.outliers.extend(worst.into_iter().map(|(cpu, late)| Outlier {
         series: name.to_owned(),
+        labels: BTreeMap::new(),
         at: late.due.since(start).get(),
         value: late.ran.since(late.due).get(),
         cpu,

@@ -1,6 +1,6 @@
 //! The page is whole, well-formed, self-contained and of bounded size.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -215,6 +215,7 @@ fn the_size_of_a_page_is_bounded() {
         );
         findings.outliers.push(Outlier {
             series: format!("ipc/{index}/round_trip"),
+            labels: BTreeMap::new(),
             at: index as u64,
             value: 1,
             cpu: None,
@@ -229,7 +230,7 @@ fn the_size_of_a_page_is_bounded() {
         name: "launch/noise".to_owned(),
         x: Axis::new("time", Unit::Nanoseconds),
         y: Axis::new("noise", Unit::Count),
-        labels: std::collections::BTreeMap::new(),
+        labels: BTreeMap::new(),
         points: (0..200_000).map(|i| Point { x: i as f64, y: noise(i), interval: None }).collect(),
     });
     for index in 0..3_000_u32 {

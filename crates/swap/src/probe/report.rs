@@ -1,5 +1,7 @@
 //! From touches and counters to findings.
 
+use std::collections::BTreeMap;
+
 use unjank_measure::{Fact, Findings, Outlier, Unit};
 
 use super::counters::Growth;
@@ -28,6 +30,7 @@ pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findi
     }
     findings.outliers.push(Outlier {
         series: "swap/page_in".to_owned(),
+        labels: BTreeMap::new(),
         at: worst.1.since(start).get(),
         value: worst.0.get(),
         cpu: None,
