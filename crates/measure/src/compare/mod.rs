@@ -9,6 +9,7 @@
 //! not how much a third would differ. What could explain a difference besides
 //! what was to be compared is listed as [`Difference`]s and warnings.
 
+mod arms;
 mod differences;
 mod facts;
 mod matching;
@@ -23,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::record::{Answer, RunRecord};
 use crate::stats::family;
 
+pub use arms::tails;
 pub use differences::Difference;
 pub use matching::{NotCompared, shown};
 

@@ -42,6 +42,13 @@ impl Run {
     }
 }
 
+/// The question about the 99.9th percentile of two series of one run.
+pub(super) fn tail(pair: &[&SeriesRecord; 2]) -> Result<Option<Question>> {
+    const TAIL: usize = 2;
+    let [a, b] = *pair;
+    Ok(quantile(b, &[Run::of(a)?, Run::of(b)?], TAIL))
+}
+
 pub(super) fn questions(pair: &[&SeriesRecord; 2]) -> Result<About> {
     let [a, b] = *pair;
     let runs = [Run::of(a)?, Run::of(b)?];

@@ -1,0 +1,72 @@
+//! Series of one run against each other.
+
+use super::Options;
+use super::series;
+use crate::effect::{Effect, decide};
+use crate::error::Result;
+use crate::record::SeriesRecord;
+use crate::stats::family;
+
+/// The 99.9th percentiles of pairs of series: the second as against the first,
+/// all as one family, in the order of `pairs`. `None` where one of the two has
+/// too few samples to bound its tail. The labels are those of the second.
+///
+/// Both are of one run, but were measured one after the other: the intervals
+/// know the spread inside each of them.
+///
+/// # Errors
+/// `Histogram` if one of them is damaged.
+pub fn tails(pairs: &[[&SeriesRecord; 2]], options: &Options) -> Result<Vec<Option<Effect>>> {
+    let questions: Vec<_> = pairs.iter().map(series::tail).collect::<Result<_>>()?;
+    let draws = family::draws_for(questions.iter().flatten().count());
+    let bounded: Vec<bool> = questions.iter().map(Option::is_some).collect();
+    let asked = questions.into_iter().flatten().map(|question| question.ask(options, draws));
+    let mut effects = decide(asked.collect(), options.min_effect).into_iter();
+    Ok(bounded.into_iter().map(|bounded| if bounded { effects.next() } else { None }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::{Nanos, Timestamp};
+
+    use super::*;
+    use crate::record::Answer;
+    use crate::series::Series;
+
+    /// Samples of which one in a hundred takes `rare`.
+    fn series(variant: &str, samples: u64, rare: u64) -> SeriesRecord {
+        let start = Timestamp::from_nanos(0);
+        let mut series = Series::new("test/wakeup")
+            .with_label("variant", variant)
+            .with_course(start, Nanos(samples * 1_000));
+        for n in 0..samples {
+            let late = if n % 100 == 0 { rare + n % 700 } else { 1_000 };
+            series.record_at(start + Nanos(n * 1_000), Nanos(late));
+        }
+        series.finish()
+    }
+
+    #[test]
+    fn each_pair_has_its_answer_and_too_few_samples_have_none() {
+        let late = series("normal", 50_000, 90_000);
+        let early = series("thread", 50_000, 30_000);
+        let short = series("native", 500, 30_000);
+        let pairs = [[&late, &early], [&late, &short], [&early, &late], [&late, &late]];
+        let effects = tails(&pairs, &Options { min_effect: 0.1, seed: 7 }).unwrap();
+        let told: Vec<_> = effects
+            .iter()
+            .map(|effect| effect.as_ref().map(|it| (it.answer, it.labels["variant"].clone())))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                Some((Answer::Better, "thread".to_owned())),
+                None,
+                Some((Answer::Worse, "normal".to_owned())),
+                Some((Answer::Same, "normal".to_owned())),
+            ]
+        );
+        let ratio = effects[0].as_ref().unwrap().ratio.unwrap();
+        assert!((ratio.value - 1.0 / 3.0).abs() < 0.01, "{ratio:?}");
+    }
+}
