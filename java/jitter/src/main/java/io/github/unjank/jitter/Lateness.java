@@ -20,6 +20,7 @@ final class Lateness {
     private final long period;
     private long first;
     private int next;
+    private volatile boolean complete;
 
     Lateness(int periods, long periodNanos) {
         nanos = new long[periods];
@@ -31,6 +32,7 @@ final class Lateness {
     void startAt(long firstDue) {
         first = firstDue;
         next = 0;
+        complete = false;
     }
 
     /** When the wake-up of a period is due. */
@@ -51,6 +53,9 @@ final class Lateness {
         // A division costs more than all the rest, and is hardly ever needed.
         long missed = late < period ? 0 : late / period;
         next = (int) Math.min(nanos.length, number + 1 + missed);
+        if (next == nanos.length) {
+            complete = true;
+        }
         return next;
     }
 
@@ -60,8 +65,9 @@ final class Lateness {
         nanos[number] = Math.max(0, late);
     }
 
+    /** Whether a thread of Java has woken for the last period; seen by all threads at once. */
     boolean isComplete() {
-        return next >= nanos.length;
+        return complete;
     }
 
     int periods() {

@@ -58,19 +58,19 @@ public final class Main {
         Lateness lateness = new Lateness(options.wakeups(), options.periodNanos());
         try (JvmEvents events = JvmEvents.start(err);
                 WakeUps wakeUps = WakeUps.of(options, lateness)) {
-            Garbage garbage = Garbage.start(options.garbageThreads(), options.liveBytes());
+            Garbage garbage = Garbage.start(options, lateness);
             events.mark();
             out.println("ready " + ProcessHandle.current().pid());
             out.flush();
             awaitGo();
-            garbage.go();
             events.mark();
             wakeUps.go();
+            garbage.go();
             while (!wakeUps.await(BETWEEN_MARKS_MS)) {
                 events.mark();
             }
-            events.mark();
             garbage.stop();
+            events.mark();
             List<JvmEvent> during = events.between(lateness.due(0), lateness.due(lateness.periods()));
             ResultFile.write(options.out(), lateness, during);
             err.println(lateness.summary());

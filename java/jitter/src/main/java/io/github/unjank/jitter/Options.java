@@ -13,6 +13,7 @@ import java.util.Locale;
  * @param variant what is real-time
  * @param priority of {@code SCHED_FIFO}, for variants that have one
  * @param liveBytes what the threads that make garbage keep, in all
+ * @param load what becomes garbage
  * @param out the file that is written
  */
 record Options(
@@ -23,6 +24,7 @@ record Options(
         Variant variant,
         int priority,
         long liveBytes,
+        Load load,
         Path out) {
 
     static final String HELP =
@@ -39,6 +41,9 @@ record Options(
               --way timer|park        java.util.TimerTask, or parkNanos to absolute moments [park]
               --garbage none|N        threads that make garbage [none]
               --heap-live-mib M       MiB that they keep alive in all [64]
+              --load unreferenced|replacing
+                                      garbage is what nobody ever referred to, or some of it
+                                      what was kept before [unreferenced]
               --variant normal|thread|native|process
                                       who wakes: a thread of Java, the same as SCHED_FIFO,
                                       a native thread, a process of its own [normal]
@@ -55,6 +60,14 @@ record Options(
     enum Way {
         TIMER,
         PARK
+    }
+
+    /** What becomes garbage. */
+    enum Load {
+        /** Objects that die at once, as Higashiyama, Masuda and Ochiai make them. */
+        UNREFERENCED,
+        /** Also what was kept: one object in 64 takes the place of a kept one. */
+        REPLACING
     }
 
     /** Who wakes. */
@@ -82,6 +95,7 @@ record Options(
         Variant variant = Variant.NORMAL;
         int priority = 80;
         long liveMib = 64;
+        Load load = Load.UNREFERENCED;
         Path out = null;
         for (int at = 0; at < arguments.length; at += 2) {
             String option = arguments[at];
@@ -99,6 +113,7 @@ record Options(
                 case "--variant" -> variant = choice(option, value, Variant.values());
                 case "--priority" -> priority = (int) number(option, value, 1, 99);
                 case "--heap-live-mib" -> liveMib = number(option, value, 0, 1 << 20);
+                case "--load" -> load = choice(option, value, Load.values());
                 case "--out" -> out = Path.of(value);
                 default -> throw new UsageException("there is no option " + option);
             }
@@ -119,6 +134,7 @@ record Options(
                 variant,
                 priority,
                 liveMib << 20,
+                load,
                 out);
     }
 

@@ -16,7 +16,7 @@ class OptionsTest {
         Options options =
                 Options.parse(
                         ("--wakeups 7 --period-us 2000 --way timer --garbage 3 --variant process"
-                                        + " --priority 70 --heap-live-mib 5 --out run.ujj")
+                                        + " --priority 70 --heap-live-mib 5 --load replacing --out run.ujj")
                                 .split(" "));
         Options expected =
                 new Options(
@@ -27,6 +27,7 @@ class OptionsTest {
                         Options.Variant.PROCESS,
                         70,
                         5 << 20,
+                        Options.Load.REPLACING,
                         Path.of("run.ujj"));
         assertEquals(expected, options);
         assertEquals(0, Options.parse("--garbage", "none", "--out", "x").garbageThreads());
