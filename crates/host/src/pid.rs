@@ -97,11 +97,19 @@ pub fn running(root: &Root, names: &[&str]) -> Vec<(u32, String)> {
     known.filter(|(_, name)| names.contains(&name.as_str())).collect()
 }
 
-/// The processes that process `number` has made and that live, where the
-/// kernel tells (`CONFIG_PROC_CHILDREN`), of its first thread.
+/// The processes that the threads of process `number` have made and that live,
+/// where the kernel tells (`CONFIG_PROC_CHILDREN`).
 pub fn children(root: &Root, number: u32) -> Vec<u32> {
-    let list = root.read(file(number, &format!("task/{number}/children"))).unwrap_or_default();
-    list.split_whitespace().filter_map(|child| child.parse().ok()).collect()
+    let threads = root.list(file(number, "task")).unwrap_or_default();
+    let lists = threads
+        .iter()
+        .map(|thread| root.read(file(number, &format!("task/{thread}/children"))))
+        .map(Result::unwrap_or_default);
+    lists
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// Memory of process `number` that is in use now, pages of files included:

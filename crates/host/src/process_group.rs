@@ -1,7 +1,7 @@
 //! A program and all that it has started: begun, watched and ended together.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{ChildStderr, ChildStdout, Command, ExitStatus};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -43,6 +43,11 @@ impl ProcessGroup {
     /// What it prints, where that was piped. Each can be taken once.
     pub fn take_output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         self.leader.take_output()
+    }
+
+    /// What it reads, where that was piped. It can be taken once.
+    pub fn take_input(&mut self) -> Option<ChildStdin> {
+        self.leader.take_input()
     }
 
     /// Whether its first process has not ended yet.

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use unjank_host::Nanos;
+use unjank_host::sched::Priority;
 
 /// Reads a length of time that is longer than zero: `1ms`, `200us`, `1m30s`.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
@@ -43,6 +44,12 @@ pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
         .and_then(|number| number.checked_mul(1 << shift))
         .map(unjank_host::Bytes)
         .ok_or_else(|| "an amount of memory looks like 64MiB, 1GiB or 4096".to_owned())
+}
+
+/// A real-time priority, 1 to 99.
+pub(crate) fn priority(text: &str) -> Result<Priority, String> {
+    let number: u8 = text.parse().map_err(|_| format!("{text:?} is no number from 1 to 99"))?;
+    Priority::new(number).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -10,4 +10,5 @@ mod verdict;
 pub use blame::{Blame, Total};
 pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of};
 pub use events::cause_events;
+pub(crate) use verdict::HEALTHY_SOURCE;
 pub use verdict::{HEALTHY, verdict};

@@ -11,7 +11,8 @@ use crate::probe::PERIOD_LABEL;
 /// latency.
 pub const HEALTHY: Nanos = Nanos::from_micros(2_700);
 
-const SOURCE: &str = "worst of 120 000 wake-ups on a 1 GHz phone without garbage collection \
+/// Where [`HEALTHY`] is from.
+pub(crate) const HEALTHY_SOURCE: &str = "worst of 120 000 wake-ups on a 1 GHz phone without garbage collection \
                       (Higashiyama et al., 2012)";
 const OTHER: &str = "jitter/native/other/wakeup";
 /// Real-time policies, the one that is told first in front.
@@ -36,7 +37,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         subject: "jitter".to_owned(),
         answer: Answer::NotAvailable,
         measured: None,
-        healthy: Some(Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() }),
+        healthy: Some(Bound { at_most: HEALTHY.get() as f64, source: HEALTHY_SOURCE.to_owned() }),
         effect: None,
         minimum_effect: None,
         reason: "no wake-up was measured".to_owned(),

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod import;
+pub(crate) mod jvm;
 pub(crate) mod native;
 
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure how late threads wake from absolute-time sleeps
     Native(native::Args),
+    /// Measure how late threads of a JVM wake beside its garbage collector
+    Jvm(jvm::Args),
     /// Compare jitter native with cyclictest, taking turns
     Bench(bench::Args),
     /// Take in what cyclictest or jitterdebugger has measured
@@ -24,6 +27,7 @@ pub(crate) enum Verb {
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Native(args) => native::run(args),
+        Verb::Jvm(args) => jvm::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Import(args) => import::run(args),
     }

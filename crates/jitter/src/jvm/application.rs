@@ -1,0 +1,205 @@
+//! The measuring application in a JVM of its own: started, raised from outside,
+//! and heard out.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use unjank_host::process_group::ProcessGroup;
+use unjank_host::sched::{AffinityGuard, CpuSet, ThreadId, set_policy};
+use unjank_host::threads::{self, Thread};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
+use unjank_measure::Monitor;
+
+use super::variant::{Priorities, Variant};
+
+/// What the application calls the thread that wakes.
+const MEASURING: &str = "meas";
+/// A JVM has this long to start, and to end.
+const START: Nanos = Nanos::from_millis(60_000);
+/// Longer than its wake-ups take, it has this long to measure and to write.
+const PATIENCE: Nanos = Nanos::from_millis(30_000);
+/// Between two looks at the monitor.
+const LOOK: Duration = Duration::from_millis(100);
+/// Lines of what it says on stderr that an error shows.
+const SHOWN: usize = 5;
+
+/// A JVM that has started the application, which waits to be told to go.
+pub(crate) struct Application {
+    group: ProcessGroup,
+    input: ChildStdin,
+    said: Receiver<Line>,
+    complaints: Vec<String>,
+}
+
+enum Line {
+    Out(String),
+    Complaint(String),
+}
+
+impl Application {
+    /// Starts `java` on `cpus` and waits until its threads are there; `None` if
+    /// that is interrupted.
+    pub(crate) fn start(
+        mut java: Command,
+        cpus: &CpuSet,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<Self>> {
+        java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = {
+            // A child has the affinity of the thread that starts it.
+            let _pinned = AffinityGuard::pin(cpus)?;
+            ProcessGroup::start(&mut java)?
+        };
+        let gone = || Error::Invalid("the JVM has no stdin or stdout".to_owned());
+        let (out, err) = group.take_output();
+        let (sender, said) = channel();
+        let complaints = sender.clone();
+        forward(out.ok_or_else(gone)?, Line::Out, sender);
+        forward(err.ok_or_else(gone)?, Line::Complaint, complaints);
+        let input = group.take_input().ok_or_else(gone)?;
+        let mut application = Self { group, input, said, complaints: Vec::new() };
+        let is_ready =
+            application.wait_for("ready", Timestamp::now() + START, monitor, &mut |_| {})?;
+        Ok(is_ready.then_some(application))
+    }
+
+    /// Gives its threads what a variant gives them.
+    pub(crate) fn raise(
+        &self,
+        variant: Variant,
+        priorities: Priorities,
+        root: &Root,
+    ) -> Result<()> {
+        for thread in threads::list(root, self.group.id())?.threads {
+            let Some(policy) = variant.policy_of(&thread.name, priorities) else { continue };
+            // What the VM starts later works for it, and inherits this.
+            match set_policy(thread.id, policy, false) {
+                // A thread that has ended meanwhile needs nothing.
+                Err(error) if error.is_not_found() => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread that wakes: of the JVM, or of the process that it has
+    /// started for that.
+    pub(crate) fn measuring_thread(&self, root: &Root) -> Result<Option<ThreadId>> {
+        let jvm = self.group.id();
+        for process in [vec![jvm], pid::children(root, jvm)].concat() {
+            let threads = threads::list(root, process)?.threads;
+            if let Some(thread) = threads.iter().find(|thread| thread.name == MEASURING) {
+                return Ok(Some(thread.id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets it measure until it is done, for `expected` and some more. Whether
+    /// nobody interrupted it.
+    ///
+    /// # Errors
+    /// `Unsupported` if it stands still: in a process whose threads are all
+    /// real-time, one that spins may keep the CPU from the one it waits for.
+    pub(crate) fn measure(
+        &mut self,
+        expected: Nanos,
+        root: &Root,
+        monitor: &dyn Monitor,
+        progress: &mut dyn FnMut(Nanos),
+    ) -> Result<bool> {
+        self.input
+            .write_all(b"go\n")
+            .map_err(|error| Error::file("write", "stdin of the JVM", error))?;
+        let until = Timestamp::now() + expected + PATIENCE;
+        let before = threads::list(root, self.group.id())?.threads;
+        let answer = self.wait_for("done", until, monitor, progress);
+        if answer.is_err() && Timestamp::now() >= until && self.group.is_alive() {
+            return Err(Error::Unsupported(format!(
+                "the JVM stands still: not done {PATIENCE} after the last wake-up was due{}",
+                self.busiest(root, &before)?
+            )));
+        }
+        answer
+    }
+
+    /// Who took most of the CPU since `before`.
+    fn busiest(&self, root: &Root, before: &[Thread]) -> Result<String> {
+        let now = threads::list(root, self.group.id())?.threads;
+        let taken = |thread: &Thread| {
+            let then = before.iter().find(|then| then.id == thread.id);
+            Nanos(thread.cpu_time.get() - then.map_or(0, |then| then.cpu_time.get()))
+        };
+        let busiest = now.iter().max_by_key(|thread| taken(thread));
+        Ok(busiest.map_or_else(String::new, |thread| {
+            format!("; {} has taken {} of CPU time", thread.name, taken(thread))
+        }))
+    }
+
+    /// Waits until it has written its file and ended.
+    pub(crate) fn end(mut self, monitor: &dyn Monitor) -> Result<()> {
+        let until = Timestamp::now() + START;
+        while self.group.is_alive() && !monitor.stop_requested() && Timestamp::now() < until {
+            if let Ok(Line::Complaint(line)) = self.said.recv_timeout(LOOK) {
+                self.complaints.push(line);
+            }
+        }
+        match self.group.end(Nanos::ZERO) {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(self.failure(&format!("ended with {status}"))),
+            None => Err(self.failure("did not end")),
+        }
+    }
+
+    fn wait_for(
+        &mut self,
+        word: &str,
+        until: Timestamp,
+        monitor: &dyn Monitor,
+        progress: &mut dyn FnMut(Nanos),
+    ) -> Result<bool> {
+        let begin = Timestamp::now();
+        loop {
+            match self.said.recv_timeout(LOOK) {
+                Ok(Line::Out(line)) if line.split(' ').next() == Some(word) => return Ok(true),
+                Ok(Line::Complaint(line)) => self.complaints.push(line),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.failure(&format!("ended before it was {word}")));
+                }
+                Ok(Line::Out(_)) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            if monitor.stop_requested() {
+                return Ok(false);
+            }
+            let now = Timestamp::now();
+            if now >= until {
+                return Err(self.failure(&format!("is not {word} after {}", now.since(begin))));
+            }
+            progress(now.since(begin));
+        }
+    }
+
+    fn failure(&self, what: &str) -> Error {
+        let last = self.complaints.len().saturating_sub(SHOWN);
+        let said = self.complaints[last..].join("; ");
+        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+        Error::Invalid(format!("the measuring application {what}{said}"))
+    }
+}
+
+fn forward(
+    from: impl std::io::Read + Send + 'static,
+    line: impl Fn(String) -> Line + Send + 'static,
+    to: std::sync::mpsc::Sender<Line>,
+) {
+    std::thread::spawn(move || {
+        let lines = BufReader::new(from).lines().map_while(std::result::Result::ok);
+        for text in lines {
+            if to.send(line(text)).is_err() {
+                break;
+            }
+        }
+    });
+}

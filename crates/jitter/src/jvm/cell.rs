@@ -1,0 +1,143 @@
+//! One cell of the matrix: a JVM, a collector, a way to keep in time.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+use unjank_host::sched::CpuSet;
+use unjank_host::{Bytes, Nanos};
+
+use super::collector::Collector;
+use super::jdk::Jdk;
+use super::variant::{Priorities, Variant};
+
+/// How wake-ups are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// `java.util.TimerTask`, as Higashiyama et al. do.
+    Timer,
+    /// `LockSupport.parkNanos` until absolute moments.
+    Park,
+}
+
+/// What becomes garbage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Garbage {
+    /// Objects that die at once, as Higashiyama et al. make them.
+    Unreferenced,
+    /// Also what was kept: one object in 64 takes the place of a kept one.
+    Replacing,
+}
+
+/// What is the same in all cells.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Wake-ups of a cell.
+    pub wakeups: u64,
+    /// Time between two.
+    pub period: Nanos,
+    /// How they are asked for.
+    pub way: Way,
+    /// Threads that make garbage, in cells with garbage.
+    pub garbage_threads: u32,
+    /// What becomes garbage.
+    pub kind: Garbage,
+    /// Size of the heap: first and last.
+    pub heap: Bytes,
+    /// What stays alive of it.
+    pub live: Bytes,
+    /// Real-time priorities.
+    pub priorities: Priorities,
+}
+
+/// A cell.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The JVM.
+    pub jdk: Jdk,
+    /// Its collector.
+    pub collector: Collector,
+    /// Whether garbage is made.
+    pub garbage: bool,
+    /// What is real-time.
+    pub variant: Variant,
+    /// Where everything runs.
+    pub cpus: CpuSet,
+}
+
+impl Cell {
+    /// The JVM that measures it, with the application `jar`, which writes `out`.
+    pub fn java(&self, load: &Load, jar: &Path, out: &Path) -> Command {
+        let mib = |bytes: Bytes| (bytes.get() >> 20).max(1);
+        let mut java = Command::new(self.jdk.java());
+        java.arg(self.collector.option())
+            .args([format!("-Xms{}m", mib(load.heap)), format!("-Xmx{}m", mib(load.heap))])
+            .arg("-XX:+AlwaysPreTouch")
+            .arg("-jar")
+            .arg(jar)
+            .args(["--wakeups", &load.wakeups.to_string()])
+            .args(["--period-us", &(load.period.get() / 1_000).to_string()])
+            .args(["--way", load.way.name()])
+            .args(["--garbage", &self.garbage_threads(load)])
+            .args(["--load", load.kind.name()])
+            .args(["--variant", self.variant.of_application()])
+            .args(["--priority", &load.priorities.measuring.get().to_string()])
+            .args(["--heap-live-mib", &mib(load.live).to_string()])
+            .arg("--out")
+            .arg(out);
+        java
+    }
+
+    /// What tells it from the others, as labels of a series.
+    pub fn labels(&self) -> [(&'static str, String); 5] {
+        [
+            ("jdk", self.jdk.version.clone()),
+            ("collector", self.collector.to_string()),
+            ("garbage", if self.garbage { "yes" } else { "no" }.to_owned()),
+            ("variant", self.variant.to_string()),
+            ("cpus", self.cpus.to_string()),
+        ]
+    }
+
+    fn garbage_threads(&self, load: &Load) -> String {
+        if self.garbage { load.garbage_threads.to_string() } else { "none".to_owned() }
+    }
+}
+
+impl Load {
+    /// How long the wake-ups of a cell take.
+    pub fn length(&self) -> Nanos {
+        Nanos(self.period.get().saturating_mul(self.wakeups))
+    }
+}
+
+impl Garbage {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unreferenced => "unreferenced",
+            Self::Replacing => "replacing",
+        }
+    }
+}
+
+impl Way {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Timer => "timer",
+            Self::Park => "park",
+        }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let garbage = if self.garbage { "garbage" } else { "no garbage" };
+        write!(
+            f,
+            "JDK {}, {}, {garbage}, {}, CPU {}",
+            self.jdk, self.collector, self.variant, self.cpus
+        )
+    }
+}

@@ -1,0 +1,88 @@
+//! Garbage collectors of `HotSpot`.
+
+use std::fmt;
+use std::process::Command;
+use std::str::FromStr;
+
+use unjank_host::{Error, Result};
+
+use super::jdk::Jdk;
+
+/// A garbage collector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Collector {
+    /// One thread, everything stands still.
+    Serial,
+    /// Several threads, everything stands still.
+    Parallel,
+    /// In regions, most of it stands still.
+    G1,
+    /// Beside the program.
+    Z,
+    /// Beside the program; not in every build.
+    Shenandoah,
+}
+
+impl Collector {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Serial, Self::Parallel, Self::G1, Self::Z, Self::Shenandoah];
+
+    /// The option of `java` that selects it.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Serial => "-XX:+UseSerialGC",
+            Self::Parallel => "-XX:+UseParallelGC",
+            Self::G1 => "-XX:+UseG1GC",
+            Self::Z => "-XX:+UseZGC",
+            Self::Shenandoah => "-XX:+UseShenandoahGC",
+        }
+    }
+
+    /// Whether this JVM has it: it is asked to start with it.
+    ///
+    /// # Errors
+    /// The JVM cannot be started at all.
+    pub fn is_in(self, jdk: &Jdk) -> Result<bool> {
+        let mut java = Command::new(jdk.java());
+        java.args([self.option(), "-Xmx64m", "-version"]);
+        let output = java.output().map_err(|error| Error::file("start", jdk.java(), error))?;
+        Ok(output.status.success())
+    }
+}
+
+impl fmt::Display for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Serial => "serial",
+            Self::Parallel => "parallel",
+            Self::G1 => "g1",
+            Self::Z => "zgc",
+            Self::Shenandoah => "shenandoah",
+        })
+    }
+}
+
+impl FromStr for Collector {
+    type Err = Error;
+
+    fn from_str(typed: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.to_string() == typed);
+        known.ok_or_else(|| {
+            let names = Self::ALL.map(|known| known.to_string()).join(", ");
+            Error::Invalid(format!("there is no collector {typed:?}; there are {names}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        for collector in Collector::ALL {
+            assert_eq!(collector.to_string().parse::<Collector>().unwrap(), collector);
+        }
+        assert!("cms".parse::<Collector>().is_err());
+    }
+}

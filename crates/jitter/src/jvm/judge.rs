@@ -1,0 +1,189 @@
+//! What follows from the cells: is the thread woken in time, and what helps.
+
+use std::collections::BTreeMap;
+
+use unjank_measure::compare::{self, tails};
+use unjank_measure::{Bound, Effect, Fact, Findings, Quantity, SeriesRecord, Unit, Verdict};
+
+use super::paper::{PUBLISHED, SOURCE};
+use super::report::WAKEUP;
+use super::variant::Variant;
+use crate::explain::{HEALTHY, HEALTHY_SOURCE};
+
+const SUBJECT: &str = "jitter/jvm";
+/// The smallest difference that matters, as a share.
+const MIN_EFFECT: f64 = 0.1;
+/// What is asked of every JVM: does the second help, as against the first?
+const CONTRASTS: [[Variant; 2]; 6] = [
+    [Variant::Normal, Variant::WholeProcess],
+    [Variant::Normal, Variant::Thread],
+    [Variant::Normal, Variant::InversionAware],
+    [Variant::Normal, Variant::Process],
+    [Variant::Normal, Variant::Native],
+    [Variant::WholeProcess, Variant::Thread],
+];
+
+/// Adds what the cells with garbage say together, and what was published of
+/// such cells.
+///
+/// # Errors
+/// A histogram is damaged.
+pub(crate) fn judge(seed: u64, findings: &mut Findings) -> unjank_measure::Result<()> {
+    let jvms = jvms(&findings.series);
+    let mut asked = Vec::new();
+    let mut pairs = Vec::new();
+    for jvm in &jvms {
+        for contrast @ [than, with] in CONTRASTS {
+            if let Some((a, b)) = jvm.cell(than).zip(jvm.cell(with)) {
+                asked.push((&jvm.name, contrast));
+                pairs.push([a, b]);
+            }
+        }
+    }
+    let effects = tails(&pairs, &compare::Options { min_effect: MIN_EFFECT, seed })?;
+    let helps = asked.into_iter().zip(&effects).filter_map(|((name, contrast), effect)| {
+        effect.as_ref().map(|effect| does_it_help(name, contrast, effect))
+    });
+    let verdicts: Vec<Verdict> = jvms.iter().filter_map(Jvm::health).chain(helps).collect();
+    findings.verdicts.extend(verdicts);
+    findings.facts.extend(published());
+    Ok(())
+}
+
+/// The cells with garbage of one JVM, one collector and one set of CPUs.
+struct Jvm<'a> {
+    name: String,
+    by_variant: BTreeMap<&'a str, &'a SeriesRecord>,
+}
+
+fn jvms(series: &[SeriesRecord]) -> Vec<Jvm<'_>> {
+    let mut jvms: Vec<Jvm<'_>> = Vec::new();
+    for series in series.iter().filter(|series| series.name == WAKEUP) {
+        let label = |name: &str| series.labels.get(name).map_or("", String::as_str);
+        if label("garbage") != "yes" {
+            continue;
+        }
+        let name = format!("JDK {}, {}, CPU {}", label("jdk"), label("collector"), label("cpus"));
+        let place = jvms.iter().position(|jvm| jvm.name == name).unwrap_or_else(|| {
+            jvms.push(Jvm { name, by_variant: BTreeMap::new() });
+            jvms.len() - 1
+        });
+        jvms[place].by_variant.insert(label("variant"), series);
+    }
+    jvms
+}
+
+impl<'a> Jvm<'a> {
+    fn cell(&self, variant: Variant) -> Option<&'a SeriesRecord> {
+        self.by_variant.get(variant.to_string().as_str()).copied()
+    }
+
+    /// Whether a thread that nobody has raised is woken in time.
+    fn health(&self) -> Option<Verdict> {
+        let measured = tail_of(self.cell(Variant::Normal)?)?;
+        let healthy = Bound { at_most: HEALTHY.get() as f64, source: HEALTHY_SOURCE.to_owned() };
+        let question = format!("{}: is a thread woken in time beside the collector?", self.name);
+        let raised = [Variant::WholeProcess, Variant::Thread, Variant::InversionAware];
+        let best = raised
+            .into_iter()
+            .filter_map(|variant| Some((variant, tail_of(self.cell(variant)?)?.value)))
+            .min_by(|(_, one), (_, two)| one.total_cmp(two));
+        let helped = best.map_or_else(
+            || "no real-time priority was measured".to_owned(),
+            |(variant, tail)| format!("with {variant} it is {}", Unit::Nanoseconds.show(tail)),
+        );
+        let reason = format!("one wake-up in a thousand is later than that; {helped}");
+        let next = "sudo unjank rt exec --profile jvm-inversion-aware --thread 'NAME=fifo:80' -- \
+                    java …";
+        Some(Verdict::of_health(SUBJECT, &question, healthy, Some(measured), reason, next))
+    }
+}
+
+fn tail_of(series: &SeriesRecord) -> Option<Quantity> {
+    const TAIL: usize = 3;
+    let summary = series.summary?;
+    Some(Quantity {
+        name: "p99.9 of wake-up latency".to_owned(),
+        value: summary.p99_9 as f64,
+        unit: series.unit,
+        interval: summary.intervals[TAIL].map(|ends| ends.map(|end| end as f64)),
+        n: series.n,
+    })
+}
+
+fn does_it_help(jvm: &str, [than, with]: [Variant; 2], effect: &Effect) -> Verdict {
+    let question = format!("{jvm}: does {with} instead of {than} help?");
+    Verdict { subject: SUBJECT.to_owned(), ..effect.verdict(question) }
+}
+
+fn published() -> impl Iterator<Item = Fact> {
+    PUBLISHED.iter().map(|known| {
+        let garbage = if known.garbage { "yes" } else { "no" };
+        Fact::new("jitter/jvm/published", known.worst.get() as f64, Unit::Nanoseconds)
+            .with_label("garbage", garbage)
+            .with_label("variant", known.variant.to_string())
+            .with_label("source", SOURCE)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::Nanos;
+    use unjank_measure::{Answer, Series};
+
+    use super::*;
+
+    fn cell(variant: Variant, garbage: &str, tail: u64) -> SeriesRecord {
+        let mut series = Series::new(WAKEUP)
+            .with_label("jdk", "25")
+            .with_label("collector", "g1")
+            .with_label("cpus", "1")
+            .with_label("garbage", garbage)
+            .with_label("variant", variant.to_string());
+        for n in 0..50_000 {
+            series.record(Nanos::from_micros(if n % 100 == 0 { tail } else { 60 }));
+        }
+        series.finish()
+    }
+
+    #[test]
+    fn a_jvm_is_judged_and_every_way_against_doing_nothing() {
+        let series = vec![
+            cell(Variant::Normal, "no", 70),
+            cell(Variant::Normal, "yes", 9_000),
+            cell(Variant::WholeProcess, "yes", 60_000),
+            cell(Variant::Thread, "yes", 6_000),
+            cell(Variant::InversionAware, "yes", 5_000),
+        ];
+        let mut findings = Findings { series, ..Findings::default() };
+        judge(7, &mut findings).unwrap();
+        let told: Vec<_> = findings
+            .verdicts
+            .iter()
+            .map(|verdict| (verdict.question.as_str(), verdict.answer))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (
+                    "JDK 25, g1, CPU 1: is a thread woken in time beside the collector?",
+                    Answer::Slow
+                ),
+                ("JDK 25, g1, CPU 1: does whole-process instead of normal help?", Answer::Worse),
+                ("JDK 25, g1, CPU 1: does thread instead of normal help?", Answer::Better),
+                ("JDK 25, g1, CPU 1: does inversion-aware instead of normal help?", Answer::Better),
+                ("JDK 25, g1, CPU 1: does thread instead of whole-process help?", Answer::Better),
+            ]
+        );
+        assert!(findings.verdicts[0].reason.contains("with inversion-aware it is 5"));
+        assert!(findings.verdicts[0].next.as_ref().unwrap().contains("jvm-inversion-aware"));
+        assert_eq!(findings.facts.len(), 3);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_judged() {
+        let mut findings = Findings::default();
+        judge(7, &mut findings).unwrap();
+        assert!(findings.verdicts.is_empty());
+    }
+}

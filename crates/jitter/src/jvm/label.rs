@@ -1,0 +1,210 @@
+//! What held up a wake-up: the JVM, or the machine.
+
+use std::fmt;
+
+use unjank_host::tracefs::Occupant;
+use unjank_host::{Nanos, Timestamp};
+
+use super::recording::{EventKind, JvmEvent, Recording};
+use crate::explain::{Cause, Phase};
+
+/// What a late wake-up waited for most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// What it was.
+    pub kind: Kind,
+    /// How much of the delay it covers.
+    pub covers: Nanos,
+    /// The whole delay.
+    pub late: Nanos,
+}
+
+/// Kinds of delay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// The collector had stopped all Java threads.
+    Pause(String),
+    /// The VM had, for something else.
+    Safepoint(String),
+    /// The thread was ready, and this one had the CPU.
+    Preempted(String),
+    /// An interrupt had the CPU.
+    Interrupt(String),
+    /// Nobody woke it: its timer was late, or what it waits for in the JVM.
+    NotWoken,
+    /// It had the CPU and was not back where it reads the clock.
+    OwnWork,
+    /// The JVM had not stopped it, and there is no trace that tells more.
+    NotTheJvm,
+}
+
+/// The label of a period's wake-up. What the JVM stopped for at least half of
+/// the delay is the JVM's; else the trace tells which part of it was longest,
+/// and who had the CPU then.
+pub fn label(recording: &Recording, period: usize, late: Nanos, cause: Option<&Cause>) -> Label {
+    let due = recording.due(period);
+    if let Some((covers, stop)) = stop_of(recording, due, due + late) {
+        let name = stop.name.clone();
+        let kind = match stop.kind {
+            EventKind::Pause => Kind::Pause(name),
+            _ => Kind::Safepoint(name),
+        };
+        return Label { kind, covers, late };
+    }
+    let (kind, covers) = match cause {
+        Some(cause) => of_the_machine(cause),
+        None => (Kind::NotTheJvm, Nanos::ZERO),
+    };
+    Label { kind, covers, late }
+}
+
+/// The event that covers at least half of a delay. Pauses of the collector go
+/// first: around each is the safepoint that it needs, which is a little longer.
+fn stop_of(recording: &Recording, due: Timestamp, ran: Timestamp) -> Option<(Nanos, &JvmEvent)> {
+    // The longest of all events bounds how far back one that is still under way
+    // can have begun.
+    let longest = recording.events.iter().map(|event| event.duration).max()?;
+    let after = recording.events.partition_point(|event| event.begin + longest < due);
+    let stops = recording.events[after..]
+        .iter()
+        .take_while(|event| event.begin < ran)
+        .filter(|event| event.kind != EventKind::Concurrent)
+        .map(|event| (overlap(event, due, ran), event));
+    stops
+        .filter(|(covers, _)| covers.times(2) >= ran.since(due))
+        .max_by_key(|(covers, event)| (event.kind == EventKind::Pause, *covers))
+}
+
+fn overlap(event: &JvmEvent, from: Timestamp, to: Timestamp) -> Nanos {
+    let end = event.begin + event.duration;
+    end.min(to).since(event.begin.max(from))
+}
+
+fn of_the_machine(cause: &Cause) -> (Kind, Nanos) {
+    let parts = [
+        (cause.waited, Phase::Wait),
+        (cause.ran_late, Phase::Run),
+        (cause.timer_late, Phase::Timer),
+    ];
+    let (length, phase) =
+        parts.into_iter().max_by_key(|(length, _)| *length).expect("there are three parts");
+    let culprit = cause.culprits.iter().find(|culprit| culprit.phase == phase);
+    let kind = match (phase, culprit.map(|culprit| culprit.who)) {
+        (_, Some(who @ (Occupant::Irq(_) | Occupant::Vector(_) | Occupant::Softirq(_)))) => {
+            Kind::Interrupt(who.to_string())
+        }
+        (Phase::Wait, Some(who)) => Kind::Preempted(who.to_string()),
+        (Phase::Wait, None) => Kind::NotTheJvm,
+        (Phase::Run, _) => Kind::OwnWork,
+        (Phase::Timer, _) => Kind::NotWoken,
+    };
+    (kind, length)
+}
+
+impl Kind {
+    /// The kind without names, as the label of a record.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pause(_) => "collector pause",
+            Self::Safepoint(_) => "safepoint",
+            Self::Preempted(_) => "preempted",
+            Self::Interrupt(_) => "interrupt",
+            Self::NotWoken => "not woken",
+            Self::OwnWork => "own work",
+            Self::NotTheJvm => "not the JVM",
+        }
+    }
+}
+
+/// `collector pause (G1 young), 5.10 ms of 5.61 ms`.
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Pause(name) => write!(f, "collector pause ({name})")?,
+            Kind::Safepoint(name) => write!(f, "safepoint ({name})")?,
+            Kind::Preempted(who) => write!(f, "preempted by {who}")?,
+            Kind::Interrupt(who) => f.write_str(who)?,
+            Kind::NotWoken => f.write_str("not woken")?,
+            Kind::OwnWork => f.write_str("own work")?,
+            Kind::NotTheJvm => return f.write_str("not stopped by the JVM"),
+        }
+        write!(f, ", {} of {}", self.covers, self.late)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_host::sched::ThreadId;
+    use unjank_host::tracefs::script::{Script, at};
+
+    use super::*;
+    use crate::explain::{LateWakeUp, cause_of};
+
+    fn event(kind: EventKind, begin: u64, duration: u64, name: &str) -> JvmEvent {
+        let begin = Timestamp::from_nanos(begin);
+        JvmEvent { kind, begin, duration: Nanos(duration), name: name.to_owned() }
+    }
+
+    fn labelled(events: Vec<JvmEvent>, late: u64) -> Kind {
+        let recording = Recording {
+            period: Nanos(1_000),
+            first_due: Timestamp::from_nanos(10_000),
+            lateness: Vec::new(),
+            events,
+        };
+        label(&recording, 2, Nanos(late), None).kind
+    }
+
+    #[test]
+    fn what_covers_most_of_the_delay_is_named() {
+        // Due at 12 000.
+        let young = event(EventKind::Pause, 11_500, 900, "young");
+        let cleanup = event(EventKind::Safepoint, 12_450, 100, "cleanup");
+        let concurrent = event(EventKind::Concurrent, 11_000, 9_000, "mark");
+        let events = vec![concurrent, young, cleanup];
+        assert_eq!(labelled(events.clone(), 500), Kind::Pause("young".into()));
+        assert_eq!(labelled(events, 900), Kind::NotTheJvm, "400 of 900");
+    }
+
+    #[test]
+    fn a_pause_goes_before_the_safepoint_that_it_is() {
+        let events = vec![
+            event(EventKind::Safepoint, 12_000, 500, "G1CollectForAllocation"),
+            event(EventKind::Pause, 12_020, 460, "young"),
+        ];
+        assert_eq!(labelled(events, 500), Kind::Pause("young".into()));
+    }
+
+    #[test]
+    fn what_was_over_before_is_not_to_blame() {
+        assert_eq!(labelled(vec![event(EventKind::Pause, 0, 11_999, "old")], 10), Kind::NotTheJvm);
+        assert_eq!(labelled(Vec::new(), 10), Kind::NotTheJvm);
+    }
+
+    /// The label of a delay from 90 to 410, in which the JVM stopped nothing.
+    fn by_trace(script: &Script) -> String {
+        let (due, ran) = (at(90), at(410));
+        let late = LateWakeUp { thread: ThreadId(7), due, ran, timer_slack: Nanos::ZERO };
+        let cause = cause_of(&script.trace(), &late).yes().unwrap();
+        let recording = Recording {
+            period: Nanos(1),
+            first_due: due,
+            lateness: Vec::new(),
+            events: Vec::new(),
+        };
+        label(&recording, 0, Nanos(320), Some(&cause)).to_string()
+    }
+
+    #[test]
+    fn what_the_jvm_does_not_know_the_trace_tells() {
+        let asleep = || Script::new().sleeps(1, 10, 7, 9);
+        let preempted = asleep().wakes(1, 100, 7, 1).runs(1, 400, 9, 7);
+        assert_eq!(by_trace(&preempted), "preempted by hog, 300 ns of 320 ns");
+        let interrupted = asleep().wakes(1, 100, 7, 1).interrupts(1, 110, 390).runs(1, 400, 9, 7);
+        assert_eq!(by_trace(&interrupted), "irq 24 (disk), 300 ns of 320 ns");
+        let not_woken = asleep().wakes(1, 390, 7, 1).runs(1, 400, 9, 7);
+        assert_eq!(by_trace(&not_woken), "not woken, 300 ns of 320 ns");
+        let busy = asleep().wakes(1, 100, 7, 1).runs(1, 110, 9, 7);
+        assert_eq!(by_trace(&busy), "own work, 300 ns of 320 ns");
+    }
+}

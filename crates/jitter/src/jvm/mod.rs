@@ -1,0 +1,24 @@
+//! `unjank jitter jvm`: periodic wake-ups in a JVM beside its garbage collector,
+//! under every way to keep them in time.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`jdk`], [`collector`], [`variant`] | what a cell is made of |
+//! | [`cell`], [`matrix`] | all cells, in turn |
+//! | `visit`, `application` | one run of a cell, and the JVM in it |
+//! | [`recording`] | what it writes |
+//! | [`mod@label`] | what held up a wake-up |
+//! | [`paper`] | what Higashiyama et al. measured |
+
+mod application;
+pub mod cell;
+pub mod collector;
+pub mod jdk;
+mod judge;
+pub mod label;
+pub mod matrix;
+pub mod paper;
+pub mod recording;
+mod report;
+pub mod variant;
+mod visit;

@@ -1,0 +1,49 @@
+//! What Higashiyama, Masuda and Ochiai measured.
+
+use unjank_host::Nanos;
+
+use super::variant::Variant;
+
+/// Where the numbers are from, and how.
+pub const SOURCE: &str = "Higashiyama et al., 2012: 120 000 wake-ups of a TimerTask; Android 4.0.3 \
+                          (Dalvik), Linux 2.6.37, one ARM Cortex-A8 at 1 GHz";
+
+/// A worst wake-up that was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// The figure that shows it.
+    pub figure: &'static str,
+    /// Whether other threads made garbage.
+    pub garbage: bool,
+    /// What was real-time.
+    pub variant: Variant,
+    /// The latest of all wake-ups.
+    pub worst: Nanos,
+}
+
+/// Their three results.
+pub const PUBLISHED: [Published; 3] = [
+    Published {
+        figure: "1",
+        garbage: false,
+        variant: Variant::WholeProcess,
+        worst: Nanos::from_micros(2_700),
+    },
+    Published {
+        figure: "2",
+        garbage: true,
+        variant: Variant::WholeProcess,
+        worst: Nanos::from_micros(66_000),
+    },
+    Published {
+        figure: "4",
+        garbage: true,
+        variant: Variant::Thread,
+        worst: Nanos::from_micros(16_800),
+    },
+];
+
+/// The result for a cell of theirs.
+pub fn published(garbage: bool, variant: Variant) -> Option<&'static Published> {
+    PUBLISHED.iter().find(|known| (known.garbage, known.variant) == (garbage, variant))
+}

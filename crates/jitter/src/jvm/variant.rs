@@ -1,0 +1,134 @@
+//! Ways to keep a periodic wake-up in time beside a garbage collector.
+
+use std::fmt;
+use std::str::FromStr;
+
+use unjank_host::sched::{Policy, Priority};
+use unjank_host::{Error, Result};
+
+use crate::rt::Profile;
+
+/// What is real-time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Variant {
+    /// Nothing: everything is `SCHED_OTHER`.
+    Normal,
+    /// Every thread of the process at one priority: what Higashiyama et al.
+    /// start from.
+    WholeProcess,
+    /// Only the thread that measures: what they propose.
+    Thread,
+    /// That thread, and below it the threads of collector and VM, for which it
+    /// waits at a safepoint.
+    InversionAware,
+    /// The wake-ups are in a process of their own: their future work.
+    Process,
+    /// The wake-ups are on a native thread, which the collector cannot stop:
+    /// their future work, too.
+    Native,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Normal,
+        Self::WholeProcess,
+        Self::Thread,
+        Self::InversionAware,
+        Self::Process,
+        Self::Native,
+    ];
+
+    /// Whether anything is.
+    pub fn is_realtime(self) -> bool {
+        self != Self::Normal
+    }
+
+    /// How the measuring application is told.
+    pub fn of_application(self) -> &'static str {
+        match self {
+            Self::Normal | Self::WholeProcess | Self::InversionAware => "normal",
+            Self::Thread => "thread",
+            Self::Process => "process",
+            Self::Native => "native",
+        }
+    }
+
+    /// What a thread of the JVM by this name gets from outside; `None` if it is
+    /// left alone. The measuring thread is called `meas`.
+    pub fn policy_of(self, thread: &str, priorities: Priorities) -> Option<Policy> {
+        match self {
+            Self::WholeProcess => Some(Policy::Fifo(priorities.measuring)),
+            Self::InversionAware if thread == "meas" => Some(Policy::Fifo(priorities.measuring)),
+            Self::InversionAware if is_of_the_vm(thread) => Some(Policy::Fifo(priorities.vm)),
+            _ => None,
+        }
+    }
+}
+
+/// Real-time priorities of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Priorities {
+    /// Of the measuring thread, and of the whole process.
+    pub measuring: Priority,
+    /// Of the threads of collector and VM, where they have one of their own.
+    pub vm: Priority,
+}
+
+/// Whether a thread of this name collects garbage or brings the program to a
+/// safepoint, by the profile that `unjank rt` has for it.
+fn is_of_the_vm(thread: &str) -> bool {
+    Profile::named("jvm-inversion-aware").is_some_and(|profile| profile.covers(thread))
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Normal => "normal",
+            Self::WholeProcess => "whole-process",
+            Self::Thread => "thread",
+            Self::InversionAware => "inversion-aware",
+            Self::Process => "process",
+            Self::Native => "native",
+        })
+    }
+}
+
+impl FromStr for Variant {
+    type Err = Error;
+
+    fn from_str(typed: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|known| known.to_string() == typed);
+        known.ok_or_else(|| {
+            let names = Self::ALL.map(|known| known.to_string()).join(", ");
+            Error::Invalid(format!("there is no variant {typed:?}; there are {names}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_variant_raises_what_it_says() {
+        let priorities =
+            Priorities { measuring: Priority::new(80).unwrap(), vm: Priority::new(70).unwrap() };
+        let fifo = |priority| Some(Policy::Fifo(Priority::new(priority).unwrap()));
+        let of = |variant: Variant, thread| variant.policy_of(thread, priorities);
+        assert_eq!(of(Variant::WholeProcess, "load-0"), fifo(80));
+        assert_eq!(of(Variant::InversionAware, "meas"), fifo(80));
+        for thread in ["GC Thread#0", "G1 Main Marker", "VM Thread", "ZDriver", "Shenandoah GC T"] {
+            assert_eq!(of(Variant::InversionAware, thread), fifo(70), "{thread}");
+        }
+        assert_eq!(of(Variant::InversionAware, "C2 CompilerThre"), None);
+        assert_eq!(of(Variant::Native, "meas"), None, "the application does it");
+    }
+
+    #[test]
+    fn names_lead_back() {
+        for variant in Variant::ALL {
+            assert_eq!(variant.to_string().parse::<Variant>().unwrap(), variant);
+        }
+    }
+}

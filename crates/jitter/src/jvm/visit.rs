@@ -1,0 +1,158 @@
+//! One run of a cell: its JVM, the trace beside it, and what both say.
+
+use std::fs;
+use std::path::Path;
+
+use unjank_host::sched::{Policy, ThreadId, check_policy};
+use unjank_host::tracefs::{Instance, InstanceOptions, Trace, Tracefs, buffer_per_cpu};
+use unjank_host::{Bytes, Error, Nanos, Result, Root, Support};
+use unjank_measure::Monitor;
+
+use super::application::Application;
+use super::cell::Cell;
+use super::label::{Kind, label};
+use super::matrix::Options;
+use super::recording::Recording;
+use crate::explain::{Cause, LateWakeUp, cause_events, cause_of};
+
+/// No file of the application is larger: some sixty million wake-ups.
+const LARGEST_FILE: u64 = 1 << 30;
+/// Late wake-ups of a visit that are explained.
+pub(crate) const EXPLAINED: usize = 64;
+/// Events of a busy JVM take less than this in a second, on each CPU.
+const TRACED_PER_SECOND: Bytes = Bytes::from_mib(1);
+/// A longer trace is not kept: its beginning is overwritten.
+const LARGEST_TRACE: Bytes = Bytes::from_mib(96);
+
+/// What one run of a cell measured.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    /// What the application recorded.
+    pub(crate) recording: Recording,
+    /// Its latest wake-ups, the latest first.
+    pub(crate) worst: Vec<Late>,
+    /// Why there was no trace.
+    pub(crate) untraced: Option<String>,
+}
+
+/// A late wake-up.
+#[derive(Debug)]
+pub(crate) struct Late {
+    /// Its period, from 0.
+    pub(crate) period: usize,
+    /// By how much.
+    pub(crate) by: Nanos,
+    /// What it waited for most.
+    pub(crate) kind: Kind,
+    /// The whole story in a sentence.
+    pub(crate) story: String,
+}
+
+impl Visit {
+    /// Runs a cell; `None` if that was interrupted.
+    pub(crate) fn to(
+        cell: &Cell,
+        options: &Options,
+        dir: &Path,
+        root: &Root,
+        monitor: &dyn Monitor,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Option<Self>> {
+        let load = &options.load;
+        if !cell.collector.is_in(&cell.jdk)? {
+            let why = format!("this build of JDK {} has no collector {}", cell.jdk, cell.collector);
+            return Err(Error::Unsupported(why));
+        }
+        if cell.variant.is_realtime() {
+            check_policy(root, Policy::Fifo(load.priorities.measuring), options.force)?;
+        }
+        let out = dir.join("run.ujj");
+        let java = cell.java(load, &options.jar, &out);
+        let Some(mut application) = Application::start(java, &cell.cpus, monitor)? else {
+            return Ok(None);
+        };
+        application.raise(cell.variant, load.priorities, root)?;
+        let thread = application.measuring_thread(root)?;
+        let expected = load.length();
+        let tracing = trace(options, expected, root)?;
+        let mut progress =
+            |passed: Nanos| progress(passed.get() as f64 / expected.get().max(1) as f64);
+        if !application.measure(expected, root, monitor, &mut progress)? {
+            return Ok(None);
+        }
+        let (trace, untraced) = match tracing {
+            Support::Yes(instance) => (Some(finish(instance)?), None),
+            Support::No(reason) => (None, Some(reason)),
+        };
+        application.end(monitor)?;
+        let recording = read(&out)?;
+        let worst = worst(&recording, thread, trace.as_ref());
+        Ok(Some(Self { recording, worst, untraced }))
+    }
+}
+
+fn trace(options: &Options, expected: Nanos, root: &Root) -> Result<Support<Instance>> {
+    if !options.trace {
+        return Ok(Support::No("no trace was asked for".to_owned()));
+    }
+    let tracefs = match Tracefs::open(root) {
+        Support::Yes(tracefs) => tracefs,
+        Support::No(reason) => return Ok(Support::No(reason)),
+    };
+    tracefs.remove_leftovers()?;
+    let seconds = expected.get().div_ceil(Nanos::from_millis(1_000).get());
+    let buffer = Bytes(TRACED_PER_SECOND.get().saturating_mul(seconds)).min(LARGEST_TRACE);
+    let instance = tracefs.instance(&InstanceOptions {
+        buffer: buffer_per_cpu(root, buffer),
+        events: cause_events(),
+        ..InstanceOptions::default()
+    })?;
+    instance.start()?;
+    Ok(Support::Yes(instance))
+}
+
+fn finish(instance: Instance) -> Result<Trace> {
+    instance.stop()?;
+    let trace = instance.read_events()?;
+    instance.remove()?;
+    Ok(trace)
+}
+
+fn read(out: &Path) -> Result<Recording> {
+    let length = fs::metadata(out).map_err(|error| Error::file("read", out, error))?.len();
+    if length > LARGEST_FILE {
+        return Err(Error::Invalid(format!("{} has {length} bytes", out.display())));
+    }
+    let bytes = fs::read(out).map_err(|error| Error::file("read", out, error))?;
+    let _it_goes_with_the_directory = fs::remove_file(out);
+    Recording::parse(&bytes, out)
+}
+
+fn worst(recording: &Recording, thread: Option<ThreadId>, trace: Option<&Trace>) -> Vec<Late> {
+    let mut late: Vec<(usize, Nanos)> = recording
+        .lateness
+        .iter()
+        .enumerate()
+        .filter_map(|(period, lateness)| Some((period, (*lateness)?)))
+        .collect();
+    late.sort_by_key(|(_, lateness)| std::cmp::Reverse(*lateness));
+    late.truncate(EXPLAINED);
+    let explained = late.into_iter().map(|(period, by)| {
+        let due = recording.due(period);
+        let cause = trace.zip(thread).and_then(|(trace, thread)| {
+            let timer_slack = Nanos::ZERO;
+            cause_of(trace, &LateWakeUp { thread, due, ran: due + by, timer_slack }).yes()
+        });
+        let label = label(recording, period, by, cause.as_ref());
+        let story = story(&label.to_string(), cause.as_ref());
+        Late { period, by, kind: label.kind, story }
+    });
+    explained.collect()
+}
+
+fn story(label: &str, cause: Option<&Cause>) -> String {
+    match cause {
+        Some(cause) => format!("{label}: {cause}"),
+        None => label.to_owned(),
+    }
+}

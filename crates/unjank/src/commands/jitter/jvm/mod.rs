@@ -1,0 +1,290 @@
+//! `unjank jitter jvm`: wake-ups in a JVM beside its garbage collector.
+
+mod table;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, bail};
+use unjank_host::sched::{CpuSet, Priority};
+use unjank_host::{Bytes, Nanos, Root};
+use unjank_jitter::jvm::cell::{self, Cell, Load, Way};
+use unjank_jitter::jvm::collector::Collector;
+use unjank_jitter::jvm::jdk::{self, Jdk};
+use unjank_jitter::jvm::matrix::{self, Options};
+use unjank_jitter::jvm::variant::{Priorities, Variant};
+use unjank_report::Detail;
+
+use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::values;
+
+/// The jar of the measuring application, beside the program or in its sources.
+const JAR: &str = "unjank-jitter.jar";
+/// Wake-ups of a cell with `--quick`.
+const QUICK: u64 = 3_000;
+
+/// Arguments of `unjank jitter jvm`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank jitter jvm --quick                       # every variant, 3 s each
+  sudo unjank jitter jvm --wakeups 120000 --way timer  # as Higashiyama et al.
+  sudo unjank jitter jvm --cpus one --cpus all --rounds 3
+  sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
+  unjank jitter jvm --variants normal --garbage yes    # without any privilege
+  sudo unjank jitter jvm --html jvm.html
+
+A thread of a JVM wakes once in a period and notes how late, while other threads make
+garbage. Variants say what is real-time (SCHED_FIFO):
+  normal           nothing
+  whole-process    every thread at one priority: what Higashiyama et al. start from
+  thread           only the one that measures: what they propose
+  inversion-aware  that one, and below it the threads of collector and VM
+  process          the wake-ups are in a process of their own
+  native           the wake-ups are on a native thread of the same process
+The last two are what they leave to the future. Cells come in an order drawn by chance.")]
+pub(crate) struct Args {
+    /// Wake-ups of each cell
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    wakeups: u64,
+    /// 3000 wake-ups of each cell
+    #[arg(long, conflicts_with = "wakeups")]
+    quick: bool,
+    /// Time between two wake-ups
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration)]
+    period: Nanos,
+    /// How wake-ups are asked for: timer is java.util.TimerTask, as in the paper
+    #[arg(long, value_enum, default_value = "park")]
+    way: WayArg,
+    /// What is real-time
+    #[arg(long, value_delimiter = ',', value_name = "VARIANT,…", default_values_t = Variant::ALL)]
+    variants: Vec<Variant>,
+    /// Collectors: serial, parallel, g1, zgc, shenandoah
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", default_value = "serial,g1")]
+    collectors: Vec<Collector>,
+    /// Whether garbage is made
+    #[arg(long, value_enum, default_value = "both")]
+    garbage: Garbage,
+    /// Threads that make it
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    garbage_threads: u32,
+    /// What becomes garbage
+    #[arg(long, value_enum, default_value = "unreferenced")]
+    load: LoadArg,
+    /// The heap
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
+    heap: Bytes,
+    /// What stays alive of it
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::bytes)]
+    live: Bytes,
+    /// CPUs of the whole JVM: one (the last that this process may use), all, or a list; several
+    /// times, to measure each
+    #[arg(long, value_name = "one|all|LIST", default_value = "one")]
+    cpus: Vec<Cpus>,
+    /// How often each cell is measured
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Do not trace the scheduler: the JVM alone tells why wake-ups are late
+    #[arg(long)]
+    no_trace: bool,
+    /// Priority of the thread that measures, and of the whole process
+    #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
+    priority: Priority,
+    /// Priority of collector and VM with inversion-aware
+    #[arg(long, value_name = "1-99", default_value = "70", value_parser = values::priority)]
+    vm_priority: Priority,
+    /// Also on a machine without real-time throttling, and at priorities above 90
+    #[arg(long)]
+    force: bool,
+    /// Homes of JVMs [default: all that are found, from 17 on]
+    #[arg(long, value_name = "DIR")]
+    jdk: Vec<PathBuf>,
+    /// The measuring application [default: beside this program, or as `make java` builds it]
+    #[arg(long, value_name = "FILE")]
+    jar: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum WayArg {
+    /// java.util.TimerTask
+    Timer,
+    /// LockSupport.parkNanos until absolute moments
+    Park,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LoadArg {
+    /// Objects that die at once, as in the paper
+    Unreferenced,
+    /// Also objects that lived for a while, which take full collections
+    Replacing,
+}
+
+/// Where a JVM runs.
+#[derive(Debug, Clone)]
+enum Cpus {
+    One,
+    All,
+    List(CpuSet),
+}
+
+impl FromStr for Cpus {
+    type Err = unjank_host::Error;
+
+    fn from_str(typed: &str) -> unjank_host::Result<Self> {
+        match typed {
+            "one" => Ok(Self::One),
+            "all" => Ok(Self::All),
+            list => list.parse().map(Self::List),
+        }
+    }
+}
+
+impl Cpus {
+    fn of(&self, allowed: &CpuSet) -> unjank_host::Result<CpuSet> {
+        match self {
+            Self::One => Ok(CpuSet::new(allowed.iter().last())),
+            Self::All => Ok(allowed.clone()),
+            Self::List(cpus) => cpus.clone().within(allowed),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Garbage {
+    Yes,
+    No,
+    Both,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let jdks = jdks(args)?;
+    let jar = jar(args)?;
+    if args.vm_priority >= args.priority && args.variants.contains(&Variant::InversionAware) {
+        bail!(
+            "--vm-priority {} is not below --priority {}",
+            args.vm_priority.get(),
+            args.priority.get()
+        );
+    }
+    let allowed = CpuSet::allowed()?;
+    let cpus: Vec<CpuSet> =
+        args.cpus.iter().map(|cpus| cpus.of(&allowed)).collect::<unjank_host::Result<_>>()?;
+    let load = Load {
+        wakeups: if args.quick { QUICK } else { args.wakeups },
+        period: args.period,
+        way: match args.way {
+            WayArg::Timer => Way::Timer,
+            WayArg::Park => Way::Park,
+        },
+        garbage_threads: args.garbage_threads,
+        kind: match args.load {
+            LoadArg::Unreferenced => cell::Garbage::Unreferenced,
+            LoadArg::Replacing => cell::Garbage::Replacing,
+        },
+        heap: args.heap,
+        live: args.live,
+        priorities: Priorities { measuring: args.priority, vm: args.vm_priority },
+    };
+    let cells = cells(args, &jdks, &cpus);
+    let settings = settings(args, &load, &cpus, &jdks);
+    let command = measured::Command {
+        name: "jitter jvm",
+        output: &args.output,
+        settings,
+        detail: Detail::Everything,
+    };
+    let code = command.run_and_print(
+        |root, seed, monitor| {
+            let rounds = args.rounds as usize;
+            let (trace, force) = (!args.no_trace, args.force);
+            let options = Options { cells, load, rounds, jar, trace, force, seed };
+            Ok(matrix::run(&options, root, monitor)?)
+        },
+        |record| Some(table::text(record)),
+    )?;
+    Ok(code.into())
+}
+
+fn jdks(args: &Args) -> Result<Vec<Jdk>> {
+    let root = Root::system();
+    if !args.jdk.is_empty() {
+        let jdks = args.jdk.iter().map(|home| Jdk::at(&root, home));
+        return Ok(jdks.collect::<unjank_host::Result<_>>()?);
+    }
+    let java_home = env::var_os("JAVA_HOME").map(PathBuf::from);
+    let path: Vec<PathBuf> =
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    let found = jdk::find(&root, java_home.as_deref(), &path);
+    if found.is_empty() {
+        bail!(
+            "there is no JVM from {} on: neither JAVA_HOME nor PATH leads to one, nor /usr/lib/jvm; \
+             --jdk DIR names one",
+            Jdk::OLDEST
+        );
+    }
+    Ok(found)
+}
+
+fn jar(args: &Args) -> Result<PathBuf> {
+    if let Some(jar) = &args.jar {
+        return Ok(jar.clone());
+    }
+    let program = env::current_exe().context("while looking for the measuring application")?;
+    let beside = program.ancestors().skip(1).flat_map(|dir| {
+        [
+            dir.join(JAR),
+            dir.join("share/unjank").join(JAR),
+            dir.join("java/jitter/target").join(JAR),
+        ]
+    });
+    beside.into_iter().find(|jar| jar.is_file()).with_context(|| {
+        format!("{JAR} is not beside this program: `make java` builds it, and --jar names it")
+    })
+}
+
+fn cells(args: &Args, jdks: &[Jdk], cpus: &[CpuSet]) -> Vec<Cell> {
+    let garbage: &[bool] = match args.garbage {
+        Garbage::Yes => &[true],
+        Garbage::No => &[false],
+        Garbage::Both => &[false, true],
+    };
+    let mut cells = Vec::new();
+    for jdk in jdks {
+        for &collector in &args.collectors {
+            for &garbage in garbage {
+                for &variant in &args.variants {
+                    cells.extend(cpus.iter().map(|cpus| {
+                        let (jdk, cpus) = (jdk.clone(), cpus.clone());
+                        Cell { jdk, collector, garbage, variant, cpus }
+                    }));
+                }
+            }
+        }
+    }
+    cells
+}
+
+fn settings(args: &Args, load: &Load, cpus: &[CpuSet], jdks: &[Jdk]) -> Settings {
+    let names = |all: Vec<String>| all;
+    Settings::default()
+        .with("wakeups", load.wakeups)
+        .with("period", load.period.get())
+        .with("way", load.way.name())
+        .with("variants", names(args.variants.iter().map(ToString::to_string).collect()))
+        .with("collectors", names(args.collectors.iter().map(ToString::to_string).collect()))
+        .with("garbage_threads", load.garbage_threads)
+        .with("load", load.kind.name())
+        .with("heap", load.heap.get())
+        .with("live", load.live.get())
+        .with("cpus", names(cpus.iter().map(ToString::to_string).collect()))
+        .with("rounds", args.rounds)
+        .with("traced", !args.no_trace)
+        .with("priority", load.priorities.measuring.get())
+        .with("vm_priority", load.priorities.vm.get())
+        .with("jdks", names(jdks.iter().map(ToString::to_string).collect()))
+}
