@@ -118,7 +118,7 @@ mod tests {
         let of = |variant: Variant, thread| variant.policy_of(thread, priorities);
         assert_eq!(of(Variant::WholeProcess, "load-0"), fifo(80));
         assert_eq!(of(Variant::InversionAware, "meas"), fifo(80));
-        for thread in ["GC Thread#0", "G1 Main Marker", "VM Thread", "ZDriver", "Shenandoah GC T"] {
+        for thread in ["GC Thread#0", "VM Thread", "RuntimeWorker#0"] {
             assert_eq!(of(Variant::InversionAware, thread), fifo(70), "{thread}");
         }
         assert_eq!(of(Variant::InversionAware, "C2 CompilerThre"), None);

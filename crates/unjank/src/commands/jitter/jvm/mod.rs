@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use unjank_host::sched::{CpuSet, Priority};
-use unjank_host::{Bytes, Nanos, Root};
+use unjank_host::{Bytes, Error, Nanos, Root};
 use unjank_jitter::jvm::cell::{self, Cell, Load, Way};
 use unjank_jitter::jvm::collector::Collector;
 use unjank_jitter::jvm::jdk::{self, Jdk};
@@ -165,11 +165,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let jdks = jdks(args)?;
     let jar = jar(args)?;
     if args.vm_priority >= args.priority && args.variants.contains(&Variant::InversionAware) {
-        bail!(
+        let what = format!(
             "--vm-priority {} is not below --priority {}",
             args.vm_priority.get(),
             args.priority.get()
         );
+        return Err(Error::Invalid(what).into());
     }
     let allowed = CpuSet::allowed()?;
     let cpus: Vec<CpuSet> =
@@ -221,11 +222,12 @@ fn jdks(args: &Args) -> Result<Vec<Jdk>> {
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     let found = jdk::find(&root, java_home.as_deref(), &path);
     if found.is_empty() {
-        bail!(
+        let what = format!(
             "there is no JVM from {} on: neither JAVA_HOME nor PATH leads to one, nor /usr/lib/jvm; \
              --jdk DIR names one",
             Jdk::OLDEST
         );
+        return Err(Error::Unsupported(what).into());
     }
     Ok(found)
 }
@@ -242,9 +244,12 @@ fn jar(args: &Args) -> Result<PathBuf> {
             dir.join("java/jitter/target").join(JAR),
         ]
     });
-    beside.into_iter().find(|jar| jar.is_file()).with_context(|| {
-        format!("{JAR} is not beside this program: `make java` builds it, and --jar names it")
-    })
+    let found = beside.into_iter().find(|jar| jar.is_file());
+    Ok(found.ok_or_else(|| {
+        Error::Unsupported(format!(
+            "{JAR} is not beside this program: `make java` builds it, and --jar names it"
+        ))
+    })?)
 }
 
 fn cells(args: &Args, jdks: &[Jdk], cpus: &[CpuSet]) -> Vec<Cell> {

@@ -1,0 +1,183 @@
+//! `unjank jitter jvm` in real JVMs.
+//!
+//! Needs a JDK and `make java`, for some tests root. Fails without them when
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+// A test says by printing why it was skipped.
+#![allow(clippy::print_stdout)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+const JAR: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../java/jitter/target/unjank-jitter.jar");
+
+fn is_there(what: &str, there: bool) -> bool {
+    assert!(there || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs {what}");
+    if !there {
+        println!("skipped: needs {what}");
+    }
+    there
+}
+
+fn has_java() -> bool {
+    let jdk = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/java.sh"))
+        .arg("jdks")
+        .output()
+        .is_ok_and(|jdks| jdks.status.success());
+    is_there("a JDK and `make java`", jdk && Path::new(JAR).is_file())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
+    is_there("root", id.stdout == b"0\n")
+}
+
+fn jvm() -> Command {
+    let mut jvm = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    jvm.args(["jitter", "jvm", "--no-store", "--jar", JAR]);
+    jvm
+}
+
+fn measured(arguments: &str) -> Value {
+    let output = jvm().arg("--json").args(arguments.split(' ')).output().expect("unjank runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"))
+}
+
+fn failed(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn list<'a>(record: &'a Value, name: &str) -> &'a [Value] {
+    record[name].as_array().expect("a list")
+}
+
+/// JVMs that measure and live, by what they were told.
+fn jvms_with(mark: &str) -> usize {
+    let processes = fs::read_dir("/proc").expect("procfs").flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|line| {
+            let line = String::from_utf8_lossy(line);
+            line.contains("unjank-jitter.jar\0") && line.contains(mark)
+        })
+        .filter(|line| !line.starts_with(env!("CARGO_BIN_EXE_unjank").as_bytes()))
+        .count()
+}
+
+#[test]
+fn every_jvm_measures_each_period_once() {
+    if !has_java() {
+        return;
+    }
+    for way in ["park", "timer"] {
+        let record =
+            measured(&format!("--variants normal --wakeups 300 --collectors serial --way {way}"));
+        let series = list(&record, "series");
+        assert!(series.len() >= 2, "{record}");
+        for series in series {
+            // A missed period is as late as the thread ran again: none is left out.
+            assert_eq!(series["n"], 300, "{way}");
+            assert_eq!(series["labels"]["collector"], "serial");
+        }
+        let garbage = |fact: &&Value| fact["labels"]["garbage"] == "yes";
+        let pauses =
+            list(&record, "facts").iter().filter(|fact| fact["name"] == "jitter/jvm/pauses");
+        assert!(pauses.filter(garbage).all(|fact| fact["value"].as_f64() > Some(0.0)));
+        assert_eq!(list(&record, "unsupported").len(), 0, "{record}");
+    }
+}
+
+#[test]
+fn every_variant_measures_and_leaves_nothing_behind() {
+    if !has_java() || !is_root() {
+        return;
+    }
+    let variants = ["normal", "thread", "inversion-aware", "process", "native"];
+    let record = measured(&format!(
+        "--variants {} --wakeups 307 --collectors g1 --garbage yes",
+        variants.join(",")
+    ));
+    assert_eq!(list(&record, "unsupported").len(), 0, "{record}");
+    for variant in variants {
+        let of = |value: &&Value| value["labels"]["variant"] == variant;
+        assert!(list(&record, "series").iter().any(|series| of(&series)), "{variant}");
+        let worst = list(&record, "outliers").iter().find(of).expect("the worst are told");
+        assert!(worst["cause"].as_str().is_some_and(|cause| !cause.is_empty()), "{worst}");
+    }
+    let published = |fact: &&Value| fact["name"] == "jitter/jvm/published";
+    assert_eq!(list(&record, "facts").iter().filter(published).count(), 3);
+    assert_eq!(jvms_with("\x00307\x00"), 0);
+}
+
+#[test]
+fn an_interrupt_ends_the_jvm_too() {
+    if !has_java() {
+        return;
+    }
+    let mut child = jvm()
+        .args(["--variants", "normal", "--wakeups", "60007", "--collectors", "serial"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("unjank starts");
+    while jvms_with("\x0060007\x00") == 0 {
+        thread::sleep(Duration::from_millis(20));
+        assert!(child.try_wait().expect("it is ours").is_none(), "it ended by itself");
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.is_ok_and(|status| status.success()));
+    assert_eq!(child.wait().expect("it is ours").code(), Some(130));
+    assert_eq!(jvms_with("\x0060007\x00"), 0);
+}
+
+/// A home of a JVM whose `java` is this script.
+fn fake_jdk(dir: &Path, script: &str) -> PathBuf {
+    let java = dir.join("bin/java");
+    fs::create_dir_all(dir.join("bin")).expect("a directory");
+    fs::write(dir.join("release"), "JAVA_VERSION=\"17.0.1\"\n").expect("a file");
+    fs::write(&java, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("a mode");
+    dir.to_owned()
+}
+
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let run = |home: &Path| {
+        let mut jvm = jvm();
+        jvm.args(["--variants", "normal", "--garbage", "no", "--wakeups", "100", "--jdk"])
+            .arg(home);
+        failed(&jvm.output().expect("unjank runs"))
+    };
+    let (code, said) = run(dir.path());
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("is no JDK: it has no bin/java"), "{said}");
+
+    let version = "case $* in *-version) exit 0;; esac";
+    let dies = format!("{version}\necho ready $$; read line; echo out of memory >&2; exit 3");
+    let (code, said) = run(&fake_jdk(&dir.path().join("dies"), &dies));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("ended before it was done: out of memory"), "{said}");
+
+    let lies = format!("{version}\necho ready $$; read line; echo done");
+    let (code, said) = run(&fake_jdk(&dir.path().join("lies"), &lies));
+    assert!(code == Some(2) || code == Some(1), "{said}");
+    assert!(said.contains("run.ujj"), "{said}");
+
+    let (code, said) = run(&fake_jdk(&dir.path().join("lacks"), "exit 1"));
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("has no collector serial"), "{said}");
+
+    let output = jvm().args(["--vm-priority", "80"]).output().expect("unjank runs");
+    let (code, said) = failed(&output);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--vm-priority 80 is not below --priority 80"), "{said}");
+}
