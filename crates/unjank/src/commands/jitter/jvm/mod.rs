@@ -132,7 +132,7 @@ enum Cpus {
 }
 
 impl FromStr for Cpus {
-    type Err = unjank_host::Error;
+    type Err = Error;
 
     fn from_str(typed: &str) -> unjank_host::Result<Self> {
         match typed {
