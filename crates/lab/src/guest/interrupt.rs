@@ -84,8 +84,16 @@ mod tests {
 
     use super::*;
 
+    /// What a shell starts in its background ignores the signal; this one does not.
     fn sleep() -> Child {
-        Command::new("sleep").arg("600").process_group(0).spawn().unwrap()
+        let mut sleep = Command::new("env");
+        sleep.args(["--default-signal=INT", "sleep", "600"]);
+        let sleep = sleep.process_group(0).spawn().unwrap();
+        let name = format!("/proc/{}/comm", sleep.id());
+        while std::fs::read_to_string(&name).unwrap() != "sleep\n" {
+            thread::yield_now();
+        }
+        sleep
     }
 
     #[test]
