@@ -24,7 +24,7 @@ use crate::words;
 /// Charts of one kind for one delay; the tables have everything.
 const CHARTS: usize = 12;
 /// Series whose course is drawn for one delay.
-const COURSES: usize = 6;
+const COURSES: usize = 12;
 
 /// Subjects with a section of their own: the five delays and some others.
 const SUBJECTS: usize = 16;
