@@ -102,7 +102,7 @@ fn every_variant_measures_and_leaves_nothing_behind() {
     }
     let variants = ["normal", "thread", "inversion-aware", "process", "native"];
     let record = measured(&format!(
-        "--variants {} --wakeups 307 --collectors g1 --garbage yes",
+        "--variants {} --wakeups 307 --collectors g1 --garbage yes --rivals 1",
         variants.join(",")
     ));
     assert_eq!(list(&record, "unsupported").len(), 0, "{record}");
@@ -115,6 +115,29 @@ fn every_variant_measures_and_leaves_nothing_behind() {
     let published = |fact: &&Value| fact["name"] == "jitter/jvm/published";
     assert_eq!(list(&record, "facts").iter().filter(published).count(), 3);
     assert_eq!(jvms_with("\x00307\x00"), 0);
+}
+
+#[test]
+fn the_table_shows_each_cell_and_what_was_published() {
+    if !has_java() || !is_root() {
+        return;
+    }
+    let output = jvm()
+        .args(["--variants", "normal,thread", "--wakeups", "200", "--collectors", "serial"])
+        .args(["--garbage", "yes", "--no-trace"])
+        .output()
+        .expect("unjank runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
+    let lines = |words: &[&str]| {
+        said.lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    };
+    let jvms = lines(&["serial", "yes", "normal"]);
+    assert!(jvms >= 1, "{said}");
+    assert_eq!(lines(&["serial", "yes", "thread"]), jvms, "{said}");
+    assert_eq!(lines(&["Higashiyama et al.", "2.70 ms", "66.0 ms", "16.8 ms", "future work"]), 1);
+    assert_eq!(lines(&["JDK", "serial, CPU"]), jvms, "{said}");
+    assert_eq!(lines(&["who had the CPU is not known: no trace was asked for"]), 1, "{said}");
 }
 
 #[test]

@@ -42,6 +42,8 @@ pub struct Load {
     pub garbage_threads: u32,
     /// What becomes garbage.
     pub kind: Garbage,
+    /// Ordinary threads outside of the JVM that compute on its CPUs.
+    pub rivals: u32,
     /// Size of the heap: first and last.
     pub heap: Bytes,
     /// What stays alive of it.

@@ -6,6 +6,7 @@
 //! | [`jdk`], [`collector`], [`variant`] | what a cell is made of |
 //! | [`cell`], [`matrix`] | all cells, in turn |
 //! | `visit`, `application` | one run of a cell, and the JVM in it |
+//! | `rivals` | others that want its CPUs |
 //! | [`recording`] | what it writes |
 //! | [`mod@label`] | what held up a wake-up |
 //! | [`paper`] | what Higashiyama et al. measured |
@@ -20,5 +21,6 @@ pub mod matrix;
 pub mod paper;
 pub mod recording;
 mod report;
+mod rivals;
 pub mod variant;
 mod visit;

@@ -13,6 +13,7 @@ use super::cell::Cell;
 use super::label::{Kind, label};
 use super::matrix::Options;
 use super::recording::Recording;
+use super::rivals::Rivals;
 use crate::explain::{Cause, LateWakeUp, cause_events, cause_of};
 
 /// No file of the application is larger: some sixty million wake-ups.
@@ -74,12 +75,14 @@ impl Visit {
         application.raise(cell.variant, load.priorities, root)?;
         let thread = application.measuring_thread(root)?;
         let expected = load.length();
+        let rivals = Rivals::start(load.rivals, &cell.cpus)?;
         let tracing = trace(options, expected, root)?;
         let mut progress =
             |passed: Nanos| progress(passed.get() as f64 / expected.get().max(1) as f64);
         if !application.measure(expected, root, monitor, &mut progress)? {
             return Ok(None);
         }
+        drop(rivals);
         let (trace, untraced) = match tracing {
             Support::Yes(instance) => (Some(finish(instance)?), None),
             Support::No(reason) => (None, Some(reason)),

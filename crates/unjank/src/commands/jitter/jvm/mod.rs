@@ -1,27 +1,27 @@
 //! `unjank jitter jvm`: wake-ups in a JVM beside its garbage collector.
 
+mod cpus;
+mod found;
 mod table;
 
-use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use unjank_host::sched::{CpuSet, Priority};
-use unjank_host::{Bytes, Error, Nanos, Root};
+use unjank_host::{Bytes, Error, Nanos};
 use unjank_jitter::jvm::cell::{self, Cell, Load, Way};
 use unjank_jitter::jvm::collector::Collector;
-use unjank_jitter::jvm::jdk::{self, Jdk};
+use unjank_jitter::jvm::jdk::Jdk;
 use unjank_jitter::jvm::matrix::{self, Options};
 use unjank_jitter::jvm::variant::{Priorities, Variant};
 use unjank_report::Detail;
 
+use cpus::Cpus;
+
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
 
-/// The jar of the measuring application, beside the program or in its sources.
-const JAR: &str = "unjank-jitter.jar";
 /// Wake-ups of a cell with `--quick`.
 const QUICK: u64 = 3_000;
 
@@ -32,6 +32,7 @@ const QUICK: u64 = 3_000;
   sudo unjank jitter jvm --wakeups 120000 --way timer  # as Higashiyama et al.
   sudo unjank jitter jvm --cpus one --cpus all --rounds 3
   sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
+  sudo unjank jitter jvm --rivals 1 --garbage yes      # while another program wants the CPU, too
   unjank jitter jvm --variants normal --garbage yes    # without any privilege
   sudo unjank jitter jvm --html jvm.html
 
@@ -72,6 +73,9 @@ pub(crate) struct Args {
     /// What becomes garbage
     #[arg(long, value_enum, default_value = "unreferenced")]
     load: LoadArg,
+    /// Ordinary threads outside of the JVM that compute on its CPUs all the time
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=64))]
+    rivals: u32,
     /// The heap
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
     heap: Bytes,
@@ -123,36 +127,6 @@ enum LoadArg {
     Replacing,
 }
 
-/// Where a JVM runs.
-#[derive(Debug, Clone)]
-enum Cpus {
-    One,
-    All,
-    List(CpuSet),
-}
-
-impl FromStr for Cpus {
-    type Err = Error;
-
-    fn from_str(typed: &str) -> unjank_host::Result<Self> {
-        match typed {
-            "one" => Ok(Self::One),
-            "all" => Ok(Self::All),
-            list => list.parse().map(Self::List),
-        }
-    }
-}
-
-impl Cpus {
-    fn of(&self, allowed: &CpuSet) -> unjank_host::Result<CpuSet> {
-        match self {
-            Self::One => Ok(CpuSet::new(allowed.iter().last())),
-            Self::All => Ok(allowed.clone()),
-            Self::List(cpus) => cpus.clone().within(allowed),
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Garbage {
     Yes,
@@ -162,8 +136,8 @@ enum Garbage {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let jdks = jdks(args)?;
-    let jar = jar(args)?;
+    let jdks = found::jdks(&args.jdk)?;
+    let jar = found::jar(args.jar.as_ref())?;
     if args.vm_priority >= args.priority && args.variants.contains(&Variant::InversionAware) {
         let what = format!(
             "--vm-priority {} is not below --priority {}",
@@ -187,6 +161,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             LoadArg::Unreferenced => cell::Garbage::Unreferenced,
             LoadArg::Replacing => cell::Garbage::Replacing,
         },
+        rivals: args.rivals,
         heap: args.heap,
         live: args.live,
         priorities: Priorities { measuring: args.priority, vm: args.vm_priority },
@@ -209,47 +184,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         |record| Some(table::text(record)),
     )?;
     Ok(code.into())
-}
-
-fn jdks(args: &Args) -> Result<Vec<Jdk>> {
-    let root = Root::system();
-    if !args.jdk.is_empty() {
-        let jdks = args.jdk.iter().map(|home| Jdk::at(&root, home));
-        return Ok(jdks.collect::<unjank_host::Result<_>>()?);
-    }
-    let java_home = env::var_os("JAVA_HOME").map(PathBuf::from);
-    let path: Vec<PathBuf> =
-        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
-    let found = jdk::find(&root, java_home.as_deref(), &path);
-    if found.is_empty() {
-        let what = format!(
-            "there is no JVM from {} on: neither JAVA_HOME nor PATH leads to one, nor /usr/lib/jvm; \
-             --jdk DIR names one",
-            Jdk::OLDEST
-        );
-        return Err(Error::Unsupported(what).into());
-    }
-    Ok(found)
-}
-
-fn jar(args: &Args) -> Result<PathBuf> {
-    if let Some(jar) = &args.jar {
-        return Ok(jar.clone());
-    }
-    let program = env::current_exe().context("while looking for the measuring application")?;
-    let beside = program.ancestors().skip(1).flat_map(|dir| {
-        [
-            dir.join(JAR),
-            dir.join("share/unjank").join(JAR),
-            dir.join("java/jitter/target").join(JAR),
-        ]
-    });
-    let found = beside.into_iter().find(|jar| jar.is_file());
-    Ok(found.ok_or_else(|| {
-        Error::Unsupported(format!(
-            "{JAR} is not beside this program: `make java` builds it, and --jar names it"
-        ))
-    })?)
 }
 
 fn cells(args: &Args, jdks: &[Jdk], cpus: &[CpuSet]) -> Vec<Cell> {
@@ -284,6 +218,7 @@ fn settings(args: &Args, load: &Load, cpus: &[CpuSet], jdks: &[Jdk]) -> Settings
         .with("collectors", names(args.collectors.iter().map(ToString::to_string).collect()))
         .with("garbage_threads", load.garbage_threads)
         .with("load", load.kind.name())
+        .with("rivals", load.rivals)
         .with("heap", load.heap.get())
         .with("live", load.live.get())
         .with("cpus", names(cpus.iter().map(ToString::to_string).collect()))

@@ -1,7 +1,8 @@
 //! What people read of the matrix: a line for each cell, and the paper's three
 //! numbers beside ours.
 
-use unjank_jitter::jvm::paper::{PUBLISHED, SOURCE};
+use unjank_jitter::jvm::paper::{SOURCE, published};
+use unjank_jitter::jvm::variant::Variant;
 use unjank_measure::{RunRecord, SeriesRecord, Unit};
 
 use crate::output::{grid, notes};
@@ -82,31 +83,62 @@ fn worst_cause(record: &RunRecord, cell: &SeriesRecord) -> String {
     cause.split(": ").next().unwrap_or("").to_owned()
 }
 
+/// Their cells, and what they leave to the future.
+const BESIDE: [(bool, Variant, &str); 6] = [
+    (false, Variant::WholeProcess, "no garbage"),
+    (true, Variant::WholeProcess, "whole-process"),
+    (true, Variant::Thread, "thread"),
+    (true, Variant::InversionAware, "inversion-aware"),
+    (true, Variant::Process, "process"),
+    (true, Variant::Native, "native"),
+];
+
 /// The published worst wake-ups, and ours of such cells.
 fn beside_the_paper(cells: &[&SeriesRecord]) -> Vec<String> {
-    let worst = |cell: &SeriesRecord| cell.summary.map(|summary| summary.max);
-    let rows = PUBLISHED.iter().flat_map(|known| {
-        let garbage = if known.garbage { "yes" } else { "no" };
-        let variant = known.variant.to_string();
-        let like = move |cell: &&&SeriesRecord| {
-            label(cell, "garbage") == garbage && label(cell, "variant") == variant
-        };
-        cells.iter().filter(like).filter_map(move |cell| {
-            let [jdk, collector, cpus, garbage] = LABELS.map(|name| label(cell, name).to_owned());
-            let figure = format!("Fig. {}", known.figure);
-            let variant = known.variant.to_string();
-            let (theirs, ours) = (time(known.worst.get()), time(worst(cell)?));
-            Some([figure, garbage, variant, theirs, jdk, collector, cpus, ours])
-        })
+    let jvm =
+        |cell: &SeriesRecord| ["jdk", "collector", "cpus"].map(|name| label(cell, name).to_owned());
+    let mut jvms: Vec<[String; 3]> = cells.iter().map(|cell| jvm(cell)).collect();
+    jvms.dedup();
+    let theirs = BESIDE.map(|(garbage, variant, _)| match published(garbage, variant) {
+        Some(known) => time(known.worst.get()),
+        None if matches!(variant, Variant::Process | Variant::Native) => "future work".to_owned(),
+        None => String::new(),
     });
-    let rows: Vec<[String; 8]> = rows.collect();
-    if rows.is_empty() {
+    let ours = jvms.into_iter().map(|of| {
+        let worst = BESIDE.map(|(garbage, variant, _)| {
+            let (garbage, variant) = (if garbage { "yes" } else { "no" }, variant.to_string());
+            let like = |cell: &&&SeriesRecord| {
+                jvm(cell) == of
+                    && label(cell, "garbage") == garbage
+                    && label(cell, "variant") == variant
+            };
+            let summary = cells.iter().find(like).and_then(|cell| cell.summary);
+            summary.map_or_else(String::new, |summary| time(summary.max))
+        });
+        let [jdk, collector, cpus] = of;
+        (format!("JDK {jdk}, {collector}, CPU {cpus}"), worst)
+    });
+    let row = |(who, worst): (String, [String; 6])| {
+        let mut row = <[String; 7]>::default();
+        row[0] = who;
+        row[1..].clone_from_slice(&worst);
+        row
+    };
+    let rows: Vec<[String; 7]> = [("Higashiyama et al.".to_owned(), theirs)]
+        .into_iter()
+        .chain(ours.filter(|(_, worst)| worst.iter().any(|worst| !worst.is_empty())))
+        .map(row)
+        .collect();
+    if rows.len() < 2 {
         return Vec::new();
     }
-    let header =
-        ["", "garbage", "real-time", "worst, published", "JDK", "collector", "CPUs", "worst here"];
-    let mut text = vec![String::new()];
+    let mut header = [""; 7];
+    header[1..].copy_from_slice(&BESIDE.map(|(_, _, name)| name));
+    let mut text = vec![String::new(), "The worst wake-up beside the published ones:".to_owned()];
     text.extend(grid(rows.into_iter(), header));
-    text.push(format!("Published: {SOURCE}. Other machine, other JVM: the order counts."));
+    text.push(format!(
+        "No garbage is with the whole process real-time. Published: {SOURCE}. Other machine, other \
+         JVM: the order counts."
+    ));
     text
 }

@@ -1,0 +1,53 @@
+//! The JVMs and the measuring application on this machine.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use unjank_host::{Error, Root};
+use unjank_jitter::jvm::jdk::{self, Jdk};
+
+/// The jar of the measuring application, beside the program or in its sources.
+const JAR: &str = "unjank-jitter.jar";
+/// Those that were named, or all.
+pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
+    let root = Root::system();
+    if !named.is_empty() {
+        let jdks = named.iter().map(|home| Jdk::at(&root, home));
+        return Ok(jdks.collect::<unjank_host::Result<_>>()?);
+    }
+    let java_home = env::var_os("JAVA_HOME").map(PathBuf::from);
+    let path: Vec<PathBuf> =
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    let found = jdk::find(&root, java_home.as_deref(), &path);
+    if found.is_empty() {
+        let what = format!(
+            "there is no JVM from {} on: neither JAVA_HOME nor PATH leads to one, nor /usr/lib/jvm; \
+             --jdk DIR names one",
+            Jdk::OLDEST
+        );
+        return Err(Error::Unsupported(what).into());
+    }
+    Ok(found)
+}
+
+/// The one that was named, or the one beside this program or in its sources.
+pub(super) fn jar(named: Option<&PathBuf>) -> Result<PathBuf> {
+    if let Some(jar) = named {
+        return Ok(jar.clone());
+    }
+    let program = env::current_exe().context("while looking for the measuring application")?;
+    let beside = program.ancestors().skip(1).flat_map(|dir| {
+        [
+            dir.join(JAR),
+            dir.join("share/unjank").join(JAR),
+            dir.join("java/jitter/target").join(JAR),
+        ]
+    });
+    let found = beside.into_iter().find(|jar| jar.is_file());
+    Ok(found.ok_or_else(|| {
+        Error::Unsupported(format!(
+            "{JAR} is not beside this program: `make java` builds it, and --jar names it"
+        ))
+    })?)
+}
