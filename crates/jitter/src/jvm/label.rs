@@ -8,6 +8,9 @@ use unjank_host::{Nanos, Timestamp};
 use super::recording::{EventKind, JvmEvent, Recording};
 use crate::explain::{Cause, Phase};
 
+/// A ready thread beside an idle CPU for so long is throttled.
+const THROTTLED: Nanos = Nanos::from_millis(5);
+
 /// What a late wake-up waited for most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
@@ -28,6 +31,9 @@ pub enum Kind {
     Safepoint(String),
     /// The thread was ready, and this one had the CPU.
     Preempted(String),
+    /// The thread was ready and the CPU stood still: the kernel keeps it back
+    /// from real-time threads for a while (`sched_rt_runtime_us`).
+    Throttled,
     /// An interrupt had the CPU.
     Interrupt(String),
     /// Nobody woke it: its timer was late, or what it waits for in the JVM.
@@ -93,6 +99,8 @@ fn of_the_machine(cause: &Cause) -> (Kind, Nanos) {
         (_, Some(who @ (Occupant::Irq(_) | Occupant::Vector(_) | Occupant::Softirq(_)))) => {
             Kind::Interrupt(who.to_string())
         }
+        // No CPU takes so long to leave an idle state.
+        (Phase::Wait, Some(Occupant::Idle(_))) if length >= THROTTLED => Kind::Throttled,
         (Phase::Wait, Some(who)) => Kind::Preempted(who.to_string()),
         (Phase::Wait, None) => Kind::NotTheJvm,
         (Phase::Run, _) => Kind::OwnWork,
@@ -108,6 +116,7 @@ impl Kind {
             Self::Pause(_) => "collector pause",
             Self::Safepoint(_) => "safepoint",
             Self::Preempted(_) => "preempted",
+            Self::Throttled => "throttled",
             Self::Interrupt(_) => "interrupt",
             Self::NotWoken => "not woken",
             Self::OwnWork => "own work",
@@ -123,6 +132,7 @@ impl fmt::Display for Label {
             Kind::Pause(name) => write!(f, "collector pause ({name})")?,
             Kind::Safepoint(name) => write!(f, "safepoint ({name})")?,
             Kind::Preempted(who) => write!(f, "preempted by {who}")?,
+            Kind::Throttled => f.write_str("real-time throttling")?,
             Kind::Interrupt(who) => f.write_str(who)?,
             Kind::NotWoken => f.write_str("not woken")?,
             Kind::OwnWork => f.write_str("own work")?,
@@ -202,6 +212,20 @@ mod tests {
         assert_eq!(by_trace(&preempted), "preempted by hog, 300 ns of 320 ns");
         let interrupted = asleep().wakes(1, 100, 7, 1).interrupts(1, 110, 390).runs(1, 400, 9, 7);
         assert_eq!(by_trace(&interrupted), "irq 24 (disk), 300 ns of 320 ns");
+        let millis = |millis: u64| millis * 1_000_000;
+        let throttled = Script::new()
+            .sleeps(1, 10, 7, 9)
+            .wakes(1, 100, 7, 1)
+            .runs(1, 110, 9, 0)
+            .runs(1, millis(50), 0, 7);
+        let late = LateWakeUp {
+            thread: ThreadId(7),
+            due: at(90),
+            ran: at(millis(50)),
+            timer_slack: Nanos::ZERO,
+        };
+        let cause = cause_of(&throttled.trace(), &late).yes().unwrap();
+        assert_eq!(of_the_machine(&cause).0, Kind::Throttled);
         let not_woken = asleep().wakes(1, 390, 7, 1).runs(1, 400, 9, 7);
         assert_eq!(by_trace(&not_woken), "not woken, 300 ns of 320 ns");
         let busy = asleep().wakes(1, 100, 7, 1).runs(1, 110, 9, 7);
