@@ -52,15 +52,23 @@ impl Timestamp {
     /// the sleep, after each signal, and every second. Says whether the moment
     /// has come.
     pub fn sleep_until_or(self, stop: impl Fn() -> bool) -> bool {
-        const LOOK: Nanos = Nanos::from_millis(1_000);
+        self.sleep_until_unless(Nanos::from_millis(1_000), stop).is_some()
+    }
+
+    /// The same, asking `stop` after `longest` at the latest: the moment that
+    /// the clock showed first after the sleep, or `None`. Between waking and
+    /// reading the clock there is nothing else.
+    #[inline]
+    pub fn sleep_until_unless(self, longest: Nanos, stop: impl Fn() -> bool) -> Option<Self> {
+        let mut now = Self::now();
         while !stop() {
-            let now = Self::now();
+            self.min(now + longest).sleep_until();
+            now = Self::now();
             if now >= self {
-                return true;
+                return Some(now);
             }
-            self.min(now + LOOK).sleep_until();
         }
-        false
+        None
     }
 }
 

@@ -95,7 +95,7 @@ impl Drop for Helper {
 pub fn die_with_parent(parent: u32) -> Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Error::syscall("prctl", "PR_SET_PDEATHSIG", error))?;
-    Ok(getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent))
+    Ok(self::parent() == parent)
 }
 
 /// The process that started this one, or the one that has taken its place

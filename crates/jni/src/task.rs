@@ -104,7 +104,7 @@ fn periodically(
     let mut due = first;
     let mut period = 0_u64;
     while task.periods == 0 || period < task.periods {
-        let Some(woken) = sleep(due, stop) else { return };
+        let Some(woken) = due.sleep_until_unless(LONGEST_SLEEP, stop) else { return };
         let missed = missed(task, period, due, woken);
         let wakeup = WakeUp { period, due: due.as_nanos(), woken: woken.as_nanos(), missed };
         let given = from_java.receive(&mut input).unwrap_or(0);
@@ -128,19 +128,6 @@ fn missed(task: &Task, period: u64, due: Timestamp, woken: Timestamp) -> u64 {
         0 => passed,
         periods => passed.min(periods - 1 - period),
     }
-}
-
-/// Sleeps until `due` and gives the moment after, or `None` when asked to stop.
-#[inline]
-fn sleep(due: Timestamp, stop: &impl Fn() -> bool) -> Option<Timestamp> {
-    while !stop() {
-        due.min(Timestamp::now() + LONGEST_SLEEP).sleep_until();
-        let now = Timestamp::now();
-        if now >= due {
-            return Some(now);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

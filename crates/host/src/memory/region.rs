@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -80,6 +80,18 @@ impl SharedRegion {
         // SAFETY: the word lies in the mapping, which lives as long as the
         // reference; mappings begin at a page, so it is aligned.
         unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
+    }
+
+    /// The 32 bits at `offset`, a multiple of 4, to wait on with a futex.
+    ///
+    /// # Panics
+    /// If they are not wholly inside.
+    #[inline]
+    pub fn word32(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset.is_multiple_of(4), "offset {offset} is not aligned");
+        self.check(offset, 4);
+        // SAFETY: as in `word`.
+        unsafe { AtomicU32::from_ptr(self.start.add(offset).cast()) }
     }
 
     /// Copies `data` to `offset`. Others must not look before a word says so.

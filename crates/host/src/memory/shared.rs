@@ -1,13 +1,9 @@
-//! Memory that two processes share: `memfd_create(2)`.
+//! Signal words and bytes that two processes share.
 
-use std::ffi::c_void;
 use std::os::fd::{AsFd, OwnedFd};
-use std::ptr;
 use std::sync::atomic::AtomicU32;
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-
+use super::region::SharedRegion;
 use crate::error::{Error, Result};
 
 /// Words are this far apart, so that no two of them share a cache line.
@@ -17,52 +13,37 @@ const WORD_STRIDE: usize = 128;
 /// on a cache line of its own, and after them a stretch of bytes.
 #[derive(Debug)]
 pub struct SharedMemory {
-    start: *mut u8,
+    region: SharedRegion,
     words: usize,
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value; words are atomic, and bytes are
-// copied through raw pointers only.
-unsafe impl Send for SharedMemory {}
-
 impl SharedMemory {
     /// New zeroed memory, and the descriptor by which another process maps
-    /// the same. Its size is sealed: nobody can shrink it under a reader.
+    /// the same.
     ///
     /// # Errors
-    /// No memory, or a kernel without `memfd_create`.
+    /// As [`SharedRegion::create`].
     pub fn create(name: &str, words: usize, bytes: usize) -> Result<(Self, OwnedFd)> {
-        let error = |call| move |error| Error::syscall(call, name.to_owned(), error);
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let fd = memfd_create(name, flags).map_err(error("memfd_create"))?;
-        ftruncate(&fd, (words * WORD_STRIDE + bytes) as u64).map_err(error("ftruncate"))?;
-        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
-        fcntl_add_seals(&fd, seals).map_err(error("fcntl(F_ADD_SEALS)"))?;
-        Ok((Self::open(&fd, words, bytes)?, fd))
+        let (region, fd) = SharedRegion::create(name, words * WORD_STRIDE + bytes)?;
+        Ok((Self { region, words, bytes }, fd))
     }
 
     /// Maps what another process has created with the same `words` and `bytes`.
     ///
     /// # Errors
-    /// `Invalid` if the descriptor is not of that size.
+    /// `Invalid` if the descriptor is not of that size, and those of
+    /// [`SharedRegion::open`].
     pub fn open(fd: impl AsFd, words: usize, bytes: usize) -> Result<Self> {
         let length = words * WORD_STRIDE + bytes;
-        let size =
-            fstat(&fd).map_err(|error| Error::syscall("fstat", "shared memory", error))?.st_size;
-        if size != length as i64 {
+        let region = SharedRegion::open(fd)?;
+        if region.len() != length {
             return Err(Error::Invalid(format!(
-                "shared memory of {size} bytes where {length} were expected"
+                "shared memory of {} bytes where {length} were expected",
+                region.len()
             )));
         }
-        // SAFETY: a new mapping at an address of the kernel's choice overlaps
-        // nothing; it lies wholly within the file, whose size was just checked.
-        let start = unsafe {
-            let protection = ProtFlags::READ | ProtFlags::WRITE;
-            mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, &fd, 0)
-        }
-        .map_err(|error| Error::syscall("mmap", format!("{length} shared bytes"), error))?;
-        Ok(Self { start: start.cast(), words, bytes })
+        Ok(Self { region, words, bytes })
     }
 
     /// The word `index`.
@@ -72,10 +53,7 @@ impl SharedMemory {
     #[inline]
     pub fn word(&self, index: usize) -> &AtomicU32 {
         assert!(index < self.words, "word {index} of {}", self.words);
-        // SAFETY: the address lies in the mapping, which lives as long as the
-        // reference, and is aligned: mappings begin at a page, and words lie
-        // at multiples of WORD_STRIDE. Both processes access it atomically.
-        unsafe { AtomicU32::from_ptr(self.start.add(index * WORD_STRIDE).cast::<c_void>().cast()) }
+        self.region.word32(index * WORD_STRIDE)
     }
 
     /// Copies `data` to the beginning of the bytes. The other process must not
@@ -86,9 +64,7 @@ impl SharedMemory {
     #[inline]
     pub fn write(&self, data: &[u8]) {
         assert!(data.len() <= self.bytes, "{} bytes into {}", data.len(), self.bytes);
-        // SAFETY: the target lies in the mapping and cannot overlap `data`,
-        // which is memory of this process alone.
-        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), self.bytes_start(), data.len()) }
+        self.region.write(self.words * WORD_STRIDE, data);
     }
 
     /// Copies the beginning of the bytes to `data`. If the other process
@@ -99,30 +75,15 @@ impl SharedMemory {
     #[inline]
     pub fn read(&self, data: &mut [u8]) {
         assert!(data.len() <= self.bytes, "{} bytes of {}", data.len(), self.bytes);
-        // SAFETY: as in `write`, with source and target exchanged; every bit
-        // pattern is a valid byte.
-        unsafe { ptr::copy_nonoverlapping(self.bytes_start(), data.as_mut_ptr(), data.len()) }
-    }
-
-    fn bytes_start(&self) -> *mut u8 {
-        // SAFETY: the mapping holds all words, so the address lies in it or at
-        // its end.
-        unsafe { self.start.add(self.words * WORD_STRIDE) }
-    }
-}
-
-impl Drop for SharedMemory {
-    fn drop(&mut self) {
-        let length = self.words * WORD_STRIDE + self.bytes;
-        // SAFETY: the range was mapped by this value, and no reference into it
-        // outlives it. munmap(2) fails only for a bad range.
-        let _cannot_fail = unsafe { munmap(self.start.cast::<c_void>(), length) };
+        self.region.read(self.words * WORD_STRIDE, data);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
+
+    use rustix::fs::ftruncate;
 
     use super::*;
 

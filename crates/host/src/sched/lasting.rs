@@ -1,11 +1,11 @@
 //! Real-time priority that lasts until it is taken back, for programs that
 //! manage their own threads: the same guards, on any thread by its number.
 
-use rustix::process::{Pid, Resource, Rlimit, getpriority_process, getrlimit, setrlimit};
+use rustix::process::{Pid, getpriority_process};
 
 use super::policy::{Policy, Priority, ThreadId, policy_of, set_policy};
-use super::realtime::{Throttling, throttling};
-use crate::error::{Error, Result};
+use super::realtime::{limit_runs, needs_throttling, throttling};
+use crate::error::Result;
 use crate::root::Root;
 use crate::units::Nanos;
 
@@ -29,21 +29,10 @@ pub struct Grant {
 /// `Permission` without the privilege, or without throttling; not found if
 /// there is no such thread.
 pub fn give_realtime(root: &Root, thread: ThreadId, grant: Grant) -> Result<()> {
-    if !grant.force && throttling(root)? == Throttling::Off {
-        return Err(Error::Permission {
-            what: "SCHED_FIFO on a machine where a busy real-time thread would hang it \
-                   (kernel.sched_rt_runtime_us = -1)"
-                .to_owned(),
-            needs: "throttling (sysctl kernel.sched_rt_runtime_us=950000), or force".to_owned(),
-        });
+    if !grant.force {
+        needs_throttling("SCHED_FIFO", throttling(root)?, "throttling, or force")?;
     }
-    let before = getrlimit(Resource::Rttime);
-    let micros = (grant.longest_run.get() / 1_000).max(1);
-    let current = before.current.map_or(micros, |limit| limit.min(micros));
-    if before.current != Some(current) {
-        setrlimit(Resource::Rttime, Rlimit { current: Some(current), maximum: before.maximum })
-            .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
-    }
+    limit_runs(grant.longest_run)?;
     set_policy(thread, Policy::Fifo(grant.priority), true)
 }
 

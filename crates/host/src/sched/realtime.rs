@@ -51,16 +51,7 @@ impl Realtime {
             return Err(Error::Invalid(format!("{policy} is no real-time policy")));
         }
         check(policy, force, throttling(root)?)?;
-        let limit_before = getrlimit(Resource::Rttime);
-        let micros = Self::LONGEST_RUN.get() / 1_000;
-        let least = |limit: Option<u64>| limit.map_or(micros, |limit| limit.min(micros));
-        let current = least(limit_before.current).min(least(limit_before.maximum));
-        setrlimit(
-            Resource::Rttime,
-            Rlimit { current: Some(current), maximum: limit_before.maximum },
-        )
-        .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
-        Ok(Self { policy, limit_before })
+        Ok(Self { policy, limit_before: limit_runs(Self::LONGEST_RUN)? })
     }
 
     /// Gives the calling thread the policy until the guard is dropped.
@@ -181,16 +172,34 @@ fn check(policy: Policy, force: bool, throttling: Throttling) -> Result<()> {
              threads run; --force allows it"
         )));
     }
-    if throttling == Throttling::Off {
-        return Err(Error::Permission {
+    needs_throttling(name, throttling, "--force")
+}
+
+/// Refuses what `name` stands for where a busy thread would hang the machine,
+/// and says what `force` it takes.
+pub(super) fn needs_throttling(name: &str, throttling: Throttling, force: &str) -> Result<()> {
+    match throttling {
+        Throttling::On => Ok(()),
+        Throttling::Off => Err(Error::Permission {
             what: format!(
                 "{name} on a machine without real-time throttling \
                  (kernel.sched_rt_runtime_us = -1), where a busy thread would hang it,"
             ),
-            needs: "--force".to_owned(),
-        });
+            needs: force.to_owned(),
+        }),
     }
-    Ok(())
+}
+
+/// Lowers `RLIMIT_RTTIME` of this process to `longest` where it is higher: what
+/// it was before.
+pub(super) fn limit_runs(longest: Nanos) -> Result<Rlimit> {
+    let before = getrlimit(Resource::Rttime);
+    let micros = (longest.get() / 1_000).max(1);
+    let least = |limit: Option<u64>| limit.map_or(micros, |limit| limit.min(micros));
+    let current = least(before.current).min(least(before.maximum));
+    setrlimit(Resource::Rttime, Rlimit { current: Some(current), maximum: before.maximum })
+        .map_err(|error| Error::syscall("setrlimit", "RLIMIT_RTTIME", error))?;
+    Ok(before)
 }
 
 #[cfg(test)]

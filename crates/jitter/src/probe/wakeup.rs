@@ -65,7 +65,8 @@ pub(crate) fn observe(
 ) {
     let mut due = schedule.first;
     while due < schedule.end {
-        let Some(ran) = sleep(due, stop) else { return };
+        let asked = || stop.load(Ordering::Relaxed);
+        let Some(ran) = due.sleep_until_unless(LONGEST_SLEEP, asked) else { return };
         let wakeup = WakeUp { due, ran };
         let latency = wakeup.latency();
         let missed = schedule.periods_missed(wakeup);
@@ -108,24 +109,6 @@ impl Schedule {
         let left = self.end.since(wakeup.due).get().saturating_sub(1) / period;
         (wakeup.latency().get() / period).min(left)
     }
-}
-
-/// Sleeps until `due` and gives the moment after, or `None` when asked to
-/// stop before. A signal does not end the sleep.
-#[inline]
-fn sleep(due: Timestamp, stop: &AtomicBool) -> Option<Timestamp> {
-    while !stop.load(Ordering::Relaxed) {
-        let mut wake = due;
-        if due.since(Timestamp::now()) > LONGEST_SLEEP {
-            wake = Timestamp::now() + LONGEST_SLEEP;
-        }
-        wake.sleep_until();
-        let now = Timestamp::now();
-        if now >= due {
-            return Some(now);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
