@@ -56,6 +56,7 @@ pub mod futex;
 pub mod inotify;
 pub mod journal;
 pub mod kernel_symbols;
+pub mod lines;
 pub mod loop_device;
 pub mod machine;
 pub mod memory;

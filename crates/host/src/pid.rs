@@ -100,16 +100,14 @@ pub fn running(root: &Root, names: &[&str]) -> Vec<(u32, String)> {
 /// The processes that the threads of process `number` have made and that live,
 /// where the kernel tells (`CONFIG_PROC_CHILDREN`).
 pub fn children(root: &Root, number: u32) -> Vec<u32> {
-    let threads = root.list(file(number, "task")).unwrap_or_default();
-    let lists = threads
-        .iter()
-        .map(|thread| root.read(file(number, &format!("task/{thread}/children"))))
-        .map(Result::unwrap_or_default);
-    lists
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect()
+    let mut children = Vec::new();
+    for thread in root.list(file(number, "task")).unwrap_or_default() {
+        // A thread that has ended meanwhile has no children any more.
+        let list = root.read(file(number, &format!("task/{thread}/children")));
+        let list = list.unwrap_or_default();
+        children.extend(list.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+    }
+    children
 }
 
 /// Memory of process `number` that is in use now, pages of files included:

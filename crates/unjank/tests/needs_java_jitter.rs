@@ -176,7 +176,8 @@ fn what_cannot_be_measured_says_why() {
     let dir = tempfile::tempdir().expect("a directory");
     let run = |home: &Path| {
         let mut jvm = jvm();
-        jvm.args(["--variants", "normal", "--garbage", "no", "--wakeups", "100", "--jdk"])
+        jvm.args(["--variants", "normal", "--garbage", "no", "--collectors", "serial"])
+            .args(["--wakeups", "100", "--jdk"])
             .arg(home);
         failed(&jvm.output().expect("unjank runs"))
     };

@@ -1,11 +1,13 @@
 //! The measuring application in a JVM of its own: started, raised from outside,
 //! and heard out.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::collections::VecDeque;
+use std::io::{Read, Write as _};
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
+use unjank_host::lines::each_line;
 use unjank_host::process_group::ProcessGroup;
 use unjank_host::sched::{AffinityGuard, CpuSet, ThreadId, set_policy};
 use unjank_host::threads::{self, Thread};
@@ -22,6 +24,8 @@ const START: Nanos = Nanos::from_millis(60_000);
 const PATIENCE: Nanos = Nanos::from_millis(30_000);
 /// Between two looks at the monitor.
 const LOOK: Duration = Duration::from_millis(100);
+/// Lines of it that may wait to be heard.
+const LINES: usize = 1_000;
 /// Lines of what it says on stderr that an error shows.
 const SHOWN: usize = 5;
 
@@ -30,7 +34,7 @@ pub(crate) struct Application {
     group: ProcessGroup,
     input: ChildStdin,
     said: Receiver<Line>,
-    complaints: Vec<String>,
+    complaints: VecDeque<String>,
 }
 
 enum Line {
@@ -54,12 +58,12 @@ impl Application {
         };
         let gone = || Error::Invalid("the JVM has no stdin or stdout".to_owned());
         let (out, err) = group.take_output();
-        let (sender, said) = channel();
+        let (sender, said) = sync_channel(LINES);
         let complaints = sender.clone();
         forward(out.ok_or_else(gone)?, Line::Out, sender);
         forward(err.ok_or_else(gone)?, Line::Complaint, complaints);
         let input = group.take_input().ok_or_else(gone)?;
-        let mut application = Self { group, input, said, complaints: Vec::new() };
+        let mut application = Self { group, input, said, complaints: VecDeque::new() };
         let is_ready =
             application.wait_for("ready", Timestamp::now() + START, monitor, &mut |_| {})?;
         Ok(is_ready.then_some(application))
@@ -143,7 +147,7 @@ impl Application {
         let until = Timestamp::now() + START;
         while self.group.is_alive() && !monitor.stop_requested() && Timestamp::now() < until {
             if let Ok(Line::Complaint(line)) = self.said.recv_timeout(LOOK) {
-                self.complaints.push(line);
+                self.complain(line);
             }
         }
         match self.group.end(Nanos::ZERO) {
@@ -164,7 +168,7 @@ impl Application {
         loop {
             match self.said.recv_timeout(LOOK) {
                 Ok(Line::Out(line)) if line.split(' ').next() == Some(word) => return Ok(true),
-                Ok(Line::Complaint(line)) => self.complaints.push(line),
+                Ok(Line::Complaint(line)) => self.complain(line),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(self.failure(&format!("ended before it was {word}")));
                 }
@@ -181,25 +185,28 @@ impl Application {
         }
     }
 
+    /// Keeps the last lines.
+    fn complain(&mut self, line: String) {
+        self.complaints.push_back(line);
+        if self.complaints.len() > SHOWN {
+            self.complaints.pop_front();
+        }
+    }
+
     fn failure(&self, what: &str) -> Error {
-        let last = self.complaints.len().saturating_sub(SHOWN);
-        let said = self.complaints[last..].join("; ");
+        let said = self.complaints.iter().map(String::as_str).collect::<Vec<_>>().join("; ");
         let said = if said.is_empty() { String::new() } else { format!(": {said}") };
         Error::Invalid(format!("the measuring application {what}{said}"))
     }
 }
 
 fn forward(
-    from: impl std::io::Read + Send + 'static,
+    from: impl Read + Send + 'static,
     line: impl Fn(String) -> Line + Send + 'static,
-    to: std::sync::mpsc::Sender<Line>,
+    to: SyncSender<Line>,
 ) {
     std::thread::spawn(move || {
-        let lines = BufReader::new(from).lines().map_while(std::result::Result::ok);
-        for text in lines {
-            if to.send(line(text)).is_err() {
-                break;
-            }
-        }
+        // Read to its end also where nobody listens any more: a JVM whose pipe is full waits.
+        each_line(from, |text| drop(to.send(line(text.to_owned()))));
     });
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use std::str::FromStr;
 
 use unjank_host::sched::CpuSet;
-use unjank_host::{Bytes, Nanos};
+use unjank_host::{Bytes, Error, Nanos, Result};
 
 use super::collector::Collector;
 use super::jdk::Jdk;
@@ -79,9 +80,9 @@ impl Cell {
             .arg(jar)
             .args(["--wakeups", &load.wakeups.to_string()])
             .args(["--period-us", &(load.period.get() / 1_000).to_string()])
-            .args(["--way", load.way.name()])
+            .args(["--way", &load.way.to_string()])
             .args(["--garbage", &self.garbage_threads(load)])
-            .args(["--load", load.kind.name()])
+            .args(["--load", &load.kind.to_string()])
             .args(["--variant", self.variant.of_application()])
             .args(["--priority", &load.priorities.measuring.get().to_string()])
             .args(["--heap-live-mib", &mib(load.live).to_string()])
@@ -114,22 +115,46 @@ impl Load {
 }
 
 impl Garbage {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Unreferenced, Self::Replacing];
+}
+
+impl fmt::Display for Garbage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::Unreferenced => "unreferenced",
             Self::Replacing => "replacing",
-        }
+        })
+    }
+}
+
+impl FromStr for Garbage {
+    type Err = Error;
+
+    fn from_str(typed: &str) -> Result<Self> {
+        super::one_of(&Self::ALL, "kind of load", typed)
     }
 }
 
 impl Way {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Timer, Self::Park];
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
             Self::Timer => "timer",
             Self::Park => "park",
-        }
+        })
+    }
+}
+
+impl FromStr for Way {
+    type Err = Error;
+
+    fn from_str(typed: &str) -> Result<Self> {
+        super::one_of(&Self::ALL, "way to wake", typed)
     }
 }
 

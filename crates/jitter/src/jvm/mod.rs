@@ -24,3 +24,17 @@ mod report;
 mod rivals;
 pub mod variant;
 mod visit;
+
+use std::fmt::Display;
+
+use unjank_host::{Error, Result};
+
+/// The one of `all` that prints as what was typed; `what` names them in the
+/// error.
+fn one_of<T: Copy + Display>(all: &[T], what: &str, typed: &str) -> Result<T> {
+    let known = all.iter().find(|known| known.to_string() == typed);
+    known.copied().ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        Error::Invalid(format!("there is no {what} {typed:?}; there are {}", names.join(", ")))
+    })
+}

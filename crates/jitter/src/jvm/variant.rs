@@ -98,11 +98,7 @@ impl FromStr for Variant {
     type Err = Error;
 
     fn from_str(typed: &str) -> Result<Self> {
-        let known = Self::ALL.into_iter().find(|known| known.to_string() == typed);
-        known.ok_or_else(|| {
-            let names = Self::ALL.map(|known| known.to_string()).join(", ");
-            Error::Invalid(format!("there is no variant {typed:?}; there are {names}"))
-        })
+        super::one_of(&Self::ALL, "variant", typed)
     }
 }
 

@@ -1,18 +1,16 @@
 //! What a program prints: the line that says it is ready, and its last words.
 
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use regex::Regex;
+use unjank_host::lines::each_line;
 use unjank_host::{Error, Result, Timestamp};
 
 /// Lines that are told of a program that has failed, and characters of each.
 const LINES_TOLD: usize = 3;
 const LONGEST_TOLD: usize = 400;
-
-/// Longer lines are cut.
-const LONGEST: u64 = 64 << 10;
 
 /// A line in which the expression was found, and when it was read.
 #[derive(Debug)]
@@ -79,18 +77,6 @@ fn spawn(read: impl FnOnce() + Send + 'static) -> Result<()> {
         .map_err(|error| Error::syscall("clone", "a thread that reads output", error))
 }
 
-fn each_line(output: impl Read, mut each: impl FnMut(&str)) {
-    let mut output = BufReader::new(output);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match output.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            Ok(_) => each(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r'])),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -111,14 +97,6 @@ mod tests {
         assert_eq!(found(text, "never"), None);
         assert_eq!(found(b"\xff\xfe ready without a line end", "ready").unwrap().len(), 31);
         assert_eq!(found(b"", ".*"), None);
-    }
-
-    #[test]
-    fn endless_lines_are_cut() {
-        let zeros = std::io::repeat(b'x').take(3 * LONGEST);
-        let mut lengths = Vec::new();
-        each_line(zeros, |text| lengths.push(text.len() as u64));
-        assert_eq!(lengths, [LONGEST; 3]);
     }
 
     #[test]

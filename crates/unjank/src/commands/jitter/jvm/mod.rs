@@ -55,9 +55,10 @@ pub(crate) struct Args {
     /// Time between two wake-ups
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration)]
     period: Nanos,
-    /// How wake-ups are asked for: timer is java.util.TimerTask, as in the paper
-    #[arg(long, value_enum, default_value = "park")]
-    way: WayArg,
+    /// How wake-ups are asked for: park is LockSupport.parkNanos until absolute moments, timer is
+    /// java.util.TimerTask, as in the paper
+    #[arg(long, value_name = "park|timer", default_value_t = Way::Park)]
+    way: Way,
     /// What is real-time
     #[arg(long, value_delimiter = ',', value_name = "VARIANT,…", default_values_t = Variant::ALL)]
     variants: Vec<Variant>,
@@ -70,9 +71,10 @@ pub(crate) struct Args {
     /// Threads that make it
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     garbage_threads: u32,
-    /// What becomes garbage
-    #[arg(long, value_enum, default_value = "unreferenced")]
-    load: LoadArg,
+    /// What becomes garbage: objects that die at once, as in the paper, or also some that lived for
+    /// a while, which takes full collections
+    #[arg(long, value_name = "unreferenced|replacing", default_value_t = cell::Garbage::Unreferenced)]
+    load: cell::Garbage,
     /// Ordinary threads outside of the JVM that compute on its CPUs all the time
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=64))]
     rivals: u32,
@@ -112,22 +114,6 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum WayArg {
-    /// java.util.TimerTask
-    Timer,
-    /// LockSupport.parkNanos until absolute moments
-    Park,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum LoadArg {
-    /// Objects that die at once, as in the paper
-    Unreferenced,
-    /// Also objects that lived for a while, which take full collections
-    Replacing,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Garbage {
     Yes,
     No,
@@ -152,15 +138,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let load = Load {
         wakeups: if args.quick { QUICK } else { args.wakeups },
         period: args.period,
-        way: match args.way {
-            WayArg::Timer => Way::Timer,
-            WayArg::Park => Way::Park,
-        },
+        way: args.way,
         garbage_threads: args.garbage_threads,
-        kind: match args.load {
-            LoadArg::Unreferenced => cell::Garbage::Unreferenced,
-            LoadArg::Replacing => cell::Garbage::Replacing,
-        },
+        kind: args.load,
         rivals: args.rivals,
         heap: args.heap,
         live: args.live,
@@ -213,11 +193,11 @@ fn settings(args: &Args, load: &Load, cpus: &[CpuSet], jdks: &[Jdk]) -> Settings
     Settings::default()
         .with("wakeups", load.wakeups)
         .with("period", load.period.get())
-        .with("way", load.way.name())
+        .with("way", load.way.to_string())
         .with("variants", names(args.variants.iter().map(ToString::to_string).collect()))
         .with("collectors", names(args.collectors.iter().map(ToString::to_string).collect()))
         .with("garbage_threads", load.garbage_threads)
-        .with("load", load.kind.name())
+        .with("load", load.kind.to_string())
         .with("rivals", load.rivals)
         .with("heap", load.heap.get())
         .with("live", load.live.get())
