@@ -130,8 +130,8 @@ fn parse(id: ThreadId, text: &str) -> Option<Thread> {
     let priority = || Priority::new(number(40)?.try_into().ok()?).ok();
     let nice = field(19)?.parse().ok()?;
     let policy = match number(41)? as i32 {
-        libc::SCHED_OTHER => Some(Policy::Other { nice }),
-        libc::SCHED_BATCH => Some(Policy::Batch { nice }),
+        libc::SCHED_OTHER => Some(Policy::other(nice)),
+        libc::SCHED_BATCH => Some(Policy::batch(nice)),
         libc::SCHED_IDLE => Some(Policy::Idle),
         libc::SCHED_FIFO => Some(Policy::Fifo(priority()?)),
         libc::SCHED_RR => Some(Policy::RoundRobin(priority()?)),
@@ -173,7 +173,7 @@ mod tests {
     fn a_thread_is_read_whatever_its_name_is() {
         let thread = parse(ThreadId(7), &stat("a) b) (c", 5, 99, 0, 0)).unwrap();
         assert_eq!((thread.name.as_str(), thread.began), ("a) b) (c", Began(99)));
-        assert_eq!(thread.policy, Some(Policy::Other { nice: 5 }));
+        assert_eq!(thread.policy, Some(Policy::other(5)));
         assert_eq!(thread.cpu_time, Nanos::from_millis(2_000));
         let fifo = parse(ThreadId(7), &stat("GC Thread#0", 0, 1, 70, 1)).unwrap();
         assert_eq!(fifo.policy, Some(Policy::Fifo(Priority::new(70).unwrap())));

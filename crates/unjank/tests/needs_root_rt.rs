@@ -33,12 +33,12 @@ fn may_run() -> bool {
 }
 
 fn ordinary(program: &Program) -> bool {
-    let is_other = |policy| matches!(policy, Some(Policy::Other { .. }));
+    let is_other = |policy| matches!(policy, Some(Policy::Other(_)));
     program.threads().iter().all(|thread| is_other(thread.policy))
 }
 
 fn is_ordinary(policy: Policy) -> bool {
-    matches!(policy, Policy::Other { .. })
+    matches!(policy, Policy::Other(_))
 }
 
 #[test]

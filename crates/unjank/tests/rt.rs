@@ -5,15 +5,14 @@
 mod program;
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use program::place::{Place, end, line, stderr, stdout};
 use program::{Program, await_that};
 use serde_json::Value;
-use unjank_host::Root;
 use unjank_host::process::send_signal;
-use unjank_host::sched::{Policy, ThreadId, policy_of};
-use unjank_host::threads;
+use unjank_host::sched::{Fair, Policy, ThreadId, policy_of, set_policy};
+use unjank_host::{Nanos, Root, threads};
 
 const TERMINATE: i32 = 15;
 const KILL: i32 = 9;
@@ -29,20 +28,21 @@ fn nice() -> i32 {
 }
 
 fn is_ordinary(policy: Policy) -> bool {
-    policy == Policy::Other { nice: nice() }
+    policy == Policy::other(nice())
 }
 
 fn is_batch(policy: Policy) -> bool {
-    policy == Policy::Batch { nice: nice() }
+    policy == Policy::batch(nice())
+}
+
+fn list(arguments: &[&str]) -> Output {
+    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    unjank.args(["rt", "list"]).args(arguments).output().unwrap()
 }
 
 #[test]
 fn threads_are_listed_with_names_and_policies() {
     let program = Program::start(&["meas", "load-0"]);
-    let list = |arguments: &[&str]| {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-        unjank.args(["rt", "list"]).args(arguments).output().unwrap()
-    };
     let id = program.id().to_string();
     let output = list(&[&id]);
     assert!(stdout(&output).starts_with("name "), "{}", stdout(&output));
@@ -106,7 +106,7 @@ fn what_is_kept_stays_until_it_is_restored() {
     let output = place.run(&["set", &id, "--thread", &rule, "--keep"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("load-1 (thread "), "{}", stderr(&output));
-    let (ordinary, batch) = (Policy::Other { nice: nice() }, Policy::Batch { nice: nice() });
+    let (ordinary, batch) = (Policy::other(nice()), Policy::batch(nice()));
     assert!(stderr(&output).contains(&format!("): {ordinary} → {batch}\n")), "{}", stderr(&output));
     assert!(stderr(&output).contains(": 2 of "), "{}", stderr(&output));
     let policies = || ["meas", "load-0", "load-1"].map(|name| program.policy(name).0);
@@ -125,6 +125,29 @@ fn what_is_kept_stays_until_it_is_restored() {
     assert_eq!(document["sessions"][0]["standing"], "kept");
     assert_eq!(document["sessions"][0]["changes"][0]["outcome"], "put_back");
     assert_eq!((policies(), place.ledgers()), ([ordinary; 3], 0));
+}
+
+#[test]
+fn a_slice_is_given_listed_and_put_back() {
+    let (place, program) = (Place::new(), Program::start(&["meas", "own"]));
+    // What a thread had asked for itself comes back, too.
+    let fair = |slice| Policy::Other(Fair { nice: nice(), slice });
+    let own = fair(Some(Nanos::from_millis(20)));
+    set_policy(program.thread("own"), own, false).unwrap();
+    let own = policy_of(program.thread("own")).unwrap().0;
+    let rule = format!("*=other:{}/200us", nice());
+    let (unjank, lines) = place.watch(&program, &["--thread", &rule]);
+    let id = program.id().to_string();
+    let listed = list(&[&id, "--json"]);
+    let document: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let threads = document["threads"].as_array().unwrap().clone();
+    // A kernel before 6.12 has no slices.
+    let has_slices = own != fair(None);
+    let slice = if has_slices { Value::from(200_000) } else { Value::Null };
+    assert!(threads.iter().all(|thread| thread["slice_ns"] == slice), "{document}");
+    let _said = end(unjank, lines);
+    assert_eq!(["meas", "own"].map(|name| program.policy(name).0), [fair(None), own]);
+    assert_eq!(place.ledgers(), 0);
 }
 
 #[test]
@@ -180,7 +203,7 @@ fn somebody_else_s_change_is_left_to_them() {
     let rule = format!("work-*={}", batch());
     let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
     let idle = "idle".parse().unwrap();
-    unjank_host::sched::set_policy(program.thread("work-0"), idle, false).unwrap();
+    set_policy(program.thread("work-0"), idle, false).unwrap();
     send_signal(unjank.id(), TERMINATE).unwrap();
     assert_eq!(unjank.wait().unwrap().code(), Some(0));
     assert_eq!(line(&mut lines)["outcome"], "left_to_others");
@@ -283,5 +306,7 @@ fn profiles_are_listed() {
     assert!(stdout(&run(&[])).contains("GC Thread#*"));
     let document: Value = serde_json::from_slice(&run(&["--json"]).stdout).unwrap();
     let rules = document["profiles"][0]["rules"].as_array().unwrap();
-    assert!(rules.iter().any(|rule| rule["pattern"] == "VM Thread" && rule["policy"] == "fifo:70"));
+    assert!(
+        rules.iter().any(|rule| rule["pattern"] == "GC Thread#*" && rule["policy"] == "fifo:70")
+    );
 }

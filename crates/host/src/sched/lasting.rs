@@ -43,7 +43,7 @@ pub fn give_realtime(root: &Root, thread: ThreadId, grant: Grant) -> Result<()> 
 /// Not found if there is no such thread.
 pub fn take_realtime(thread: ThreadId) -> Result<()> {
     let (policy, reset_on_fork) = policy_of(thread)?;
-    if matches!(policy, Policy::Other { .. }) {
+    if matches!(policy, Policy::Other(_)) {
         return Ok(());
     }
     // Threads have nice values of their own on Linux, whatever getpriority(2)
@@ -53,7 +53,7 @@ pub fn take_realtime(thread: ThreadId) -> Result<()> {
         .and_then(Pid::from_raw)
         .and_then(|pid| getpriority_process(Some(pid)).ok())
         .unwrap_or(0);
-    let ordinary = Policy::Other { nice };
+    let ordinary = Policy::other(nice);
     set_policy(thread, ordinary, false).or_else(|_| set_policy(thread, ordinary, reset_on_fork))
 }
 
@@ -88,7 +88,7 @@ mod tests {
             Err(error) => assert!(error.to_string().contains("CAP_SYS_NICE"), "{error}"),
         }
         take_realtime(thread).unwrap();
-        assert!(matches!(policy_of(thread).unwrap().0, Policy::Other { .. }));
+        assert!(matches!(policy_of(thread).unwrap().0, Policy::Other(_)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod affinity;
 mod effective;
+mod fair;
 mod lasting;
 mod policy;
 mod policy_text;
@@ -11,6 +12,7 @@ mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
 pub use effective::effective_priority;
+pub use fair::Fair;
 pub use lasting::{Grant, give_realtime, take_realtime};
 pub use policy::{Policy, Priority, ThreadId, be_ordinary, policy_of, set_policy};
 pub use realtime::{

@@ -5,7 +5,9 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use super::fair::Fair;
 use crate::error::{Error, Result};
+use crate::units::Nanos;
 
 /// A thread by the number the kernel gives it: `gettid(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -69,16 +71,10 @@ impl From<Priority> for u8 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// `SCHED_OTHER`, the fair class, with a nice value from −20 to 19.
-    Other {
-        /// The nice value.
-        nice: i32,
-    },
-    /// `SCHED_BATCH` with a nice value.
-    Batch {
-        /// The nice value.
-        nice: i32,
-    },
+    /// `SCHED_OTHER`: the fair class.
+    Other(Fair),
+    /// `SCHED_BATCH`: the same, for threads that do not mind waiting.
+    Batch(Fair),
     /// `SCHED_IDLE`.
     Idle,
     /// `SCHED_FIFO`: runs until it blocks or yields.
@@ -97,6 +93,24 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// `SCHED_OTHER` with a nice value.
+    pub const fn other(nice: i32) -> Self {
+        Self::Other(Fair::nice(nice))
+    }
+
+    /// `SCHED_BATCH` with a nice value.
+    pub const fn batch(nice: i32) -> Self {
+        Self::Batch(Fair::nice(nice))
+    }
+
+    /// What the fair class weighs, for the two policies that belong to it.
+    pub fn fair(self) -> Option<Fair> {
+        match self {
+            Self::Other(fair) | Self::Batch(fair) => Some(fair),
+            _ => None,
+        }
+    }
+
     /// `SCHED_FIFO`, `SCHED_RR` and `SCHED_DEADLINE`: the policies that run
     /// before every ordinary thread.
     pub fn is_realtime(self) -> bool {
@@ -108,10 +122,8 @@ impl Policy {
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Other { nice: 0 } => write!(f, "other"),
-            Self::Other { nice } => write!(f, "other:nice{nice:+}"),
-            Self::Batch { nice: 0 } => write!(f, "batch"),
-            Self::Batch { nice } => write!(f, "batch:nice{nice:+}"),
+            Self::Other(fair) => write!(f, "other{fair}"),
+            Self::Batch(fair) => write!(f, "batch{fair}"),
             Self::Idle => write!(f, "idle"),
             Self::Fifo(priority) => write!(f, "fifo:{}", priority.0),
             Self::RoundRobin(priority) => write!(f, "rr:{}", priority.0),
@@ -126,17 +138,26 @@ impl fmt::Display for Policy {
 /// (56 bytes, with the utilisation clamps).
 #[repr(C)]
 #[derive(Default)]
-struct SchedAttr {
+pub(super) struct SchedAttr {
     size: u32,
     policy: u32,
     flags: u64,
-    nice: i32,
+    pub(super) nice: i32,
     priority: u32,
-    runtime: u64,
+    /// Run time of a deadline, slice of a fair thread.
+    pub(super) runtime: u64,
     deadline: u64,
     period: u64,
     util_min: u32,
     util_max: u32,
+}
+
+impl SchedAttr {
+    fn be_fair(&mut self, policy: i32, fair: Fair) {
+        self.policy = policy as u32;
+        self.nice = fair.nice;
+        self.runtime = fair.slice.map_or(0, Nanos::get);
+    }
 }
 
 /// Size of the first version of the structure, which every kernel since 3.14
@@ -151,6 +172,28 @@ const RESET_ON_FORK: u64 = 0x01;
 /// `ESRCH` if there is no such thread; an unknown policy (a `sched_ext` class
 /// of a newer kernel) is `Unsupported`.
 pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
+    let attr = attributes_of(thread)?;
+    let priority = Priority(attr.priority.min(99) as u8);
+    let policy = match attr.policy as i32 {
+        libc::SCHED_OTHER => Policy::Other(Fair::told(attr.nice, attr.runtime)),
+        libc::SCHED_BATCH => Policy::Batch(Fair::told(attr.nice, attr.runtime)),
+        libc::SCHED_IDLE => Policy::Idle,
+        libc::SCHED_FIFO => Policy::Fifo(priority),
+        libc::SCHED_RR => Policy::RoundRobin(priority),
+        libc::SCHED_DEADLINE => {
+            Policy::Deadline { runtime: attr.runtime, deadline: attr.deadline, period: attr.period }
+        }
+        other => {
+            return Err(Error::Unsupported(format!(
+                "{thread} has scheduling policy {other}, which unjank does not know"
+            )));
+        }
+    };
+    Ok((policy, attr.flags & RESET_ON_FORK != 0))
+}
+
+/// What `sched_getattr(2)` says of a thread.
+pub(super) fn attributes_of(thread: ThreadId) -> Result<SchedAttr> {
     let mut attr = SchedAttr::default();
     // SAFETY: sched_getattr(2) writes at most `size` bytes into the structure,
     // which is plain data of just that size.
@@ -170,23 +213,7 @@ pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
             io::Error::last_os_error(),
         ));
     }
-    let priority = Priority(attr.priority.min(99) as u8);
-    let policy = match attr.policy as i32 {
-        libc::SCHED_OTHER => Policy::Other { nice: attr.nice },
-        libc::SCHED_BATCH => Policy::Batch { nice: attr.nice },
-        libc::SCHED_IDLE => Policy::Idle,
-        libc::SCHED_FIFO => Policy::Fifo(priority),
-        libc::SCHED_RR => Policy::RoundRobin(priority),
-        libc::SCHED_DEADLINE => {
-            Policy::Deadline { runtime: attr.runtime, deadline: attr.deadline, period: attr.period }
-        }
-        other => {
-            return Err(Error::Unsupported(format!(
-                "{thread} has scheduling policy {other}, which unjank does not know"
-            )));
-        }
-    };
-    Ok((policy, attr.flags & RESET_ON_FORK != 0))
+    Ok(attr)
 }
 
 /// Gives a thread a policy. With `reset_on_fork`, threads and processes that
@@ -202,8 +229,8 @@ pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Resu
         ..SchedAttr::default()
     };
     match policy {
-        Policy::Other { nice } => (attr.policy, attr.nice) = (libc::SCHED_OTHER as u32, nice),
-        Policy::Batch { nice } => (attr.policy, attr.nice) = (libc::SCHED_BATCH as u32, nice),
+        Policy::Other(fair) => attr.be_fair(libc::SCHED_OTHER, fair),
+        Policy::Batch(fair) => attr.be_fair(libc::SCHED_BATCH, fair),
         Policy::Idle => attr.policy = libc::SCHED_IDLE as u32,
         Policy::Fifo(priority) => {
             (attr.policy, attr.priority) = (libc::SCHED_FIFO as u32, u32::from(priority.0));
@@ -270,8 +297,8 @@ fn deadline_refused(policy: Policy, error: &io::Error) -> Option<Error> {
 pub fn be_ordinary() -> Result<()> {
     let thread = ThreadId::current();
     match policy_of(thread)? {
-        (Policy::Other { .. } | Policy::Batch { .. }, _) => Ok(()),
-        (_, reset_on_fork) => set_policy(thread, Policy::Other { nice: 0 }, reset_on_fork),
+        (Policy::Other(_) | Policy::Batch(_), _) => Ok(()),
+        (_, reset_on_fork) => set_policy(thread, Policy::other(0), reset_on_fork),
     }
 }
 

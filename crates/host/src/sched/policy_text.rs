@@ -1,12 +1,14 @@
-//! Scheduling policies as they are typed: `other:5`, `fifo:80`,
+//! Scheduling policies as they are typed: `other:5`, `other:-20/100us`, `fifo:80`,
 //! `deadline:2ms/10ms/10ms`.
 
 use std::str::FromStr;
 
 use jiff::SignedDuration;
 
+use super::fair::Fair;
 use super::policy::{Policy, Priority};
 use crate::error::{Error, Result};
+use crate::units::Nanos;
 
 /// The least run time that the kernel admits: `DL_SCALE`, 1024 ns
 /// (`__checkparam_dl` in `kernel/sched/deadline.c`).
@@ -15,25 +17,25 @@ const LEAST_RUNTIME: u64 = 1_024;
 impl FromStr for Policy {
     type Err = Error;
 
-    /// Reads `other[:NICE]`, `batch[:NICE]`, `idle`, `fifo:N`, `rr:N` and
-    /// `deadline:RUNTIME/DEADLINE/PERIOD`, whose lengths of time have a unit
-    /// or are nanoseconds. What [`Policy`] prints is read as the same policy.
+    /// Reads `other[:NICE[/SLICE]]`, `batch[:NICE[/SLICE]]`, `idle`, `fifo:N`,
+    /// `rr:N` and `deadline:RUNTIME/DEADLINE/PERIOD`, whose lengths of time have
+    /// a unit or are nanoseconds. What [`Policy`] prints is read as the same policy.
     fn from_str(text: &str) -> Result<Self> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name, Some(rest)),
             None => (text, None),
         };
         match (name, rest) {
-            ("other", rest) => Ok(Self::Other { nice: nice(text, rest)? }),
-            ("batch", rest) => Ok(Self::Batch { nice: nice(text, rest)? }),
+            ("other", rest) => Ok(Self::Other(fair(text, rest)?)),
+            ("batch", rest) => Ok(Self::Batch(fair(text, rest)?)),
             ("idle", None) => Ok(Self::Idle),
             ("fifo", Some(rest)) => Ok(Self::Fifo(priority(text, rest)?)),
             ("rr", Some(rest)) => Ok(Self::RoundRobin(priority(text, rest)?)),
             ("deadline", Some(rest)) => deadline(text, rest),
             _ => Err(invalid(
                 text,
-                "is not a scheduling policy: other[:NICE], batch[:NICE], idle, fifo:1-99, rr:1-99 \
-                 or deadline:RUNTIME/DEADLINE/PERIOD",
+                "is not a scheduling policy: other[:NICE[/SLICE]], batch[:NICE[/SLICE]], idle, \
+                 fifo:1-99, rr:1-99 or deadline:RUNTIME/DEADLINE/PERIOD",
             )),
         }
     }
@@ -44,12 +46,22 @@ fn invalid(text: &str, what: &str) -> Error {
     Error::Invalid(format!("{start:?} {what}"))
 }
 
-fn nice(text: &str, rest: Option<&str>) -> Result<i32> {
-    let Some(rest) = rest else { return Ok(0) };
-    let number = rest.strip_prefix("nice").unwrap_or(rest).parse().ok();
-    number
+fn fair(text: &str, rest: Option<&str>) -> Result<Fair> {
+    let Some(rest) = rest else { return Ok(Fair::default()) };
+    let (nice, slice) = match rest.split_once('/') {
+        Some((nice, slice)) => (nice, Some(slice)),
+        None => (rest, None),
+    };
+    let number = nice.strip_prefix("nice").unwrap_or(nice).parse().ok();
+    let nice = number
         .filter(|nice| (-20..=19).contains(nice))
-        .ok_or_else(|| invalid(text, "wants a nice value from -20 to 19"))
+        .ok_or_else(|| invalid(text, "wants a nice value from -20 to 19"))?;
+    let wrong = || invalid(text, "wants a slice from 100us to 100ms after the nice value");
+    let slice = slice.map(|slice| {
+        let slice = nanos(slice).map(Nanos);
+        slice.filter(|slice| (Fair::SHORTEST..=Fair::LONGEST).contains(slice)).ok_or_else(wrong)
+    });
+    Ok(Fair { nice, slice: slice.transpose()? })
 }
 
 fn priority(text: &str, rest: &str) -> Result<Priority> {
@@ -96,9 +108,11 @@ mod tests {
     #[test]
     fn every_policy_can_be_typed() {
         let priority = |n| Priority::new(n).unwrap();
-        assert_eq!(policy("other"), Some(Policy::Other { nice: 0 }));
-        assert_eq!(policy("other:-5"), Some(Policy::Other { nice: -5 }));
-        assert_eq!(policy("batch:19"), Some(Policy::Batch { nice: 19 }));
+        assert_eq!(policy("other"), Some(Policy::other(0)));
+        assert_eq!(policy("other:-5"), Some(Policy::other(-5)));
+        assert_eq!(policy("batch:19"), Some(Policy::batch(19)));
+        let slice = Some(Nanos(100_000));
+        assert_eq!(policy("other:-20/100us"), Some(Policy::Other(Fair { nice: -20, slice })));
         assert_eq!(policy("idle"), Some(Policy::Idle));
         assert_eq!(policy("fifo:80"), Some(Policy::Fifo(priority(80))));
         assert_eq!(policy("rr:1"), Some(Policy::RoundRobin(priority(1))));
@@ -117,6 +131,9 @@ mod tests {
             ("rr:-1", "from 1 to 99"),
             ("other:20", "from -20 to 19"),
             ("batch:nice", "from -20 to 19"),
+            ("other:0/99us", "a slice from 100us"),
+            ("other:0/1s", "to 100ms"),
+            ("batch:0/", "a slice from"),
             ("idle:1", "not a scheduling policy"),
             ("FIFO:1", "not a scheduling policy"),
             ("", "not a scheduling policy"),
@@ -131,12 +148,17 @@ mod tests {
         }
     }
 
+    fn fair() -> impl Strategy<Value = Fair> {
+        let slice = proptest::option::of((100_000_u64..=100_000_000).prop_map(Nanos));
+        (-20_i32..=19, slice).prop_map(|(nice, slice)| Fair { nice, slice })
+    }
+
     fn any_policy() -> impl Strategy<Value = Policy> {
         let priority = || (1_u8..=99).prop_map(|n| Priority::new(n).unwrap());
         let times = (1_024_u64..1 << 40, 0_u64..1 << 40, 0_u64..1 << 40);
         prop_oneof![
-            (-20_i32..=19).prop_map(|nice| Policy::Other { nice }),
-            (-20_i32..=19).prop_map(|nice| Policy::Batch { nice }),
+            fair().prop_map(Policy::Other),
+            fair().prop_map(Policy::Batch),
             Just(Policy::Idle),
             priority().prop_map(Policy::Fifo),
             priority().prop_map(Policy::RoundRobin),

@@ -226,7 +226,7 @@ mod tests {
         assert!(error.starts_with("SCHED_DEADLINE on a machine without"), "{error}");
         let round_robin = Policy::RoundRobin(Priority::new(95).unwrap());
         assert!(check(round_robin, false, Throttling::On).is_err());
-        let ordinary = Policy::Other { nice: 0 };
+        let ordinary = Policy::other(0);
         let error = Realtime::prepare_for(&Root::system(), ordinary, false).unwrap_err();
         assert_eq!(error.to_string(), "other is no real-time policy");
     }

@@ -77,11 +77,11 @@ impl Scheduler for Kernel {
 
     fn set(&self, thread: ThreadId, state: State) -> Result<()> {
         // Only a thread of the fair class can be given a nice value.
-        if !matches!(state.policy, Policy::Other { .. } | Policy::Batch { .. })
-            && let Ok((Policy::Other { nice } | Policy::Batch { nice }, reset)) = policy_of(thread)
-            && nice != state.nice
+        if state.policy.fair().is_none()
+            && let Ok((policy, reset)) = policy_of(thread)
+            && policy.fair().is_some_and(|fair| fair.nice != state.nice)
         {
-            set_policy(thread, Policy::Other { nice: state.nice }, reset)?;
+            set_policy(thread, Policy::other(state.nice), reset)?;
         }
         set_policy(thread, state.policy, state.reset_on_fork)
     }

@@ -61,7 +61,7 @@ impl Scheduler for Scripted {
     }
 }
 
-const OTHER: State = State { policy: Policy::Other { nice: 0 }, reset_on_fork: false, nice: 0 };
+const OTHER: State = State { policy: Policy::other(0), reset_on_fork: false, nice: 0 };
 
 fn fifo(priority: u8) -> State {
     State { policy: Policy::Fifo(Priority::new(priority).unwrap()), reset_on_fork: true, nice: 0 }

@@ -3,7 +3,8 @@
 use std::thread;
 
 use unjank_host::sched::{
-    Policy, Realtime, RealtimeGuard, ThreadId, be_ordinary, current_cpu, policy_of, set_policy,
+    Fair, Policy, Realtime, RealtimeGuard, ThreadId, be_ordinary, current_cpu, policy_of,
+    set_policy,
 };
 use unjank_host::tracefs::{Tripwire, TripwirePaths};
 use unjank_host::{Error, ErrorClass, Nanos, Result, Root, Timestamp};
@@ -215,11 +216,10 @@ impl Calls<'_> {
             report.looks.extend(self.look_at(None)?);
             let thread = ThreadId::current();
             let (own, reset_on_fork) = policy_of(thread)?;
-            let Policy::Other { nice: own_nice } = own else { continue };
+            let Policy::Other(Fair { nice: own_nice, .. }) = own else { continue };
             let nice = own_nice.saturating_sub(NICER).max(NICEST);
             // Not allowed to everybody, and then not looked at.
-            if nice != own_nice && set_policy(thread, Policy::Other { nice }, reset_on_fork).is_ok()
-            {
+            if nice != own_nice && set_policy(thread, Policy::other(nice), reset_on_fork).is_ok() {
                 let look = self.look_at(None);
                 set_policy(thread, own, reset_on_fork)?;
                 report.looks.extend(look?.map(|look| Look { at_nice: true, ..look }));

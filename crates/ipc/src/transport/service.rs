@@ -148,7 +148,7 @@ impl fmt::Display for SeenPolicy {
 impl From<Policy> for SeenPolicy {
     fn from(policy: Policy) -> Self {
         match policy {
-            Policy::Other { nice } | Policy::Batch { nice } => Self::Fair(nice as i8),
+            Policy::Other(fair) | Policy::Batch(fair) => Self::Fair(fair.nice as i8),
             Policy::Fifo(priority) => Self::Fifo(priority.get()),
             Policy::RoundRobin(priority) => Self::RoundRobin(priority.get()),
             Policy::Idle | Policy::Deadline { .. } => Self::Other,

@@ -8,6 +8,9 @@ use unjank_host::{Error, Result};
 
 use crate::rt::Profile;
 
+/// What `unjank rt` has for the threads of collector and VM.
+const PROFILE: &str = "jvm-inversion-aware";
+
 /// What is real-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Variant {
@@ -18,8 +21,8 @@ pub enum Variant {
     WholeProcess,
     /// Only the thread that measures: what they propose.
     Thread,
-    /// That thread, and below it the threads of collector and VM, for which it
-    /// waits at a safepoint.
+    /// That thread, below it the collector's workers, and the VM before other
+    /// ordinary threads: it waits for them at a safepoint.
     InversionAware,
     /// The wake-ups are in a process of their own: their future work.
     Process,
@@ -60,7 +63,10 @@ impl Variant {
         match self {
             Self::WholeProcess => Some(Policy::Fifo(priorities.measuring)),
             Self::InversionAware if thread == "meas" => Some(Policy::Fifo(priorities.measuring)),
-            Self::InversionAware if is_of_the_vm(thread) => Some(Policy::Fifo(priorities.vm)),
+            Self::InversionAware => match Profile::named(PROFILE)?.policy_of(thread).ok()?? {
+                Policy::Fifo(_) => Some(Policy::Fifo(priorities.vm)),
+                ordinary => Some(ordinary),
+            },
             _ => None,
         }
     }
@@ -71,14 +77,8 @@ impl Variant {
 pub struct Priorities {
     /// Of the measuring thread, and of the whole process.
     pub measuring: Priority,
-    /// Of the threads of collector and VM, where they have one of their own.
+    /// Of the collector's threads, where they have one of their own.
     pub vm: Priority,
-}
-
-/// Whether a thread of this name collects garbage or brings the program to a
-/// safepoint, by the profile that `unjank rt` has for it.
-fn is_of_the_vm(thread: &str) -> bool {
-    Profile::named("jvm-inversion-aware").is_some_and(|profile| profile.covers(thread))
 }
 
 impl fmt::Display for Variant {
@@ -104,6 +104,8 @@ impl FromStr for Variant {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::sched::Fair;
+
     use super::*;
 
     #[test]
@@ -114,9 +116,12 @@ mod tests {
         let of = |variant: Variant, thread| variant.policy_of(thread, priorities);
         assert_eq!(of(Variant::WholeProcess, "load-0"), fifo(80));
         assert_eq!(of(Variant::InversionAware, "meas"), fifo(80));
-        for thread in ["GC Thread#0", "VM Thread", "RuntimeWorker#0"] {
+        for thread in ["GC Thread#0", "RuntimeWorker#0"] {
             assert_eq!(of(Variant::InversionAware, thread), fifo(70), "{thread}");
         }
+        let slice = Some(Fair::SHORTEST);
+        let first = Some(Policy::Other(Fair { nice: -20, slice }));
+        assert_eq!(of(Variant::InversionAware, "VM Thread"), first);
         assert_eq!(of(Variant::InversionAware, "C2 CompilerThre"), None);
         assert_eq!(of(Variant::Native, "meas"), None, "the application does it");
     }

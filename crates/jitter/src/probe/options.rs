@@ -73,7 +73,7 @@ impl Scheduling {
     /// The policy of a thread with this period.
     pub fn policy(self, period: Nanos) -> Policy {
         match self {
-            Self::Other => Policy::Other { nice: 0 },
+            Self::Other => Policy::other(0),
             Self::Fifo(priority) => Policy::Fifo(priority),
             Self::RoundRobin(priority) => Policy::RoundRobin(priority),
             Self::Deadline { runtime, deadline } => Policy::Deadline {

@@ -269,10 +269,7 @@ impl<'a> Changer<'a> {
 
     fn intent(&self, process: u32, thread: &Thread, policy: Policy) -> Result<Option<Intent>> {
         let Some(before) = self.ladder.scheduler.state_of(thread)? else { return Ok(None) };
-        let nice = match policy {
-            Policy::Other { nice } | Policy::Batch { nice } => nice,
-            _ => before.nice,
-        };
+        let nice = policy.fair().map_or(before.nice, |fair| fair.nice);
         // What a real-time thread starts must not be real-time by inheritance.
         let reset_on_fork = before.reset_on_fork || policy.is_realtime();
         Ok(Some(Intent {
@@ -338,7 +335,7 @@ impl<'a> Changer<'a> {
             && now == began
             && state.policy.is_realtime()
         {
-            let ordinary = State { policy: Policy::Other { nice: state.nice }, ..state };
+            let ordinary = State { policy: Policy::other(state.nice), ..state };
             if scheduler.set(thread, ordinary).is_ok() {
                 report.after = Some(ordinary.to_string());
             }

@@ -57,6 +57,9 @@ pub struct Given {
     pub because: Option<String>,
 }
 
+/// The kernels before this one take a slice and ignore it.
+const NO_SLICE: &str = "this kernel gives no thread a slice of its own (Linux 6.12 does)";
+
 impl Ladder<'_> {
     /// Gives a thread `wanted`, or what comes next to it.
     ///
@@ -72,7 +75,7 @@ impl Ladder<'_> {
         before: State,
     ) -> Result<Given> {
         let error = match self.scheduler.set(thread, wanted) {
-            Ok(()) => return Ok(Given { means: Means::Scheduler, state: None, because: None }),
+            Ok(()) => return self.settled(process, thread, wanted),
             Err(error) => error,
         };
         let (Policy::Fifo(priority) | Policy::RoundRobin(priority)) = wanted.policy else {
@@ -100,7 +103,7 @@ impl Ladder<'_> {
         };
         let nice = self.best_nice.max(RAISED);
         if nice < before.nice {
-            let policy = Policy::Other { nice };
+            let policy = Policy::other(nice);
             let raised = State { policy, reset_on_fork: before.reset_on_fork, nice };
             if self.scheduler.set(thread, raised).is_ok() {
                 let because = Some(format!("{error}; rtkit: {not_by_rtkit}"));
@@ -119,21 +122,33 @@ impl Ladder<'_> {
             error => error,
         })
     }
+
+    /// What became of a state that the kernel has taken.
+    fn settled(&self, process: u32, thread: ThreadId, wanted: State) -> Result<Given> {
+        let mut given = Given { means: Means::Scheduler, state: None, because: None };
+        if wanted.policy.fair().is_some_and(|fair| fair.slice.is_some())
+            && let Some((_, now)) = self.scheduler.look(process, thread)?
+            && now != wanted
+        {
+            given.state = Some(now);
+            given.because = Some(NO_SLICE.to_owned());
+        }
+        Ok(given)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
 
-    use unjank_host::sched::{Priority, RunLimit};
+    use unjank_host::sched::{Fair, Priority, RunLimit};
     use unjank_host::threads::{Began, Thread};
     use unjank_host::{Nanos, Root};
 
     use super::*;
 
     const THREAD: ThreadId = ThreadId(9);
-    const BEFORE: State =
-        State { policy: Policy::Other { nice: 0 }, reset_on_fork: false, nice: 0 };
+    const BEFORE: State = State { policy: Policy::other(0), reset_on_fork: false, nice: 0 };
 
     /// A kernel that gives an ordinary user nice values down to −5, and rtkit.
     #[derive(Debug)]
@@ -198,6 +213,10 @@ mod tests {
         }
     }
 
+    fn ladder(kernel: &Ordinary) -> Ladder<'_> {
+        Ladder { scheduler: kernel, rtkit: Err("none".to_owned()), best_nice: 20 }
+    }
+
     fn give(kernel: &Ordinary, rtkit: bool, best_nice: i32) -> Result<Given> {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
@@ -221,11 +240,25 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_that_the_kernel_ignores_is_told() {
+        let kernel = Ordinary::new(false);
+        let settled = |slice| {
+            let policy = Policy::Other(Fair { nice: 0, slice });
+            let wanted = State { policy, ..BEFORE };
+            ladder(&kernel).settled(7, THREAD, wanted).unwrap()
+        };
+        let ignored = settled(Some(Fair::SHORTEST));
+        assert_eq!((ignored.state, ignored.means), (Some(BEFORE), Means::Scheduler));
+        assert!(ignored.because.unwrap().contains("Linux 6.12"));
+        assert!(settled(None).state.is_none());
+    }
+
+    #[test]
     fn a_nice_value_is_the_last_resort_and_says_why() {
         for (kernel, rtkit) in [(Ordinary::new(true), true), (Ordinary::new(false), false)] {
             let given = give(&kernel, rtkit, -5).unwrap();
             assert_eq!(given.means, Means::Nice);
-            assert_eq!(given.state.unwrap().policy, Policy::Other { nice: -5 });
+            assert_eq!(given.state.unwrap().policy, Policy::other(-5));
             assert!(given.because.unwrap().contains("rtkit: "));
         }
     }

@@ -1,7 +1,7 @@
 //! Rules for known programs.
 
 use unjank_host::Result;
-use unjank_host::sched::{Policy, Priority};
+use unjank_host::sched::Policy;
 
 use super::rule::{Pattern, Rule};
 
@@ -12,30 +12,36 @@ pub struct Profile {
     pub name: &'static str,
     /// What it is for, in a sentence.
     pub about: &'static str,
-    /// Patterns, what they are, and the real-time priority.
-    pub patterns: &'static [(&'static str, &'static str, u8)],
+    /// Patterns, what they are, and their policy.
+    pub patterns: &'static [(&'static str, &'static str, &'static str)],
 }
 
 /// Names as the kernel has them, at most 15 bytes: read from `/proc/PID/task`
 /// of JDK 17.0.15 and 25.0.3 under each collector they have (Serial, Parallel,
 /// G1, ZGC, Shenandoah).
 ///
+/// The VM thread naps for 10 µs at a time until the last Java thread has stopped,
+/// and after a millisecond for a whole one (`back_off` in `safepoint.cpp`). With
+/// a real-time policy it has no timer slack, and its naps leave the threads that
+/// it waits for so little of a CPU that this takes 2 ms. A short slice and the
+/// best nice value let it run as soon as it wakes, and it keeps its slack.
+///
 /// Threads that work beside the program are not among them, nor those of
 /// Shenandoah, which do both: with a real-time priority they take the CPU from
 /// the threads that they collect for. `G1 Refine#0` of JDK 25 then spins for
 /// one of those for ever, where there is one CPU.
-const HOTSPOT: &[(&str, &str, u8)] = &[
-    ("VM Thread", "safepoints; the collector itself under Serial", 70),
-    ("GC Thread#*", "workers of Parallel and G1 while all threads are stopped", 70),
-    ("RuntimeWorker#*", "ZGC: workers at safepoints", 70),
+const HOTSPOT: &[(&str, &str, &str)] = &[
+    ("VM Thread", "safepoints; the collector itself under Serial", "other:-20/100us"),
+    ("GC Thread#*", "workers of Parallel and G1 while all threads are stopped", "fifo:70"),
+    ("RuntimeWorker#*", "ZGC: workers at safepoints", "fifo:70"),
 ];
 
 /// Threads in which `PipeWire` and its clients process sound, those that speak
 /// JACK to it too: `data-loop.0` by its `src/pipewire/context.c`, `pw-data-loop`
 /// where nobody names them. The priority is `rt.prio` of its `pipewire.conf`.
-const AUDIO: &[(&str, &str, u8)] = &[
-    ("data-loop*", "PipeWire, and programs that play through it", 88),
-    ("pw-data-loop*", "the same, where they have no number", 88),
+const AUDIO: &[(&str, &str, &str)] = &[
+    ("data-loop*", "PipeWire, and programs that play through it", "fifo:88"),
+    ("pw-data-loop*", "the same, where they have no number", "fifo:88"),
 ];
 
 /// All profiles.
@@ -50,7 +56,7 @@ const SOUND: Profile = Profile {
 
 const AWARE: Profile = Profile {
     name: "jvm-inversion-aware",
-    about: "HotSpot's collector and virtual machine above all ordinary threads, and below your own: \
+    about: "HotSpot's collector and virtual machine before all ordinary threads, and below your own: \
             a real-time thread waits for them at safepoints. Add --thread 'NAME=fifo:80' for it",
     patterns: HOTSPOT,
 };
@@ -61,13 +67,14 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// Whether a thread of this name, as the kernel has it, is one of those
-    /// that the profile is about.
-    pub fn covers(&self, thread: &str) -> bool {
-        let matches = |&(pattern, _, _): &(&str, &str, u8)| {
-            Pattern::new(pattern).is_ok_and(|pattern| pattern.matches(thread))
-        };
-        self.patterns.iter().any(matches)
+    /// The policy of a thread of this name, as the kernel has it; `None` if the
+    /// profile is not about it.
+    ///
+    /// # Errors
+    /// None for the profiles that there are.
+    pub fn policy_of(&self, thread: &str) -> Result<Option<Policy>> {
+        let mut rules = self.rules()?.into_iter();
+        Ok(rules.find(|rule| rule.pattern.matches(thread)).map(|rule| rule.policy))
     }
 
     /// Its rules.
@@ -75,9 +82,9 @@ impl Profile {
     /// # Errors
     /// None for the profiles that there are.
     pub fn rules(&self) -> Result<Vec<Rule>> {
-        let rule = |&(pattern, _, priority): &(&str, &str, u8)| {
-            let policy = Policy::Fifo(Priority::new(priority)?);
-            Ok(Rule { pattern: Pattern::new(pattern)?, policy, profile: Some(self.name) })
+        let rule = |&(pattern, _, policy): &(&str, &str, &str)| {
+            let (pattern, policy) = (Pattern::new(pattern)?, policy.parse()?);
+            Ok(Rule { pattern, policy, profile: Some(self.name) })
         };
         self.patterns.iter().map(rule).collect()
     }
@@ -104,9 +111,14 @@ mod tests {
         let typed = vec!["meas*=fifo:80".parse().unwrap()];
         let rules = Rules::new(typed, None, Some(profile)).unwrap();
         let priority = |name: &str| rules.choose(name).map(|(_, policy)| policy.to_string());
-        for name in ["VM Thread", "GC Thread#0", "RuntimeWorker#1"] {
-            assert_eq!(priority(name).as_deref(), Some("fifo:70"), "{name}");
-            assert!(profile.covers(name), "{name}");
+        for (name, policy) in [
+            ("VM Thread", "other:nice-20/100us"),
+            ("GC Thread#0", "fifo:70"),
+            ("RuntimeWorker#1", "fifo:70"),
+        ] {
+            assert_eq!(priority(name).as_deref(), Some(policy));
+            let of_profile = profile.policy_of(name).unwrap().unwrap();
+            assert_eq!(of_profile.to_string(), policy);
         }
         for name in [
             "java",
@@ -127,7 +139,7 @@ mod tests {
             "GC Monitor",
         ] {
             assert_eq!(priority(name), None, "{name}");
-            assert!(!profile.covers(name), "{name}");
+            assert_eq!(profile.policy_of(name).unwrap(), None, "{name}");
         }
         assert_eq!(priority("meas").as_deref(), Some("fifo:80"));
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
-use unjank_host::sched::Policy;
+use unjank_host::sched::{Policy, policy_of};
 use unjank_host::threads::{self, Status, Thread};
 use unjank_host::{Nanos, Root};
 
@@ -48,6 +48,8 @@ struct Row {
     /// `None` for a policy that unjank does not know.
     policy: Option<String>,
     nice: i32,
+    /// `None` if it is the kernel's own.
+    slice_ns: Option<u64>,
     /// `None` if the thread has ended meanwhile.
     cpus: Option<String>,
     cpu_time_ns: u64,
@@ -91,22 +93,26 @@ fn realtime(root: &Root, document: &mut Document) -> Result<()> {
 fn row(root: &Root, process: u32, thread: Thread) -> Row {
     let cpus = threads::status(root, process, thread.id).map(|Status { cpus, .. }| cpus);
     let cpu_time = threads::cpu_time(root, process, thread.id).unwrap_or(thread.cpu_time);
+    // What `stat` leaves out, slices and deadlines, the kernel tells by itself.
+    let policy = policy_of(thread.id).ok().map(|(policy, _)| policy).or(thread.policy);
+    let slice = policy.and_then(Policy::fair).and_then(|fair| fair.slice);
     Row {
         process,
         thread: thread.id.0,
         name: thread.name,
-        policy: thread.policy.map(without_nice),
+        policy: policy.map(without_nice),
         nice: thread.nice,
+        slice_ns: slice.map(Nanos::get),
         cpus: cpus.map(|cpus| cpus.to_string()),
         cpu_time_ns: cpu_time.get(),
     }
 }
 
-/// The nice value has a column of its own.
+/// The nice value and the slice have columns of their own.
 fn without_nice(policy: Policy) -> String {
     match policy {
-        Policy::Other { .. } => Policy::Other { nice: 0 }.to_string(),
-        Policy::Batch { .. } => Policy::Batch { nice: 0 }.to_string(),
+        Policy::Other(_) => Policy::other(0).to_string(),
+        Policy::Batch(_) => Policy::batch(0).to_string(),
         policy => policy.to_string(),
     }
 }
@@ -122,11 +128,12 @@ fn text(document: &Document, with_process: bool) -> String {
             row.thread.to_string(),
             row.policy.clone().unwrap_or_else(|| "unknown".to_owned()),
             row.nice.to_string(),
+            row.slice_ns.map_or_else(|| "default".to_owned(), |slice| Nanos(slice).to_string()),
             row.cpus.clone().unwrap_or_else(|| "n/a".to_owned()),
             Nanos(row.cpu_time_ns).to_string(),
         ]
     });
-    let header = ["name", "process", "thread", "policy", "nice", "CPUs", "CPU time"];
+    let header = ["name", "process", "thread", "policy", "nice", "slice", "CPUs", "CPU time"];
     let mut lines = output::grid(rows, header);
     if document.gone > 0 {
         lines.push(format!("{} more threads ended meanwhile", document.gone));

@@ -69,7 +69,7 @@ pub(super) fn precedence(root: &Root, rules: &Rules) -> Result<Option<Realtime>>
     let me = ThreadId::current();
     if is_throttled(root)? || !rules.are_realtime() {
         // Only a privileged user may, and the others have to do without.
-        let _best_effort = set_policy(me, Policy::Other { nice: -20 }, true);
+        let _best_effort = set_policy(me, Policy::other(-20), true);
         return Ok(None);
     }
     let above = rules.highest().unwrap_or(1).saturating_add(1).min(99);

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn entry(profile: &Profile) -> Result<Entry> {
-    let row = |(&(pattern, about, _), rule): (&(&'static str, &'static str, u8), _)| {
+    let row = |(&(pattern, about, _), rule): (&(&'static str, &'static str, &str), _)| {
         let rule: unjank_jitter::rt::Rule = rule;
         Row { pattern, policy: rule.policy.to_string(), about }
     };

@@ -41,7 +41,7 @@ garbage. Variants say what is real-time (SCHED_FIFO):
   normal           nothing
   whole-process    every thread at one priority: what Higashiyama et al. start from
   thread           only the one that measures: what they propose
-  inversion-aware  that one, and below it the threads of collector and VM
+  inversion-aware  that one; below it the collector's workers, and the VM before the rest
   process          the wake-ups are in a process of their own
   native           the wake-ups are on a native thread of the same process
 The last two are what they leave to the future. Cells come in an order drawn by chance.")]
@@ -97,7 +97,7 @@ pub(crate) struct Args {
     /// Priority of the thread that measures, and of the whole process
     #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
     priority: Priority,
-    /// Priority of collector and VM with inversion-aware
+    /// Priority of the collector's workers with inversion-aware
     #[arg(long, value_name = "1-99", default_value = "70", value_parser = values::priority)]
     vm_priority: Priority,
     /// Also on a machine without real-time throttling, and at priorities above 90
