@@ -35,7 +35,7 @@ pub use findings::Findings;
 pub use front::front;
 pub use monitor::{Monitor, Silent};
 pub use record::{
-    Answer, Bound, Change, Curve, Direction, Fact, Outlier, Point, Quantity, RunRecord,
+    Answer, Bound, Change, Curve, Direction, Fact, Outlier, Percentile, Point, Quantity, RunRecord,
     SeriesRecord, Start, Summary, Unit, Verdict,
 };
 pub use series::Series;

@@ -1,7 +1,7 @@
 //! Do inter-process calls answer in time?
 
 use unjank_host::Nanos;
-use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
+use unjank_measure::{Bound, Findings, Percentile, Quantity, SeriesRecord, Verdict};
 
 /// The largest healthy 99.9th percentile of a round trip.
 pub const HEALTHY: Nanos = Nanos::from_micros(2_500);
@@ -34,18 +34,11 @@ pub fn verdict(findings: &Findings, next: &str) -> Verdict {
 
 fn tail(series: &SeriesRecord) -> Option<Quantity> {
     let transport = series.name.strip_prefix("ipc/")?.strip_suffix("/round_trip")?;
-    let summary = series.summary?;
     let mut name = format!("p99.9 of a round trip over {transport}");
     for label in ["placement", "caller"].iter().filter_map(|&label| series.labels.get(label)) {
         name = format!("{name}, {label}");
     }
-    Some(Quantity {
-        name,
-        value: summary.p99_9 as f64,
-        unit: series.unit,
-        interval: summary.intervals[3].map(|interval| interval.map(|bound| bound as f64)),
-        n: series.n,
-    })
+    Quantity::percentile_of(series, Percentile::P99_9, name)
 }
 
 #[cfg(test)]

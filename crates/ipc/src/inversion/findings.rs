@@ -1,7 +1,9 @@
 //! From calls to a verdict: did they wait for the hog?
 
 use unjank_measure::stats::proportion;
-use unjank_measure::{Answer, Fact, Findings, Quantity, Series, SeriesRecord, Unit, Verdict};
+use unjank_measure::{
+    Answer, Fact, Findings, Percentile, Quantity, Series, SeriesRecord, Unit, Verdict,
+};
 
 use super::options::Options;
 use crate::transport::Transport;
@@ -72,13 +74,8 @@ fn verdict(
         Answer::CannotTell
     };
     let p99 = |series: &SeriesRecord| {
-        series.summary.map(|summary| Quantity {
-            name: "p99 of a real-time round trip beside the hog".to_owned(),
-            value: summary.p99 as f64,
-            unit: series.unit,
-            interval: summary.intervals[2].map(|interval| interval.map(|bound| bound as f64)),
-            n: series.n,
-        })
+        let name = "p99 of a real-time round trip beside the hog";
+        Quantity::percentile_of(series, Percentile::P99, name)
     };
     let without = p99(alone).map_or_else(String::new, |alone| {
         format!("; p99 without the hog is {}", Unit::Nanoseconds.show(alone.value))

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use unjank_measure::compare::{self, tails};
-use unjank_measure::{Bound, Effect, Fact, Findings, Quantity, SeriesRecord, Unit, Verdict};
+use unjank_measure::{
+    Bound, Effect, Fact, Findings, Percentile, Quantity, SeriesRecord, Unit, Verdict,
+};
 
 use super::paper::{PUBLISHED, SOURCE};
 use super::report::WAKEUP;
@@ -100,15 +102,7 @@ impl<'a> Jvm<'a> {
 }
 
 fn tail_of(series: &SeriesRecord) -> Option<Quantity> {
-    const TAIL: usize = 3;
-    let summary = series.summary?;
-    Some(Quantity {
-        name: "p99.9 of wake-up latency".to_owned(),
-        value: summary.p99_9 as f64,
-        unit: series.unit,
-        interval: summary.intervals[TAIL].map(|ends| ends.map(|end| end as f64)),
-        n: series.n,
-    })
+    Quantity::percentile_of(series, Percentile::P99_9, "p99.9 of wake-up latency")
 }
 
 fn does_it_help(jvm: &str, [than, with]: [Variant; 2], effect: &Effect) -> Verdict {

@@ -1,6 +1,6 @@
 //! From hand-offs to findings.
 
-use unjank_measure::{Fact, Findings, Unit};
+use unjank_measure::{Fact, Findings, Quantity, Unit};
 
 use super::handoff::{Handoff, Measured, Placement, Wait};
 
@@ -30,9 +30,8 @@ pub(crate) fn note_break_even(findings: &mut Findings) {
             series.name == name
                 && series.labels.get("placement").is_some_and(|p| p == Placement::TwoCpus.name())
         })?;
-        let summary = series.summary?;
-        let [low, high] = summary.intervals[0]?;
-        Some((summary.p50 as f64, [low as f64, high as f64], series.n))
+        let median = Quantity::median_of(series, name)?;
+        Some((median.value, median.interval?, median.n))
     };
     let (Some(spin), Some(park)) = (median("spin"), median("park")) else { return };
     let one_way = |longer: f64, shorter: f64| ((longer - shorter) / 2.0).max(0.0);

@@ -18,7 +18,7 @@ pub use direction::Direction;
 pub use fact::{Change, Fact};
 pub use outlier::Outlier;
 pub use run::{RunRecord, SCHEMA, Tool};
-pub use series::{QUANTILES, SeriesRecord, Slice, Summary};
+pub use series::{Percentile, QUANTILES, SeriesRecord, Slice, Summary};
 pub use start::{Run, Start};
 pub use unit::Unit;
 pub use verdict::{Answer, Bound, Quantity, Verdict};

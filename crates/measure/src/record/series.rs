@@ -13,6 +13,21 @@ use crate::stats::Empirical;
 /// The quantiles that a [`Summary`] holds, in its order.
 pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
+/// One of the [`QUANTILES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// The 90th.
+    P90,
+    /// The 99th.
+    P99,
+    /// The 99.9th.
+    P99_9,
+    /// The 99.99th.
+    P99_99,
+}
+
 /// A distribution of samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRecord {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::series::SeriesRecord;
+use crate::record::series::{Percentile, SeriesRecord};
 use crate::record::unit::Unit;
 
 /// A question that a run set out to answer, and its answer.
@@ -117,12 +117,22 @@ pub struct Quantity {
 impl Quantity {
     /// The median of a series that has samples, called `name`.
     pub fn median_of(series: &SeriesRecord, name: impl Into<String>) -> Option<Self> {
+        Self::percentile_of(series, Percentile::P50, name)
+    }
+
+    /// A percentile of a series that has samples, called `name`.
+    pub fn percentile_of(
+        series: &SeriesRecord,
+        percentile: Percentile,
+        name: impl Into<String>,
+    ) -> Option<Self> {
         let summary = series.summary?;
+        let place = percentile as usize;
         Some(Self {
             name: name.into(),
-            value: summary.p50 as f64,
+            value: summary.quantiles()[place] as f64,
             unit: series.unit,
-            interval: summary.intervals[0].map(|bounds| bounds.map(|bound| bound as f64)),
+            interval: summary.intervals[place].map(|bounds| bounds.map(|bound| bound as f64)),
             n: series.n,
         })
     }

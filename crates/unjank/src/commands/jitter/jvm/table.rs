@@ -3,7 +3,7 @@
 
 use unjank_jitter::jvm::paper::{SOURCE, published};
 use unjank_jitter::jvm::variant::Variant;
-use unjank_measure::{RunRecord, SeriesRecord, Unit};
+use unjank_measure::{Percentile, Quantity, RunRecord, SeriesRecord, Unit};
 
 use crate::output::{grid, notes};
 
@@ -51,7 +51,6 @@ fn time(nanos: u64) -> String {
 }
 
 fn line(record: &RunRecord, cell: &SeriesRecord) -> [String; 12] {
-    const TAIL: usize = 3;
     let [jdk, collector, cpus, garbage] = LABELS.map(|name| label(cell, name).to_owned());
     let variant = label(cell, "variant").to_owned();
     let [p50, p99, p99_9, interval, worst] = match &cell.summary {
@@ -59,8 +58,7 @@ fn line(record: &RunRecord, cell: &SeriesRecord) -> [String; 12] {
             time(summary.p50),
             time(summary.p99),
             time(summary.p99_9),
-            summary.intervals[TAIL]
-                .map_or_else(String::new, |[low, high]| format!("{}–{}", time(low), time(high))),
+            interval(cell),
             time(summary.max),
         ],
         None => Default::default(),
@@ -73,6 +71,13 @@ fn line(record: &RunRecord, cell: &SeriesRecord) -> [String; 12] {
         .map_or_else(String::new, |fact| Unit::Count.show(fact.value));
     let cause = worst_cause(record, cell);
     [jdk, collector, cpus, garbage, variant, p50, p99, p99_9, interval, worst, missed, cause]
+}
+
+/// That of the 99.9th percentile.
+fn interval(cell: &SeriesRecord) -> String {
+    let tail = Quantity::percentile_of(cell, Percentile::P99_9, "p99.9");
+    let ends = tail.and_then(|tail| tail.interval);
+    ends.map_or_else(String::new, |ends| ends.map(|end| Unit::Nanoseconds.show(end)).join("–"))
 }
 
 /// Why the latest wake-up of a cell was late, without the details.
