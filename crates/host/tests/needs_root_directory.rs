@@ -19,21 +19,6 @@ use unjank_host::{Error, Root};
 const ROLE: &str = "UNJANK_TEST_ROLE";
 const STATE_DIR: &str = "UNJANK_TEST_STATE_DIR";
 
-fn is_root() -> bool {
-    let root = unjank_host::process::is_root();
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
-
-/// A kernel without tracefs has nothing to test here.
-fn skip(reason: &str) {
-    assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs tracefs: {reason}");
-    println!("skipped: {reason}");
-}
-
 fn is_role(role: &str) -> bool {
     std::env::var(ROLE).as_deref() == Ok(role)
 }
@@ -63,14 +48,14 @@ fn instance(name: &str) -> String {
 
 #[test]
 fn an_instance_is_there_for_as_long_as_its_guard() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     let session = session(&dir.path().join("state"));
     let path = instance("guard");
     let made = match session.make_directory(&path) {
-        Err(Error::Unsupported(reason)) => return skip(&reason),
+        Err(Error::Unsupported(reason)) => return unjank_needs::skip(format!("tracefs: {reason}")),
         made => made.unwrap(),
     };
     assert_eq!(read(&made, "tracing_on"), "1");
@@ -86,7 +71,7 @@ fn an_instance_is_there_for_as_long_as_its_guard() {
 
 #[test]
 fn an_instance_is_removed_when_its_owner_is_killed() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -103,7 +88,7 @@ fn an_instance_is_removed_when_its_owner_is_killed() {
     owner.kill().unwrap();
     owner.wait().unwrap();
     if !made {
-        return skip("no tracefs");
+        return unjank_needs::skip("tracefs");
     }
     // Taking the same path waits for the keeper, if it is still at work.
     let session = session(&state_dir);

@@ -3,9 +3,9 @@
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
 //! it was skipped.
 
-// A test fails by panicking and says by printing why it was skipped, also
-// where it prepares itself; scheduling policies have no safe wrapper.
-#![allow(clippy::unwrap_used, clippy::print_stdout, unsafe_code)]
+// A test fails by panicking, also where it prepares itself; scheduling policies
+// have no safe wrapper.
+#![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::fs;
 use std::hint::spin_loop;
@@ -23,15 +23,6 @@ use unjank_pi_channel::{Acceptor, Answer, Client, Outgoing, Request, Server, Set
 
 const ROLE: &str = "PI_CHANNEL_TEST_ROLE";
 const LONG: Duration = Duration::from_secs(30);
-
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
 
 /// The effective priority of a thread: −81 for real-time priority 80.
 /// `sched_getparam(2)` would show only its own (`proc_pid_stat(5)`).
@@ -168,7 +159,7 @@ fn telling_peer() {
 
 #[test]
 fn a_server_has_the_priority_of_its_client_until_it_replies() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (ours, theirs) = UnixStream::pair().unwrap();
@@ -206,7 +197,7 @@ fn a_server_has_the_priority_of_its_client_until_it_replies() {
 
 #[test]
 fn a_client_that_gives_up_lends_nothing_more() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (tell, told) = mpsc::channel();
@@ -234,7 +225,7 @@ fn a_client_that_gives_up_lends_nothing_more() {
 
 #[test]
 fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (tell, told) = mpsc::channel();
@@ -266,7 +257,7 @@ fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
 
 #[test]
 fn a_server_that_calls_another_passes_on_what_it_was_lent() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (ours, theirs) = UnixStream::pair().unwrap();
@@ -295,7 +286,7 @@ fn a_server_that_calls_another_passes_on_what_it_was_lent() {
 
 #[test]
 fn who_is_between_client_and_server_does_not_come_between_them() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let pin = || {

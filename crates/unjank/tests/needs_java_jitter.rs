@@ -3,9 +3,6 @@
 //! Needs a JDK and `make java`, for some tests root. Fails without them when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -18,25 +15,12 @@ use serde_json::Value;
 const JAR: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../java/jitter/target/unjank-jitter.jar");
 
-fn is_there(what: &str, there: bool) -> bool {
-    assert!(there || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs {what}");
-    if !there {
-        println!("skipped: needs {what}");
-    }
-    there
-}
-
 fn has_java() -> bool {
     let jdk = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/java.sh"))
         .arg("jdks")
         .output()
         .is_ok_and(|jdks| jdks.status.success());
-    is_there("a JDK and `make java`", jdk && Path::new(JAR).is_file())
-}
-
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
-    is_there("root", id.stdout == b"0\n")
+    unjank_needs::is_there("a JDK and `make java`", jdk && Path::new(JAR).is_file())
 }
 
 fn jvm() -> Command {
@@ -97,7 +81,7 @@ fn every_jvm_measures_each_period_once() {
 
 #[test]
 fn every_variant_measures_and_leaves_nothing_behind() {
-    if !has_java() || !is_root() {
+    if !has_java() || !unjank_needs::root() {
         return;
     }
     let variants = ["normal", "thread", "inversion-aware", "process", "native"];
@@ -119,7 +103,7 @@ fn every_variant_measures_and_leaves_nothing_behind() {
 
 #[test]
 fn the_table_shows_each_cell_and_what_was_published() {
-    if !has_java() || !is_root() {
+    if !has_java() || !unjank_needs::root() {
         return;
     }
     let output = jvm()

@@ -13,16 +13,6 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
-    let root = id.stdout == b"0\n";
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
-
 fn native(arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["jitter", "native", "--no-store", "--json"])
@@ -48,7 +38,7 @@ fn last_cpu() -> String {
 
 #[test]
 fn every_policy_measures_and_is_given_back() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let record =
@@ -71,7 +61,7 @@ fn every_policy_measures_and_is_given_back() {
 
 #[test]
 fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let too_many = native(&["--policy=deadline", "--runtime=999us", "--wakeups=20"]);
@@ -111,7 +101,7 @@ impl Drop for NoRealtime {
 
 #[test]
 fn a_control_group_without_realtime_is_a_result() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let Some(group) = NoRealtime::make() else {
@@ -161,7 +151,7 @@ impl Drop for Hog {
 
 #[test]
 fn the_top_culprit_of_all_late_wake_ups_is_the_hog() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let cpu = last_cpu();
@@ -170,8 +160,7 @@ fn the_top_culprit_of_all_late_wake_ups_is_the_hog() {
         native(&["--policy=fifo", "--cpus", &cpu, "--cause", "--period=2ms", "--wakeups=500"]);
     drop(hog);
     if let Some(reason) = reason(&record, "jitter/native cause") {
-        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "{reason}");
-        println!("skipped: {reason}");
+        unjank_needs::skip(reason);
         return;
     }
     let facts = record["facts"].as_array().expect("facts");

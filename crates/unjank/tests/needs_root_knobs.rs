@@ -1,8 +1,6 @@
 //! Knobs of the running machine. Only knobs that do no harm for a moment:
 //! how often idle inode times are written back, which nobody else turns.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 mod machine;
@@ -14,15 +12,6 @@ use machine::{stderr, stdout};
 
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
 
-fn is_root() -> bool {
-    let root = unjank_host::process::is_root();
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
-
 /// `unjank with` on this machine, its journal in `state_dir`.
 fn with(state_dir: &tempfile::TempDir, arguments: &[&str]) -> Output {
     let state_dir = state_dir.path().join("state");
@@ -32,7 +21,7 @@ fn with(state_dir: &tempfile::TempDir, arguments: &[&str]) -> Output {
 
 #[test]
 fn a_real_knob_is_changed_and_put_back() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let state_dir = tempfile::tempdir().unwrap();
@@ -54,7 +43,7 @@ fn a_real_knob_is_changed_and_put_back() {
 
 #[test]
 fn a_real_refusal_leaves_everything_as_it_was() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let state_dir = tempfile::tempdir().unwrap();
@@ -87,7 +76,7 @@ fn a_real_refusal_leaves_everything_as_it_was() {
 
 #[test]
 fn a_full_disk_and_a_read_only_one_change_nothing() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let names: Vec<String> = (0..60).map(|n| format!("knob{n}")).collect();

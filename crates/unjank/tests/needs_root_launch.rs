@@ -1,9 +1,6 @@
 //! `unjank launch bench` with knobs of the running machine: one that does no
 //! harm for a moment and that nobody else turns.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -12,18 +9,9 @@ use serde_json::Value;
 
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
 
-fn is_root() -> bool {
-    let root = unjank_host::process::is_root();
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
-
 #[test]
 fn a_knob_is_changed_for_its_launches_only() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -61,7 +49,7 @@ fn a_knob_is_changed_for_its_launches_only() {
 
 #[test]
 fn nobody_may_not_change_knobs() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let directory = tempfile::tempdir_in("/tmp").unwrap();

@@ -3,25 +3,12 @@
 //! Needs root, to become somebody else. Fails without it when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
-
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
-    let root = id.stdout == b"0\n";
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
 
 /// The record that `arguments` print, run by nobody, without any capability,
 /// and the exit code.
@@ -53,7 +40,7 @@ fn reason<'a>(record: &'a Value, what: &str) -> Option<&'a str> {
 
 #[test]
 fn without_privilege_a_checkup_loses_some_and_measures_the_rest() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (record, code) = as_nobody(&["checkup", "--quick", "--only", "swap,jitter,lock"]);
@@ -67,7 +54,7 @@ fn without_privilege_a_checkup_loses_some_and_measures_the_rest() {
 
 #[test]
 fn without_privilege_the_cause_is_not_available() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (record, code) =
@@ -80,7 +67,7 @@ fn without_privilege_the_cause_is_not_available() {
 
 #[test]
 fn a_run_that_can_measure_nothing_says_why_and_fails() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let (record, code) = as_nobody(&["jitter", "native", "--quick", "--policy", "fifo"]);
@@ -90,7 +77,7 @@ fn a_run_that_can_measure_nothing_says_why_and_fails() {
 
 #[test]
 fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -112,7 +99,7 @@ fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
 
 #[test]
 fn a_trace_that_cannot_be_kept_costs_no_figure() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     for file in ["/dev/full", "/nowhere/late.txt"] {
@@ -133,7 +120,7 @@ fn a_trace_that_cannot_be_kept_costs_no_figure() {
 
 #[test]
 fn calls_started_at_real_time_priority_or_niced_are_labelled_as_they_are() {
-    if !is_root() {
+    if !unjank_needs::root() {
         return;
     }
     for starter in [&["chrt", "-f", "10"][..], &["nice", "-n", "5"]] {

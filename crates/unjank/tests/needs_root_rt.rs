@@ -15,22 +15,13 @@ use std::time::Duration;
 
 use program::place::{Place, end, line, of_nobody, stderr, stdout};
 use program::{Program, await_that};
-use unjank_host::process::{is_root, send_signal};
+use unjank_host::process::send_signal;
 use unjank_host::sched::{Policy, ThreadId, policy_of};
 
 const KILL: i32 = 9;
 
 /// The lowest priorities do what the highest do, and hold nobody up.
 const RULES: [&str; 4] = ["--thread", "meas*=fifo:2", "--thread", "GC Thread*=rr:1"];
-
-fn may_run() -> bool {
-    let root = is_root();
-    assert!(root || std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-    if !root {
-        println!("skipped: needs root");
-    }
-    root
-}
 
 fn ordinary(program: &Program) -> bool {
     let is_other = |policy| matches!(policy, Some(Policy::Other(_)));
@@ -43,7 +34,7 @@ fn is_ordinary(policy: Policy) -> bool {
 
 #[test]
 fn threads_become_real_time_with_guards_and_ordinary_again() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, mut program) = (Place::new(), Program::start(&["meas", "GC Thread#0", "load-0"]));
@@ -70,7 +61,7 @@ fn threads_become_real_time_with_guards_and_ordinary_again() {
 
 #[test]
 fn a_thread_that_burns_its_cpu_is_ordinary_again_and_stays_so() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, mut program) = (Place::new(), Program::start(&["meas"]));
@@ -96,7 +87,7 @@ fn a_thread_that_burns_its_cpu_is_ordinary_again_and_stays_so() {
 
 #[test]
 fn a_killed_session_is_put_back() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     for general in [false, true] {
@@ -116,7 +107,7 @@ fn a_killed_session_is_put_back() {
 
 #[test]
 fn five_hundred_threads_are_changed_and_put_back() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, mut program) = (Place::new(), Program::start(&[]));
@@ -135,7 +126,7 @@ fn five_hundred_threads_are_changed_and_put_back() {
 
 #[test]
 fn a_process_may_end_while_it_is_walked() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     for round in 0..30_u64 {
@@ -162,7 +153,7 @@ fn a_process_may_end_while_it_is_walked() {
 
 #[test]
 fn threads_that_begin_and_end_are_no_trouble() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, mut program) = (Place::new(), Program::start(&["meas"]));
@@ -177,7 +168,7 @@ fn threads_that_begin_and_end_are_no_trouble() {
 
 #[test]
 fn a_command_starts_real_time_and_what_it_leaves_is_put_back() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let place = Place::new();
@@ -194,7 +185,7 @@ fn a_command_starts_real_time_and_what_it_leaves_is_put_back() {
 
 #[test]
 fn a_machine_without_throttling_needs_force() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, program) = (Place::new(), Program::start(&["meas"]));
@@ -230,7 +221,7 @@ fn set_by_nobody(place: &Place, program: &Program, unjank: &[String]) -> std::pr
 
 #[test]
 fn without_privilege_all_ways_are_tried_and_named() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, program, unjank) = of_nobody();
@@ -248,7 +239,7 @@ fn without_privilege_all_ways_are_tried_and_named() {
 
 #[test]
 fn a_nice_value_is_the_last_resort() {
-    if !may_run() {
+    if !unjank_needs::root() {
         return;
     }
     let (place, program, unjank) = of_nobody();

@@ -5,8 +5,6 @@
 //! Needs root, rtkit and dbus. Fails without them when `UNJANK_TEST_ALL=1`,
 //! otherwise says that it was skipped.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 mod program;
@@ -95,8 +93,7 @@ fn rtkit() -> Option<PathBuf> {
     } else {
         "root"
     };
-    assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs {missing}");
-    println!("skipped: needs {missing}");
+    unjank_needs::skip(missing);
     None
 }
 

@@ -3,18 +3,12 @@
 //! Needs root, to mount them out of everybody else's sight. Fails without it
 //! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
-
 use std::process::{Command, Output};
 
 /// Runs a shell script in a mount namespace of its own, with `$U` unjank and
 /// `$D` an empty directory to mount on.
 fn in_private_mounts(script: &str) -> Option<Output> {
-    let id = Command::new("id").arg("-u").output().expect("id is everywhere");
-    if id.stdout != b"0\n" {
-        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test needs root");
-        println!("skipped: needs root");
+    if !unjank_needs::root() {
         return None;
     }
     let dir = tempfile::tempdir().expect("a temporary directory");

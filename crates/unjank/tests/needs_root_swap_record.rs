@@ -4,123 +4,60 @@
 //! Needs root, tracefs and memory control groups. Fails without them when `UNJANK_TEST_ALL=1`,
 //! otherwise says that it was skipped. The program is this test itself, started again.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod recorded;
 
 use std::collections::HashSet;
 use std::fs::{self, Permissions};
-use std::hint::black_box;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use recorded::{Event, LIMIT, PAGE, Recording, SIZE, can_record, fact, fill, look_at};
 use serde_json::Value;
-use unjank_host::process::{is_root, send_signal};
-use unjank_host::tracefs::Tracefs;
-use unjank_host::{Root, Support};
+use unjank_host::process::send_signal;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
-/// What the program fills, of which it may keep about a half.
-const FILLED: usize = 64 << 20;
-const LIMIT: &str = "36MiB";
 /// What takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn can_record() -> bool {
-    let reason = if !is_root() {
-        Some("needs root".to_owned())
-    } else if let Support::No(reason) = Tracefs::open(&Root::system()) {
-        Some(reason)
-    } else if !Path::new("/dev/loop-control").exists() {
-        Some("needs loop devices".to_owned())
-    } else {
-        None
-    };
-    if let Some(reason) = reason {
-        assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test {reason}");
-        println!("skipped: {reason}");
-        return false;
-    }
-    true
-}
-
-/// Not a test: the program that is recorded. Every page has contents of its own, so that none
-/// is stored as a page of zeros; each is changed, and looked at twice in another order.
+/// Not a test: the program that is recorded. It changes all of its memory, and looks at it.
 #[test]
 fn hog() {
     let Ok(role) = std::env::var(ROLE) else { return };
-    let mut memory = vec![0_u8; FILLED];
-    let pages = FILLED / 4096;
-    for page in 0..pages {
-        let number = (page as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        memory[page * 4096..][..8].copy_from_slice(&number.to_le_bytes());
-    }
+    let memory = fill();
     loop {
-        for turn in 0..2 * pages {
-            black_box(memory[turn * 769 % pages * 4096]);
-        }
+        look_at(&memory);
         if role != "for ever" {
             break;
         }
     }
 }
 
-struct Recording {
-    dir: tempfile::TempDir,
-    out: PathBuf,
+/// The hog, recorded.
+fn recorded(recording: &Recording, arguments: &[&str], role: &str) -> Command {
+    let mut unjank = recording.record();
+    unjank.args(["--memory-limit", LIMIT]).args(arguments).arg("--");
+    unjank.arg(std::env::current_exe().unwrap()).args(["hog", "--exact"]).env(ROLE, role);
+    unjank.stdout(Stdio::piped()).stderr(Stdio::piped());
+    unjank
 }
 
-impl Recording {
-    fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let out = dir.path().join("trace.parquet");
-        Self { dir, out }
-    }
-
-    fn command(&self, arguments: &[&str], role: &str) -> Command {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-        unjank.args(["swap", "record", "--json", "--no-store", "--memory-limit", LIMIT]);
-        unjank.arg("--out").arg(&self.out).args(arguments).arg("--");
-        unjank.arg(std::env::current_exe().unwrap()).args(["hog", "--exact"]);
-        unjank.env(ROLE, role).env("XDG_DATA_HOME", self.dir.path());
-        unjank.stdout(Stdio::piped()).stderr(Stdio::piped());
-        unjank
-    }
-
-    /// Begins one that does not end by itself, and waits until it has swapped: a few pages may
-    /// have a slot and not be written yet, or be another program's from before.
-    fn begin(&self) -> Child {
-        let child = self.command(&["--swap", "256MiB"], "for ever").spawn().unwrap();
-        let swaps = || fs::read_to_string("/proc/swaps").unwrap();
-        let kib = |line: &str| line.split_whitespace().nth(3).and_then(|used| used.parse().ok());
-        let used = |line: &str| kib(line).is_some_and(|kib: u64| kib >= 8192);
-        wait("the program to be swapped", || {
-            swaps().lines().skip(1).any(|line| line.starts_with("/dev/loop") && used(line))
-        });
-        child
-    }
-
-    /// Operation, page and space of each event.
-    fn events(&self) -> Vec<(String, u64, String)> {
-        let event = |fields: &[&str]| {
-            (fields[5].to_owned(), fields[4].parse().unwrap(), fields[3].to_owned())
-        };
-        self.lines(event)
-    }
-
-    /// What `event` makes of the fields of each event.
-    fn lines<T>(&self, event: impl Fn(&[&str]) -> T) -> Vec<T> {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-        let output =
-            unjank.args(["swap", "convert", "--to", "csv"]).arg(&self.out).arg("-").output();
-        let text = String::from_utf8(output.unwrap().stdout).unwrap();
-        let fields = |line: &str| event(&line.split(',').collect::<Vec<_>>());
-        text.lines().skip(1).map(fields).collect()
-    }
+/// Begins a recording that does not end by itself, and waits until the program has swapped: a
+/// few pages may have a slot and not be written yet, or be another program's from before.
+fn begin(recording: &Recording) -> Child {
+    let child = recorded(recording, &["--swap", "256MiB"], "for ever").spawn().unwrap();
+    let swaps = || fs::read_to_string("/proc/swaps").unwrap();
+    let kib = |line: &str| line.split_whitespace().nth(3).and_then(|used| used.parse().ok());
+    let used = |line: &str| kib(line).is_some_and(|kib: u64| kib >= 8192);
+    wait("the program to be swapped", || {
+        swaps().lines().skip(1).any(|line| line.starts_with("/dev/loop") && used(line))
+    });
+    child
 }
 
 fn wait(what: &str, mut done: impl FnMut() -> bool) {
@@ -131,15 +68,9 @@ fn wait(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-fn fact(record: &Value, name: &str) -> f64 {
-    let facts = record["facts"].as_array().unwrap();
-    let fact = facts.iter().find(|fact| fact["name"] == name);
-    fact.unwrap_or_else(|| panic!("there is no {name}"))["value"].as_f64().unwrap()
-}
-
 /// Records, and holds the trace against the kernel's counters and against itself.
 fn check(recording: &Recording, arguments: &[&str], space: &str) {
-    let output = recording.command(arguments, "once").output().unwrap();
+    let output = recorded(recording, arguments, "once").output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -154,19 +85,20 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
     assert!(record["verdicts"][0]["answer"] == "yes", "{}", record["verdicts"]);
     let events = recording.events();
     assert_eq!(events.len() as u64, fact(&record, "swap/record/events") as u64);
+    let is_of = |event: &Event| event.space.starts_with(space);
     let of = |operation: &str| {
-        let ours = events.iter().filter(|event| event.0 == operation && event.2.starts_with(space));
+        let ours = events.iter().filter(|event| event.operation == operation && is_of(event));
         ours.count()
     };
-    assert_eq!(events[0].0, "launch", "it begins with the program");
+    assert_eq!(events[0].operation, "launch", "it begins with the program");
     // More than a third of the memory does not fit, and every page is wanted twice.
-    let pages = FILLED / 4096;
+    let pages = SIZE / PAGE;
     assert!(of("page-out") > pages / 3, "{} of {pages}", of("page-out"));
     assert!(of("page-in") > pages / 3, "{} of {pages}", of("page-in"));
     // What is read from an area that was empty was written before. A wrong idea of where the
     // area's pages lie on its device would not stand this.
     let mut written = HashSet::new();
-    for (operation, page, of) in events.iter().filter(|event| event.2.starts_with(space)) {
+    for Event { operation, page, space: of, .. } in events.iter().filter(|event| is_of(event)) {
         match operation.as_str() {
             "page-out" => {
                 assert!(*page > 0, "the header of {of}");
@@ -239,7 +171,7 @@ fn a_swap_file_is_told_from_its_disk() {
 
 fn a_kill_leaves_nothing() {
     let recording = Recording::new();
-    let mut child = recording.begin();
+    let mut child = begin(&recording);
     assert!(!is_tidy());
     send_signal(child.id(), 9).unwrap();
     child.wait().unwrap();
@@ -252,13 +184,13 @@ fn a_kill_leaves_nothing() {
 
 fn an_interrupt_keeps_what_there_is() {
     let recording = Recording::new();
-    let child = recording.begin();
+    let child = begin(&recording);
     send_signal(child.id(), 2).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(record["labels"].as_array().unwrap().contains(&"interrupted".into()));
-    assert!(recording.events().iter().any(|event| event.0 == "page-out"));
+    assert!(recording.events().iter().any(|event| event.operation == "page-out"));
     assert!(is_tidy());
 }
 
@@ -274,15 +206,12 @@ fn a_launch_is_that_of_the_program_that_was_meant() {
     let talk = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
     // What others start meanwhile is in other control groups.
-    let events = recording.lines(|fields| [fields[1], fields[5], fields[7]].map(ToOwned::to_owned));
-    let launched: Vec<&str> = events
-        .iter()
-        .filter(|[_, operation, group]| operation == "launch" && group.contains("/unjank-"))
-        .map(|[name, ..]| name.as_str())
-        .collect();
+    let events = recording.events();
+    let is_ours = |event: &&Event| event.operation == "launch" && event.cgroup.contains("/unjank-");
+    let ours = events.iter().filter(is_ours);
+    let launched: Vec<&str> = ours.map(|event| event.process.as_str()).collect();
     assert_eq!(launched, ["sh", "sleep", "sleep", "sh"]);
-    let times = recording.lines(|fields| fields[0].parse::<u64>().unwrap());
-    assert!(times.is_sorted(), "what is held back is still in order");
+    assert!(events.is_sorted_by_key(|event| event.time_ns), "what is held back is still in order");
 }
 
 fn refusals_come_before_anything_is_done() {

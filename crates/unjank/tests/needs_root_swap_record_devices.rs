@@ -6,9 +6,9 @@
 //! Fails without them when `UNJANK_TEST_ALL=1`, otherwise says what was skipped. The programs are
 //! this test itself, started again.
 
-// A test says by printing why it was skipped.
-#![allow(clippy::print_stdout)]
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod recorded;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -18,46 +18,18 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use recorded::{LIMIT, PAGE, Recording, SIZE, can_record, fact, fill, look_at};
 use serde_json::Value;
-use unjank_host::process::is_root;
-use unjank_host::tracefs::Tracefs;
-use unjank_host::{Root, Support};
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 const FILE: &str = "UNJANK_TEST_FILE";
-/// What a program goes through twice, of which it may keep about a half.
-const SIZE: usize = 64 << 20;
-const LIMIT: &str = "36MiB";
-const PAGE: usize = 4096;
-
-/// Whether the test can be done: it fails where it must and cannot.
-fn can(reason: Option<String>) -> bool {
-    let Some(reason) = reason else { return true };
-    assert!(std::env::var("UNJANK_TEST_ALL").is_err(), "this test {reason}");
-    println!("skipped: {reason}");
-    false
-}
-
 /// Not a test: the programs that are recorded.
 #[test]
 fn program() {
     match std::env::var(ROLE).as_deref() {
-        Ok("fill") => fill(),
+        Ok("fill") => look_at(&fill()),
         Ok("read") => read(),
         _ => {}
-    }
-}
-
-/// Every page has contents of its own, so that none is stored as a page of zeros.
-fn fill() {
-    let mut memory = vec![0_u8; SIZE];
-    let pages = SIZE / PAGE;
-    for page in 0..pages {
-        let number = (page as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        memory[page * PAGE..][..8].copy_from_slice(&number.to_le_bytes());
-    }
-    for turn in 0..2 * pages {
-        black_box(memory[turn * 769 % pages * PAGE]);
     }
 }
 
@@ -70,83 +42,30 @@ fn read() {
     }
 }
 
-/// A recorded event: operation, page, space, what stands behind the page.
-struct Event {
-    operation: String,
-    page: u64,
-    space: String,
-    backing: String,
+/// A new file of a recording's directory.
+fn file(recording: &Recording, name: &str, size: u64) -> PathBuf {
+    let path = recording.dir.path().join(name);
+    let mut file = File::create(&path).unwrap();
+    io::copy(&mut io::Read::take(io::repeat(0x55), size), &mut file).unwrap();
+    file.flush().unwrap();
+    file.sync_all().unwrap();
+    path
 }
 
-struct Recording {
-    dir: tempfile::TempDir,
-    out: PathBuf,
-}
-
-impl Recording {
-    fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let out = dir.path().join("trace.parquet");
-        Self { dir, out }
+/// Records `command`, and answers the run record.
+fn run(recording: &Recording, arguments: &[&str], command: &mut Command) -> Value {
+    let mut unjank = recording.record();
+    unjank.args(arguments).arg("--").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        unjank.env(name, value.unwrap());
     }
-
-    fn file(&self, name: &str, size: u64) -> PathBuf {
-        let path = self.dir.path().join(name);
-        let mut file = File::create(&path).unwrap();
-        io::copy(&mut io::Read::take(io::repeat(0x55), size), &mut file).unwrap();
-        file.flush().unwrap();
-        file.sync_all().unwrap();
-        path
-    }
-
-    /// Records `command`, and answers the run record.
-    fn run(&self, arguments: &[&str], command: &mut Command) -> Value {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-        unjank.args(["swap", "record", "--json", "--no-store", "--out"]).arg(&self.out);
-        unjank.args(arguments).arg("--").arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            unjank.env(name, value.unwrap());
-        }
-        unjank.env("XDG_DATA_HOME", self.dir.path()).stdin(Stdio::null());
-        let output = unjank.output().unwrap();
-        let talk = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{talk}");
-        let record = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(fact(&record, "swap/record/lost_events") as u64, 0);
-        assert_eq!(fact(&record, "swap/record/exit_code") as u64, 0, "{talk}");
-        record
-    }
-
-    fn events(&self) -> Vec<Event> {
-        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-        unjank.args(["swap", "convert", "--to", "csv"]).arg(&self.out).arg("-");
-        let text = String::from_utf8(unjank.output().unwrap().stdout).unwrap();
-        let event = |line: &str| {
-            let fields = fields(line);
-            let [space, page, operation, backing] = &fields[3..7] else { panic!("{line}") };
-            Event {
-                operation: operation.clone(),
-                page: page.parse().unwrap(),
-                space: space.clone(),
-                backing: backing.clone(),
-            }
-        };
-        text.lines().skip(1).map(event).collect()
-    }
-}
-
-/// Those of a line of CSV; commas within quotes are part of one.
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    for letter in line.chars() {
-        match letter {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            letter => fields.last_mut().unwrap().push(letter),
-        }
-    }
-    fields
+    let output = unjank.stdin(Stdio::null()).output().unwrap();
+    let talk = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{talk}");
+    let record = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(fact(&record, "swap/record/lost_events") as u64, 0);
+    assert_eq!(fact(&record, "swap/record/exit_code") as u64, 0, "{talk}");
+    record
 }
 
 /// This test as a program.
@@ -154,12 +73,6 @@ fn program_of(role: &str) -> Command {
     let mut program = Command::new(std::env::current_exe().unwrap());
     program.args(["program", "--exact"]).env(ROLE, role);
     program
-}
-
-fn fact(record: &Value, name: &str) -> f64 {
-    let facts = record["facts"].as_array().unwrap();
-    let fact = facts.iter().find(|fact| fact["name"] == name);
-    fact.unwrap_or_else(|| panic!("there is no {name}"))["value"].as_f64().unwrap()
 }
 
 /// What a program of the machine prints, `None` if it fails.
@@ -225,23 +138,14 @@ impl Drop for Zram {
 
 #[test]
 fn devices_and_files_are_recorded() {
-    let missing = if !is_root() {
-        Some("needs root".to_owned())
-    } else if let Support::No(reason) = Tracefs::open(&Root::system()) {
-        Some(reason)
-    } else if !Path::new("/dev/loop-control").exists() {
-        Some("needs loop devices".to_owned())
-    } else {
-        None
-    };
-    if !can(missing) {
+    if !can_record() {
         return;
     }
     // One after the other: all but the first look at the whole machine's swap.
     every_request_to_a_device_is_there();
     pages_of_a_file_come_and_go();
     let zram = Path::new("/sys/class/zram-control/hot_add").exists();
-    if can((!zram).then(|| "needs zram".to_owned())) {
+    if unjank_needs::is_there("zram", zram) {
         let zram = Zram::new();
         swap_is_recorded_on(&format!("/dev/zram{}", zram.0));
     }
@@ -250,12 +154,12 @@ fn devices_and_files_are_recorded() {
 
 fn every_request_to_a_device_is_there() {
     let recording = Recording::new();
-    let device = Loop::over(&recording.file("disk", 16 << 20));
+    let device = Loop::over(&file(&recording, "disk", 16 << 20));
     let name = device.0.strip_prefix("/dev/").unwrap();
     let script = "dd if=$0 of=/dev/null bs=64k skip=16 count=4 iflag=direct; \
                   dd if=/dev/zero of=$0 bs=8k seek=3 count=2 oflag=direct,sync conv=notrunc";
     let mut command = Command::new("sh");
-    recording.run(&["--device", name], command.args(["-c", script, &device.0]));
+    run(&recording, &["--device", name], command.args(["-c", script, &device.0]));
     let events = recording.events();
     let pages = |operation: &str| -> Vec<u64> {
         let ours = events.iter().filter(|event| event.space == name);
@@ -270,13 +174,13 @@ fn every_request_to_a_device_is_there() {
 
 fn pages_of_a_file_come_and_go() {
     let recording = Recording::new();
-    let file = recording.file("data", SIZE as u64);
+    let file = file(&recording, "data", SIZE as u64);
     tool(
         "dd",
         &[&format!("of={}", file.display()), "oflag=nocache", "conv=notrunc,fdatasync", "count=0"],
     );
     let mut command = program_of("read");
-    let record = recording.run(&["--files", "--memory-limit", LIMIT], command.env(FILE, &file));
+    let record = run(&recording, &["--files", "--memory-limit", LIMIT], command.env(FILE, &file));
     let space = format!("inode {:x} on ", file.metadata().unwrap().ino());
     let events = recording.events();
     let ours = || events.iter().filter(|event| event.space.starts_with(&space));
@@ -304,7 +208,7 @@ fn pages_of_a_file_come_and_go() {
 fn swap_is_recorded_on(device: &str) {
     let recording = Recording::new();
     let _on = Swap::on(device);
-    let record = recording.run(&["--memory-limit", LIMIT], &mut program_of("fill"));
+    let record = run(&recording, &["--memory-limit", LIMIT], &mut program_of("fill"));
     for name in ["pswpin", "pswpout"] {
         let share = fact(&record, &format!("swap/record/traced_of_{name}"));
         assert!((0.98..=1.02).contains(&share), "{share} of {name}");
@@ -334,11 +238,11 @@ fn swap_is_recorded_on(device: &str) {
 
 fn a_partition_counts_from_its_own_begin() {
     let recording = Recording::new();
-    let disk = recording.file("disk", 160 << 20);
+    let disk = file(&recording, "disk", 160 << 20);
     let device = Loop::over(&disk);
     // Told to the kernel rather than written: not every kernel reads tables of partitions.
     let added = tool("addpart", &[&device.0, "2", "40960", "262144"]).is_some();
-    if can((!added).then(|| "needs addpart, and partitions on loop devices".to_owned())) {
+    if unjank_needs::is_there("addpart, and partitions on loop devices", added) {
         swap_is_recorded_on(&format!("{}p2", device.0));
     }
 }
