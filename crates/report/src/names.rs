@@ -68,7 +68,8 @@ fn join(name: &str, labels: &str) -> String {
 }
 
 /// Those of `labels` in which one differs from its siblings. A number needs
-/// its label's name (`cpu 3`), a word says enough by itself (`one-cpu`).
+/// its label's name (`cpu 3`), a word says enough by itself (`one-cpu`), unless
+/// it only says whether there is what the label names (`no garbage`).
 fn differing(labels: &BTreeMap<String, String>, all: &[Named<'_>]) -> String {
     let differs = |(label, value): &(&String, &String)| {
         all.iter().any(|(_, others)| others.get(*label) != Some(*value))
@@ -76,12 +77,11 @@ fn differing(labels: &BTreeMap<String, String>, all: &[Named<'_>]) -> String {
     let parts: Vec<String> = labels
         .iter()
         .filter(differs)
-        .map(|(label, value)| {
-            if value.contains(|c: char| c.is_alphabetic()) {
-                visible(value).into_owned()
-            } else {
-                format!("{} {}", visible(label), visible(value))
-            }
+        .map(|(label, value)| match value.as_str() {
+            "yes" => visible(label).into_owned(),
+            "no" => format!("no {}", visible(label)),
+            word if word.contains(char::is_alphabetic) => visible(word).into_owned(),
+            number => format!("{} {}", visible(label), visible(number)),
         })
         .collect();
     parts.join(", ")
@@ -120,6 +120,13 @@ mod tests {
         let (_, rest) =
             short(&[("ipc/unix", "one-cpu"), ("ipc/unix", "free"), ("ipc/pipe", "free")]);
         assert_eq!(rest, ["unix, one-cpu", "unix, free", "pipe, free"]);
+    }
+
+    #[test]
+    fn yes_and_no_say_of_what() {
+        let labels = ["yes", "no"].map(|value| [("garbage".to_owned(), value.to_owned())].into());
+        let (_, rest) = shorten(labels.iter().map(|labels| ("jitter/jvm", labels)));
+        assert_eq!(rest, ["garbage", "no garbage"]);
     }
 
     #[test]

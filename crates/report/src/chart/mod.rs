@@ -12,7 +12,7 @@
 //! | [`course`] | a series over the time of its run |
 //! | [`curves`] | values over something, with their intervals |
 //! | [`arms`] | the arms of an experiment, in groups of bars |
-//! | [`parts`] | parts of wholes, on top of each other |
+//! | [`parts`] | parts of wholes, behind each other |
 //! | [`intervals`] | single numbers beside each other, with their intervals |
 //! | [`strip`] | one measured value against its healthy limit |
 

@@ -1,4 +1,4 @@
-//! Parts of wholes: one upright bar for each whole, its parts on top of each other.
+//! Parts of wholes: a lying bar for each whole, below its name, its parts behind each other.
 
 use maud::{Markup, html};
 use unjank_measure::Unit;
@@ -7,12 +7,20 @@ use crate::chart::Chart;
 use crate::chart::key::Key;
 use crate::chart::mark::{LINES, mark};
 use crate::chart::path::number;
-use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
+use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
 /// Bars of one chart.
-pub(crate) const WHOLES: usize = 12;
+pub(crate) const WHOLES: usize = 24;
+
+/// A name and the bar below it.
+const ROW: f64 = 36.0;
+const BAR: f64 = 14.0;
+/// What stands below the bars: the texts of the axis.
+const AXIS: f64 = 24.0;
+/// A part that is shorter has no room for its mark.
+const MARKED: f64 = 9.0;
 
 /// Wholes in one unit, each with the size of the parts that it has.
 #[derive(Debug)]
@@ -28,7 +36,7 @@ pub(crate) struct Parts {
 #[derive(Debug, Clone)]
 pub(crate) struct Whole {
     pub(crate) name: String,
-    /// The number of the part and its size, from the base up.
+    /// The number of the part and its size, from the left.
     pub(crate) parts: Vec<(usize, f64)>,
 }
 
@@ -76,35 +84,41 @@ impl Chart for Parts {
         format!("{}.", self.wholes.iter().map(parts).collect::<Vec<_>>().join("; "))
     }
 
+    fn height(&self, paper: Paper) -> f64 {
+        Key::new(&self.names, paper).height() + ROW * self.wholes.len() as f64 + AXIS
+    }
+
     fn draw(&self, paper: Paper) -> Markup {
-        let axis = Axis::new(self.values, self.unit, 5);
+        let most = if paper.is_wide() { 10 } else { 4 };
+        let axis = Axis::new(self.values, self.unit, most);
         let key = Key::new(&self.names, paper);
+        let last = axis.texts.last().map_or(0, |text| text.chars().count());
         let plot = Plot {
-            left: axis.text_width(),
-            right: paper.width - 4.0,
-            top: key.height() + 12.0,
-            bottom: paper.height - 24.0,
+            left: 2.0,
+            right: paper.width - last as f64 * CHARACTER / 2.0,
+            top: key.height(),
+            bottom: paper.height - AXIS,
         };
         let no_ticks =
             Axis { domain: Domain::linear(0.0, 1.0), ticks: Vec::new(), texts: Vec::new() };
-        let y = plot.y(self.values);
-        let room = (plot.right - plot.left) / self.wholes.len() as f64;
-        let width = (room * 0.6).min(56.0);
+        let x = plot.x(self.values);
         html! {
             (key.draw())
-            (axes(&plot, &no_ticks, &axis))
+            (axes(&plot, &axis, &no_ticks))
             @for (place, whole) in self.wholes.iter().enumerate() {
-                @let middle = plot.left + (place as f64 + 0.5) * room;
-                @for (part, low, high) in stacked(&whole.parts) {
-                    @let (top, base) = (y.at(high), y.at(low));
-                    g class={ "s" (part % LINES + 1) } {
-                        rect class="bar" x=(number(middle - width / 2.0)) y=(number(top))
-                            width=(number(width)) height=(number(base - top)) {}
-                        (mark(part, [middle, f64::midpoint(top, base)], 3.4))
-                    }
+                @let foot = plot.top + (place as f64 + 1.0) * ROW - 3.0;
+                text x=(number(plot.left)) y=(number(foot - BAR - 5.0)) {
+                    (fitted(&whole.name, paper.width - plot.left))
                 }
-                text x=(number(middle)) y=(number(plot.bottom + 17.0)) text-anchor="middle" {
-                    (fitted(&whole.name, room - 8.0))
+                @for (part, low, high) in stacked(&whole.parts) {
+                    @let (base, end) = (x.at(low), x.at(high));
+                    g class={ "s" (part % LINES + 1) } {
+                        rect class="bar" x=(number(base)) y=(number(foot - BAR))
+                            width=(number(end - base)) height=(number(BAR)) {}
+                        @if end - base >= MARKED {
+                            (mark(part, [f64::midpoint(base, end), foot - BAR / 2.0], 3.4))
+                        }
+                    }
                 }
             }
         }

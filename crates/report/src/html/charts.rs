@@ -8,7 +8,7 @@ use crate::chart::arms::{Arms, GROUPS, Group as Bars};
 use crate::chart::course::Course;
 use crate::chart::curves::Curves;
 use crate::chart::intervals::{Intervals, ROWS, Row};
-use crate::chart::parts::{Parts, Whole};
+use crate::chart::parts::{Parts, WHOLES, Whole};
 use crate::chart::percentiles::Percentiles;
 use crate::chart::{Chart, LINES, Paper, svg};
 use crate::delay;
@@ -228,7 +228,12 @@ fn parts(alike: &[&Fact], place: &Place) -> Option<Markup> {
     let shown = names.iter().map(|name| visible(name).into_owned()).collect();
     let title = visible(&first.name).into_owned();
     let chart = Parts::of(title.clone(), first.unit, shown, &bars)?;
-    Some(figure(&chart, &title, "", place))
+    // Beside other charts, a high one would leave the page empty.
+    let draw = if bars.len() > 4 { wide_figure } else { figure };
+    let left_out = bars.len() > WHOLES;
+    let note =
+        if left_out { format!("the first {WHOLES} of {}", bars.len()) } else { String::new() };
+    Some(draw(&chart, &title, &note, place))
 }
 
 /// Facts of which there are several arms, by what they are about; and facts of
