@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use unjank_host::notify::Listener;
 use unjank_host::process_group::{ProcessGroup, wait_for_end};
@@ -27,7 +27,7 @@ pub(super) struct Started {
     ready: Ready,
     group: ProcessGroup,
     events: Receiver<Event>,
-    over: Arc<AtomicBool>,
+    lookout: Lookout,
     stderr: Arc<Mutex<String>>,
 }
 
@@ -56,6 +56,14 @@ pub(super) enum Came {
     TimedOut,
     /// The user wants to stop.
     Interrupted,
+}
+
+/// The thread that looks out for the program to be ready. It ends with this, and
+/// what it has made for that is gone.
+#[derive(Debug)]
+struct Lookout {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// What must be there before the program is.
@@ -96,12 +104,9 @@ impl Started {
             error => error,
         })?;
         let (sender, events) = mpsc::channel();
-        let over = Arc::new(AtomicBool::new(false));
         let (stdout, stderr) = group.take_output();
         let leader = group.id();
-        let outlook_sender = sender.clone();
-        let is_over = Arc::clone(&over);
-        spawn(move || outlook.watch(leader, &outlook_sender, &is_over))?;
+        let lookout = Lookout::begin(outlook, leader, sender.clone())?;
         if let (Ready::Stdout(expression), Some(stdout)) = (&program.ready, stdout) {
             let sender = sender.clone();
             ready::watch_stdout(stdout, Some(expression.clone()), move |line| {
@@ -118,7 +123,7 @@ impl Started {
             Some(stderr) => ready::last_lines(stderr)?,
             None => Arc::default(),
         };
-        Ok(Self { began, ready: program.ready.clone(), group, events, over, stderr })
+        Ok(Self { began, ready: program.ready.clone(), group, events, lookout, stderr })
     }
 
     /// Waits until it is ready, has ended, or has taken `timeout`.
@@ -173,8 +178,26 @@ impl Started {
 
     /// Asks it to end, and kills it after `patience`: how it ended.
     pub(super) fn end(mut self, patience: Nanos) -> Option<ExitStatus> {
-        self.over.store(true, Ordering::Relaxed);
+        self.lookout.over.store(true, Ordering::Relaxed);
         self.group.end(patience)
+    }
+}
+
+impl Lookout {
+    fn begin(outlook: Outlook, leader: u32, events: Sender<Event>) -> Result<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        let thread = spawn(move || outlook.watch(leader, &events, &is_over))?;
+        Ok(Self { over, thread: Some(thread) })
+    }
+}
+
+impl Drop for Lookout {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _it_has_told_what_it_saw = thread.join();
+        }
     }
 }
 
@@ -218,20 +241,13 @@ impl From<Line> for Event {
     }
 }
 
-impl Drop for Started {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-    }
-}
-
 fn tell(events: &Sender<Event>, event: Event) {
     // Nobody listens once the launch is over.
     let _nobody_listens = events.send(event);
 }
 
-fn spawn(watch: impl FnOnce() + Send + 'static) -> Result<()> {
+fn spawn(watch: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     thread::Builder::new()
         .spawn(watch)
-        .map(|_| ())
         .map_err(|error| Error::syscall("clone", "a thread that watches a program", error))
 }
