@@ -34,6 +34,8 @@ pub enum Kind {
     /// The thread was ready and the CPU stood still: the kernel keeps it back
     /// from real-time threads for a while (`sched_rt_runtime_us`).
     Throttled,
+    /// The thread was ready and the CPU was slow to leave its idle state.
+    LeavingIdle,
     /// An interrupt had the CPU.
     Interrupt(String),
     /// Nobody woke it: its timer was late, or what it waits for in the JVM.
@@ -99,8 +101,9 @@ fn of_the_machine(cause: &Cause) -> (Kind, Nanos) {
         (_, Some(who @ (Occupant::Irq(_) | Occupant::Vector(_) | Occupant::Softirq(_)))) => {
             Kind::Interrupt(who.to_string())
         }
-        // No CPU takes so long to leave an idle state.
+        // No CPU takes so long to leave an idle state, unless a hypervisor keeps it.
         (Phase::Wait, Some(Occupant::Idle(_))) if length >= THROTTLED => Kind::Throttled,
+        (Phase::Wait, Some(Occupant::Idle(_))) => Kind::LeavingIdle,
         (Phase::Wait, Some(who)) => Kind::Preempted(who.to_string()),
         (Phase::Wait, None) => Kind::NotTheJvm,
         (Phase::Run, _) => Kind::OwnWork,
@@ -117,6 +120,7 @@ impl Kind {
             Self::Safepoint(_) => "safepoint",
             Self::Preempted(_) => "preempted",
             Self::Throttled => "throttled",
+            Self::LeavingIdle => "leaving idle",
             Self::Interrupt(_) => "interrupt",
             Self::NotWoken => "not woken",
             Self::OwnWork => "own work",
@@ -133,6 +137,7 @@ impl fmt::Display for Label {
             Kind::Safepoint(name) => write!(f, "safepoint ({name})")?,
             Kind::Preempted(who) => write!(f, "preempted by {who}")?,
             Kind::Throttled => f.write_str("real-time throttling")?,
+            Kind::LeavingIdle => f.write_str("leaving idle")?,
             Kind::Interrupt(who) => f.write_str(who)?,
             Kind::NotWoken => f.write_str("not woken")?,
             Kind::OwnWork => f.write_str("own work")?,
@@ -226,6 +231,8 @@ mod tests {
         };
         let cause = cause_of(&throttled.trace(), &late).yes().unwrap();
         assert_eq!(of_the_machine(&cause).0, Kind::Throttled);
+        let idle = asleep().wakes(1, 100, 7, 1).runs(1, 110, 9, 0).runs(1, 400, 0, 7);
+        assert_eq!(by_trace(&idle), "leaving idle, 300 ns of 320 ns");
         let not_woken = asleep().wakes(1, 390, 7, 1).runs(1, 400, 9, 7);
         assert_eq!(by_trace(&not_woken), "not woken, 300 ns of 320 ns");
         let busy = asleep().wakes(1, 100, 7, 1).runs(1, 110, 9, 7);

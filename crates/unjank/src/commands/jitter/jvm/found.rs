@@ -9,6 +9,7 @@ use unjank_jitter::jvm::jdk::{self, Jdk};
 
 /// The jar of the measuring application, beside the program or in its sources.
 const JAR: &str = "unjank-jitter.jar";
+
 /// Those that were named, or all.
 pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
     let root = Root::system();
