@@ -1,4 +1,5 @@
-//! Time: `CLOCK_MONOTONIC`, absolute sleeps, the CPU time of a thread.
+//! Time: `CLOCK_MONOTONIC`, absolute sleeps, the CPU time of a thread and of
+//! this process.
 
 use std::ops::Add;
 
@@ -92,6 +93,14 @@ impl Add<Nanos> for Timestamp {
 #[inline]
 pub fn thread_cpu_time() -> Nanos {
     Nanos(nanos(clock_gettime(ClockId::ThreadCPUTime)))
+}
+
+/// CPU time that all threads of this process have used, user and system
+/// together. What other threads have used since their last tick is not in it
+/// (`thread_group_cputime` in kernel/sched/cputime.c).
+#[inline]
+pub fn process_cpu_time() -> Nanos {
+    Nanos(nanos(clock_gettime(ClockId::ProcessCPUTime)))
 }
 
 /// The length of a tick: 1/HZ of this kernel, which is how often its coarse

@@ -11,7 +11,9 @@
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`block_device`], [`extents`] | block devices, and where files lie on them |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
+//! | [`context_switches`] | how often a thread has left its CPU |
 //! | [`control_socket`] | a socket on which a service is asked |
+//! | [`cpu_group`] | limited CPU time for a program |
 //! | [`energy`] | meters of energy |
 //! | [`frequency`] | the frequency that a CPU has at this moment |
 //! | [`futex`] | parking and waking threads |
@@ -30,6 +32,7 @@
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`kernel_symbols`] | where in the kernel a function is |
 //! | [`machine`] | what this machine is |
+//! | [`pthread_mutex`] | the C library's mutex |
 //! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`loop_device`], [`temporary_swap`] | swap for a while |
@@ -46,7 +49,10 @@ compile_error!(
 
 pub mod block_device;
 pub mod clock;
+pub mod context_switches;
+mod control_group;
 pub mod control_socket;
+pub mod cpu_group;
 pub mod energy;
 mod error;
 pub mod extents;
@@ -69,6 +75,7 @@ pub mod pm_qos;
 pub mod process;
 pub mod process_events;
 pub mod process_group;
+pub mod pthread_mutex;
 pub mod recording;
 pub mod root;
 pub mod rtkit;

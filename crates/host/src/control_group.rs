@@ -1,0 +1,159 @@
+//! A control group of this process's own making, for a program and all that it
+//! starts.
+
+use std::fs::OpenOptions;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::journal::{Directory, Session};
+use crate::machine::cgroup::{Hierarchies, Location};
+use crate::process::send_signal;
+use crate::root::Root;
+use crate::support::Support;
+
+/// How often processes are looked for that have been killed and not gone yet.
+const LOOKS: u32 = 100;
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A group below one of those that this process is in. When this is dropped,
+/// its members are killed and it is removed; it is in the session's journal, in
+/// case this process is killed.
+#[derive(Debug)]
+pub(crate) struct ControlGroup {
+    root: Root,
+    directory: PathBuf,
+    version: u8,
+    /// Removes it.
+    _guard: Directory,
+}
+
+impl ControlGroup {
+    /// Makes a group that `controller` can limit; `No` where that is not to be
+    /// had.
+    ///
+    /// # Errors
+    /// As [`Session::make_directory`].
+    pub(crate) fn make(session: &Session, root: &Root, controller: &str) -> Result<Support<Self>> {
+        let hierarchies = Hierarchies::read(root)?;
+        let Some(own) = hierarchies.and_then(|all| all.of(controller)) else {
+            return Ok(Support::No(format!(
+                "this kernel does not limit it (no {controller} controller)"
+            )));
+        };
+        let Some(parent) = place(root, &own, controller)? else {
+            return Ok(Support::No(format!(
+                "no control group around this process lets others limit it \
+                 (cgroup.subtree_control has no {controller})"
+            )));
+        };
+        let directory = parent.join(format!("unjank-{}", std::process::id()));
+        let guard = session.make_directory(&directory)?;
+        let (root, version) = (root.clone(), own.version);
+        Ok(Support::Yes(Self { root, directory, version, _guard: guard }))
+    }
+
+    /// 1 or 2: which files it has.
+    pub(crate) fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// The path of one of its files.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The text of one of its files.
+    pub(crate) fn read(&self, name: &str) -> Result<String> {
+        self.root.read(self.file(name))
+    }
+
+    /// Sets one of its limits.
+    pub(crate) fn write(&self, name: &str, value: &str) -> Result<()> {
+        self.root.write(self.file(name), value)
+    }
+
+    /// Has `command` run in the group, from its first instruction.
+    pub(crate) fn enter(&self, command: &mut Command) -> Result<()> {
+        let path = self.file("cgroup.procs");
+        let members = OpenOptions::new()
+            .write(true)
+            .open(self.root.resolve(&path))
+            .map_err(|source| Error::file("open", path, source))?;
+        // `0` is whoever writes (`cgroup_procs_write` in kernel/cgroup).
+        let join = move || rustix::io::write(&members, b"0").map(drop).map_err(Into::into);
+        // SAFETY: between fork(2) and execve(2) only async-signal-safe calls
+        // are allowed (signal-safety(7)): `join` makes one system call.
+        unsafe { command.pre_exec(join) };
+        Ok(())
+    }
+
+    /// Kills all members, and waits until they are gone.
+    fn clear(&self) {
+        for _ in 0..LOOKS {
+            let members = self.read("cgroup.procs").unwrap_or_default();
+            if members.trim().is_empty() {
+                return;
+            }
+            for member in members.lines().filter_map(|line| line.trim().parse().ok()) {
+                let _gone_already = send_signal(member, libc::SIGKILL);
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Where a group can be made. In version 1 any group may have children; in
+/// version 2 only one without members of its own (but for the root) whose
+/// children have the controller (`Documentation/admin-guide/cgroup-v2.rst`,
+/// "No Internal Process Constraint").
+fn place(root: &Root, own: &Location, controller: &str) -> Result<Option<PathBuf>> {
+    if own.version == 1 {
+        return Ok(own.levels.first().cloned());
+    }
+    for level in &own.levels {
+        let given = root.read_if_there(level.join("cgroup.subtree_control"))?.unwrap_or_default();
+        if given.split_whitespace().any(|name| name == controller) {
+            return Ok(Some(level.clone()));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_group_is_made_where_its_parent_gives_the_controller_away() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Root::at(top.path());
+        let levels = ["/sys/fs/cgroup/user.slice/a.scope", "/sys/fs/cgroup/user.slice"];
+        for (level, given) in levels.iter().zip(["", "cpu memory pids"]) {
+            let real = root.resolve(level);
+            fs::create_dir_all(&real).unwrap();
+            fs::write(real.join("cgroup.subtree_control"), given).unwrap();
+        }
+        let at = |version| Location {
+            version,
+            path: "/user.slice/a.scope".to_owned(),
+            levels: levels.map(PathBuf::from).to_vec(),
+        };
+        assert_eq!(place(&root, &at(2), "memory").unwrap(), Some(PathBuf::from(levels[1])));
+        assert_eq!(place(&root, &at(1), "memory").unwrap(), Some(PathBuf::from(levels[0])));
+        fs::write(root.resolve(levels[1]).join("cgroup.subtree_control"), "cpu").unwrap();
+        assert_eq!(place(&root, &at(2), "memory").unwrap(), None);
+        assert_eq!(place(&root, &at(2), "cpu").unwrap(), Some(PathBuf::from(levels[1])));
+    }
+}
