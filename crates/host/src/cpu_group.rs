@@ -74,10 +74,7 @@ fn settings(version: u8, quota: Quota) -> Vec<(&'static str, String)> {
     let micros = |time: Nanos| time.get() / 1_000;
     let (time, period) = (micros(quota.time), micros(quota.period));
     if version == 1 {
-        vec![
-            ("cpu.cfs_period_us", period.to_string()),
-            ("cpu.cfs_quota_us", time.to_string()),
-        ]
+        vec![("cpu.cfs_period_us", period.to_string()), ("cpu.cfs_quota_us", time.to_string())]
     } else {
         vec![("cpu.max", format!("{time} {period}"))]
     }

@@ -1,12 +1,16 @@
 //! The delay of waiting for locks: what each way of waiting costs on this
-//! machine.
+//! machine, and which one gets most done.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | costs of pause, yield, lock and park; hand-offs between threads |
+//! | [`bench`] | ways to wait for a lock against each other, over a grid |
 //! | [`explain`] | from costs to a verdict |
 
+pub mod bench;
+mod error;
 pub mod explain;
 pub mod probe;
 
+pub use error::{Error, Result};
 pub use probe::{Options, run};

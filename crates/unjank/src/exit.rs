@@ -57,7 +57,8 @@ fn class(error: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
     let measure =
         || error.downcast_ref::<unjank_measure::Error>().map(unjank_measure::Error::class);
     let lab = || error.downcast_ref::<unjank_lab::Error>().map(unjank_lab::Error::class);
-    host.or_else(measure).or_else(lab)
+    let lock = || error.downcast_ref::<unjank_lock::Error>().map(unjank_lock::Error::class);
+    host.or_else(measure).or_else(lab).or_else(lock)
 }
 
 #[cfg(test)]

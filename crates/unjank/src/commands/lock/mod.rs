@@ -1,5 +1,7 @@
 //! `unjank lock`: the thread waits for a lock.
 
+pub(crate) mod bench;
+pub(crate) mod peer;
 pub(crate) mod probe;
 
 use std::process::ExitCode;
@@ -12,11 +14,18 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure what each way of waiting costs on this machine
     Probe(probe::Args),
+    /// Compare ways to wait for a lock: throughput, CPU time, waits and fairness over a grid
+    Bench(bench::Args),
+    /// Started by lock bench, to measure under a quota or to keep CPUs busy
+    #[command(hide = true)]
+    Peer(peer::Args),
 }
 
 /// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),
+        Verb::Bench(args) => bench::run(args),
+        Verb::Peer(args) => peer::run(args),
     }
 }

@@ -1,0 +1,314 @@
+//! Results as findings: facts and series of every cell, heat maps, verdicts.
+
+use std::collections::BTreeMap;
+
+use unjank_host::Nanos;
+use unjank_measure::record::{Axis, Curve, Direction, Point};
+use unjank_measure::{Answer, Fact, Findings, Quantity, Unit, Verdict};
+
+use super::grid::{Cell, Environment};
+use super::judge::{self, Outcome, Overall, Ratio};
+use super::results::{Arm, CellResult, Results, Round};
+
+/// What is averaged over rounds: its name, its unit, which way it gets better,
+/// and where it stands.
+type Averaged = (&'static str, Unit, Direction, fn(&Round) -> Option<f64>);
+
+const AVERAGED: [Averaged; 6] = [
+    ("operations", Unit::PerSecond, Direction::Larger, |round| Some(round.operations)),
+    ("cpu_time", Unit::Nanoseconds, Direction::Smaller, |round| Some(round.cpu_time)),
+    ("fairness", Unit::Ratio, Direction::Larger, |round| Some(round.fairness)),
+    ("switches/voluntary", Unit::PerSecond, Direction::Smaller, |round| Some(round.voluntary)),
+    ("switches/involuntary", Unit::PerSecond, Direction::Smaller, |round| Some(round.involuntary)),
+    ("energy", Unit::Joules, Direction::Smaller, |round| round.energy),
+];
+
+/// Adds all that there is to know.
+pub(super) fn note(results: &Results, findings: &mut Findings) {
+    for (&strategy, &cost) in &results.uncontended {
+        let fact = Fact::new("lock/bench/uncontended", cost, Unit::Nanoseconds);
+        findings.facts.push(fact.with_label("strategy", strategy));
+    }
+    for cell in &results.cells {
+        for arm in cell.arms.iter().chain([&cell.control]).filter(|arm| !arm.rounds.is_empty()) {
+            note_arm(results, cell, arm, findings);
+        }
+    }
+    for environment in results.environments() {
+        note_maps(results, environment, findings);
+        for strategy in results.strategies() {
+            // Of two yardsticks, the better of each cell is no rival to either.
+            let judged = !results.against.contains(&strategy);
+            if let Some(overall) = results.overall(environment, strategy) {
+                note_overall(&overall, findings);
+                if judged {
+                    findings.verdicts.extend(verdicts(&overall, &results.against));
+                }
+            }
+        }
+    }
+}
+
+/// The labels of a cell, by which facts are found.
+fn labels(environment: Environment, cell: Cell, strategy: &str) -> BTreeMap<String, String> {
+    [
+        ("environment", environment.to_string()),
+        ("outside", cell.outside.to_string()),
+        ("section", cell.section.to_string()),
+        ("strategy", strategy.to_owned()),
+        ("threads", cell.threads.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn note_arm(results: &Results, cell: &CellResult, arm: &Arm, findings: &mut Findings) {
+    let name = arm.strategy.name;
+    let labels = labels(cell.environment, cell.cell, name);
+    let mut add = |mut fact: Fact| {
+        fact.labels.clone_from(&labels);
+        findings.facts.push(fact);
+    };
+    for (what, unit, better, of) in AVERAGED {
+        if arm.rounds.values().any(|round| of(round).is_none()) {
+            continue;
+        }
+        let stream = format!("{what} {name} {} {}", cell.environment, cell.cell);
+        let of = |round: &Round| of(round).unwrap_or_default();
+        let (value, interval) = judge::mean(arm, of, results.seed, &stream);
+        let mut fact = Fact::new(format!("lock/bench/{what}"), value, unit).with_better(better);
+        fact.n = Some(arm.rounds.len() as u64);
+        fact.interval = interval;
+        add(fact);
+    }
+    let uncontended = results.uncontended.get(name);
+    if let Some(wasted) = uncontended.and_then(|&cost| cell.wasted(arm, cost)) {
+        let fact = Fact::new("lock/bench/wasted", wasted, Unit::Ratio);
+        add(fact.with_better(Direction::Smaller));
+    }
+    if let Some(compared) = results.compare(cell, name) {
+        add(ratio("lock/bench/relative/operations", compared.operations, Direction::Larger));
+        add(ratio("lock/bench/relative/cpu_time", compared.cpu_time, Direction::Smaller));
+    }
+    if let Some(mut waits) = arm.waits.clone().map(unjank_measure::Series::finish) {
+        waits.labels = labels;
+        findings.series.push(waits);
+    }
+}
+
+fn ratio(name: &str, ratio: Ratio, better: Direction) -> Fact {
+    let mut fact = Fact::new(name, ratio.value, Unit::Ratio).with_better(better);
+    fact.n = Some(ratio.rounds as u64);
+    fact.interval = ratio.interval;
+    fact
+}
+
+/// What a heat map shows of a strategy in a cell.
+type Shown =
+    (&'static str, &'static str, Unit, Direction, fn(&Results, &CellResult, &str) -> Option<Point>);
+
+const MAPS: [Shown; 3] = [
+    (
+        "lock/bench/map/operations",
+        "operations per second, relative",
+        Unit::Ratio,
+        Direction::Larger,
+        |results, cell, strategy| {
+            let Ratio { value, interval, .. } = results.compare(cell, strategy)?.operations;
+            Some(Point { x: cell.cell.threads as f64, y: value, interval })
+        },
+    ),
+    (
+        "lock/bench/map/cpu_time",
+        "CPU time per operation, relative",
+        Unit::Ratio,
+        Direction::Smaller,
+        |results, cell, strategy| {
+            let Ratio { value, interval, .. } = results.compare(cell, strategy)?.cpu_time;
+            Some(Point { x: cell.cell.threads as f64, y: value, interval })
+        },
+    ),
+    (
+        "lock/bench/map/wait",
+        "99.9th percentile of waits",
+        Unit::Nanoseconds,
+        Direction::Smaller,
+        |_, cell, strategy| {
+            let wait = cell.arm(strategy)?.wait(0.999)?;
+            Some(Point { x: cell.cell.threads as f64, y: wait, interval: None })
+        },
+    ),
+];
+
+/// Heat maps, one for each section and outside: strategies down, threads
+/// across.
+fn note_maps(results: &Results, environment: Environment, findings: &mut Findings) {
+    let cells: Vec<&CellResult> =
+        results.cells.iter().filter(|cell| cell.environment == environment).collect();
+    let mut works: Vec<[Nanos; 2]> =
+        cells.iter().map(|cell| [cell.cell.outside, cell.cell.section]).collect();
+    works.sort_unstable();
+    works.dedup();
+    for (name, what, unit, better, of) in MAPS {
+        for &[outside, section] in &works {
+            for strategy in results.strategies() {
+                let of_work = cells
+                    .iter()
+                    .filter(|one| [one.cell.outside, one.cell.section] == [outside, section]);
+                let mut points: Vec<Point> =
+                    of_work.filter_map(|cell| of(results, cell, strategy)).collect();
+                points.sort_by(|one, other| one.x.total_cmp(&other.x));
+                let mut labels =
+                    labels(environment, Cell { threads: 0, section, outside }, strategy);
+                labels.remove("threads");
+                let curve = Curve {
+                    name: name.to_owned(),
+                    x: Axis::new("threads", Unit::Count),
+                    y: Axis::new(what, unit),
+                    labels,
+                    points,
+                };
+                findings.curves.push(curve.in_map("strategy", Some(better)));
+            }
+        }
+    }
+}
+
+/// The geometric means, and how many cells were won and lost.
+fn note_overall(overall: &Overall<'_>, findings: &mut Findings) {
+    let mut add = |fact: Fact| {
+        let fact = fact.with_label("environment", overall.environment.name());
+        findings.facts.push(fact.with_label("strategy", overall.strategy));
+    };
+    add(ratio("lock/bench/overall/operations", overall.operations, Direction::Larger));
+    add(ratio("lock/bench/overall/cpu_time", overall.cpu_time, Direction::Smaller));
+    for (name, outcome) in
+        [("won", Outcome::Won), ("lost", Outcome::Lost), ("cannot_tell", Outcome::CannotTell)]
+    {
+        let count = overall.with(outcome).count() as f64;
+        add(Fact::new(format!("lock/bench/overall/{name}"), count, Unit::Count));
+    }
+}
+
+/// Whether a strategy gets more done, and whether it takes less CPU time.
+fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
+    let Overall { environment, strategy, .. } = overall;
+    let rival = match against {
+        [only] => (*only).to_owned(),
+        several => format!("the better of {}", several.join(" and ")),
+    };
+    let [won, lost, open] = [Outcome::Won, Outcome::Lost, Outcome::CannotTell]
+        .map(|outcome| overall.with(outcome).count());
+    let all = overall.cells.len();
+    let mut reason = format!("of {all} cells {won} won, {lost} lost, {open} cannot tell");
+    let worst = overall
+        .with(Outcome::Lost)
+        .min_by(|one, other| one.operations.value.total_cmp(&other.operations.value));
+    if let Some(worst) = worst {
+        let share = Unit::Ratio.show(worst.operations.value);
+        reason = format!("{reason}; least: {share} with {}", worst.cell.cell);
+    }
+    let verdict = |question: String, what: &str, ratio: Ratio, answer, reason| Verdict {
+        question,
+        subject: format!("lock/bench/{environment}/{strategy}"),
+        answer,
+        measured: Some(Quantity {
+            name: format!("{what}, relative to {rival}, geometric mean of {all} cells"),
+            value: ratio.value,
+            unit: Unit::Ratio,
+            interval: ratio.interval,
+            n: ratio.rounds as u64,
+        }),
+        healthy: None,
+        effect: None,
+        minimum_effect: None,
+        reason,
+        next: None,
+    };
+    let (operations, cpu_time) = (overall.operations, overall.cpu_time);
+    [
+        verdict(
+            format!("Does {strategy} get more done than {rival}? ({environment})"),
+            "operations per second",
+            operations,
+            answer(operations.outcome(), Direction::Larger),
+            reason,
+        ),
+        verdict(
+            format!("Does {strategy} take less CPU time than {rival}? ({environment})"),
+            "CPU time per operation",
+            cpu_time,
+            answer(cpu_time.outcome(), Direction::Smaller),
+            "where threads spin or park, that is what an operation costs others".to_owned(),
+        ),
+    ]
+}
+
+/// `Won` of a ratio means that it lies above 1.
+fn answer(outcome: Outcome, better: Direction) -> Answer {
+    match (outcome, better) {
+        (Outcome::CannotTell, _) => Answer::CannotTell,
+        (Outcome::Won, Direction::Larger) | (Outcome::Lost, Direction::Smaller) => Answer::Better,
+        (Outcome::Lost, Direction::Larger) | (Outcome::Won, Direction::Smaller) => Answer::Worse,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::cell;
+    use super::*;
+
+    fn found() -> Findings {
+        let cells = vec![
+            cell(2, &[("std", &[10.0, 10.1, 9.9]), ("spin", &[20.0, 20.2, 19.8])]),
+            cell(8, &[("std", &[10.0, 10.1, 9.9]), ("spin", &[2.0, 2.02, 1.98])]),
+        ];
+        let uncontended = [("std", 10.0), ("spin", 8.0)].into();
+        let results = Results { against: vec!["std", "parking_lot"], cells, uncontended, seed: 1 };
+        let mut findings = Findings::default();
+        note(&results, &mut findings);
+        findings
+    }
+
+    #[test]
+    fn every_cell_has_its_facts() {
+        let found = found();
+        let of = |name: &str, strategy: &str, threads: &str| {
+            let is = |fact: &&Fact| {
+                fact.name == name
+                    && fact.labels["strategy"] == strategy
+                    && fact.labels.get("threads").is_none_or(|n| n == threads)
+            };
+            found.facts.iter().find(is).map(|fact| fact.value)
+        };
+        assert!((of("lock/bench/operations", "spin", "8").unwrap() - 2.0).abs() < 1e-9);
+        assert!((of("lock/bench/relative/operations", "spin", "2").unwrap() - 2.0).abs() < 0.01);
+        assert_eq!(of("lock/bench/overall/lost", "spin", ""), Some(1.0));
+        assert_eq!(of("lock/bench/uncontended", "spin", ""), Some(8.0));
+        assert_eq!(of("lock/bench/energy", "spin", "2"), None, "nothing measured it");
+    }
+
+    #[test]
+    fn strategies_are_rows_and_threads_are_columns() {
+        let found = found();
+        let rows: Vec<_> = found.curves.iter().map(|curve| (&*curve.name, curve.row())).collect();
+        assert_eq!(rows[0], ("lock/bench/map/operations", Some(("strategy", "std"))));
+        assert_eq!(rows[1], ("lock/bench/map/operations", Some(("strategy", "spin"))));
+        let x: Vec<f64> = found.curves[1].points.iter().map(|point| point.x).collect();
+        assert_eq!(x, [2.0, 8.0]);
+        assert_eq!(found.curves.len(), 6);
+    }
+
+    #[test]
+    fn a_strategy_is_judged_and_its_worst_cell_named() {
+        let found = found();
+        let [operations, cpu_time] = &*found.verdicts else { panic!("{:?}", found.verdicts) };
+        assert_eq!((operations.answer, cpu_time.answer), (Answer::Worse, Answer::CannotTell));
+        assert_eq!(
+            operations.reason,
+            "of 2 cells 1 won, 1 lost, 0 cannot tell; least: 20 % with 8 threads, 100 ns held, \
+             200 ns outside"
+        );
+        assert!(operations.question.contains("the better of std and parking_lot"));
+    }
+}

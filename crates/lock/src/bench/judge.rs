@@ -1,0 +1,281 @@
+//! From rounds to ratios with intervals, and from those to who has won.
+
+use unjank_measure::stats::bootstrap;
+use unjank_measure::stats::random::seeded;
+
+use super::grid::Environment;
+use super::results::{Arm, CellResult, Results, Round};
+
+/// How often a bootstrap draws: an interval of a few rounds needs no more.
+const DRAWS: usize = 2_000;
+
+/// One value in terms of another, as the mean of the logarithms of all rounds
+/// that both were visited in has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// 1 where both are equal.
+    pub value: f64,
+    /// The 95 % interval, from two rounds on.
+    pub interval: Option<[f64; 2]>,
+    /// Rounds.
+    pub rounds: usize,
+}
+
+/// What a ratio of operations says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The whole interval lies above 1.
+    Won,
+    /// The whole interval lies below 1.
+    Lost,
+    /// The interval holds 1, or there is none.
+    CannotTell,
+}
+
+impl Ratio {
+    /// What it says of a quantity that is better the larger it is.
+    pub fn outcome(&self) -> Outcome {
+        match self.interval {
+            Some([low, _]) if low > 1.0 => Outcome::Won,
+            Some([_, high]) if high < 1.0 => Outcome::Lost,
+            _ => Outcome::CannotTell,
+        }
+    }
+
+    /// Of the logarithms of ratios, one for each round.
+    fn of(logarithms: &[f64], seed: u64, stream: &str) -> Option<Self> {
+        let n = logarithms.len();
+        let mean = |drawn: &[usize]| {
+            drawn.iter().map(|&place| logarithms[place]).sum::<f64>() / drawn.len() as f64
+        };
+        if n == 0 {
+            return None;
+        }
+        let all: Vec<usize> = (0..n).collect();
+        let interval = (n > 1).then(|| {
+            let mut random = seeded(seed, stream);
+            let contrast = bootstrap::pairs(n, DRAWS, &mut random, |drawn| [0.0, mean(drawn)]);
+            contrast.interval_of_b().map(f64::exp)
+        });
+        Some(Self { value: mean(&all).exp(), interval, rounds: n })
+    }
+}
+
+/// The mean over rounds of what `of` picks, with its interval.
+pub(super) fn mean(
+    arm: &Arm,
+    of: impl Fn(&Round) -> f64,
+    seed: u64,
+    stream: &str,
+) -> (f64, Option<[f64; 2]>) {
+    let values: Vec<f64> = arm.rounds.values().map(&of).collect();
+    let interval = (values.len() > 1).then(|| {
+        let mut random = seeded(seed, stream);
+        let contrast = bootstrap::pairs(values.len(), DRAWS, &mut random, |drawn| {
+            let sum: f64 = drawn.iter().map(|&place| values[place]).sum();
+            [0.0, sum / drawn.len() as f64]
+        });
+        // Draws are moved away from what was seen; a rate is never negative.
+        contrast.interval_of_b().map(|end| end.max(0.0))
+    });
+    (arm.mean(of), interval)
+}
+
+/// A cell that a strategy has in common with its yardstick.
+#[derive(Debug, Clone)]
+pub struct Compared<'a> {
+    /// The cell.
+    pub cell: &'a CellResult,
+    /// What it is compared with there: perhaps the strategy itself.
+    pub yardstick: &'a Arm,
+    /// Operations per second.
+    pub operations: Ratio,
+    /// CPU time per operation.
+    pub cpu_time: Ratio,
+}
+
+impl Compared<'_> {
+    /// Whether the strategy is its own yardstick here.
+    pub fn is_own(&self, strategy: &str) -> bool {
+        self.yardstick.strategy.name == strategy
+    }
+}
+
+/// What a strategy did in all cells of an environment.
+#[derive(Debug, Clone)]
+pub struct Overall<'a> {
+    /// What else went on.
+    pub environment: Environment,
+    /// The strategy.
+    pub strategy: &'static str,
+    /// Operations per second: the geometric mean of all cells.
+    pub operations: Ratio,
+    /// CPU time per operation: the same.
+    pub cpu_time: Ratio,
+    /// Cell by cell.
+    pub cells: Vec<Compared<'a>>,
+}
+
+impl<'a> Overall<'a> {
+    /// Cells with this outcome; where it is its own yardstick it has none.
+    pub fn with(&self, outcome: Outcome) -> impl Iterator<Item = &Compared<'a>> {
+        let is = move |compared: &&Compared<'a>| {
+            !compared.is_own(self.strategy) && compared.operations.outcome() == outcome
+        };
+        self.cells.iter().filter(is)
+    }
+}
+
+impl Results {
+    /// The environments that were visited.
+    pub fn environments(&self) -> Vec<Environment> {
+        let mut environments: Vec<Environment> =
+            self.cells.iter().map(|cell| cell.environment).collect();
+        environments.dedup();
+        environments
+    }
+
+    /// The names of all strategies.
+    pub fn strategies(&self) -> Vec<&'static str> {
+        let first = self.cells.first();
+        first.map_or_else(Vec::new, |cell| cell.arms.iter().map(|arm| arm.strategy.name).collect())
+    }
+
+    /// A strategy against the yardstick of a cell; `None` where one of them was
+    /// not visited.
+    pub fn compare<'a>(&self, cell: &'a CellResult, strategy: &str) -> Option<Compared<'a>> {
+        let yardstick = cell.yardstick(&self.against)?;
+        let arm = cell.arm(strategy)?;
+        let ratio = |what: &str, of: fn(&Round) -> f64| {
+            let logarithms: Vec<f64> =
+                logarithms(arm, yardstick, of).into_iter().map(|(_, value)| value).collect();
+            let stream = format!("{what} {strategy} {} {}", cell.environment, cell.cell);
+            Ratio::of(&logarithms, self.seed, &stream)
+        };
+        Some(Compared {
+            cell,
+            yardstick,
+            operations: ratio("operations", |round| round.operations)?,
+            cpu_time: ratio("cpu_time", |round| round.cpu_time)?,
+        })
+    }
+
+    /// A strategy in all cells of an environment; `None` where it was not
+    /// visited. Rounds that not all of these cells have do not count.
+    pub fn overall(&self, environment: Environment, strategy: &'static str) -> Option<Overall<'_>> {
+        let of_environment = self.cells.iter().filter(|cell| cell.environment == environment);
+        let cells: Vec<Compared<'_>> =
+            of_environment.filter_map(|cell| self.compare(cell, strategy)).collect();
+        let ratio = |what: &str, of: fn(&Round) -> f64| {
+            let all: Vec<Vec<(usize, f64)>> = cells
+                .iter()
+                .filter_map(|one| Some(logarithms(one.cell.arm(strategy)?, one.yardstick, of)))
+                .collect();
+            let stream = format!("{what} {strategy} {environment}");
+            Ratio::of(&by_round(&all), self.seed, &stream)
+        };
+        Some(Overall {
+            environment,
+            strategy,
+            operations: ratio("operations", |round| round.operations)?,
+            cpu_time: ratio("cpu_time", |round| round.cpu_time)?,
+            cells,
+        })
+    }
+}
+
+/// The logarithm of the ratio of two strategies, for each round that both have.
+fn logarithms(arm: &Arm, yardstick: &Arm, of: fn(&Round) -> f64) -> Vec<(usize, f64)> {
+    let both = arm.rounds.iter().filter_map(|(number, round)| {
+        let other = yardstick.rounds.get(number)?;
+        Some((*number, (of(round) / of(other)).ln()))
+    });
+    both.collect()
+}
+
+/// The means of all cells, for each round that every cell has.
+fn by_round(cells: &[Vec<(usize, f64)>]) -> Vec<f64> {
+    let Some(first) = cells.first() else { return Vec::new() };
+    let mean = |(round, _): &(usize, f64)| {
+        let of = |cell: &Vec<(usize, f64)>| {
+            cell.iter().find(|(number, _)| number == round).map(|(_, value)| *value)
+        };
+        let values: Vec<f64> = cells.iter().map(of).collect::<Option<_>>()?;
+        Some(values.iter().sum::<f64>() / values.len() as f64)
+    };
+    first.iter().filter_map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::cell;
+    use super::*;
+
+    const STEADY: &[f64] = &[100.0, 101.0, 99.0, 100.5, 99.5];
+
+    fn times(factor: f64) -> Vec<f64> {
+        STEADY.iter().map(|value| value * factor).collect()
+    }
+
+    fn results(cells: Vec<CellResult>) -> Results {
+        let against = vec!["std", "parking_lot"];
+        Results { against, cells, uncontended: std::collections::BTreeMap::new(), seed: 7 }
+    }
+
+    #[test]
+    fn a_ratio_is_of_rounds_not_of_means() {
+        // The machine slows down by ten in mid-run, and the ratio stays.
+        let drift = [100.0, 100.0, 10.0, 10.0, 10.0];
+        let twice: Vec<f64> = drift.iter().map(|value| value * 2.0).collect();
+        let results = results(vec![cell(2, &[("std", &drift), ("spin", &twice)])]);
+        let compared = results.compare(&results.cells[0], "spin").unwrap();
+        let [low, high] = compared.operations.interval.unwrap();
+        assert!((low - 2.0).abs() < 1e-9 && (high - 2.0).abs() < 1e-9);
+        assert_eq!(compared.operations.outcome(), Outcome::Won);
+        assert!((compared.cpu_time.value - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_round_decides_nothing() {
+        let results = results(vec![cell(2, &[("std", &[1.0]), ("spin", &[9.0])])]);
+        let compared = results.compare(&results.cells[0], "spin").unwrap();
+        assert_eq!(compared.operations.interval, None);
+        assert_eq!(compared.operations.outcome(), Outcome::CannotTell);
+        assert!(results.compare(&results.cells[0], "busy").is_none());
+    }
+
+    #[test]
+    fn cells_are_won_and_lost_and_their_mean_is_geometric() {
+        let (four, quarter) = (times(4.0), times(0.25));
+        let noise = [50.0, 200.0, 120.0, 80.0, 100.0];
+        let results = results(vec![
+            cell(1, &[("std", STEADY), ("parking_lot", &quarter), ("spin", &four)]),
+            cell(2, &[("std", &quarter), ("parking_lot", STEADY), ("spin", &quarter)]),
+            cell(4, &[("std", STEADY), ("parking_lot", &quarter), ("spin", &noise)]),
+        ]);
+        let spin = results.overall(Environment::Idle, "spin").unwrap();
+        let count = |outcome| spin.with(outcome).count();
+        assert_eq!([Outcome::Won, Outcome::Lost, Outcome::CannotTell].map(count), [1, 1, 1]);
+        assert_eq!(spin.with(Outcome::Lost).next().unwrap().cell.cell.threads, 2);
+        assert!((spin.operations.value - 1.0).abs() < 0.05, "{:?}", spin.operations);
+        // Where a strategy is the yardstick itself, nobody wins.
+        let std = results.overall(Environment::Idle, "std").unwrap();
+        assert_eq!((std.cells.len(), std.with(Outcome::CannotTell).count()), (3, 0));
+        assert_eq!(std.with(Outcome::Lost).count(), 1);
+    }
+
+    #[test]
+    fn rounds_that_a_cell_lacks_do_not_count() {
+        let cut = [vec![(0, 1.0), (1, 3.0)], vec![(0, 2.0)]];
+        assert_eq!(by_round(&cut), [1.5]);
+        assert!(by_round(&[]).is_empty());
+    }
+
+    #[test]
+    fn means_have_intervals_that_hold_them() {
+        let result = cell(1, &[("std", STEADY)]);
+        let (value, interval) = mean(&result.arms[0], |round| round.operations, 1, "t");
+        let [low, high] = interval.unwrap();
+        assert!(low < value && value < high && (value - 100.0).abs() < 1e-9);
+    }
+}

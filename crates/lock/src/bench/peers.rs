@@ -1,0 +1,98 @@
+//! Locks that others have made, as they are used.
+
+use crossbeam_utils::Backoff;
+use unjank_host::Result;
+use unjank_host::pthread_mutex::{Kind, PthreadMutex};
+
+use super::sleep_loops::Flag;
+use super::strategy::Section;
+
+/// `std::sync::Mutex`.
+pub(super) struct Std(std::sync::Mutex<()>);
+
+impl Section for Std {
+    fn new() -> Result<Self> {
+        Ok(Self(std::sync::Mutex::new(())))
+    }
+
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        section()
+    }
+}
+
+/// `parking_lot::Mutex`.
+pub(super) struct ParkingLot(parking_lot::Mutex<()>);
+
+impl Section for ParkingLot {
+    fn new() -> Result<Self> {
+        Ok(Self(parking_lot::Mutex::new(())))
+    }
+
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _held = self.0.lock();
+        section()
+    }
+}
+
+/// `spin::Mutex`.
+pub(super) struct Spin(spin::Mutex<()>);
+
+impl Section for Spin {
+    fn new() -> Result<Self> {
+        Ok(Self(spin::Mutex::new(())))
+    }
+
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _held = self.0.lock();
+        section()
+    }
+}
+
+/// A flag, with `crossbeam_utils::Backoff::snooze` between two looks. There is
+/// nothing to park on, so it goes on where `is_completed` would have it park.
+#[derive(Default)]
+pub(super) struct Crossbeam(Flag);
+
+impl Section for Crossbeam {
+    fn new() -> Result<Self> {
+        Ok(Self::default())
+    }
+
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let backoff = Backoff::new();
+        while !self.0.acquire() {
+            while !self.0.looks_free() {
+                backoff.snooze();
+            }
+        }
+        self.0.held(section)
+    }
+}
+
+/// A mutex of the C library, by its kind.
+macro_rules! pthread {
+    ($name:ident, $kind:expr) => {
+        #[doc = concat!("`pthread_mutex_t`: `", stringify!($kind), "`.")]
+        pub(super) struct $name(PthreadMutex);
+
+        impl Section for $name {
+            fn new() -> Result<Self> {
+                PthreadMutex::new($kind).map(Self)
+            }
+
+            #[inline]
+            fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+                self.0.with(section)
+            }
+        }
+    };
+}
+
+pthread!(Pthread, Kind::Normal);
+pthread!(PthreadAdaptive, Kind::Adaptive);
+pthread!(PthreadPi, Kind::PriorityInheriting);

@@ -1,0 +1,243 @@
+//! What was measured, cell by cell.
+
+use std::collections::BTreeMap;
+
+use unjank_measure::Series;
+
+use super::grid::{Cell, Environment};
+use super::strategy::Strategy;
+use super::visit::Seen;
+use crate::error::{Error, Result};
+
+/// All that a run has measured.
+#[derive(Debug, Clone)]
+pub struct Results {
+    /// The others are compared with the better of these.
+    pub against: Vec<&'static str>,
+    /// The cells that were visited, environment by environment.
+    pub cells: Vec<CellResult>,
+    /// What an empty section costs a thread that is alone, in nanoseconds.
+    pub uncontended: BTreeMap<&'static str, f64>,
+    /// Decides every bootstrap.
+    pub seed: u64,
+}
+
+/// One cell in one environment.
+#[derive(Debug, Clone)]
+pub struct CellResult {
+    /// What else went on.
+    pub environment: Environment,
+    /// The combination.
+    pub cell: Cell,
+    /// The control, which takes no lock.
+    pub control: Arm,
+    /// The strategies.
+    pub arms: Vec<Arm>,
+}
+
+/// What one strategy did in a cell.
+#[derive(Debug, Clone)]
+pub struct Arm {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The visits that were made, by the number of the round.
+    pub rounds: BTreeMap<usize, Round>,
+    /// Waits of all rounds; of the control, how long each operation took.
+    pub waits: Option<Series>,
+}
+
+/// What was counted in one visit. None of it is zero where a ratio is made of
+/// it: a visit without an operation counts as half a one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Round {
+    /// Operations per second, of all threads.
+    pub operations: f64,
+    /// CPU time per operation, in nanoseconds, of all threads.
+    pub cpu_time: f64,
+    /// How evenly the operations were shared out.
+    pub fairness: f64,
+    /// Voluntary context switches per second.
+    pub voluntary: f64,
+    /// Involuntary ones, yields among them.
+    pub involuntary: f64,
+    /// Joules per operation, where something measured them.
+    pub energy: Option<f64>,
+}
+
+impl Round {
+    fn of(seen: &Seen) -> Self {
+        let operations = seen.operations.iter().sum::<u64>() as f64;
+        let operations = operations.max(0.5);
+        let seconds = seen.elapsed.as_secs_f64().max(1e-9);
+        Self {
+            operations: operations / seconds,
+            cpu_time: seen.cpu_time.get().max(1) as f64 / operations,
+            fairness: jain(&seen.operations),
+            voluntary: seen.voluntary as f64 / seconds,
+            involuntary: seen.involuntary as f64 / seconds,
+            energy: seen.energy.map(|energy| energy.0 / operations),
+        }
+    }
+}
+
+impl CellResult {
+    /// A cell that was not visited yet.
+    pub(crate) fn new(environment: Environment, cell: Cell, strategies: &[Strategy]) -> Self {
+        let arms = strategies.iter().copied().map(Arm::new).collect();
+        Self { environment, cell, control: Arm::new(Strategy::control()), arms }
+    }
+
+    /// The strategy with this name, if it was visited.
+    pub fn arm(&self, name: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.strategy.name == name && !arm.rounds.is_empty())
+    }
+
+    /// The better of `against` here: the one with more operations, in the mean
+    /// of all rounds.
+    pub fn yardstick(&self, against: &[&str]) -> Option<&Arm> {
+        let known = against.iter().filter_map(|name| self.arm(name));
+        known.max_by(|one, other| {
+            let of = |arm: &Arm| arm.mean(|round| round.operations);
+            of(one).total_cmp(&of(other))
+        })
+    }
+
+    /// The share of its CPU time that a strategy did not put to use: work, and
+    /// taking and giving back a lock that nobody else wants, are of use.
+    pub fn wasted(&self, arm: &Arm, uncontended: f64) -> Option<f64> {
+        if self.control.rounds.is_empty() || arm.rounds.is_empty() {
+            return None;
+        }
+        let useful = self.control.mean(|round| round.cpu_time) + uncontended;
+        Some((1.0 - useful / arm.mean(|round| round.cpu_time)).max(0.0))
+    }
+}
+
+impl Arm {
+    fn new(strategy: Strategy) -> Self {
+        Self { strategy, rounds: BTreeMap::new(), waits: None }
+    }
+
+    /// Adds what was seen in a visit.
+    pub(crate) fn add(&mut self, round: usize, seen: &Seen) -> Result<()> {
+        let name = if self.strategy.is_control() { FLOOR } else { WAIT };
+        let waits = self.waits.get_or_insert_with(|| Series::new(name));
+        waits.absorb_record(&seen.waits).map_err(|error| Error::Elsewhere(error.to_string()))?;
+        self.rounds.insert(round, Round::of(seen));
+        Ok(())
+    }
+
+    /// The mean of all rounds; zero without any.
+    pub fn mean(&self, of: impl Fn(&Round) -> f64) -> f64 {
+        self.rounds.values().map(of).sum::<f64>() / self.rounds.len().max(1) as f64
+    }
+
+    /// The value below which the share `q` of all waits lies, in nanoseconds,
+    /// if any was timed.
+    pub fn wait(&self, q: f64) -> Option<f64> {
+        let waits = self.waits.as_ref().filter(|waits| waits.n() > 0)?;
+        Some(waits.quantile(q) as f64)
+    }
+}
+
+/// The series of waits.
+pub(super) const WAIT: &str = "lock/bench/wait";
+/// The series of the control: how long each operation took without a lock.
+pub(super) const FLOOR: &str = "lock/bench/floor";
+
+/// Jain's fairness index: 1 if all threads did equally much, 1/n if one did
+/// everything (Jain, Chiu and Hawe, *A Quantitative Measure of Fairness*, DEC
+/// TR-301, 1984). 1 where nobody did anything.
+fn jain(operations: &[u64]) -> f64 {
+    let sum: f64 = operations.iter().map(|&done| done as f64).sum();
+    let squares: f64 = operations.iter().map(|&done| (done as f64).powi(2)).sum();
+    if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use unjank_host::{Joules, Nanos};
+
+    use super::*;
+
+    /// A cell in which each strategy has these operations per second, round by
+    /// round, at 100 ns of CPU time each.
+    pub(in crate::bench) fn cell(threads: usize, arms: &[(&str, &[f64])]) -> CellResult {
+        let strategies: Vec<Strategy> =
+            arms.iter().map(|(name, _)| Strategy::named(name).unwrap()).collect();
+        let cell = Cell { threads, section: Nanos(100), outside: Nanos(200) };
+        let mut result = CellResult::new(Environment::Idle, cell, &strategies);
+        for (arm, (_, rounds)) in result.arms.iter_mut().zip(arms) {
+            arm.rounds = rounds.iter().map(|&operations| round(operations)).enumerate().collect();
+        }
+        result
+    }
+
+    fn round(operations: f64) -> Round {
+        let [voluntary, involuntary] = [0.0, 0.0];
+        Round { operations, cpu_time: 100.0, fairness: 1.0, voluntary, involuntary, energy: None }
+    }
+
+    fn seen(operations: &[u64]) -> Seen {
+        let mut waits = Series::new("");
+        waits.record(Nanos(70));
+        Seen {
+            operations: operations.to_vec(),
+            elapsed: Nanos::from_millis(500),
+            cpu_time: Nanos::from_millis(1_000),
+            voluntary: 3,
+            involuntary: 4,
+            energy: Some(Joules(2.0)),
+            waits: waits.finish(),
+        }
+    }
+
+    #[test]
+    fn jains_index_goes_from_one_to_one_over_n() {
+        for (operations, expected) in
+            [(&[5, 5, 5][..], 1.0), (&[9, 0, 0], 1.0 / 3.0), (&[4, 2], 0.9), (&[0, 0], 1.0)]
+        {
+            assert!((jain(operations) - expected).abs() < 1e-12, "{operations:?}");
+        }
+    }
+
+    #[test]
+    fn a_visit_becomes_rates() {
+        let round = Round::of(&seen(&[60, 40]));
+        assert_eq!((round.operations, round.cpu_time), (200.0, 1e7));
+        assert_eq!((round.voluntary, round.involuntary, round.energy), (6.0, 8.0, Some(0.02)));
+        let none = Round::of(&seen(&[0])).operations;
+        assert!((none - 1.0).abs() < 1e-12, "as half an operation: {none}");
+    }
+
+    #[test]
+    fn rounds_are_added_up() {
+        let mut result = cell(2, &[("spin", &[])]);
+        let arm = &mut result.arms[0];
+        arm.add(0, &seen(&[60, 40])).unwrap();
+        arm.add(1, &seen(&[100, 100])).unwrap();
+        assert!((arm.mean(|round| round.operations) - 300.0).abs() < 1e-9);
+        assert_eq!(arm.wait(0.5), Some(70.0));
+        assert_eq!(arm.waits.as_ref().unwrap().n(), 2);
+    }
+
+    #[test]
+    fn the_yardstick_is_the_better_in_the_mean() {
+        let result = cell(2, &[("std", &[10.0, 30.0]), ("parking_lot", &[19.0, 19.0])]);
+        let name = |against: &[&str]| result.yardstick(against).map(|arm| arm.strategy.name);
+        assert_eq!(name(&["std", "parking_lot"]), Some("std"));
+        assert_eq!(name(&["parking_lot"]), Some("parking_lot"));
+        assert_eq!(name(&["spin"]), None);
+    }
+
+    #[test]
+    fn what_is_not_work_is_wasted() {
+        let mut result = cell(2, &[("std", &[10.0])]);
+        let wasted = |result: &CellResult| result.wasted(&result.arms[0], 20.0);
+        assert_eq!(wasted(&result), None, "without the control");
+        result.control.rounds.insert(0, Round { cpu_time: 30.0, ..round(1.0) });
+        assert_eq!(wasted(&result), Some(0.5));
+        result.control.rounds.insert(0, Round { cpu_time: 300.0, ..round(1.0) });
+        assert_eq!(wasted(&result), Some(0.0));
+    }
+}
