@@ -17,7 +17,7 @@ type Averaged = (&'static str, Unit, Direction, fn(&Round) -> Option<f64>);
 const AVERAGED: [Averaged; 6] = [
     ("operations", Unit::PerSecond, Direction::Larger, |round| Some(round.operations)),
     ("cpu_time", Unit::Nanoseconds, Direction::Smaller, |round| Some(round.cpu_time)),
-    ("fairness", Unit::Ratio, Direction::Larger, |round| Some(round.fairness)),
+    ("fairness", Unit::Ratio, Direction::Larger, |round| round.fairness),
     ("switches/voluntary", Unit::PerSecond, Direction::Smaller, |round| Some(round.voluntary)),
     ("switches/involuntary", Unit::PerSecond, Direction::Smaller, |round| Some(round.involuntary)),
     ("energy", Unit::Joules, Direction::Smaller, |round| round.energy),
@@ -208,35 +208,36 @@ fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
         let share = Unit::Ratio.show(worst.operations.value);
         reason = format!("{reason}; least: {share} with {}", worst.cell.cell);
     }
-    let verdict = |question: String, what: &str, ratio: Ratio, answer, reason| Verdict {
-        question,
-        subject: format!("lock/bench/{environment}/{strategy}"),
-        answer,
-        measured: Some(Quantity {
-            name: format!("{what}, relative to {rival}, geometric mean of {all} cells"),
-            value: ratio.value,
-            unit: Unit::Ratio,
-            interval: ratio.interval,
-            n: ratio.rounds as u64,
-        }),
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: None,
-    };
+    let verdict =
+        |question: String, [path, what]: [&str; 2], ratio: Ratio, answer, reason| Verdict {
+            question,
+            subject: format!("lock/bench/{environment}/{strategy}/{path}"),
+            answer,
+            measured: Some(Quantity {
+                name: format!("{what}, relative to {rival}, geometric mean of {all} cells"),
+                value: ratio.value,
+                unit: Unit::Ratio,
+                interval: ratio.interval,
+                n: ratio.rounds as u64,
+            }),
+            healthy: None,
+            effect: None,
+            minimum_effect: None,
+            reason,
+            next: None,
+        };
     let (operations, cpu_time) = (overall.operations, overall.cpu_time);
     [
         verdict(
             format!("Does {strategy} get more done than {rival}? ({environment})"),
-            "operations per second",
+            ["operations", "operations per second"],
             operations,
             answer(operations.outcome(), Direction::Larger),
             reason,
         ),
         verdict(
             format!("Does {strategy} take less CPU time than {rival}? ({environment})"),
-            "CPU time per operation",
+            ["cpu_time", "CPU time per operation"],
             cpu_time,
             answer(cpu_time.outcome(), Direction::Smaller),
             "where threads spin or park, that is what an operation costs others".to_owned(),
@@ -259,9 +260,11 @@ mod tests {
     use super::*;
 
     fn found() -> Findings {
+        let std = [10.0, 10.1, 9.9, 10.0, 10.1, 9.9];
+        let [twice, a_fifth] = [2.0, 0.2].map(|factor| std.map(|value| value * factor));
         let cells = vec![
-            cell(2, &[("std", &[10.0, 10.1, 9.9]), ("spin", &[20.0, 20.2, 19.8])]),
-            cell(8, &[("std", &[10.0, 10.1, 9.9]), ("spin", &[2.0, 2.02, 1.98])]),
+            cell(2, &[("std", &std), ("spin", &twice)]),
+            cell(8, &[("std", &std), ("spin", &a_fifth)]),
         ];
         let uncontended = [("std", 10.0), ("spin", 8.0)].into();
         let results = Results { against: vec!["std", "parking_lot"], cells, uncontended, seed: 1 };

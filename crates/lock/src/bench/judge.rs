@@ -1,5 +1,6 @@
 //! From rounds to ratios with intervals, and from those to who has won.
 
+use unjank_measure::experiment::FEWEST_PAIRS;
 use unjank_measure::stats::bootstrap;
 use unjank_measure::stats::random::seeded;
 
@@ -15,7 +16,7 @@ const DRAWS: usize = 2_000;
 pub struct Ratio {
     /// 1 where both are equal.
     pub value: f64,
-    /// The 95 % interval, from two rounds on.
+    /// The 95 % interval, from [`FEWEST_PAIRS`] rounds on: fewer decide nothing.
     pub interval: Option<[f64; 2]>,
     /// Rounds.
     pub rounds: usize,
@@ -52,7 +53,7 @@ impl Ratio {
             return None;
         }
         let all: Vec<usize> = (0..n).collect();
-        let interval = (n > 1).then(|| {
+        let interval = (n >= FEWEST_PAIRS).then(|| {
             let mut random = seeded(seed, stream);
             let contrast = bootstrap::pairs(n, DRAWS, &mut random, |drawn| [0.0, mean(drawn)]);
             contrast.interval_of_b().map(f64::exp)
@@ -69,7 +70,7 @@ pub(super) fn mean(
     stream: &str,
 ) -> (f64, Option<[f64; 2]>) {
     let values: Vec<f64> = arm.rounds.values().map(&of).collect();
-    let interval = (values.len() > 1).then(|| {
+    let interval = (values.len() >= FEWEST_PAIRS).then(|| {
         let mut random = seeded(seed, stream);
         let contrast = bootstrap::pairs(values.len(), DRAWS, &mut random, |drawn| {
             let sum: f64 = drawn.iter().map(|&place| values[place]).sum();
@@ -211,7 +212,7 @@ mod tests {
     use super::super::results::tests::cell;
     use super::*;
 
-    const STEADY: &[f64] = &[100.0, 101.0, 99.0, 100.5, 99.5];
+    const STEADY: &[f64] = &[100.0, 101.0, 99.0, 100.5, 99.5, 100.0];
 
     fn times(factor: f64) -> Vec<f64> {
         STEADY.iter().map(|value| value * factor).collect()
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn a_ratio_is_of_rounds_not_of_means() {
         // The machine slows down by ten in mid-run, and the ratio stays.
-        let drift = [100.0, 100.0, 10.0, 10.0, 10.0];
+        let drift = [100.0, 100.0, 100.0, 10.0, 10.0, 10.0];
         let twice: Vec<f64> = drift.iter().map(|value| value * 2.0).collect();
         let results = results(vec![cell(2, &[("std", &drift), ("spin", &twice)])]);
         let compared = results.compare(&results.cells[0], "spin").unwrap();
@@ -236,8 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn one_round_decides_nothing() {
-        let results = results(vec![cell(2, &[("std", &[1.0]), ("spin", &[9.0])])]);
+    fn few_rounds_decide_nothing() {
+        let [std, spin] = [[1.0; 5], [9.0; 5]];
+        let results = results(vec![cell(2, &[("std", &std), ("spin", &spin)])]);
         let compared = results.compare(&results.cells[0], "spin").unwrap();
         assert_eq!(compared.operations.interval, None);
         assert_eq!(compared.operations.outcome(), Outcome::CannotTell);
@@ -247,7 +249,7 @@ mod tests {
     #[test]
     fn cells_are_won_and_lost_and_their_mean_is_geometric() {
         let (four, quarter) = (times(4.0), times(0.25));
-        let noise = [50.0, 200.0, 120.0, 80.0, 100.0];
+        let noise = [50.0, 200.0, 120.0, 80.0, 100.0, 100.0];
         let results = results(vec![
             cell(1, &[("std", STEADY), ("parking_lot", &quarter), ("spin", &four)]),
             cell(2, &[("std", &quarter), ("parking_lot", STEADY), ("spin", &quarter)]),

@@ -1,6 +1,7 @@
 //! What to compare, and how long that takes.
 
 use unjank_host::{Error, Nanos, Result};
+use unjank_measure::experiment::FEWEST_PAIRS;
 
 use super::grid::{Cell, Environment};
 use super::strategy::Strategy;
@@ -49,7 +50,7 @@ impl Options {
             sections: vec![Nanos::ZERO, Nanos(100), Nanos::from_micros(1), Nanos::from_micros(20)],
             outsides: vec![Nanos::ZERO, Nanos::from_micros(2)],
             environments: vec![Environment::Idle],
-            rounds: 5,
+            rounds: FEWEST_PAIRS,
             phase: Nanos::from_millis(100),
         }
     }

@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_paper_s_figures_stand_beside_ours() {
         let arms: &[(&str, &[f64])] =
-            &[("sleep0", &[10.0, 10.1, 9.9]), ("pause-yield", &[11.0, 11.1, 10.9])];
+            &[("sleep0", &[10.0; 6]), ("pause-yield", &[11.0, 11.1, 10.9, 11.0, 11.0, 11.1])];
         let cells = vec![cell(4, arms), cell(8, arms)];
         let uncontended = BTreeMap::new();
         let results = Results { against: vec!["sleep0"], cells, uncontended, seed: 1 };

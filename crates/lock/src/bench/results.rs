@@ -54,8 +54,8 @@ pub struct Round {
     pub operations: f64,
     /// CPU time per operation, in nanoseconds, of all threads.
     pub cpu_time: f64,
-    /// How evenly the operations were shared out.
-    pub fairness: f64,
+    /// How evenly the operations were shared out, if there were any.
+    pub fairness: Option<f64>,
     /// Voluntary context switches per second.
     pub voluntary: f64,
     /// Involuntary ones, yields among them.
@@ -132,6 +132,13 @@ impl Arm {
         self.rounds.values().map(of).sum::<f64>() / self.rounds.len().max(1) as f64
     }
 
+    /// How evenly operations were shared out, in the mean of the rounds that
+    /// had any.
+    pub fn fairness(&self) -> Option<f64> {
+        let known: Vec<f64> = self.rounds.values().filter_map(|round| round.fairness).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    }
+
     /// The value below which the share `q` of all waits lies, in nanoseconds,
     /// if any was timed.
     pub fn wait(&self, q: f64) -> Option<f64> {
@@ -147,11 +154,11 @@ pub(super) const FLOOR: &str = "lock/bench/floor";
 
 /// Jain's fairness index: 1 if all threads did equally much, 1/n if one did
 /// everything (Jain, Chiu and Hawe, *A Quantitative Measure of Fairness*, DEC
-/// TR-301, 1984). 1 where nobody did anything.
-fn jain(operations: &[u64]) -> f64 {
+/// TR-301, 1984); nothing where nobody did anything.
+fn jain(operations: &[u64]) -> Option<f64> {
     let sum: f64 = operations.iter().map(|&done| done as f64).sum();
     let squares: f64 = operations.iter().map(|&done| (done as f64).powi(2)).sum();
-    if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
+    (squares > 0.0).then(|| sum * sum / (operations.len() as f64 * squares))
 }
 
 #[cfg(test)]
@@ -175,7 +182,8 @@ pub(super) mod tests {
 
     fn round(operations: f64) -> Round {
         let [voluntary, involuntary] = [0.0, 0.0];
-        Round { operations, cpu_time: 100.0, fairness: 1.0, voluntary, involuntary, energy: None }
+        let fairness = Some(1.0);
+        Round { operations, cpu_time: 100.0, fairness, voluntary, involuntary, energy: None }
     }
 
     fn seen(operations: &[u64]) -> Seen {
@@ -194,11 +202,11 @@ pub(super) mod tests {
 
     #[test]
     fn jains_index_goes_from_one_to_one_over_n() {
-        for (operations, expected) in
-            [(&[5, 5, 5][..], 1.0), (&[9, 0, 0], 1.0 / 3.0), (&[4, 2], 0.9), (&[0, 0], 1.0)]
-        {
-            assert!((jain(operations) - expected).abs() < 1e-12, "{operations:?}");
-        }
+        let of = |operations: &[u64]| jain(operations).unwrap();
+        assert!((of(&[5, 5, 5]) - 1.0).abs() < 1e-12);
+        assert!((of(&[9, 0, 0]) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((of(&[4, 2]) - 0.9).abs() < 1e-12);
+        assert_eq!(jain(&[0, 0]), None);
     }
 
     #[test]

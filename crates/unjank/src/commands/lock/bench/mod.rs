@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// What else goes on: idle, load, quota, priorities, pinned [default: idle]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = environment)]
     environment: Vec<Environment>,
-    /// How often each strategy visits each cell [default: 5]
+    /// How often each strategy visits each cell; fewer than 6 decide nothing [default: 6]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
     /// How long operations are counted, and then waits timed, with few threads [default: 100ms]
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         },
         |record| {
             let answers = unjank_report::terminal(record, &output::terminal_style(Detail::Answers));
-            Some(format!("{answers}\n\n{}", tables.borrow()))
+            Some(format!("{}\n\n{}", answers.trim_end(), tables.borrow()))
         },
     )?;
     Ok(ExitCode::from(code))

@@ -2,7 +2,7 @@
 //! of them loses.
 
 use unjank_host::Nanos;
-use unjank_lock::bench::{CellResult, Compared, Outcome, Overall, Ratio, Results, paper};
+use unjank_lock::bench::{Arm, CellResult, Compared, Outcome, Overall, Ratio, Results, paper};
 use unjank_measure::Unit;
 
 use crate::output::columns;
@@ -29,15 +29,20 @@ pub(super) fn text(results: &Results, is_paper: bool) -> String {
         lines.push(format!("{environment}: longest wait (99.9th percentile)"));
         lines.extend(waits(results, &cells, is_paper));
         lines.push(String::new());
+        lines.push(format!("{environment}: CPU time wasted (Jain's index of fairness)"));
+        lines.extend(shares(results, &cells, is_paper));
+        lines.push(String::new());
         for strategy in results.strategies() {
             let overall = results.overall(environment, strategy);
             lines.extend(overall.iter().flat_map(lost));
         }
+        lines.push(String::new());
     }
     lines.push(
         "+ won and − lost: the 95 % interval over rounds does not hold 1. no lock: the longest \
          time between two operations of threads that take none, on a CPU or waiting for one; \
-         waits up to that are the scheduler's."
+         waits up to that are the scheduler's. Wasted is what exceeds the CPU time of the same work \
+         without a lock and of a lock that nobody else wants."
             .to_owned(),
     );
     lines.join("\n")
@@ -76,6 +81,24 @@ fn waits(results: &Results, cells: &[&CellResult], is_paper: bool) -> Vec<String
     });
     let rows: Vec<Vec<String>> = rows.collect();
     columns(&rows, &header(&["no lock"], &strategies))
+}
+
+/// Cells down, strategies across: how CPU time was used, and by whom.
+fn shares(results: &Results, cells: &[&CellResult], is_paper: bool) -> Vec<String> {
+    let strategies = results.strategies();
+    let rows = cells.iter().map(|cell| {
+        let shares = strategies.iter().map(|strategy| {
+            let arm = cell.arm(strategy);
+            let cost = results.uncontended.get(strategy);
+            let wasted = arm.zip(cost).and_then(|(arm, &cost)| cell.wasted(arm, cost));
+            let Some(wasted) = wasted else { return String::new() };
+            let fairness = arm.and_then(Arm::fairness).map(|fairness| format!("{fairness:.2}"));
+            format!("{:.0} % ({})", wasted * 100.0, fairness.as_deref().unwrap_or("–"))
+        });
+        place(cell, is_paper).into_iter().chain(shares).collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    columns(&rows, &header(&[], &strategies))
 }
 
 fn header(before: &[&str], strategies: &[&str]) -> Vec<String> {
@@ -166,7 +189,7 @@ fn lost(overall: &Overall<'_>) -> Vec<String> {
 
 fn interval(ratio: Ratio) -> String {
     let ends = ratio.interval.map(|ends| ends.map(times).join("–"));
-    ends.unwrap_or_else(|| "one round has no interval".to_owned())
+    ends.unwrap_or_else(|| "too few rounds for an interval".to_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,243 @@
+//! `unjank lock bench` in all its forms, over cells of a few milliseconds: what is counted and
+//! said, not how fast anything is.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+const STRATEGIES: [&str; 11] = [
+    "std",
+    "parking_lot",
+    "pause-yield",
+    "busy",
+    "sleep0",
+    "sleep1",
+    "crossbeam",
+    "spin",
+    "pthread",
+    "pthread-adaptive",
+    "pthread-pi",
+];
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["lock", "bench", "--no-store", "--seed", "5"])
+        .args(arguments)
+        .output()
+        .expect("unjank runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn record(arguments: &[&str]) -> Value {
+    let output = bench(&[arguments, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("a record")
+}
+
+/// Facts with this name, and labels of which each has this value.
+fn facts<'a>(record: &'a Value, name: &str, labels: &[(&str, &str)]) -> Vec<&'a Value> {
+    let has = |fact: &&Value| {
+        fact["name"] == name && labels.iter().all(|(label, value)| fact["labels"][label] == *value)
+    };
+    record["facts"].as_array().expect("facts").iter().filter(has).collect()
+}
+
+#[test]
+fn every_strategy_is_measured_in_every_cell() {
+    let record = record(&[
+        "--strategies",
+        "all",
+        "--threads",
+        "1,3",
+        "--section",
+        "0,1us",
+        "--outside",
+        "500ns",
+        "--rounds",
+        "2",
+        "--cell",
+        "4ms",
+    ]);
+    let schema = include_str!("../../../docs/run.schema.json");
+    let schema = serde_json::from_str(schema).expect("a schema");
+    let schema = jsonschema::validator_for(&schema).expect("a valid schema");
+    let errors: Vec<String> = schema.iter_errors(&record).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    for strategy in STRATEGIES {
+        let of = |name: &str| facts(&record, name, &[("strategy", strategy)]);
+        if strategy == "pthread-adaptive" && of("lock/bench/uncontended").is_empty() {
+            continue; // Only glibc has it.
+        }
+        for name in ["operations", "cpu_time", "wasted", "relative/operations"] {
+            assert_eq!(of(&format!("lock/bench/{name}")).len(), 4, "{name} of {strategy}");
+        }
+        for fact in of("lock/bench/operations") {
+            assert!(fact["value"].as_f64().is_some_and(|value| value > 0.0), "{fact}");
+            assert_eq!(fact["n"], 2, "{fact}");
+        }
+        let waits = record["series"].as_array().expect("series");
+        let own = waits.iter().filter(|series| {
+            series["name"] == "lock/bench/wait" && series["labels"]["strategy"] == strategy
+        });
+        assert!(own.clone().all(|series| series["n"].as_u64() > Some(0)));
+        assert_eq!(own.count(), 4, "{strategy}");
+    }
+    let count = |name: &str| {
+        let series = record["series"].as_array().expect("series");
+        series.iter().filter(|series| series["name"] == name).count()
+    };
+    assert_eq!(count("lock/bench/floor"), 4, "one control for each cell");
+    // Two verdicts on each strategy that is not compared with.
+    let judged = record["verdicts"].as_array().expect("verdicts").len();
+    let known = facts(&record, "lock/bench/uncontended", &[]).len();
+    assert_eq!(judged, 2 * (known - 2));
+}
+
+#[test]
+fn environments_but_a_quota_need_no_privilege() {
+    let record = record(&[
+        "--environment",
+        "idle,load,priorities,pinned",
+        "--threads",
+        "2",
+        "--section",
+        "100ns",
+        "--outside",
+        "1us",
+        "--rounds",
+        "1",
+        "--cell",
+        "4ms",
+    ]);
+    for environment in ["idle", "load", "priorities", "pinned"] {
+        let found = facts(&record, "lock/bench/operations", &[("environment", environment)]);
+        assert_eq!(found.len(), 4, "three strategies and the control: {environment}");
+    }
+}
+
+#[test]
+fn what_is_printed_names_cells_and_who_lost() {
+    let output = bench(&[
+        "--threads",
+        "1,2",
+        "--section",
+        "1us",
+        "--outside",
+        "0",
+        "--strategies",
+        "sleep1",
+        "--rounds",
+        "3",
+        "--cell",
+        "10ms",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("2 cells, 3 strategies and a control, 3 rounds: about "), "{said}");
+    let stdout = text(&output.stdout);
+    for part in [
+        "idle: operations per second relative to the better of std and parking_lot",
+        "idle: longest wait (99.9th percentile)",
+        "idle: CPU time wasted (Jain's index of fairness)",
+        "Does sleep1 get more done than the better of std and parking_lot? (idle)",
+        "\nsleep1, idle: ",
+        "is the yardstick of",
+    ] {
+        assert!(stdout.contains(part), "{part:?} is not in\n{stdout}");
+    }
+}
+
+#[test]
+fn the_paper_s_experiment_stands_beside_its_figures() {
+    let arguments = ["--paper", "--threads", "2,8,32", "--rounds", "2", "--cell", "4ms"];
+    let measured = record(&arguments);
+    let verdicts = measured["verdicts"].as_array().expect("verdicts");
+    let about = |text: &str| {
+        let is = |one: &&Value| one["question"].as_str().is_some_and(|asked| asked.contains(text));
+        verdicts.iter().filter(is).count()
+    };
+    // Both grains, with 8 threads and with 32.
+    assert_eq!(about("than sleep0? (8 threads, "), 2);
+    assert_eq!(about("than sleep0? (32 threads, "), 2);
+    for (threads, times) in [("8", 4.0), ("32", 3.0)] {
+        let published = facts(&measured, "lock/bench/paper/published", &[("threads", threads)]);
+        assert_eq!(published[0]["value"], times);
+    }
+    let reasons: Vec<&str> = verdicts.iter().filter_map(|one| one["reason"].as_str()).collect();
+    let told = |times: &str| reasons.iter().filter(|reason| reason.starts_with(times)).count();
+    assert_eq!(told("the paper: up to 4 times; CPU time per task here"), 2, "{reasons:?}");
+    assert_eq!(told("the paper: about 3 times; CPU time per task here"), 2, "{reasons:?}");
+    let printed = text(&bench(&arguments).stdout);
+    assert!(printed.contains("idle: operations per second relative to sleep0"), "{printed}");
+    assert!(printed.contains("coarse grain 100 µs") && printed.contains("fine grain 1.00 µs"));
+}
+
+#[test]
+fn reports_have_heat_maps() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let html = directory.path().join("locks.html");
+    let path = html.to_str().expect("a path in UTF-8");
+    let output = bench(&[
+        "--threads",
+        "1,2",
+        "--section",
+        "0",
+        "--outside",
+        "1us",
+        "--rounds",
+        "2",
+        "--cell",
+        "4ms",
+        "--html",
+        path,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = fs::read_to_string(&html).expect("a page");
+    assert!(page.contains("operations per second, relative, by strategy and threads"));
+    assert!(page.contains("CPU time per operation, relative, by strategy and threads"));
+}
+
+#[test]
+fn ctrl_c_prints_what_was_measured() {
+    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["lock", "bench", "--no-store", "--threads", "1", "--section", "0"])
+        .args(["--outside", "1us", "--rounds", "1000", "--cell", "5ms"])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unjank runs");
+    thread::sleep(Duration::from_millis(1_500));
+    let status = Command::new("kill").args(["-INT", "--", &format!("-{}", child.id())]).status();
+    assert!(status.is_ok_and(|status| status.success()));
+    let output = child.wait_with_output().expect("it was started here");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert!(printed.contains("interrupted: cells may have fewer rounds"), "{printed}");
+    assert!(printed.contains("\nstd, idle: "), "{printed}");
+}
+
+#[test]
+fn what_cannot_work_is_told_before_anything_is_measured() {
+    for (arguments, said) in [
+        (&["--threads", "0"][..], "error: 0 threads: it goes from 1 to 1024\n"),
+        (&["--section", "1s"], "error: work of 1.00 s: it goes up to 10.0 ms\n"),
+        (&["--rounds", "0"], "error: 0 rounds: it goes from 1 to 1000\n"),
+        (&["--cell", "1us"], "error: cells of 1.00 µs: it goes from 1.00 ms to 60.0 s\n"),
+        (&["--strategies", "hope"], "error: there is no strategy \"hope\", only std, "),
+        (&["--environment", "calm"], "error: invalid value 'calm' for '--environment"),
+        (&["--threads", "few"], "error: invalid value 'few' for '--threads"),
+    ] {
+        let output = bench(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).starts_with(said), "{}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+    }
+}
