@@ -200,6 +200,10 @@ fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
     let [won, lost, open] = [Outcome::Won, Outcome::Lost, Outcome::CannotTell]
         .map(|outcome| overall.with(outcome).count());
     let all = overall.cells.len();
+    let subject = match environment {
+        Environment::Idle => format!("lock/{strategy}"),
+        environment => format!("lock/{environment}/{strategy}"),
+    };
     let mut reason = format!("of {all} cells {won} won, {lost} lost, {open} cannot tell");
     let worst = overall
         .with(Outcome::Lost)
@@ -211,7 +215,7 @@ fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
     let verdict =
         |question: String, [path, what]: [&str; 2], ratio: Ratio, answer, reason| Verdict {
             question,
-            subject: format!("lock/bench/{environment}/{strategy}/{path}"),
+            subject: format!("{subject}{path}"),
             answer,
             measured: Some(Quantity {
                 name: format!("{what}, relative to {rival}, geometric mean of {all} cells"),
@@ -227,20 +231,23 @@ fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
             next: None,
         };
     let (operations, cpu_time) = (overall.operations, overall.cpu_time);
+    let rivals = || overall.cells.iter().filter(|one| !one.is_own(strategy));
+    let [more, less, open] = [Outcome::Won, Outcome::Lost, Outcome::CannotTell]
+        .map(|outcome| rivals().filter(|one| one.cpu_time.outcome() == outcome).count());
     [
         verdict(
             format!("Does {strategy} get more done than {rival}? ({environment})"),
-            ["operations", "operations per second"],
+            ["", "operations per second"],
             operations,
             answer(operations.outcome(), Direction::Larger),
             reason,
         ),
         verdict(
             format!("Does {strategy} take less CPU time than {rival}? ({environment})"),
-            ["cpu_time", "CPU time per operation"],
+            ["/cpu", "CPU time per operation"],
             cpu_time,
             answer(cpu_time.outcome(), Direction::Smaller),
-            "where threads spin or park, that is what an operation costs others".to_owned(),
+            format!("of {all} cells {less} take less, {more} more, {open} cannot tell"),
         ),
     ]
 }

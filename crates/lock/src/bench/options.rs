@@ -75,14 +75,14 @@ impl Options {
             strategies: names.into_iter().filter_map(|name| Strategy::named(name).ok()).collect(),
             against: vec![PAPERS_YARDSTICK],
             sections: vec![Nanos(100)],
-            outsides: vec![FINE, COARSE],
+            outsides: vec![FINE, MEDIUM, COARSE],
             ..Self::usual()
         }
     }
 
     /// The paper's experiment in about a minute.
     pub fn paper_quick() -> Self {
-        Self { threads: vec![1, 8, 32], phase: Nanos::from_millis(60), ..Self::paper() }
+        Self { threads: vec![1, 8, 32], phase: Nanos::from_millis(50), ..Self::paper() }
     }
 
     /// The same with these strategies, and those that they are compared with.
@@ -169,8 +169,10 @@ impl Options {
 pub const PAPERS_YARDSTICK: &str = "sleep0";
 /// The strategy that the paper recommends.
 pub const PAPERS_CHOICE: &str = "pause-yield";
-/// A task of a fine grain.
-pub const FINE: Nanos = Nanos::from_micros(1);
+/// A task of a fine grain: as long as it takes to get it.
+pub const FINE: Nanos = Nanos(100);
+/// A task of a medium grain.
+pub const MEDIUM: Nanos = Nanos::from_micros(1);
 /// A task of a coarse grain.
 pub const COARSE: Nanos = Nanos::from_micros(100);
 

@@ -11,7 +11,7 @@ use unjank_host::Nanos;
 use unjank_measure::{Answer, Fact, Findings, Quantity, Unit, Verdict};
 
 use super::judge::{Compared, Outcome};
-use super::options::{COARSE, FINE, PAPERS_CHOICE, PAPERS_YARDSTICK};
+use super::options::{COARSE, FINE, MEDIUM, PAPERS_CHOICE, PAPERS_YARDSTICK};
 use super::results::Results;
 
 /// What the paper found with so many threads: times the performance.
@@ -24,6 +24,7 @@ const PUBLISHED_WATTS: f64 = 0.73;
 pub fn grain(outside: Nanos) -> &'static str {
     match outside {
         FINE => "fine grain",
+        MEDIUM => "medium grain",
         COARSE => "coarse grain",
         _ => "another grain",
     }
@@ -63,7 +64,7 @@ fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
             "Does {PAPERS_CHOICE} get more done than {PAPERS_YARDSTICK}? ({threads} threads, {})",
             grain(cell.outside)
         ),
-        subject: "lock/bench/paper".to_owned(),
+        subject: "lock/paper".to_owned(),
         answer,
         measured: Some(Quantity {
             name: "tasks per second, relative".to_owned(),

@@ -37,7 +37,7 @@ pub struct Strategy {
 }
 
 /// All strategies. To add one is to add a line.
-static STRATEGIES: [Strategy; 11] = [
+static STRATEGIES: &[Strategy] = &[
     Strategy::of::<Std>("std", "100 pauses with a look each, then futex").usual(),
     Strategy::of::<ParkingLot>("parking_lot", "2, 4, 8 pauses, 7 yields, then parked").usual(),
     Strategy::of::<PauseYield>("pause-yield", "100 pauses with a look each, then sched_yield")
@@ -61,7 +61,7 @@ static CONTROL: Strategy = Strategy::of::<Nothing>("no lock", "waits for nobody"
 impl Strategy {
     /// All that there are.
     pub fn all() -> &'static [Self] {
-        &STRATEGIES
+        STRATEGIES
     }
 
     /// The one with this name.

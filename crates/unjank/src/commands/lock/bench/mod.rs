@@ -28,14 +28,15 @@ use crate::{output, paths, values};
 
 Strategies: std, parking_lot, spin, crossbeam (Backoff), pthread, pthread-adaptive,
 pthread-pi, and the paper's: busy, sleep0 (sched_yield), sleep1, pause-yield. std and
-parking_lot are always measured: the others are compared with the better of them.
+parking_lot are always measured: the others are compared with the better of them, and
+pause-yield is unless others are named.
 
 Environments: idle; load (a busy thread for each CPU in another process); quota (half of
 the CPUs' time, in a control group); priorities (every second thread nicer by 10); pinned
 (all threads on one CPU). --paper is the paper's experiment: threads take tasks from one
 queue that a lock protects, and the others are compared with sleep0. docs/lock.md")]
 pub(crate) struct Args {
-    /// Ways to wait, or all [default: std, parking_lot, pause-yield]
+    /// Ways to wait, or all [default: some of them, see below]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     strategies: Vec<String>,
     /// Threads that take the lock [default: 1,2,4,8,16,32]
@@ -59,7 +60,7 @@ pub(crate) struct Args {
     /// Fewer and shorter cells: less than a minute
     #[arg(long)]
     quick: bool,
-    /// The paper's experiment: a pool that takes tasks of two grains from one queue
+    /// The paper's experiment: a pool that takes tasks of three grains from one queue
     #[arg(long)]
     paper: bool,
     #[command(flatten)]

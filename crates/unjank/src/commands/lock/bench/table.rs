@@ -10,6 +10,15 @@ use crate::output::columns;
 /// Losing cells of a strategy that are listed; the record has the others.
 const LISTED: usize = 12;
 
+/// What the marks and columns mean.
+const LEGEND: [&str; 5] = [
+    "+ won, − lost: the 95 % interval over rounds does not hold 1.",
+    "no lock: the longest time between two operations of threads that take none, on a CPU or",
+    "waiting for one. Waits up to that are the scheduler's.",
+    "Wasted: what exceeds the CPU time of the same work without a lock, and of a lock that nobody",
+    "else wants.",
+];
+
 /// Tables of each environment, and the cells that each strategy loses.
 pub(super) fn text(results: &Results, is_paper: bool) -> String {
     let mut lines = Vec::new();
@@ -34,17 +43,14 @@ pub(super) fn text(results: &Results, is_paper: bool) -> String {
         lines.push(String::new());
         for strategy in results.strategies() {
             let overall = results.overall(environment, strategy);
-            lines.extend(overall.iter().flat_map(lost));
+            let rivals = |overall: &&Overall<'_>| {
+                overall.cells.iter().any(|cell| !cell.is_own(overall.strategy))
+            };
+            lines.extend(overall.iter().filter(rivals).flat_map(lost));
         }
         lines.push(String::new());
     }
-    lines.push(
-        "+ won and − lost: the 95 % interval over rounds does not hold 1. no lock: the longest \
-         time between two operations of threads that take none, on a CPU or waiting for one; \
-         waits up to that are the scheduler's. Wasted is what exceeds the CPU time of the same work \
-         without a lock and of a lock that nobody else wants."
-            .to_owned(),
-    );
+    lines.extend(LEGEND.map(str::to_owned));
     lines.join("\n")
 }
 
@@ -214,6 +220,6 @@ mod tests {
             uncontended: std::collections::BTreeMap::new(),
             seed: 1,
         };
-        assert!(text(&results, false).starts_with("+ won and − lost"));
+        assert!(text(&results, false).starts_with("+ won, − lost"));
     }
 }
