@@ -4,7 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | costs of pause, yield, lock and park; hand-offs between threads |
-//! | [`bench`] | ways to wait for a lock against each other, over a grid |
+//! | [`mod@bench`] | ways to wait for a lock against each other, over a grid |
 //! | [`explain`] | from costs to a verdict |
 
 pub mod bench;

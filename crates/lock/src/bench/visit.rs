@@ -218,13 +218,13 @@ fn time_until_over<L: Section>(
     count: &AtomicU64,
     waits: &mut Series,
 ) -> u64 {
-    let mut operations = 0;
     if table.phase.0.load(Ordering::Relaxed) == OVER {
         waits.record(task.phase);
-        return operations;
+        return 0;
     }
+    let mut operations = 0;
     let mut before = Timestamp::now();
-    while table.phase.0.load(Ordering::Relaxed) < OVER {
+    loop {
         if L::EXCLUDES {
             before = Timestamp::now();
         }
@@ -237,8 +237,10 @@ fn time_until_over<L: Section>(
         waits.record(has_it.since(before));
         before = has_it;
         operations += 1;
+        if table.phase.0.load(Ordering::Relaxed) == OVER {
+            return operations;
+        }
     }
-    operations
 }
 
 /// What is done with the lock held. The store is as far from the load as the
@@ -306,16 +308,20 @@ mod tests {
         let control = Strategy::control();
         for strategy in Strategy::all().iter().copied().chain([control]) {
             for threads in [1, 3] {
-                let seen = match visit(strategy, task(threads)) {
+                // On a busy machine, a phase may pass before any thread has a CPU.
+                let mut visits = (0..200).map(|_| visit(strategy, task(threads)));
+                let seen = visits.find(|seen| match seen {
+                    Ok(seen) => seen.operations.iter().sum::<u64>() > 0,
+                    Err(_) => true,
+                });
+                let seen = match seen.expect("one of many visits has an operation") {
                     Err(Error::Host(unjank_host::Error::Unsupported(_))) => continue,
                     seen => seen.unwrap(),
                 };
                 assert_eq!(seen.operations.len(), threads, "{}", strategy.name);
-                assert!(seen.operations.iter().sum::<u64>() > 0, "{}", strategy.name);
-                assert!(seen.waits.n > 0, "{}", strategy.name);
+                assert!(seen.waits.n >= threads as u64, "{}", strategy.name);
                 assert!(seen.elapsed >= task(threads).phase);
             }
-            assert!(strategy.uncontended().unwrap() > 0.0);
         }
     }
 
