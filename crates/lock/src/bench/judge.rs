@@ -267,6 +267,27 @@ mod tests {
     }
 
     #[test]
+    fn equal_strategies_rarely_win_or_lose() {
+        // Twelve uniform numbers make a normal one; xorshift64 makes those.
+        let mut state = 88_172_645_463_325_252_u64;
+        let mut uniform = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut normal = || (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+        let cells = 200;
+        let decided = (0..cells).filter(|cell| {
+            let logarithms: Vec<f64> = (0..FEWEST_PAIRS).map(|_| 0.1 * normal()).collect();
+            let ratio = Ratio::of(&logarithms, 3, &format!("cell {cell}")).unwrap();
+            ratio.outcome() != Outcome::CannotTell
+        });
+        let share = decided.count() as f64 / f64::from(cells);
+        assert!(share < 0.1, "{share} of equal cells decided");
+    }
+
+    #[test]
     fn rounds_that_a_cell_lacks_do_not_count() {
         let cut = [vec![(0, 1.0), (1, 3.0)], vec![(0, 2.0)]];
         assert_eq!(by_round(&cut), [1.5]);

@@ -136,10 +136,16 @@ fn options(args: &Args) -> Result<Options> {
     Ok(options)
 }
 
-/// What was typed takes the place of the preset's.
-fn replace<T: Clone>(preset: &mut Vec<T>, typed: &[T]) {
-    if !typed.is_empty() {
-        *preset = typed.to_vec();
+/// What was typed takes the place of the preset's, each value once.
+fn replace<T: Copy + PartialEq>(preset: &mut Vec<T>, typed: &[T]) {
+    if typed.is_empty() {
+        return;
+    }
+    preset.clear();
+    for value in typed {
+        if !preset.contains(value) {
+            preset.push(*value);
+        }
     }
 }
 
