@@ -1,0 +1,247 @@
+//! What waiting costs on this machine: a pause, a yield, and being parked and
+//! woken.
+//!
+//! A fixed number of pauses is right on one machine only: a pause takes 10 to
+//! 140 cycles by processor, and a wake-up 2 to 100 µs by kernel, sleep state
+//! and hypervisor. [`calibrate`] measures both in about two milliseconds, once
+//! for each process; a [`Pool`](crate::Pool) does so when it is made. The other
+//! types never do it by themselves, because a lock must not start a thread:
+//! until then they go by [`known`], which assumes that parking takes 10 µs.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::sync::{Arc, Once, OnceLock};
+use std::time::Instant;
+use std::{hint, thread, vec::Vec};
+
+use rustix::thread::futex;
+
+use crate::hint::pause;
+use crate::ticks::{self, Ticks};
+
+/// Costs of waiting, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// One [`pause`].
+    pub pause: Ticks,
+    /// One `sched_yield(2)` with nobody to yield to.
+    pub yield_now: Ticks,
+    /// From a wake-up call until the parked thread runs on another CPU: half of
+    /// a turn that is handed over and back.
+    pub park: Ticks,
+}
+
+/// Assumed until measured, in nanoseconds.
+const ASSUMED_PARK: u64 = 10_000;
+const ASSUMED_PAUSE: u64 = 20;
+const ASSUMED_YIELD: u64 = 500;
+
+/// Bounds of what is believed of a park, in nanoseconds: a machine under load
+/// must not teach threads to spin for a scheduler's slice.
+const PARK: core::ops::RangeInclusive<u64> = 1_000..=50_000;
+
+/// Turns that are handed over: as many as take this long at most.
+const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
+const PARKS: usize = 100;
+/// Batches of pauses and yields, and operations in each.
+const BATCHES: usize = 9;
+const PER_BATCH: u32 = 100;
+
+static CALIBRATED: Once = Once::new();
+static PARKING: AtomicU32 = AtomicU32::new(0);
+static PAUSING: AtomicU32 = AtomicU32::new(0);
+static YIELDING: AtomicU32 = AtomicU32::new(0);
+
+/// What is known so far, without measuring anything.
+#[inline]
+#[must_use]
+pub fn known() -> Costs {
+    let or = |ticks: &AtomicU32, nanos| match ticks.load(Ordering::Relaxed) {
+        0 => Ticks::from_nanos(nanos),
+        known => Ticks(u64::from(known)),
+    };
+    Costs {
+        pause: or(&PAUSING, ASSUMED_PAUSE),
+        yield_now: or(&YIELDING, ASSUMED_YIELD),
+        park: or(&PARKING, ASSUMED_PARK),
+    }
+}
+
+/// Measures what waiting costs, the first time it is called in a process: two
+/// milliseconds, and two threads. From then on every wait in it goes by that.
+pub fn calibrate() -> Costs {
+    CALIBRATED.call_once(|| set(measure()));
+    known()
+}
+
+/// Lets every wait in this process go by these costs from now on: those that
+/// were measured before on the same machine, for example.
+pub fn set(costs: Costs) {
+    let park = costs.park.clamp(Ticks::from_nanos(*PARK.start()), Ticks::from_nanos(*PARK.end()));
+    let store = |to: &AtomicU32, ticks: Ticks| {
+        to.store(u32::try_from(ticks.0).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
+    };
+    store(&PARKING, park);
+    store(&PAUSING, costs.pause);
+    store(&YIELDING, costs.yield_now);
+}
+
+/// Measures now, and changes nothing. Where no thread can be started, parking
+/// is said to cost what is known so far.
+#[must_use]
+pub fn measure() -> Costs {
+    learn_rate(true);
+    Costs {
+        pause: batches(pause),
+        yield_now: batches(thread::yield_now),
+        park: parks().unwrap_or_else(|| known().park),
+    }
+}
+
+/// Measures how fast the counter goes, by the clock of the system. The first
+/// call only notes both; one 200 µs later, or one that `must` know, sets it.
+#[cold]
+pub(crate) fn learn_rate(must: bool) {
+    static BEGIN: OnceLock<(Ticks, Instant)> = OnceLock::new();
+    if ticks::is_rate_known() {
+        return;
+    }
+    let &(ticks, clock) = BEGIN.get_or_init(|| (Ticks::now(), Instant::now()));
+    while must && clock.elapsed() < Duration::from_micros(200) {
+        hint::spin_loop();
+    }
+    let nanos = clock.elapsed().as_nanos();
+    if nanos >= 200_000 {
+        let per_2_20_nanos = (u128::from(ticks.elapsed().0) << 20) / nanos;
+        ticks::set_rate(u32::try_from(per_2_20_nanos).unwrap_or(u32::MAX).max(1));
+    }
+}
+
+/// Ticks of one operation: the median of batches.
+fn batches(operation: impl Fn()) -> Ticks {
+    let mut taken: Vec<Ticks> = (0..BATCHES)
+        .map(|_| {
+            let begin = Ticks::now();
+            for _ in 0..PER_BATCH {
+                operation();
+            }
+            begin.elapsed() / u64::from(PER_BATCH)
+        })
+        .collect();
+    median(&mut taken)
+}
+
+fn median(values: &mut [Ticks]) -> Ticks {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+/// A turn: even is the first thread's, odd the second's.
+struct Turn(AtomicU32);
+
+impl Turn {
+    const OVER: u32 = u32::MAX;
+
+    fn hand_over(&self, turn: u32) {
+        self.0.store(turn, Ordering::Release);
+        let _ = futex::wake(&self.0, futex::Flags::PRIVATE, 1);
+    }
+
+    /// Parks until it is the turn of `mine`; `None` when the game is over.
+    fn await_mine(&self, mine: u32) -> Option<u32> {
+        loop {
+            let turn = self.0.load(Ordering::Acquire);
+            if turn == Self::OVER {
+                return None;
+            }
+            if turn % 2 == mine {
+                return Some(turn);
+            }
+            let _ = futex::wait(&self.0, futex::Flags::PRIVATE, turn, None);
+        }
+    }
+}
+
+/// Two threads, on a CPU each, hand a turn to each other; half of the median
+/// round trip.
+fn parks() -> Option<Ticks> {
+    let turn = Arc::new(Turn(AtomicU32::new(0)));
+    let mut cpus = allowed_cpus().into_iter().rev();
+    let (theirs, cpu) = (Arc::clone(&turn), cpus.next());
+    let partner = start(move || {
+        stay_on(cpu);
+        while let Some(turn) = theirs.await_mine(1) {
+            theirs.hand_over(turn + 1);
+        }
+        Ticks::ZERO
+    })?;
+    let (ours, cpu) = (Arc::clone(&turn), cpus.next());
+    let first = start(move || {
+        stay_on(cpu);
+        round_trips(&ours)
+    });
+    let measured = first.and_then(|first| first.join().ok());
+    turn.hand_over(Turn::OVER);
+    // It ends at that, and has nothing to return.
+    let _ = partner.join();
+    measured
+}
+
+fn start(work: impl FnOnce() -> Ticks + Send + 'static) -> Option<thread::JoinHandle<Ticks>> {
+    thread::Builder::new().name("calibrate".into()).spawn(work).ok()
+}
+
+fn round_trips(turn: &Turn) -> Ticks {
+    let begin = Ticks::now();
+    let mut trips = Vec::with_capacity(PARKS);
+    let mut next = 1;
+    while trips.len() < PARKS && begin.elapsed() < TIME_FOR_PARKS.into() {
+        let sent = Ticks::now();
+        turn.hand_over(next);
+        let Some(back) = turn.await_mine(0) else { break };
+        trips.push(sent.elapsed() / 2);
+        next = back + 1;
+    }
+    median(&mut trips)
+}
+
+fn allowed_cpus() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    allowed.map_or_else(
+        |_| Vec::new(),
+        |set| (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect(),
+    )
+}
+
+/// Two threads on one CPU would measure a switch instead of a wake-up.
+fn stay_on(cpu: Option<usize>) {
+    if let Some(cpu) = cpu {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(cpu);
+        // Not allowed: then the measurement is of wherever it runs.
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn something_is_known_before_and_after() {
+        assert!(known().park > Ticks::ZERO);
+        let measured = calibrate();
+        assert!(measured.pause > Ticks::ZERO);
+        assert!(measured.yield_now > Ticks::ZERO);
+        assert!(measured.park >= Ticks::from_nanos(*PARK.start()));
+        assert!(measured.park <= Ticks::from_nanos(*PARK.end()));
+        assert!(ticks::is_rate_known());
+        assert_eq!(calibrate(), known());
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&mut []), Ticks::ZERO);
+        assert_eq!(median(&mut [Ticks(3), Ticks(1), Ticks(9)]), Ticks(3));
+    }
+}

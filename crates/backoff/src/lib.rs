@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "std")]
+extern crate std;
+
+pub mod backoff;
+pub mod hint;
+pub mod ladder;
+mod sync;
+pub mod ticks;
+
+#[cfg(feature = "std")]
+pub mod calibrate;
+#[cfg(feature = "std")]
+pub mod condvar;
+#[cfg(feature = "std")]
+pub mod mutex;
+#[cfg(feature = "std")]
+mod os;
+#[cfg(feature = "std")]
+pub mod signal;
+#[cfg(feature = "std")]
+pub mod wait;
+
+pub use backoff::Backoff;
+#[cfg(feature = "std")]
+pub use condvar::Condvar;
+#[cfg(feature = "std")]
+pub use mutex::{Mutex, MutexGuard, RawMutex};
+#[cfg(feature = "std")]
+pub use signal::Signal;
+#[cfg(feature = "std")]
+pub use wait::Wait;

@@ -1,0 +1,250 @@
+//! The word of a mutex: who holds it, and who waits how.
+//!
+//! | bits | name | means |
+//! |---|---|---|
+//! | 0 | `LOCKED` | a thread holds the lock |
+//! | 1 | `TIMED` | it noted when it took it |
+//! | 2 | `ASKED` | a waiter wants to know whether the holder comes right back: the next release is noted |
+//! | 3 | `MARKED` | the last release was noted, and nobody took the lock since |
+//! | 4 | `SEARCHER` | a waiter is awake for those asleep: wake no other |
+//! | 5–17 | overdue | waiters with a ticket: releases hand over to them |
+//! | 18–31 | asleep | waiters that a release has to wake |
+//!
+//! | from | by | to |
+//! |---|---|---|
+//! | free | lock | `LOCKED` |
+//! | `LOCKED`, none overdue | unlock | free; and where some are asleep and there is no `SEARCHER`, one fewer asleep and a `SEARCHER`, who gets a permit |
+//! | `LOCKED`, overdue | unlock | `LOCKED`, one fewer overdue: the next ticket holds it |
+//! | `LOCKED` | a waiter that falls asleep | one more asleep |
+//! | `LOCKED`, asleep | a sleeper whose time is up | one fewer asleep, one more overdue |
+//! | free, asleep | a sleeper whose time is up | `LOCKED`, one fewer asleep |
+//!
+//! `LOCKED` is never taken away while somebody is overdue, so a thread that
+//! just comes by cannot be first.
+
+/// Held.
+const LOCKED: u32 = 1;
+const TIMED: u32 = 1 << 1;
+const ASKED: u32 = 1 << 2;
+const MARKED: u32 = 1 << 3;
+const SEARCHER: u32 = 1 << 4;
+const OVERDUE: u32 = 1 << 5;
+const OVERDUE_BITS: u32 = 0x1fff << 5;
+const ASLEEP: u32 = 1 << 18;
+const ASLEEP_BITS: u32 = 0x3fff << 18;
+
+/// A copy of the word of a mutex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word(pub(super) u32);
+
+/// What a waiter has put into the word, and takes out again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mine {
+    pub(super) searcher: bool,
+    pub(super) asked: bool,
+}
+
+impl Mine {
+    fn bits(self) -> u32 {
+        (if self.searcher { SEARCHER } else { 0 }) | (if self.asked { ASKED } else { 0 })
+    }
+}
+
+impl Word {
+    /// Free, with nothing to be noted: a lock is one exchange.
+    #[inline]
+    pub(super) const fn is_simply_free(self) -> bool {
+        self.0 & (LOCKED | MARKED) == 0
+    }
+
+    /// Nothing to be noted, and nobody to be woken: an unlock is one exchange.
+    #[inline]
+    pub(super) const fn is_simply_held(self) -> bool {
+        self.0 & (TIMED | ASKED | OVERDUE_BITS) == 0
+            && (self.0 < ASLEEP || self.0 & SEARCHER != 0)
+    }
+
+    #[inline]
+    pub(super) const fn locked(self) -> Self {
+        Self(self.0 | LOCKED)
+    }
+
+    #[inline]
+    pub(super) const fn unlocked(self) -> Self {
+        Self(self.0 & !LOCKED)
+    }
+
+    pub(super) const fn is_locked(self) -> bool {
+        self.0 & LOCKED != 0
+    }
+
+    pub(super) const fn is_timed(self) -> bool {
+        self.0 & TIMED != 0
+    }
+
+    pub(super) const fn is_asked(self) -> bool {
+        self.0 & ASKED != 0
+    }
+
+    pub(super) const fn is_marked(self) -> bool {
+        self.0 & MARKED != 0
+    }
+
+    pub(super) const fn has_searcher(self) -> bool {
+        self.0 & SEARCHER != 0
+    }
+
+    pub(super) const fn overdue(self) -> u32 {
+        (self.0 & OVERDUE_BITS) / OVERDUE
+    }
+
+    pub(super) const fn asleep(self) -> u32 {
+        self.0 / ASLEEP
+    }
+
+    /// Taken by a thread that came by: timed if a waiter has asked.
+    pub(super) const fn passed(self) -> Self {
+        let timed = if self.is_asked() { TIMED } else { 0 };
+        Self((self.0 | LOCKED | timed) & !MARKED)
+    }
+
+    /// Taken by a waiter: timed if it has asked. Nobody asks any more.
+    pub(super) fn taken(self, mine: Mine) -> Self {
+        let timed = if mine.asked { TIMED } else { 0 };
+        Self(((self.0 & !mine.bits()) | LOCKED | timed) & !(MARKED | ASKED))
+    }
+
+    pub(super) const fn with_searcher(self) -> Self {
+        Self(self.0 | SEARCHER)
+    }
+
+    pub(super) const fn asked(self) -> Self {
+        Self(self.0 | ASKED)
+    }
+
+    /// Without what a waiter has put into it.
+    pub(super) fn without(self, mine: Mine) -> Self {
+        Self(self.0 & !mine.bits())
+    }
+
+    /// With one more waiter that has a ticket; none if they are too many.
+    pub(super) fn with_overdue(self) -> Option<Self> {
+        (self.0 & OVERDUE_BITS != OVERDUE_BITS).then(|| Self(self.0 + OVERDUE))
+    }
+
+    /// With one more waiter asleep; none if they are too many.
+    pub(super) fn with_asleep(self) -> Option<Self> {
+        (self.0 & ASLEEP_BITS != ASLEEP_BITS).then(|| Self(self.0 + ASLEEP))
+    }
+
+    /// With one fewer asleep; none if nobody is.
+    pub(super) fn without_asleep(self) -> Option<Self> {
+        (self.0 >= ASLEEP).then(|| Self(self.0 - ASLEEP))
+    }
+
+    /// What a release makes of the word, and what is to be done after it. It
+    /// leaves a mark if it was `noted`.
+    pub(super) const fn released(self, noted: bool) -> (Self, Release) {
+        if self.0 & OVERDUE_BITS != 0 {
+            return (Self((self.0 - OVERDUE) & !TIMED), Release::HandOver);
+        }
+        let marked = if noted { MARKED } else { 0 };
+        let free = self.0 & !(LOCKED | TIMED | MARKED) | marked;
+        if self.asleep() > 0 && !self.has_searcher() {
+            (Self((free - ASLEEP) | SEARCHER), Release::Wake)
+        } else {
+            (Self(free), Release::Nothing)
+        }
+    }
+}
+
+/// What is to be done after a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Release {
+    Nothing,
+    /// Give a permit to one that is asleep.
+    Wake,
+    /// The next ticket holds the lock now.
+    HandOver,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FREE: Word = Word(0);
+    const ALL: Mine = Mine { searcher: true, asked: true };
+
+    #[test]
+    fn simple_words_stay_simple() {
+        assert!(FREE.is_simply_free() && !FREE.locked().is_simply_free());
+        assert!(FREE.locked().is_simply_held());
+        assert!(FREE.locked().with_searcher().is_simply_held());
+        assert!(!FREE.locked().asked().is_simply_held());
+        let asleep = FREE.locked().with_asleep().unwrap();
+        assert!(!asleep.is_simply_held());
+        assert!(asleep.with_searcher().is_simply_held());
+        assert!(!FREE.locked().with_overdue().unwrap().is_simply_held());
+        assert_eq!(FREE.locked().unlocked(), FREE);
+    }
+
+    #[test]
+    fn a_release_that_was_asked_for_is_marked_until_the_lock_is_taken() {
+        let (free, then) = FREE.locked().asked().released(true);
+        assert_eq!(then, Release::Nothing);
+        assert!(free.is_marked() && !free.is_simply_free() && free.is_asked());
+        let passed = free.passed();
+        assert!(passed.is_timed() && !passed.is_marked() && passed.is_asked());
+        let taken = free.taken(Mine { searcher: false, asked: true });
+        assert!(taken.is_timed() && !taken.is_marked() && !taken.is_asked());
+        let (free, _) = taken.released(false);
+        assert_eq!(free, FREE);
+    }
+
+    #[test]
+    fn a_waiter_takes_out_what_it_put_in() {
+        let word = FREE.locked().with_searcher().asked();
+        assert_eq!(word.without(ALL), FREE.locked());
+        assert_eq!(word.without(Mine::default()), word);
+        let taken = word.unlocked().taken(Mine { searcher: true, asked: false });
+        assert_eq!(taken, FREE.locked());
+        let other = word.unlocked().taken(Mine { searcher: false, asked: false });
+        assert_eq!(other, FREE.locked().with_searcher());
+    }
+
+    #[test]
+    fn a_release_wakes_one_unless_one_searches() {
+        let word = FREE.locked().with_asleep().unwrap().with_asleep().unwrap();
+        let (free, then) = word.released(false);
+        assert_eq!(then, Release::Wake);
+        assert_eq!((free.asleep(), free.has_searcher(), free.is_locked()), (1, true, false));
+        let (free, then) = free.locked().released(false);
+        assert_eq!((then, free.asleep()), (Release::Nothing, 1));
+    }
+
+    #[test]
+    fn a_release_hands_over_before_it_wakes() {
+        let word = FREE.locked().with_asleep().unwrap().with_overdue().unwrap();
+        let (held, then) = word.released(false);
+        assert_eq!(then, Release::HandOver);
+        assert!(held.is_locked() && held.overdue() == 0 && held.asleep() == 1);
+    }
+
+    #[test]
+    fn counts_do_not_overflow() {
+        let mut word = FREE.locked();
+        for n in 1..=0x1fff {
+            word = word.with_overdue().unwrap();
+            assert_eq!(word.overdue(), n);
+        }
+        assert_eq!(word.with_overdue(), None);
+        for n in 1..=0x3fff {
+            word = word.with_asleep().unwrap();
+            assert_eq!(word.asleep(), n);
+        }
+        assert_eq!(word.with_asleep(), None);
+        assert!(word.is_locked() && !word.has_searcher());
+        assert_eq!(FREE.without_asleep(), None);
+        assert_eq!(word.without_asleep().unwrap().asleep(), 0x3ffe);
+    }
+}

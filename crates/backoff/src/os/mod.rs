@@ -1,0 +1,11 @@
+//! What is asked of the operating system.
+
+mod circumstances;
+#[cfg(not(loom))]
+mod futex;
+#[cfg(loom)]
+#[path = "futex_model.rs"]
+mod futex;
+
+pub(crate) use circumstances::{is_real_time, is_squeezed, was_squeezed};
+pub(crate) use futex::{sleep, wait, wait_for, wake, wake_all};

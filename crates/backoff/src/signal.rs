@@ -1,0 +1,248 @@
+//! Waiting for a condition that other threads make true.
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use crate::ladder::{Circumstances, Expected, Spin, Step};
+use crate::sync::{AtomicU32, Relaxed, SeqCst, fence};
+use crate::ticks::Ticks;
+use crate::{calibrate, hint, os};
+
+/// Lets threads wait for a condition, and wakes them when it may have become
+/// true: an event count, in 12 bytes.
+///
+/// A waiter spins while that is worth it, and learns how long waits last here.
+/// Notifying costs no system call unless a thread is parked.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+/// use unjank_backoff::Signal;
+///
+/// static READY: AtomicBool = AtomicBool::new(false);
+/// static CHANGED: Signal = Signal::new();
+///
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| CHANGED.wait_until(|| READY.load(Ordering::Acquire)));
+///     READY.store(true, Ordering::Release);
+///     CHANGED.notify_all();
+/// });
+/// ```
+pub struct Signal {
+    /// Counts notifications that had somebody to wake.
+    events: AtomicU32,
+    /// Threads that are about to park, or have.
+    parked: AtomicU32,
+    /// How long waits last here: [`Expected`].
+    expected: AtomicU32,
+}
+
+/// A spin that has lasted for so many nanoseconds asks the kernel whether the
+/// thread is one that must not spin.
+const PRIORITY: u64 = 2_000;
+/// A look that comes so many nanoseconds later than ordered: the thread was
+/// switched out in between.
+const SLIP: u64 = 20_000;
+
+impl Signal {
+    /// Nobody waits.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            events: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            expected: AtomicU32::new(0),
+        }
+    }
+
+    /// Nobody waits: loom's atomics cannot be made at compile time.
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        Self {
+            events: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            expected: AtomicU32::new(0),
+        }
+    }
+
+    /// Waits until `condition` is true. Whoever makes it true has to call
+    /// [`notify_one`](Self::notify_one) or [`notify_all`](Self::notify_all) after that.
+    ///
+    /// The condition is evaluated often, and has to do its own ordering: load
+    /// with `Acquire` what was stored with `Release`.
+    #[inline]
+    pub fn wait_until(&self, condition: impl FnMut() -> bool) {
+        self.wait(condition, None);
+    }
+
+    /// As [`wait_until`](Self::wait_until), for so long at most. Returns what
+    /// the condition was at last.
+    #[inline]
+    pub fn wait_until_for(&self, condition: impl FnMut() -> bool, at_most: Duration) -> bool {
+        self.wait(condition, Some(at_most.into()))
+    }
+
+    /// Wakes one thread that is parked, if one is. Threads that spin see the
+    /// condition by themselves, and one of them may be first.
+    #[inline]
+    pub fn notify_one(&self) {
+        if self.has_parked() {
+            self.events.fetch_add(1, SeqCst);
+            os::wake(&self.events);
+        }
+    }
+
+    /// Wakes all threads that are parked.
+    #[inline]
+    pub fn notify_all(&self) {
+        if self.has_parked() {
+            self.events.fetch_add(1, SeqCst);
+            os::wake_all(&self.events, NonZeroU32::MAX);
+        }
+    }
+
+    /// Either the notifier sees who parks, or who parks sees the condition:
+    /// pairs with the fence in [`park`](Self::park).
+    #[inline]
+    fn has_parked(&self) -> bool {
+        fence(SeqCst);
+        self.parked.load(Relaxed) > 0
+    }
+
+    #[inline]
+    fn wait(&self, mut condition: impl FnMut() -> bool, at_most: Option<Ticks>) -> bool {
+        condition() || self.wait_on(&mut condition, at_most)
+    }
+
+    #[cold]
+    fn wait_on(&self, condition: &mut dyn FnMut() -> bool, at_most: Option<Ticks>) -> bool {
+        calibrate::learn_rate(false);
+        let begun = Ticks::now();
+        let over = |now: Ticks| at_most.is_some_and(|at_most| now - begun >= at_most);
+        if self.spin(condition, begun, &over) {
+            return true;
+        }
+        os::is_squeezed();
+        while !over(Ticks::now()) {
+            let left = at_most.map(|at_most| begun + at_most - Ticks::now());
+            if self.park(condition, left) {
+                self.learn(begun.elapsed());
+                return true;
+            }
+        }
+        condition()
+    }
+
+    /// Says whether the condition is true.
+    fn spin(
+        &self,
+        condition: &mut dyn FnMut() -> bool,
+        begun: Ticks,
+        over: &dyn Fn(Ticks) -> bool,
+    ) -> bool {
+        let expected = Expected(self.expected.load(Relaxed));
+        let park = calibrate::known().park;
+        let mut spin = Spin::new(expected.budget(park, os::was_squeezed()));
+        let mut is_real_time = None;
+        let mut last = begun;
+        loop {
+            let now = Ticks::now();
+            if now - begun > Ticks::from_nanos(PRIORITY) && is_real_time.is_none() {
+                is_real_time = Some(os::is_real_time());
+            }
+            let seen = Circumstances {
+                real_time: is_real_time == Some(true),
+                switched_out: now - last > Ticks::from_nanos(SLIP),
+                ..Circumstances::default()
+            };
+            last = now;
+            match spin.step(now - begun, seen) {
+                Step::Look { looks, pauses } if !over(now) => {
+                    if hint::look(looks, pauses, &mut *condition) {
+                        self.learn(begun.elapsed());
+                        return true;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Parks until something is notified; says whether the condition is true.
+    fn park(&self, condition: &mut dyn FnMut() -> bool, left: Option<Ticks>) -> bool {
+        self.parked.fetch_add(1, Relaxed);
+        let seen = self.events.load(SeqCst);
+        // Pairs with the fence in `has_parked`.
+        fence(SeqCst);
+        let mut is_true = condition();
+        if !is_true {
+            match left {
+                None => os::wait(&self.events, seen, NonZeroU32::MAX),
+                Some(left) => os::wait_for(&self.events, seen, left.into()),
+            }
+            is_true = condition();
+        }
+        self.parked.fetch_sub(1, Relaxed);
+        is_true
+    }
+
+    fn learn(&self, waited: Ticks) {
+        let expected = Expected(self.expected.load(Relaxed)).with(waited);
+        self.expected.store(expected.0, Relaxed);
+    }
+}
+
+impl Default for Signal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Debug for Signal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Signal").field("parked", &self.parked.load(Relaxed)).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
+
+    #[test]
+    fn a_condition_that_is_true_is_not_waited_for() {
+        Signal::new().wait_until(|| true);
+    }
+
+    #[test]
+    fn a_wait_ends_by_itself() {
+        let signal = Signal::default();
+        assert!(!signal.wait_until_for(|| false, Duration::from_millis(2)));
+        assert!(!signal.wait_until_for(|| false, Duration::ZERO));
+        assert!(signal.wait_until_for(|| true, Duration::ZERO));
+        assert_eq!(signal.parked.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn every_waiter_is_woken() {
+        let turns = if cfg!(miri) { 20 } else { 20_000 };
+        let signal = Signal::new();
+        let turn = AtomicU64::new(0);
+        thread::scope(|scope| {
+            for player in 0..2 {
+                let (signal, turn) = (&signal, &turn);
+                scope.spawn(move || {
+                    for round in 0..turns {
+                        let mine = 2 * round + player;
+                        signal.wait_until(|| turn.load(Ordering::Acquire) == mine);
+                        turn.store(mine + 1, Ordering::Release);
+                        signal.notify_all();
+                    }
+                });
+            }
+        });
+        assert_eq!(turn.load(Ordering::Acquire), 2 * turns);
+        assert!(signal.expected.load(Relaxed) > 0, "it has learned");
+    }
+}
