@@ -18,8 +18,8 @@ use crate::ticks::Ticks;
 /// One sixteenth of the pauses so far lie between two looks.
 const BETWEEN_LOOKS: u32 = 16;
 
-/// Looks between two decisions.
-const LOOKS: u32 = 8;
+/// Looks between two decisions: one in a model, which has to try them all.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
 
 /// The longest spin where waits are known to last longer than parking costs:
 /// in nanoseconds, enough for one that is nearly over.

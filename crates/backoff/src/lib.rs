@@ -17,8 +17,10 @@ pub mod calibrate;
 pub mod condvar;
 #[cfg(feature = "std")]
 pub mod mutex;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(loom)))]
 mod os;
+#[cfg(all(feature = "std", loom))]
+pub mod os;
 #[cfg(feature = "std")]
 pub mod signal;
 #[cfg(feature = "std")]
@@ -28,7 +30,9 @@ pub use backoff::Backoff;
 #[cfg(feature = "std")]
 pub use condvar::Condvar;
 #[cfg(feature = "std")]
-pub use mutex::{Mutex, MutexGuard, RawMutex};
+pub use mutex::RawMutex;
+#[cfg(all(feature = "std", not(loom)))]
+pub use mutex::{Mutex, MutexGuard};
 #[cfg(feature = "std")]
 pub use signal::Signal;
 #[cfg(feature = "std")]

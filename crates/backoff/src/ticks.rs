@@ -189,17 +189,18 @@ fn counter() -> u64 {
     LOOKS.fetch_add(1, Ordering::Relaxed) as u64 * 2_000
 }
 
-/// A model has no clock: each look of a thread is half a millisecond after its
-/// last, so that every budget ends within a few looks.
+/// A model has no clock: each look of a thread is so much later than its last
+/// (see `os/futex_model.rs`).
 #[cfg(loom)]
 fn counter() -> u64 {
     loom::thread_local! {
         static LOOKS: core::cell::Cell<u64> = core::cell::Cell::new(0);
     }
-    LOOKS.with(|looks| {
+    let looks = LOOKS.with(|looks| {
         looks.set(looks.get() + 1);
-        looks.get() * 1_000_000
-    })
+        looks.get()
+    });
+    looks * crate::os::model::time_between_looks().0
 }
 
 #[cfg(all(test, not(loom)))]

@@ -50,7 +50,9 @@ pub use raw::RawMutex;
 /// });
 /// assert_eq!(*COUNT.lock(), 4_000);
 /// ```
+#[cfg(not(loom))]
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 
 /// Holds a [`Mutex`] and releases it when dropped.
+#[cfg(not(loom))]
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;

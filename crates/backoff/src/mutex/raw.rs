@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use super::policy::{Action, Learned, Look, Waiter};
 use super::word::{Mine, Release, Word};
 use crate::ladder::Expected;
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release as Releasing, SeqCst};
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release as Releasing, SeqCst, fence};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, ladder, os};
 
@@ -327,8 +327,10 @@ impl RawMutex {
                 hint::pause();
                 continue;
             }
-            // Either this is seen by whoever grants next, or the grant is seen here.
-            self.parked.fetch_add(1, SeqCst);
+            // Either whoever grants sees this, or the kernel sees the grant: pairs
+            // with the fence in `hand_over`.
+            self.parked.fetch_add(1, Relaxed);
+            fence(SeqCst);
             os::wait(&self.grants, granted, bit(ticket));
             self.parked.fetch_sub(1, Relaxed);
         }
@@ -349,14 +351,19 @@ impl RawMutex {
                     self.permits.fetch_add(1, Relaxed);
                     os::wake(&self.permits);
                 }
-                Release::HandOver => {
-                    let ticket = self.grants.fetch_add(1, SeqCst);
-                    if self.parked.load(SeqCst) > 0 {
-                        os::wake_all(&self.grants, bit(ticket));
-                    }
-                }
+                Release::HandOver => self.hand_over(),
             }
             return;
+        }
+    }
+
+    /// Lets the next ticket hold the lock.
+    fn hand_over(&self) {
+        let ticket = self.grants.fetch_add(1, Releasing);
+        // Pairs with the fence in `await_grant`.
+        fence(SeqCst);
+        if self.parked.load(Relaxed) > 0 {
+            os::wake_all(&self.grants, bit(ticket));
         }
     }
 }

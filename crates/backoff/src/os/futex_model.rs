@@ -1,9 +1,12 @@
 //! Futexes and sleep for loom's models.
 //!
 //! Sleepers wait on one condition variable under one mutex, which also covers
-//! the comparison with the word, as the kernel's bucket lock does. A sleep with
-//! a deadline may end at once, as one that was interrupted: nothing may depend
-//! on how long it takes.
+//! the comparison with the word, as the kernel's bucket lock does.
+//!
+//! A model is run twice. With timers, each look at the clock is 0.3 ms after
+//! the last, and a sleep with a deadline ends at once, so waiters are overdue
+//! soon. Without, a sleep with a deadline has none, so a wake-up that is lost
+//! is a deadlock, which loom reports.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -12,7 +15,30 @@ use std::vec::Vec;
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 
-use crate::sync::{AtomicU32, SeqCst};
+use crate::sync::{AtomicU32, Relaxed};
+
+/// How time goes in a model.
+pub mod model {
+    use core::sync::atomic::{AtomicBool, Ordering};
+
+    use crate::ticks::Ticks;
+
+    static TIMERS: AtomicBool = AtomicBool::new(true);
+
+    /// Whether sleeps with a deadline end by themselves. To be set before a
+    /// model is run.
+    pub fn with_timers(fire: bool) {
+        TIMERS.store(fire, Ordering::SeqCst);
+    }
+
+    pub(crate) fn timers_fire() -> bool {
+        TIMERS.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn time_between_looks() -> Ticks {
+        Ticks::from_nanos(if timers_fire() { 300_000 } else { 30_000 })
+    }
+}
 
 /// A thread that sleeps.
 struct Sleeper {
@@ -32,7 +58,7 @@ fn address(word: &AtomicU32) -> usize {
 
 pub(crate) fn wait(word: &AtomicU32, seen: u32, bits: NonZeroU32) {
     let mut bucket = BUCKET.lock().expect("no model panics with it");
-    if word.load(SeqCst) != seen {
+    if word.load(Relaxed) != seen {
         return;
     }
     let ticket = bucket.1;
@@ -44,8 +70,11 @@ pub(crate) fn wait(word: &AtomicU32, seen: u32, bits: NonZeroU32) {
 }
 
 pub(crate) fn wait_for(word: &AtomicU32, seen: u32, _: Duration) {
-    let _ = (word, seen);
-    thread::yield_now();
+    if model::timers_fire() {
+        thread::yield_now();
+    } else {
+        wait(word, seen, NonZeroU32::MAX);
+    }
 }
 
 pub(crate) fn wake(word: &AtomicU32) {

@@ -7,5 +7,8 @@ mod futex;
 #[path = "futex_model.rs"]
 mod futex;
 
+#[cfg(loom)]
+pub use futex::model;
+
 pub(crate) use circumstances::{is_real_time, is_squeezed, was_squeezed};
 pub(crate) use futex::{sleep, wait, wait_for, wake, wake_all};
