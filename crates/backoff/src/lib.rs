@@ -7,6 +7,7 @@ extern crate std;
 
 pub mod backoff;
 pub mod hint;
+pub mod idle;
 pub mod ladder;
 mod sync;
 pub mod ticks;
@@ -21,6 +22,10 @@ pub mod mutex;
 mod os;
 #[cfg(all(feature = "std", loom))]
 pub mod os;
+#[cfg(all(feature = "std", not(loom)))]
+pub mod pool;
+#[cfg(all(feature = "std", not(loom)))]
+pub mod queue;
 #[cfg(feature = "std")]
 pub mod signal;
 #[cfg(feature = "std")]
@@ -33,6 +38,10 @@ pub use condvar::Condvar;
 pub use mutex::RawMutex;
 #[cfg(all(feature = "std", not(loom)))]
 pub use mutex::{Mutex, MutexGuard};
+#[cfg(all(feature = "std", not(loom)))]
+pub use pool::Pool;
+#[cfg(all(feature = "std", not(loom)))]
+pub use queue::WorkQueue;
 #[cfg(feature = "std")]
 pub use signal::Signal;
 #[cfg(feature = "std")]

@@ -82,6 +82,27 @@ impl Signal {
         self.wait(condition, Some(at_most.into()))
     }
 
+    /// As [`wait_until`](Self::wait_until), without spinning first: for whoever
+    /// has decided that by other means.
+    pub fn park_until(&self, mut condition: impl FnMut() -> bool) {
+        while !self.park(&mut condition, None) {}
+    }
+
+    /// As [`park_until`](Self::park_until), for so long at most. Returns what
+    /// the condition was at last.
+    pub fn park_until_for(&self, mut condition: impl FnMut() -> bool, at_most: Duration) -> bool {
+        let (begun, at_most) = (Ticks::now(), Ticks::from(at_most));
+        loop {
+            let left = at_most - begun.elapsed();
+            if self.park(&mut condition, Some(left)) {
+                return true;
+            }
+            if left == Ticks::ZERO {
+                return false;
+            }
+        }
+    }
+
     /// Wakes one thread that is parked, if one is. Threads that spin see the
     /// condition by themselves, and one of them may be first.
     #[inline]

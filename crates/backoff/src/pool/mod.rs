@@ -1,0 +1,296 @@
+//! A thread pool that waits for work the right way.
+
+mod scope;
+mod task;
+
+use std::boxed::Box;
+use std::cell::Cell;
+use std::format;
+use std::io;
+use std::string::String;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::vec::Vec;
+
+pub use scope::Scope;
+pub use task::Task;
+
+use crate::{WorkQueue, calibrate};
+
+/// A piece of work. It does not unwind: whoever makes one catches its panic.
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Threads that run what they are given, first in, first out.
+///
+/// An idle pool uses no CPU. A pool that gets work in short or steady gaps has
+/// one thread awake for it ([`idle`](crate::idle)), so that it starts within a microsecond
+/// and without a system call. The first pool of a process takes two
+/// milliseconds to [calibrate](calibrate::calibrate).
+///
+/// Panics are carried to whoever waits for the work. Dropping the pool finishes
+/// all work that was given and ends the threads.
+///
+/// ```
+/// use unjank_backoff::Pool;
+///
+/// let pool = Pool::new(2)?;
+///
+/// // Work with a result:
+/// let answer = pool.spawn(|| 6 * 7);
+/// assert_eq!(answer.join().unwrap(), 42);
+///
+/// // Work that borrows:
+/// let mut words = ["late", "early"].map(String::from);
+/// pool.scope(|scope| {
+///     for word in &mut words {
+///         scope.spawn(|| word.push('!'));
+///     }
+/// });
+/// assert_eq!(words, ["late!", "early!"]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Shared {
+    queue: WorkQueue<Work>,
+}
+
+impl Pool {
+    /// A pool of so many threads, at least one, called `pool-0` and so on.
+    ///
+    /// # Errors
+    /// The operating system could not start a thread; none is left behind.
+    pub fn new(threads: usize) -> io::Result<Self> {
+        Self::named("pool", threads)
+    }
+
+    /// A pool of as many threads as the process may use CPUs at once, by its
+    /// affinity and its CPU quota.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_all_cpus() -> io::Result<Self> {
+        Self::new(thread::available_parallelism()?.get())
+    }
+
+    /// A pool whose threads are called `name-0` and so on.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn named(name: &str, threads: usize) -> io::Result<Self> {
+        calibrate::calibrate();
+        let shared = Arc::new(Shared { queue: WorkQueue::new() });
+        let mut pool = Self { shared, threads: Vec::new() };
+        for n in 0..threads.max(1) {
+            pool.start(format!("{name}-{n}"))?;
+        }
+        Ok(pool)
+    }
+
+    /// Gives work to the pool. Dropping the task does not stop it.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Task<T> {
+        Task::start(&self.shared, work)
+    }
+
+    /// Runs `with` on this thread, and returns once all work that was given to
+    /// its [`Scope`] is done, so that may borrow from here.
+    ///
+    /// # Panics
+    /// With what `with` has panicked with, or else the first of its work.
+    pub fn scope<'env, T>(&self, with: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
+        scope::run(&self.shared, with)
+    }
+
+    /// How many threads there are.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// How much work has not been begun.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.shared.queue.len()
+    }
+
+    fn start(&mut self, name: String) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().name(name).spawn(move || shared.work())?;
+        self.threads.push(thread);
+        Ok(())
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        let this = thread::current().id();
+        for thread in self.threads.drain(..) {
+            // A pool that is dropped by its own work cannot wait for that.
+            if thread.thread().id() != this {
+                // Work does not unwind, so neither does a thread.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+std::thread_local! {
+    /// The pool whose work this thread runs.
+    static WORKS_FOR: Cell<*const Shared> = const { Cell::new(core::ptr::null()) };
+}
+
+impl Shared {
+    /// What a thread of the pool does until the end.
+    fn work(self: Arc<Self>) {
+        WORKS_FOR.set(Arc::as_ptr(&self));
+        while let Some(work) = self.queue.pop() {
+            work();
+        }
+    }
+
+    /// Waits until `done`. A thread of the pool works meanwhile: it might wait
+    /// for work that no other thread is free to do.
+    fn wait(&self, signal: &crate::Signal, done: impl Fn() -> bool) {
+        if !core::ptr::eq(WORKS_FOR.get(), self) {
+            return signal.wait_until(done);
+        }
+        while !done() {
+            match self.queue.try_pop() {
+                Some(work) => work(),
+                // Work that is given from now on is for the other threads, if
+                // this one is asleep; it looks again from time to time.
+                None => {
+                    signal.wait_until_for(&done, core::time::Duration::from_millis(1));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn work_is_done_and_returned() {
+        let pool = Pool::new(3).unwrap();
+        assert_eq!(pool.threads(), 3);
+        let tasks: Vec<_> = (0..100_u64).map(|n| pool.spawn(move || n * n)).collect();
+        let sum: u64 = tasks.into_iter().map(|task| task.join().unwrap()).sum();
+        assert_eq!(sum, 328_350);
+    }
+
+    #[test]
+    fn a_panic_reaches_whoever_waits_and_the_pool_goes_on() {
+        let pool = Pool::new(1).unwrap();
+        let task = pool.spawn(|| panic!("as expected"));
+        let panic = task.join().unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"as expected"));
+        assert_eq!(pool.spawn(|| 1).join().unwrap(), 1);
+    }
+
+    #[test]
+    fn dropping_the_pool_finishes_its_work() {
+        let done = Arc::new(AtomicUsize::new(0));
+        let pool = Pool::named("drop", 2).unwrap();
+        for _ in 0..50 {
+            let done = Arc::clone(&done);
+            drop(pool.spawn(move || {
+                thread::sleep(Duration::from_micros(100));
+                done.fetch_add(1, Ordering::SeqCst)
+            }));
+        }
+        drop(pool);
+        assert_eq!(done.load(Ordering::SeqCst), 50);
+    }
+
+    #[test]
+    fn a_scope_borrows_and_waits() {
+        let pool = Pool::for_all_cpus().unwrap();
+        let mut numbers: Vec<usize> = (0..1_000).collect();
+        pool.scope(|scope| {
+            for chunk in numbers.chunks_mut(100) {
+                scope.spawn(move || chunk.iter_mut().for_each(|number| *number += 1));
+            }
+        });
+        assert_eq!(numbers.iter().sum::<usize>(), 500_500);
+    }
+
+    #[test]
+    fn work_gives_work() {
+        let pool = Pool::new(1).unwrap();
+        let done = AtomicUsize::new(0);
+        pool.scope(|scope| {
+            scope.spawn(|| {
+                scope.spawn(|| done.fetch_add(1, Ordering::SeqCst));
+                pool.scope(|inner| {
+                    inner.spawn(|| done.fetch_add(10, Ordering::SeqCst));
+                });
+                assert!(done.load(Ordering::SeqCst) >= 10, "the inner scope waits");
+            });
+        });
+        assert_eq!(done.load(Ordering::SeqCst), 11);
+    }
+
+    #[test]
+    fn a_scope_carries_a_panic_after_all_is_done() {
+        let pool = Pool::new(2).unwrap();
+        let done = AtomicUsize::new(0);
+        let caught = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            pool.scope(|scope| {
+                scope.spawn(|| panic!("the first"));
+                for _ in 0..10 {
+                    scope.spawn(|| {
+                        thread::sleep(Duration::from_millis(1));
+                        done.fetch_add(1, Ordering::SeqCst)
+                    });
+                }
+            });
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"the first"));
+        assert_eq!(done.load(Ordering::SeqCst), 10);
+    }
+
+    #[test]
+    fn a_scope_whose_own_part_panics_waits_first() {
+        let pool = Pool::new(1).unwrap();
+        let done = AtomicUsize::new(0);
+        let caught = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            pool.scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(2));
+                    done.fetch_add(1, Ordering::SeqCst)
+                });
+                panic!("its own part");
+            })
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"its own part"));
+        assert_eq!(done.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_pool_dropped_by_its_own_work_does_not_wait_for_itself() {
+        let pool = Arc::new(Pool::new(1).unwrap());
+        let inner = Arc::clone(&pool);
+        let (begin, begun) = std::sync::mpsc::channel();
+        let task = pool.spawn(move || {
+            begun.recv().unwrap();
+            drop(inner);
+        });
+        drop(pool);
+        begin.send(()).unwrap();
+        task.join().unwrap();
+    }
+}
