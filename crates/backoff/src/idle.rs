@@ -7,7 +7,7 @@
 //! gaps, naps through steady ones so that it is awake again just before they
 //! end, and parks for everything else.
 
-use crate::ladder::{Circumstances, Expected, Spin, Step};
+use crate::ladder::Expected;
 use crate::ticks::Ticks;
 
 /// How long a queue stays empty.
@@ -28,9 +28,15 @@ const LONGEST: u64 = 20_000_000;
 /// Gaps up to so many times what parking costs are spun through.
 const SHORT: u64 = 3;
 
-/// A nap ends so many times what parking costs before the gap is expected to:
-/// a timer is as late as a wake-up, and then some.
+/// A nap ends so many times what parking costs before the gap is expected to,
+/// and so many nanoseconds at least: a timer is as late as a wake-up, and then
+/// some.
 const EARLY: u64 = 2;
+const AT_LEAST_EARLY: u64 = 30_000;
+
+/// Pauses between two looks at the queue: the one who watches disturbs nobody.
+const PAUSES: u32 = 4;
+const LOOKS: u32 = 8;
 
 impl Gaps {
     /// With one more gap.
@@ -59,7 +65,7 @@ impl Gaps {
         } else if mean <= park * SHORT {
             (Ticks::ZERO, (mean + around + park).min(park * SHORT * 2))
         } else if mean <= Ticks::from_nanos(LONGEST) && self.is_steady() {
-            let early = around + park * EARLY;
+            let early = around + (park * EARLY).max(Ticks::from_nanos(AT_LEAST_EARLY));
             (mean - early, mean + around + park)
         } else {
             (Ticks::ZERO, Ticks::ZERO)
@@ -88,7 +94,6 @@ pub enum Idle {
 pub struct Idler {
     nap_until: Ticks,
     look_until: Ticks,
-    spin: Spin,
 }
 
 impl Idler {
@@ -98,17 +103,18 @@ impl Idler {
     pub fn new(gaps: Gaps, park: Ticks, squeezed: bool) -> Self {
         let (nap_until, look_until) =
             if squeezed { (Ticks::ZERO, Ticks::ZERO) } else { gaps.plan(park) };
-        Self { nap_until, look_until, spin: Spin::new(look_until) }
+        Self { nap_until, look_until }
     }
 
     /// What to do when the queue has been empty for `idle`.
-    pub fn next(&mut self, idle: Ticks) -> Idle {
+    #[must_use]
+    pub fn next(&self, idle: Ticks) -> Idle {
         if idle < self.nap_until {
-            return Idle::Nap(self.nap_until - idle);
-        }
-        match self.spin.step(idle, Circumstances::default()) {
-            Step::Look { looks, pauses } => Idle::Look { looks, pauses },
-            Step::Park => Idle::Park,
+            Idle::Nap(self.nap_until - idle)
+        } else if idle < self.look_until {
+            Idle::Look { looks: LOOKS, pauses: PAUSES }
+        } else {
+            Idle::Park
         }
     }
 
@@ -159,7 +165,8 @@ mod tests {
         assert!(steady.is_steady());
         let Idle::Nap(left) = next(steady, 100_000) else { panic!("it naps") };
         let until = 100_000 + left.0;
-        assert!((900_000..=960_000).contains(&until), "{until}");
+        let early = Ticks::from_nanos(AT_LEAST_EARLY).0.max(2 * PARK.0);
+        assert!((900_000 - early..=1_000_000 - early).contains(&until), "{until}");
         assert!(matches!(next(steady, until), Idle::Look { .. }));
         assert!(matches!(next(steady, 1_010_000), Idle::Look { .. }));
         assert_eq!(next(steady, 1_200_000), Idle::Park);
@@ -175,7 +182,7 @@ mod tests {
 
     #[test]
     fn under_a_squeeze_it_parks() {
-        let mut idler = Idler::new(gaps(&[30_000; 20]), PARK, true);
+        let idler = Idler::new(gaps(&[30_000; 20]), PARK, true);
         assert_eq!(idler.next(Ticks::ZERO), Idle::Park);
         assert!(!idler.is_watchful());
     }

@@ -179,7 +179,7 @@ impl<T> WorkQueue<T> {
     fn watch(&self, idle_since: Ticks) -> bool {
         calibrate::learn_rate(false);
         let park = calibrate::known().park;
-        let mut idler = Idler::new(self.gaps(), park, os::was_squeezed());
+        let idler = Idler::new(self.gaps(), park, os::was_squeezed());
         if !idler.is_watchful() || self.watched.swap(true, Ordering::SeqCst) {
             os::is_squeezed();
             return false;
@@ -204,7 +204,9 @@ impl<T> WorkQueue<T> {
     /// Sleeps, and is woken by a push: it does not watch meanwhile.
     fn nap(&self, left: Ticks) {
         self.watched.store(false, Ordering::SeqCst);
-        self.changed.park_until_for(|| self.has_news(), Duration::from(left));
+        os::with_exact_timers(|| {
+            self.changed.park_until_for(|| self.has_news(), Duration::from(left))
+        });
         self.watched.store(true, Ordering::SeqCst);
     }
 

@@ -1,6 +1,6 @@
 //! `futex(2)`: threads of this process that sleep until a word changes.
 
-use core::num::NonZeroU32;
+use core::num::{NonZeroU32, NonZeroU64};
 use core::time::Duration;
 
 use rustix::thread::futex::{self, Flags};
@@ -42,6 +42,20 @@ pub(crate) fn sleep(length: Duration) {
     let (NanosleepRelativeResult::Ok
     | NanosleepRelativeResult::Interrupted(_)
     | NanosleepRelativeResult::Err(_)) = thread::nanosleep(&request);
+}
+
+/// Does what sleeps in `with` with timers that end as exactly as the kernel
+/// can: by default it may let them be 50 µs late, to save wake-ups (prctl(2)).
+pub(crate) fn with_exact_timers<T>(with: impl FnOnce() -> T) -> T {
+    let before = thread::current_timer_slack().ok().and_then(NonZeroU64::new);
+    if before.is_some() {
+        let _ = thread::set_current_timer_slack(NonZeroU64::new(1));
+    }
+    let result = with();
+    if before.is_some() {
+        let _ = thread::set_current_timer_slack(before);
+    }
+    result
 }
 
 /// A deadline on the clock that futexes wait by.

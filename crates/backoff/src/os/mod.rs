@@ -11,4 +11,6 @@ mod futex;
 pub use futex::model;
 
 pub(crate) use circumstances::{is_real_time, is_squeezed, was_squeezed};
+#[cfg(not(loom))]
+pub(crate) use futex::with_exact_timers;
 pub(crate) use futex::{sleep, wait, wait_for, wake, wake_all};
