@@ -9,6 +9,7 @@ pub mod backoff;
 pub mod hint;
 pub mod idle;
 pub mod ladder;
+#[cfg(feature = "std")]
 mod sync;
 pub mod ticks;
 

@@ -1,5 +1,5 @@
 //! Atomics: the processor's own, or loom's, which tries all orders in which
-//! threads may see them (`docs/testing.md`).
+//! threads may see them (`tests/loom.rs`).
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU32, fence};

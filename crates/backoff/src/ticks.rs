@@ -133,7 +133,7 @@ pub(crate) fn is_rate_known() -> bool {
 
 #[cold]
 fn assumed() -> u32 {
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
     if let Some(said) = frequency() {
         set_rate(said);
         return said;
@@ -142,7 +142,7 @@ fn assumed() -> u32 {
 }
 
 /// What the firmware says of the counter (Arm ARM, `CNTFRQ_EL0`).
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 #[allow(unsafe_code)]
 fn frequency() -> Option<u32> {
     let hertz: u64;
@@ -154,7 +154,7 @@ fn frequency() -> Option<u32> {
     u32::try_from((u128::from(hertz) << SHIFT) / 1_000_000_000).ok().filter(|&rate| rate > 0)
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
 #[inline]
 #[allow(unsafe_code)]
 fn counter() -> u64 {
@@ -163,7 +163,7 @@ fn counter() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-#[cfg(all(target_arch = "aarch64", not(loom)))]
+#[cfg(all(target_arch = "aarch64", not(any(loom, miri))))]
 #[inline]
 #[allow(unsafe_code)]
 fn counter() -> u64 {
@@ -181,7 +181,7 @@ fn counter() -> u64 {
 }
 
 /// Without a counter that a program can read, each look at it is a microsecond.
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", loom)))]
+#[cfg(all(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))), not(loom)))]
 #[inline]
 fn counter() -> u64 {
     use core::sync::atomic::AtomicUsize;

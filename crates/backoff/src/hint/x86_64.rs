@@ -54,6 +54,11 @@ fn find() -> Monitor {
     FOUND[place]
 }
 
+#[inline]
+pub(super) fn pause() {
+    core::hint::spin_loop();
+}
+
 /// Whether there is an instruction for it, and then it was used.
 #[inline]
 pub(super) fn wait_for_store(word: &AtomicU32, seen: u32, at_most: Ticks) -> bool {

@@ -1,6 +1,7 @@
 //! A mutex that spins when that is worth it, lets a busy thread run on, and
 //! starves nobody.
 
+mod bells;
 mod policy;
 mod raw;
 mod word;

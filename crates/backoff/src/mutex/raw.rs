@@ -1,13 +1,15 @@
 //! The lock itself: what the policy decides, done to the word.
 
 use core::num::NonZeroU32;
+use core::time::Duration;
 
+use super::bells::Bell;
 use super::policy::{Action, Learned, Look, Waiter};
 use super::word::{Mine, Release, Word};
 use crate::ladder::Expected;
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release as Releasing, SeqCst, fence};
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release as Releasing};
 use crate::ticks::Ticks;
-use crate::{calibrate, hint, ladder, os};
+use crate::{calibrate, hint, os};
 
 /// A lock without a value, for [`lock_api`].
 ///
@@ -25,8 +27,6 @@ pub struct RawMutex {
     /// Tickets given out, and tickets that have held the lock.
     tickets: AtomicU32,
     grants: AtomicU32,
-    /// Threads that sleep for a grant.
-    parked: AtomicU32,
     /// Threads that rest: they sleep, and nobody is to wake them.
     resting: AtomicU32,
     learned: Lessons,
@@ -51,6 +51,9 @@ struct Lessons {
 /// microsecond.
 const AGE: u32 = 12;
 
+/// How long a waiter sleeps on where no tickets are left.
+const ANOTHER_SLEEP: Duration = Duration::from_millis(100);
+
 impl RawMutex {
     /// A free lock.
     #[cfg(not(loom))]
@@ -61,7 +64,6 @@ impl RawMutex {
             permits: AtomicU32::new(0),
             tickets: AtomicU32::new(0),
             grants: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
             resting: AtomicU32::new(0),
             learned: Lessons {
                 gap: AtomicU32::new(0),
@@ -83,7 +85,6 @@ impl RawMutex {
             permits: AtomicU32::new(0),
             tickets: AtomicU32::new(0),
             grants: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
             resting: AtomicU32::new(0),
             learned: Lessons {
                 gap: AtomicU32::new(0),
@@ -245,7 +246,7 @@ impl RawMutex {
         os::is_squeezed();
         let Some(asleep) = word.without(waiter.mine).with_asleep() else {
             // Sixteen thousand sleep here already.
-            os::sleep(ladder::nap(u32::MAX));
+            os::sleep(ANOTHER_SLEEP);
             return false;
         };
         if !self.exchange(word, asleep) {
@@ -263,6 +264,7 @@ impl RawMutex {
                 continue;
             }
             match self.wake_up_late() {
+                Late::Full => os::wait_for(&self.permits, 0, ANOTHER_SLEEP),
                 Late::Taken => return true,
                 Late::Queued => {
                     self.await_grant(waiter, Ticks::ZERO);
@@ -305,8 +307,7 @@ impl RawMutex {
                     return Late::Queued;
                 }
             } else {
-                // Eight thousand have tickets already.
-                os::sleep(ladder::nap(u32::MAX));
+                return Late::Full;
             }
         }
     }
@@ -316,24 +317,24 @@ impl RawMutex {
         let ticket = self.tickets.fetch_add(1, Relaxed);
         let begun = Ticks::now();
         let budget = if waiter.is_real_time == Some(true) { Ticks::ZERO } else { park };
-        loop {
-            // Pairs with the release that hands over.
-            let granted = self.grants.load(Acquire);
-            let ahead = ticket.wrapping_sub(granted);
-            if ahead > u32::MAX / 2 {
-                return;
-            }
-            if ahead == 0 && begun.elapsed() < budget {
+        let bell = self.bell(ticket);
+        while !self.is_called(ticket) {
+            let is_next = self.grants.load(Relaxed) == ticket;
+            if is_next && begun.elapsed() < budget {
                 hint::pause();
                 continue;
             }
-            // Either whoever grants sees this, or the kernel sees the grant: pairs
-            // with the fence in `hand_over`.
-            self.parked.fetch_add(1, Relaxed);
-            fence(SeqCst);
-            os::wait(&self.grants, granted, bit(ticket));
-            self.parked.fetch_sub(1, Relaxed);
+            bell.listen(|| self.is_called(ticket));
         }
+    }
+
+    /// Whether the lock has been handed to this ticket; pairs with `hand_over`.
+    fn is_called(&self, ticket: u32) -> bool {
+        ticket.wrapping_sub(self.grants.load(Acquire)) > u32::MAX / 2
+    }
+
+    fn bell(&self, ticket: u32) -> Bell {
+        Bell::new(core::ptr::from_ref(self).addr(), ticket)
     }
 
     #[inline(never)]
@@ -359,28 +360,24 @@ impl RawMutex {
 
     /// Lets the next ticket hold the lock.
     fn hand_over(&self) {
-        let ticket = self.grants.fetch_add(1, Releasing);
-        // Pairs with the fence in `await_grant`.
-        fence(SeqCst);
-        if self.parked.load(Relaxed) > 0 {
-            os::wake_all(&self.grants, bit(ticket));
-        }
+        let bell = self.bell(self.grants.load(Relaxed));
+        self.grants.fetch_add(1, Releasing);
+        // From here on the lock may be gone: whether anybody listens cannot be
+        // looked up.
+        bell.ring();
     }
 }
 
 /// A sleeper whose time is up.
 enum Late {
+    /// Eight thousand have tickets already: it sleeps on.
+    Full,
     /// It has taken the lock.
     Taken,
     /// It has a ticket.
     Queued,
     /// A release has woken it just now: its permit is on the way.
     Woken,
-}
-
-/// By which sleepers for grants are told apart.
-fn bit(ticket: u32) -> NonZeroU32 {
-    NonZeroU32::new(1 << (ticket % 32)).unwrap_or(NonZeroU32::MAX)
 }
 
 /// A thread, by an address that is its own; 0 is nobody.
@@ -506,5 +503,49 @@ unsafe impl lock_api::RawMutex for RawMutex {
     #[inline]
     fn is_locked(&self) -> bool {
         self.is_held()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_as_large_as_documented() {
+        assert_eq!(size_of::<RawMutex>(), 48);
+    }
+
+    #[test]
+    fn it_is_tried_and_released() {
+        let lock = RawMutex::default();
+        assert!(lock.try_acquire() && lock.is_held() && !lock.try_acquire());
+        lock.release();
+        assert!(!lock.is_held());
+        lock.acquire();
+        lock.release();
+        assert_eq!(lock.word.load(Relaxed), 0);
+    }
+
+    /// What is left when all have gone: nothing that a later wait would see.
+    #[test]
+    fn nothing_is_left_behind() {
+        let lock = RawMutex::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..if cfg!(miri) { 20 } else { 5_000 } {
+                        lock.acquire();
+                        std::thread::yield_now();
+                        lock.release();
+                    }
+                });
+            }
+        });
+        let word = Word(lock.word.load(Relaxed));
+        assert_eq!((word.asleep(), word.overdue()), (0, 0));
+        assert!(!word.is_locked() && !word.has_searcher(), "{word:?}");
+        assert_eq!(lock.permits.load(Relaxed), 0);
+        assert_eq!(lock.tickets.load(Relaxed), lock.grants.load(Relaxed));
+        assert_eq!(lock.resting.load(Relaxed), 0);
     }
 }

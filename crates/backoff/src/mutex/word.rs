@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn counts_do_not_overflow() {
         let mut word = FREE.locked();
-        for n in 1..=0x1fff {
+        for n in 1..=0x1fff_u32 {
             word = word.with_overdue().unwrap();
             assert_eq!(word.overdue(), n);
         }
