@@ -2,6 +2,7 @@
 
 use core::num::NonZeroU32;
 use core::time::Duration;
+#[cfg(not(loom))]
 use std::time::Instant;
 
 use crate::mutex::RawMutex;
