@@ -109,13 +109,11 @@ impl Backoff {
 
     #[inline]
     fn waited(&self) -> Ticks {
-        match self.begun.get() {
-            Some(begun) => begun.elapsed(),
-            None => {
-                self.begun.set(Some(Ticks::now()));
-                Ticks::ZERO
-            }
+        if let Some(begun) = self.begun.get() {
+            return begun.elapsed();
         }
+        self.begun.set(Some(Ticks::now()));
+        Ticks::ZERO
     }
 
     #[inline]
@@ -168,7 +166,7 @@ impl fmt::Debug for Backoff {
         f.debug_struct("Backoff")
             .field("pauses", &self.spin.get().pauses())
             .field("is_completed", &self.is_completed())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

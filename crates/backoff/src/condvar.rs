@@ -162,7 +162,9 @@ impl Default for Condvar {
 
 impl core::fmt::Debug for Condvar {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Condvar").field("waiting", &self.waiting.load(Relaxed)).finish_non_exhaustive()
+        f.debug_struct("Condvar")
+            .field("waiting", &self.waiting.load(Relaxed))
+            .finish_non_exhaustive()
     }
 }
 

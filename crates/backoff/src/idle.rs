@@ -43,11 +43,8 @@ impl Gaps {
     #[must_use]
     pub fn with(self, gap: Ticks) -> Self {
         let gap = Ticks(gap.0.min(u64::from(u32::MAX)));
-        let deviation = if self.mean.0 == 0 {
-            gap
-        } else {
-            Ticks(gap.0.abs_diff(u64::from(self.mean.0)))
-        };
+        let deviation =
+            if self.mean.0 == 0 { gap } else { Ticks(gap.0.abs_diff(u64::from(self.mean.0))) };
         Self { mean: self.mean.with(gap), deviation: self.deviation.with(deviation) }
     }
 

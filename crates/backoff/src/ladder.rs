@@ -193,7 +193,11 @@ mod tests {
         let short = Expected(1).budget(park, false);
         assert_eq!(short, Ticks(2) + Ticks::from_nanos(MARGIN));
         let longer = Ticks::from_nanos(15_000);
-        assert_eq!(Expected(longer.0 as u32).budget(park, false), park, "twice is more than a park");
+        assert_eq!(
+            Expected(longer.0 as u32).budget(park, false),
+            park,
+            "twice is more than a park"
+        );
         let too_long = Ticks::from_nanos(30_000);
         assert_eq!(Expected(too_long.0 as u32).budget(park, false), Ticks::from_nanos(GLIMPSE));
         assert_eq!(Expected(u32::MAX).budget(Ticks(5), false), Ticks(5), "never above a park");

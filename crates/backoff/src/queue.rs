@@ -268,8 +268,7 @@ mod tests {
     fn closing_ends_all_who_wait() {
         let queue = WorkQueue::<u8>::new();
         thread::scope(|scope| {
-            let waiters: std::vec::Vec<_> =
-                (0..4).map(|_| scope.spawn(|| queue.pop())).collect();
+            let waiters: std::vec::Vec<_> = (0..4).map(|_| scope.spawn(|| queue.pop())).collect();
             thread::sleep(Duration::from_millis(5));
             queue.close();
             for waiter in waiters {
@@ -289,7 +288,9 @@ mod tests {
             let givers: std::vec::Vec<_> = (0..3)
                 .map(|_| scope.spawn(|| (1..=each).for_each(|number| queue.push(number).unwrap())))
                 .collect();
-            givers.into_iter().for_each(|giver| giver.join().unwrap());
+            for giver in givers {
+                giver.join().unwrap();
+            }
             queue.close();
             takers.into_iter().map(|taker| taker.join().unwrap()).sum()
         });

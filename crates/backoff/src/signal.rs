@@ -48,21 +48,13 @@ impl Signal {
     #[cfg(not(loom))]
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            events: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
-            expected: AtomicU32::new(0),
-        }
+        Self { events: AtomicU32::new(0), parked: AtomicU32::new(0), expected: AtomicU32::new(0) }
     }
 
     /// Nobody waits: loom's atomics cannot be made at compile time.
     #[cfg(loom)]
     pub fn new() -> Self {
-        Self {
-            events: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
-            expected: AtomicU32::new(0),
-        }
+        Self { events: AtomicU32::new(0), parked: AtomicU32::new(0), expected: AtomicU32::new(0) }
     }
 
     /// Waits until `condition` is true. Whoever makes it true has to call

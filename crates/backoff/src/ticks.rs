@@ -42,14 +42,14 @@ impl Ticks {
         Self::now() - self
     }
 
-    /// How many nanoseconds these ticks last, at the [rate](rate) that is known.
+    /// How many nanoseconds these ticks last, at the [rate] that is known.
     #[must_use]
     pub fn as_nanos(self) -> u64 {
         let nanos = (u128::from(self.0) << SHIFT) / u128::from(rate());
         u64::try_from(nanos).unwrap_or(u64::MAX)
     }
 
-    /// The ticks of so many nanoseconds, at the [rate](rate) that is known.
+    /// The ticks of so many nanoseconds, at the [rate] that is known.
     #[inline]
     #[must_use]
     pub fn from_nanos(nanos: u64) -> Self {

@@ -14,9 +14,9 @@ use crate::ticks::Ticks;
 
 /// CPUID 7.0 ECX: UMONITOR, UMWAIT and TPAUSE.
 const WAITPKG: u32 = 1 << 5;
-/// CPUID 8000_0001 ECX: MONITORX and MWAITX.
+/// CPUID `8000_0001` ECX: MONITORX and MWAITX.
 const MONITORX: u32 = 1 << 29;
-/// CPUID 8000_0001.
+/// CPUID `8000_0001`.
 const EXTENDED: u32 = 0x8000_0001;
 
 /// `UMWAIT`: state C0.1, which wakes sooner than C0.2.

@@ -11,7 +11,7 @@ use crate::os;
 use crate::sync::{Acquire, AtomicU32, Release};
 
 /// Words, and kinds of sleepers on each.
-const WORDS: u32 = if cfg!(loom) { 1 } else { 256 };
+const WORDS: u32 = if cfg!(loom) { 2 } else { 256 };
 const KINDS: u32 = 32;
 
 #[cfg(not(loom))]
@@ -19,7 +19,7 @@ static WORD: [AtomicU32; WORDS as usize] = [const { AtomicU32::new(0) }; WORDS a
 
 #[cfg(loom)]
 loom::lazy_static! {
-    static ref WORD: [AtomicU32; 1] = [AtomicU32::new(0)];
+    static ref WORD: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
 }
 
 /// What one ticket of one lock listens to. It rings for others, too.

@@ -94,10 +94,7 @@ pub(super) enum Action {
     CheckPriority,
     /// Look so many times whether the lock is free, with so many pauses before
     /// each look.
-    Look {
-        looks: u32,
-        pauses: u32,
-    },
+    Look { looks: u32, pauses: u32 },
     /// Sleep for so long, known to nobody.
     Rest(Ticks),
     /// Sleep until a release wakes it, for so long at most.
@@ -250,7 +247,7 @@ mod tests {
     }
 
     fn expected(length: Ticks) -> Expected {
-        Expected(u32::try_from(length.0).unwrap())
+        Expected(length.0 as u32)
     }
 
     const FREE: Word = Word(0);

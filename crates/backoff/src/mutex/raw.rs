@@ -283,9 +283,7 @@ impl RawMutex {
 
     /// Pairs with the one that gives it in [`release_noting`](Self::release_noting).
     fn take_permit(&self) -> bool {
-        self.permits
-            .fetch_update(Relaxed, Relaxed, |permits| permits.checked_sub(1))
-            .is_ok()
+        self.permits.fetch_update(Relaxed, Relaxed, |permits| permits.checked_sub(1)).is_ok()
     }
 
     /// A sleeper whose time is up takes itself out of those asleep.

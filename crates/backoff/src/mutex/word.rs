@@ -60,8 +60,7 @@ impl Word {
     /// Nothing to be noted, and nobody to be woken: an unlock is one exchange.
     #[inline]
     pub(super) const fn is_simply_held(self) -> bool {
-        self.0 & (TIMED | ASKED | OVERDUE_BITS) == 0
-            && (self.0 < ASLEEP || self.0 & SEARCHER != 0)
+        self.0 & (TIMED | ASKED | OVERDUE_BITS) == 0 && (self.0 < ASLEEP || self.0 & SEARCHER != 0)
     }
 
     #[inline]

@@ -188,7 +188,9 @@ mod tests {
                 "/sys/fs/cgroup/unified/user.slice/a:b/cpu.stat"
             ]
         );
-        assert!(paths("4:cpu,cpuacct:/top\n3:memory:/x\n")[0].ends_with("cpu,cpuacct/top/cpu.stat"));
+        assert!(
+            paths("4:cpu,cpuacct:/top\n3:memory:/x\n")[0].ends_with("cpu,cpuacct/top/cpu.stat")
+        );
         assert_eq!(paths("3:memory:/x\ngarbage\n").len(), 0);
     }
 

@@ -94,10 +94,7 @@ impl Pool {
     }
 
     /// Gives work to the pool. Dropping the task does not stop it.
-    pub fn spawn<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Task<T> {
+    pub fn spawn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Task<T> {
         Task::start(&self.shared, work)
     }
 
@@ -106,7 +103,10 @@ impl Pool {
     ///
     /// # Panics
     /// With what `with` has panicked with, or else the first of its work.
-    pub fn scope<'env, T>(&self, with: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
+    pub fn scope<'env, T>(
+        &self,
+        with: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+    ) -> T {
         scope::run(&self.shared, with)
     }
 
@@ -284,13 +284,13 @@ mod tests {
     fn a_pool_dropped_by_its_own_work_does_not_wait_for_itself() {
         let pool = Arc::new(Pool::new(1).unwrap());
         let inner = Arc::clone(&pool);
-        let (begin, begun) = std::sync::mpsc::channel();
+        let (go, when) = std::sync::mpsc::channel();
         let task = pool.spawn(move || {
-            begun.recv().unwrap();
+            when.recv().unwrap();
             drop(inner);
         });
         drop(pool);
-        begin.send(()).unwrap();
+        go.send(()).unwrap();
         task.join().unwrap();
     }
 }

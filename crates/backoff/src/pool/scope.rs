@@ -19,8 +19,8 @@ pub struct Scope<'scope, 'env: 'scope> {
     state: Arc<State>,
     /// Neither lifetime may be made shorter or longer, as in
     /// [`std::thread::Scope`].
-    scope: PhantomData<&'scope mut &'scope ()>,
-    env: PhantomData<&'env mut &'env ()>,
+    inner: PhantomData<&'scope mut &'scope ()>,
+    outer: PhantomData<&'env mut &'env ()>,
 }
 
 /// Owned by the scope and by each piece of its work, which is done with it
@@ -37,8 +37,7 @@ pub(super) fn run<'env, T>(
     with: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 ) -> T {
     let state = Arc::new(State::default());
-    let scope =
-        Scope { pool, state: Arc::clone(&state), scope: PhantomData, env: PhantomData };
+    let scope = Scope { pool, state: Arc::clone(&state), inner: PhantomData, outer: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| with(&scope)));
     // Whatever happens, nothing that is borrowed may go before the work is done.
     pool.wait(&state.changed, || state.pending.load(Ordering::Acquire) == 0);
