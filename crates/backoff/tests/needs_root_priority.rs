@@ -52,7 +52,7 @@ fn together(ordinary: impl FnOnce() + Send, urgent: impl FnOnce() + Send) -> Dur
             settle(true);
             let begun = own_cpu_time();
             urgent();
-            own_cpu_time() - begun
+            own_cpu_time().saturating_sub(begun)
         });
         urgent.join().unwrap()
     })

@@ -44,7 +44,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// The generator SplitMix (Steele, Lea, Flood: Fast splittable pseudorandom number
+/// The generator `SplitMix` (Steele, Lea, Flood: Fast splittable pseudorandom number
 /// generators, 2014).
 struct Random(u64);
 
