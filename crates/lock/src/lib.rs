@@ -5,11 +5,13 @@
 //! |---|---|
 //! | [`probe`] | costs of pause, yield, lock and park; hand-offs between threads |
 //! | [`mod@bench`] | ways to wait for a lock against each other, over a grid |
+//! | [`pools`] | thread pools against each other |
 //! | [`explain`] | from costs to a verdict |
 
 pub mod bench;
 mod error;
 pub mod explain;
+pub mod pools;
 pub mod probe;
 
 pub use error::{Error, Result};

@@ -19,4 +19,4 @@ pub use realtime::{
     HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, is_throttled, rtprio_limit,
 };
 pub use run_limit::{RunLimit, best_nice, run_limit, set_run_limit};
-pub use slack::timer_slack;
+pub use slack::{ExactTimers, timer_slack};

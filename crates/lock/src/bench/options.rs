@@ -70,7 +70,7 @@ impl Options {
     /// a lock protects. To take a task is a short section, and to do it is what
     /// is outside: long for a coarse grain, short for a fine one.
     pub fn paper() -> Self {
-        let names = ["sleep0", "pause-yield", "busy", "sleep1", "std", "parking_lot"];
+        let names = ["sleep0", "pause-yield", "busy", "sleep1", "std", "parking_lot", "unjank"];
         Self {
             strategies: names.into_iter().filter_map(|name| Strategy::named(name).ok()).collect(),
             against: vec![PAPERS_YARDSTICK],

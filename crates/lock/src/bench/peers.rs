@@ -37,6 +37,21 @@ impl Section for ParkingLot {
     }
 }
 
+/// `unjank_backoff::Mutex`.
+pub(super) struct Unjank(unjank_backoff::Mutex<()>);
+
+impl Section for Unjank {
+    fn new() -> Result<Self> {
+        Ok(Self(unjank_backoff::Mutex::new(())))
+    }
+
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _held = self.0.lock();
+        section()
+    }
+}
+
 /// `spin::Mutex`.
 pub(super) struct Spin(spin::Mutex<()>);
 

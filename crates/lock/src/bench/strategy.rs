@@ -2,7 +2,7 @@
 
 use unjank_host::{Error, Result};
 
-use super::peers::{Crossbeam, ParkingLot, Pthread, PthreadAdaptive, PthreadPi, Spin, Std};
+use super::peers::{Crossbeam, ParkingLot, Pthread, PthreadAdaptive, PthreadPi, Spin, Std, Unjank};
 use super::sleep_loops::{Busy, PauseYield, Sleep0, Sleep1};
 use super::visit::{self, ReadEnergy, Seen, Task, Visit};
 use crate::error;
@@ -40,6 +40,11 @@ pub struct Strategy {
 static STRATEGIES: &[Strategy] = &[
     Strategy::of::<Std>("std", "100 pauses with a look each, then futex").usual(),
     Strategy::of::<ParkingLot>("parking_lot", "2, 4, 8 pauses, 7 yields, then parked").usual(),
+    Strategy::of::<Unjank>(
+        "unjank",
+        "spins while that is worth it, then futex; rests where one thread keeps the lock busy",
+    )
+    .usual(),
     Strategy::of::<PauseYield>("pause-yield", "100 pauses with a look each, then sched_yield")
         .usual(),
     Strategy::of::<Busy>("busy", "tries for ever"),

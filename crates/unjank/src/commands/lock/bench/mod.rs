@@ -1,5 +1,6 @@
 //! `unjank lock bench`: ways to wait for a lock against each other.
 
+mod pools;
 mod table;
 
 use std::cell::RefCell;
@@ -25,16 +26,18 @@ use crate::{output, paths, values};
   unjank lock bench --threads 2,8 --section 0,1us --outside 2us --strategies spin,crossbeam
   sudo unjank lock bench --environment idle,load,quota,priorities,pinned
   unjank lock bench --paper
+  unjank lock bench --pool --gap 200us,5ms
 
-Strategies: std, parking_lot, spin, crossbeam (Backoff), pthread, pthread-adaptive,
+Strategies: std, parking_lot, unjank, spin, crossbeam (Backoff), pthread, pthread-adaptive,
 pthread-pi, and the paper's: busy, sleep0 (sched_yield), sleep1, pause-yield. std and
-parking_lot are always measured: the others are compared with the better of them, and
-pause-yield is unless others are named.
+parking_lot are always measured: the others are compared with the better of them. unjank
+(unjank-backoff's mutex) and pause-yield are measured unless others are named.
 
 Environments: idle; load (a busy thread for each CPU in another process); quota (half of
 the CPUs' time, in a control group); priorities (every second thread nicer by 10); pinned
 (all threads on one CPU). --paper is the paper's experiment: threads take tasks from one
-queue that a lock protects, and the others are compared with sleep0. docs/lock.md")]
+queue that a lock protects, and the others are compared with sleep0. --pool is about thread
+pools: how soon work begins, and how much CPU time that takes. docs/lock.md")]
 pub(crate) struct Args {
     /// Ways to wait, or all [default: some of them, see below]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -63,6 +66,12 @@ pub(crate) struct Args {
     /// The paper's experiment: a pool that takes tasks of three grains from one queue
     #[arg(long)]
     paper: bool,
+    /// Thread pools instead: unjank, rayon, threadpool, tokio's threads for blocking work
+    #[arg(long, conflicts_with_all = ["strategies", "threads", "section", "outside", "environment", "paper"])]
+    pool: bool,
+    /// With --pool: from one piece of work to the next [default: 0,50us,1ms,10ms]
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration_or_zero, requires = "pool")]
+    gap: Vec<Nanos>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -73,6 +82,9 @@ fn environment(text: &str) -> Result<Environment, String> {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.pool {
+        return pools::run(args);
+    }
     let options = options(args)?;
     options.check()?;
     let cpus = CpuSet::allowed()?;

@@ -1,0 +1,135 @@
+//! What was measured, and what it says.
+
+use unjank_host::Nanos;
+use unjank_measure::experiment::{Question, Visits, family};
+use unjank_measure::stats::order;
+use unjank_measure::{Direction, Fact, Findings, Plan, Series, Unit};
+
+use super::options::Options;
+use super::peers::Kind;
+
+/// One visit.
+pub(super) struct Seen {
+    /// From giving work until it begins.
+    pub(super) latencies: Series,
+    /// CPUs that the pool has used.
+    pub(super) cpus: f64,
+}
+
+/// All visits.
+pub struct Results {
+    /// The pools; the first is compared with each of the others.
+    pub pools: Vec<Kind>,
+    /// Gap by gap.
+    pub cells: Vec<Cell>,
+    plan: Plan,
+}
+
+/// All visits with one gap.
+pub struct Cell {
+    /// From one piece of work to the next.
+    pub gap: Nanos,
+    latencies: Vec<Series>,
+    medians: Vec<Vec<(usize, f64)>>,
+    cpus: Vec<Vec<(usize, f64)>>,
+}
+
+impl Results {
+    pub(super) fn new(options: &Options, plan: Plan) -> Self {
+        let cells = options.gaps.iter().map(|&gap| Cell::new(gap, &options.pools)).collect();
+        Self { pools: options.pools.clone(), cells, plan }
+    }
+
+    /// Series and facts of each pool, and for each gap whether work begins
+    /// sooner, and with less CPU time, in the first pool than in each other.
+    pub(super) fn note(&self, findings: &mut Findings) {
+        for cell in &self.cells {
+            cell.note(&self.pools, findings);
+        }
+        let mut asked = Vec::new();
+        for cell in &self.cells {
+            for other in 1..self.pools.len() {
+                asked.push((
+                    Visits::of_rounds(self.plan, &cell.medians, other, 0),
+                    self.question(cell, other, "spawn_to_start", Unit::Nanoseconds),
+                ));
+                asked.push((
+                    Visits::of_rounds(self.plan, &cell.cpus, other, 0),
+                    self.question(cell, other, "cpus", Unit::Ratio),
+                ));
+            }
+        }
+        for outcome in family(&asked, 0.0) {
+            outcome.note(findings);
+        }
+    }
+
+    fn question(&self, cell: &Cell, other: usize, what: &str, unit: Unit) -> Question {
+        let (ours, theirs) = (self.pools[0].name(), self.pools[other].name());
+        let does = match unit {
+            Unit::Nanoseconds => "begin work sooner than",
+            _ => "use less CPU time than",
+        };
+        Question {
+            text: format!("Given work every {}, does {ours} {does} {theirs}?", cell.gap),
+            subject: format!("lock/pool/{what}/{} against {theirs}", cell.gap),
+            unit,
+            better: Direction::Smaller,
+            min_effect: 0.0,
+        }
+    }
+}
+
+impl Cell {
+    fn new(gap: Nanos, pools: &[Kind]) -> Self {
+        let series = |pool: &Kind| {
+            Series::new(format!("lock/pool/{}/spawn_to_start", pool.name()))
+                .with_label("gap", gap.to_string())
+        };
+        let latencies = pools.iter().map(series).collect();
+        Self { gap, latencies, medians: Vec::new(), cpus: Vec::new() }
+    }
+
+    /// What one round has seen of each pool that it came to.
+    pub(super) fn add(&mut self, round: Vec<(usize, Seen)>) {
+        let mut medians = Vec::new();
+        let mut cpus = Vec::new();
+        for (place, seen) in round {
+            medians.push((place, seen.latencies.quantile(0.5) as f64));
+            cpus.push((place, seen.cpus));
+            self.latencies[place].absorb(&seen.latencies);
+        }
+        self.medians.push(medians);
+        self.cpus.push(cpus);
+    }
+
+    /// A quantile of all times from giving work until it begins.
+    pub fn latency(&self, pool: usize, q: f64) -> Option<Nanos> {
+        let series = self.latencies.get(pool)?;
+        (series.n() > 0).then(|| Nanos(series.quantile(q)))
+    }
+
+    /// The median over rounds of the CPUs that a pool has used, with its
+    /// interval.
+    pub fn cpus(&self, pool: usize) -> Option<(f64, Option<[f64; 2]>)> {
+        let of_pool = self.cpus.iter().flatten().filter(|(place, _)| *place == pool);
+        order::median(&mut of_pool.map(|(_, cpus)| *cpus).collect::<Vec<f64>>())
+    }
+
+    fn note(&self, pools: &[Kind], findings: &mut Findings) {
+        for (place, pool) in pools.iter().enumerate() {
+            let series = self.latencies[place].clone();
+            if series.n() > 0 {
+                findings.series.push(series.finish());
+            }
+            let Some((cpus, interval)) = self.cpus(place) else { continue };
+            let fact = Fact::new(format!("lock/pool/{}/cpus", pool.name()), cpus, Unit::Ratio)
+                .with_label("gap", self.gap.to_string());
+            let rounds = self.cpus.iter().filter(|round| !round.is_empty()).count() as u64;
+            findings.facts.push(match interval {
+                Some(interval) => fact.with_interval(interval, rounds),
+                None => fact,
+            });
+        }
+    }
+}
