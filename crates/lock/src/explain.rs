@@ -18,10 +18,12 @@ pub fn verdict(findings: &Findings) -> Verdict {
         Quantity::median_of(series, name)
     });
     let show = |name| findings.fact_named(name).map(|fact| Unit::Nanoseconds.show(fact.value));
-    let reason = match (show("lock/break_even"), show("lock/std_spin_budget")) {
-        (Some(even), Some(budget)) => {
-            format!("waits under {even} are better spun; the standard library spins for {budget}")
-        }
+    let budgets = [show("lock/std_spin_budget"), show("lock/backoff_spin_budget")];
+    let reason = match (show("lock/break_even"), budgets) {
+        (Some(even), [Some(fixed), Some(measured)]) => format!(
+            "waits under {even} are better spun; the standard library spins for {fixed}, \
+             unjank-backoff, which measures it, for {measured} at most"
+        ),
         _ => "no hand-off between two CPUs was measured".to_owned(),
     };
     let question = "Does a thread that waited for a lock run soon after its release?";

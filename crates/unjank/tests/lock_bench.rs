@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-const STRATEGIES: [&str; 11] = [
+const STRATEGIES: [&str; 12] = [
     "std",
     "parking_lot",
+    "unjank",
     "pause-yield",
     "busy",
     "sleep0",
@@ -238,5 +239,42 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(text(&output.stderr).starts_with(said), "{}", text(&output.stderr));
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn every_pool_is_measured_with_every_gap() {
+    let quick = ["--pool", "--gap", "0,200us", "--rounds", "2", "--cell", "20ms"];
+    let record = record(&quick);
+    for pool in ["unjank", "rayon", "threadpool", "tokio"] {
+        for gap in ["0 ns", "200 µs"] {
+            let cpus = facts(&record, &format!("lock/pool/{pool}/cpus"), &[("gap", gap)]);
+            assert_eq!(cpus.len(), 1, "{pool} every {gap}");
+            let name = format!("lock/pool/{pool}/spawn_to_start");
+            let series = record["series"].as_array().expect("series").iter();
+            let n = series
+                .filter(|series| series["name"] == *name && series["labels"]["gap"] == gap)
+                .map(|series| series["n"].as_u64().expect("a count"));
+            // Two visits of 20 ms, of which each piece of work has its gap.
+            let pieces: u64 = n.sum();
+            assert!(pieces > 2, "{pieces} pieces for {pool} every {gap}");
+            assert!(gap == "0 ns" || pieces <= 202, "{pieces} pieces for {pool}");
+        }
+    }
+    let verdicts = record["verdicts"].as_array().expect("verdicts");
+    let of_rayon = verdicts.iter().filter(|verdict| {
+        verdict["question"].as_str().is_some_and(|text| text.ends_with("than rayon?"))
+    });
+    // Latency and CPU time, with two gaps; two rounds decide nothing.
+    let answers: Vec<&Value> = of_rayon.map(|verdict| &verdict["answer"]).collect();
+    assert_eq!(answers.len(), 4, "{verdicts:?}");
+    assert!(answers.iter().all(|answer| **answer == "cannot_tell"), "{answers:?}");
+}
+
+#[test]
+fn pools_are_compared_by_gaps_only() {
+    for wrong in [&["--pool", "--threads", "2"][..], &["--gap", "1ms"], &["--pool", "--gap", "1s"]]
+    {
+        assert_eq!(bench(wrong).status.code(), Some(2), "{wrong:?}");
     }
 }

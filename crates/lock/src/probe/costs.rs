@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::thread;
 
+use unjank_backoff::calibrate;
 use unjank_host::Timestamp;
 use unjank_host::futex::{Scope, wake};
 use unjank_measure::stats::order;
@@ -16,6 +17,10 @@ const BATCHES: usize = 51;
 /// Turns of the standard library's mutex before it parks: `spin_until` in
 /// `library/std/src/sys/sync/mutex/futex.rs`.
 const STD_SPINS: f64 = 100.0;
+
+/// Calibrations of unjank-backoff, of about two milliseconds each; the interval
+/// is that of their median.
+const CALIBRATIONS: usize = 9;
 
 /// Measures each operation and adds a fact for it.
 pub(crate) fn note(findings: &mut Findings) {
@@ -33,6 +38,20 @@ pub(crate) fn note(findings: &mut Findings) {
     findings.facts.push(fact("lock/wake_nobody", &cost(200, || wake(&word, 1, Scope::Process))));
     let budget = Fact::new("lock/std_spin_budget", pause.median * STD_SPINS, Unit::Nanoseconds);
     findings.facts.push(budget);
+    findings.facts.push(calibrated());
+}
+
+/// For how long unjank-backoff spins here before it parks, at most: what it
+/// finds out in a program that asks it to.
+fn calibrated() -> Fact {
+    let mut parks: Vec<f64> =
+        (0..CALIBRATIONS).map(|_| calibrate::measure().park.as_nanos() as f64).collect();
+    let (median, interval) = order::median(&mut parks).expect("there are CALIBRATIONS of them");
+    let fact = Fact::new("lock/backoff_spin_budget", median, Unit::Nanoseconds);
+    match interval {
+        Some(interval) => fact.with_interval(interval, CALIBRATIONS as u64),
+        None => fact,
+    }
 }
 
 /// Nanoseconds per operation.
@@ -79,7 +98,7 @@ mod tests {
     fn every_operation_costs_something() {
         let mut findings = Findings::default();
         note(&mut findings);
-        assert_eq!(findings.facts.len(), 5);
+        assert_eq!(findings.facts.len(), 6);
         for fact in &findings.facts {
             assert!(fact.value > 0.0, "{fact:?}");
         }

@@ -17,7 +17,8 @@ use handoff::{Handoff, Placement, Wait};
 ///
 /// Facts: `lock/pause`, `lock/yield`, `lock/uncontended`, `lock/wake_nobody`
 /// (one call each), `lock/break_even` (waits shorter than this are better
-/// spun), `lock/std_spin_budget` (how long the standard library spins). Series:
+/// spun), `lock/std_spin_budget` and `lock/backoff_spin_budget` (how long the
+/// standard library spins, and unjank-backoff at most). Series:
 /// `lock/<spin|yield|park>/round_trip` with the label `placement`, and
 /// `lock/park_wake`, from just before the wake-up call until the parked thread
 /// runs on another CPU.
