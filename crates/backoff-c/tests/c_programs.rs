@@ -1,0 +1,171 @@
+//! Programs in C and C++ that use the built library.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+/// What the static library asks for (`rustc --print native-static-libs`), and
+/// glibc does not have in itself before 2.34.
+const SYSTEM_LIBRARIES: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
+
+const SIGABRT: i32 = 6;
+
+#[derive(Clone, Copy)]
+enum Linked {
+    Statically,
+    Dynamically,
+}
+
+/// Where the libraries are. Cargo builds them for nobody else, so the test
+/// does.
+fn libraries() -> &'static Path {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--locked", "--package", env!("CARGO_PKG_NAME"), "--target-dir"])
+            .arg(target)
+            .arg("--message-format=json")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let messages = String::from_utf8(built.stdout).unwrap();
+        let file = messages
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .filter_map(|message| Some(message["filenames"].as_array()?.clone()))
+            .flatten()
+            .find_map(|name| Some(name.as_str()?.to_owned()).filter(|name| name.ends_with(".a")))
+            .unwrap();
+        PathBuf::from(file).parent().unwrap().to_owned()
+    })
+}
+
+fn is_there(compiler: &str) -> bool {
+    let there =
+        Command::new(compiler).arg("--version").output().is_ok_and(|it| it.status.success());
+    unjank_needs::is_there(&format!("the compiler {compiler}"), there)
+}
+
+/// A program that is gone when this is dropped.
+struct Program {
+    directory: TempDir,
+}
+
+impl Program {
+    fn compile(compiler: &str, standard: &str, source: &str, linked: Linked) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut cc = Command::new(compiler);
+        cc.args([standard, "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-pthread", "-I"])
+            .arg(here.join("include"))
+            .arg(here.join(source))
+            .arg("-o")
+            .arg(directory.path().join("program"));
+        match linked {
+            Linked::Statically => cc.arg(libraries().join("libunjank_backoff.a")),
+            Linked::Dynamically => cc.arg("-L").arg(libraries()).arg("-lunjank_backoff"),
+        };
+        let output = cc.args(SYSTEM_LIBRARIES).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Self { directory }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(self.directory.path().join("program"))
+            .args(arguments)
+            .env("LD_LIBRARY_PATH", libraries())
+            .env("RUST_BACKTRACE", "0")
+            .output()
+            .unwrap()
+    }
+
+    /// Standard output of a run that ends well.
+    fn says(&self) -> String {
+        let output = self.run(&[]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {stderr}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+#[test]
+fn c_shares_work() {
+    if !is_there("cc") {
+        return;
+    }
+    for linked in [Linked::Statically, Linked::Dynamically] {
+        let program = Program::compile("cc", "-std=c11", "examples/pool.c", linked);
+        assert_eq!(
+            program.says(),
+            "2 workers added up 50005000\nfreeing the pool finished 10000 pieces of work\n"
+        );
+    }
+}
+
+#[test]
+fn cpp_locks_with_the_guards_of_its_standard_library() {
+    if !is_there("c++") {
+        return;
+    }
+    for linked in [Linked::Statically, Linked::Dynamically] {
+        let program = Program::compile("c++", "-std=c++17", "examples/pool.cpp", linked);
+        assert_eq!(
+            program.says(),
+            "the work adds up to 500500\nthe work has thrown: late\ntaken twice: no\n"
+        );
+    }
+}
+
+#[test]
+fn the_header_is_c99_and_cpp11() {
+    if !is_there("cc") || !is_there("c++") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (compiler, standard, name) in [("cc", "-std=c99", "it.c"), ("c++", "-std=c++11", "it.cc")] {
+        let source = directory.path().join(name);
+        std::fs::write(
+            &source,
+            "#include \"unjank_backoff.h\"\nunjank_mutex m = UNJANK_MUTEX_INIT;\n",
+        )
+        .unwrap();
+        let output = Command::new(compiler)
+            .args([standard, "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"))
+            .arg(&source)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn misuse_ends_the_process_and_says_why() {
+    if !is_there("c++") {
+        return;
+    }
+    let program = Program::compile("c++", "-std=c++17", "tests/misuse.cpp", Linked::Statically);
+    for (what, why) in [
+        ("mutex", "mutex is NULL"),
+        ("condvar", "condvar is NULL"),
+        ("condition", "condition is NULL"),
+        ("work", "work is NULL"),
+        ("pool", "pool is NULL"),
+        ("throwing condition", ""),
+        ("throwing work", ""),
+    ] {
+        let output = program.run(&[what]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(SIGABRT), "{what}: {}, {stderr}", output.status);
+        assert!(stderr.contains(why), "{what}: {stderr}");
+        assert!(!stderr.is_empty(), "{what}");
+        assert_eq!(output.stdout, b"", "{what}");
+    }
+    assert_eq!(program.run(&["nothing"]).stdout, b"still there\n");
+}
