@@ -76,7 +76,7 @@ pub unsafe extern "C" fn unjank_pool_run(
     let job = Job { work: work.unwrap_or_else(|| missing("work")), context };
     let outstanding = Arc::clone(&pool.outstanding);
     outstanding.count.fetch_add(1, Ordering::Relaxed);
-    drop(pool.pool.spawn(move || outstanding.run(job)));
+    drop(pool.pool.spawn(move || outstanding.run(&job)));
 }
 
 /// Waits until all work is done that was given to the pool, also what is given
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn unjank_pool_free(pool: *mut unjank_pool) {
 }
 
 impl Outstanding {
-    fn run(&self, job: Job) {
+    fn run(&self, job: &Job) {
         let before = WORKS_FOR.replace(self);
         // SAFETY: whoever gave the work says that any thread may do it.
         unsafe { (job.work)(job.context) }

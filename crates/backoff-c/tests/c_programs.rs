@@ -40,9 +40,10 @@ fn libraries() -> &'static Path {
             .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
             .filter_map(|message| Some(message["filenames"].as_array()?.clone()))
             .flatten()
-            .find_map(|name| Some(name.as_str()?.to_owned()).filter(|name| name.ends_with(".a")))
+            .filter_map(|name| name.as_str().map(PathBuf::from))
+            .find(|file| file.extension().is_some_and(|extension| extension == "a"))
             .unwrap();
-        PathBuf::from(file).parent().unwrap().to_owned()
+        file.parent().unwrap().to_owned()
     })
 }
 

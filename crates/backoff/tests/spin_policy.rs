@@ -53,7 +53,7 @@ enum Then {
 struct ExpectedCase {
     name: String,
     before: u32,
-    wait: u64,
+    waited: u64,
     after: u32,
 }
 
@@ -122,7 +122,7 @@ fn steps() {
 #[test]
 fn expectations() {
     for case in table().expected {
-        let after = Expected(case.before).with(Ticks(case.wait));
+        let after = Expected(case.before).with(Ticks(case.waited));
         assert_eq!(after, Expected(case.after), "{}", case.name);
     }
 }

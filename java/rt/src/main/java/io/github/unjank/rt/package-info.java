@@ -1,11 +1,13 @@
 /**
- * Real-time priority for threads of a JVM on Linux, and periodic tasks that no garbage collector
- * can stop.
+ * Real-time priority for threads of a JVM on Linux, periodic tasks that no garbage collector can
+ * stop, and short waits.
  *
  * <ul>
  *   <li>{@link io.github.unjank.rt.RtThread} gives and takes real-time priority.
  *   <li>{@link io.github.unjank.rt.CriticalTask} runs native code periodically, on a thread that
  *       the JVM does not know or in a process of its own, and exchanges messages with Java.
+ *   <li>{@link io.github.unjank.rt.SpinWait} waits for what nobody tells of, without burning a CPU;
+ *       {@link io.github.unjank.rt.SpinPolicy} is how it decides. Both are pure Java.
  * </ul>
  *
  * <p>Settings, as system properties:
