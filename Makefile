@@ -7,13 +7,14 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build guest java test lint bench fuzz setup setup-java setup-test setup-bench
+.PHONY: help checkup build guest java c test lint bench fuzz setup setup-java setup-test setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
 	@echo 'make guest     build a static unjank for the virtual phone, and programs of its tests'
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
+	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
 	@echo 'make test      run all tests (installs what they need; root runs more of them)'
 	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
 	@echo 'make bench     speed of unjank itself, against its peers'
@@ -37,6 +38,9 @@ guest: setup
 
 java: setup-java
 	./scripts/java.sh build
+
+c: setup
+	$(CARGO) build --release --locked --package unjank-backoff-c
 
 test: setup-test guest java
 	$(CARGO) test --locked --workspace

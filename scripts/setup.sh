@@ -56,6 +56,7 @@ java)
     ;;
 test)
     need_java
+    need c++ g++
     need mkswap util-linux
     # A display, and a program with a window.
     need Xvfb xvfb
