@@ -1,6 +1,7 @@
 //! Programs in C and C++ that use the built library.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -68,12 +69,20 @@ impl Program {
             .arg(here.join(source))
             .arg("-o")
             .arg(directory.path().join("program"));
-        match linked {
-            Linked::Statically => cc.arg(libraries().join("libunjank_backoff.a")),
-            Linked::Dynamically => cc.arg("-L").arg(libraries()).arg("-lunjank_backoff"),
+        let library = match linked {
+            Linked::Statically => libraries().join("libunjank_backoff.a"),
+            Linked::Dynamically => {
+                let moved = directory.path().join("libunjank_backoff.so");
+                fs::copy(libraries().join("libunjank_backoff.so"), &moved).unwrap();
+                moved
+            }
         };
-        let output = cc.args(SYSTEM_LIBRARIES).output().unwrap();
+        let output = cc.arg(&library).args(SYSTEM_LIBRARIES).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        if let Linked::Dynamically = linked {
+            // It is found by its name, wherever it was when the program was linked.
+            fs::remove_file(library).unwrap();
+        }
         Self { directory }
     }
 
@@ -131,11 +140,8 @@ fn the_header_is_c99_and_cpp11() {
     let directory = tempfile::tempdir().unwrap();
     for (compiler, standard, name) in [("cc", "-std=c99", "it.c"), ("c++", "-std=c++11", "it.cc")] {
         let source = directory.path().join(name);
-        std::fs::write(
-            &source,
-            "#include \"unjank_backoff.h\"\nunjank_mutex m = UNJANK_MUTEX_INIT;\n",
-        )
-        .unwrap();
+        fs::write(&source, "#include \"unjank_backoff.h\"\nunjank_mutex m = UNJANK_MUTEX_INIT;\n")
+            .unwrap();
         let output = Command::new(compiler)
             .args([standard, "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"))
