@@ -36,13 +36,20 @@ public final class SpinWait {
     private static final SpinPolicy.Circumstances SWITCHED_OUT =
             new SpinPolicy.Circumstances(false, true, false, false);
 
-    private final long park = ParkCost.nanos();
+    /** What parking costs, in nanoseconds. */
+    private final long park;
 
     /** How long waits last; a lesson that two threads learn at once may count as one. */
     private volatile SpinPolicy.Expected expected = SpinPolicy.Expected.UNKNOWN;
 
     /** Knows nothing about its waits yet. */
-    public SpinWait() {}
+    public SpinWait() {
+        this(ParkCost.nanos());
+    }
+
+    SpinWait(long parkNanos) {
+        park = parkNanos;
+    }
 
     /**
      * What it takes on this machine until a parked thread runs after it was woken. Measured the
@@ -83,11 +90,7 @@ public final class SpinWait {
             return true;
         }
         long begun = System.nanoTime();
-        if (spin(condition, begun, atMost) || nap(condition, begun, atMost)) {
-            expected = expected.with(System.nanoTime() - begun);
-            return true;
-        }
-        return false;
+        return spin(condition, begun, atMost) || nap(condition, begun, atMost);
     }
 
     private boolean spin(BooleanSupplier condition, long begun, long atMost) {
@@ -108,6 +111,7 @@ public final class SpinWait {
                     Thread.onSpinWait();
                 }
                 if (condition.getAsBoolean()) {
+                    learn(System.nanoTime() - begun);
                     return true;
                 }
             }
@@ -117,7 +121,8 @@ public final class SpinWait {
     private boolean nap(BooleanSupplier condition, long begun, long atMost)
             throws InterruptedException {
         for (long naps = 0; ; naps++) {
-            long left = atMost - (System.nanoTime() - begun);
+            long waited = System.nanoTime() - begun;
+            long left = atMost - waited;
             if (left <= 0) {
                 return condition.getAsBoolean();
             }
@@ -126,9 +131,16 @@ public final class SpinWait {
             }
             LockSupport.parkNanos(this, Math.min(SpinPolicy.napNanos(naps), left));
             if (condition.getAsBoolean()) {
+                // The nap itself teaches nothing: counted in, it would make each short wait look
+                // too long to spin, once a few long ones have been seen.
+                learn(waited);
                 return true;
             }
         }
+    }
+
+    private void learn(long waited) {
+        expected = expected.with(waited);
     }
 
     /** What it has learned. */

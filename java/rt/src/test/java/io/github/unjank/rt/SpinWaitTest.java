@@ -62,6 +62,25 @@ class SpinWaitTest {
     }
 
     @Test
+    void shortWaitsAreSpunAgainAfterLongOnes() throws Exception {
+        long park = 20_000;
+        SpinWait wait = new SpinWait(park);
+        for (int n = 0; n < 3; n++) {
+            lasting(2_000_000, wait);
+        }
+        assertTrue(wait.expected().nanos() > park, wait.expected().toString());
+        // Each lasts longer than a glimpse, so it ends in a nap at first. Timeout tells of failure.
+        while (wait.expected().nanos() > park) {
+            lasting(5_000, wait);
+        }
+    }
+
+    private static void lasting(long nanos, SpinWait wait) throws InterruptedException {
+        long begun = System.nanoTime();
+        wait.until(() -> System.nanoTime() - begun >= nanos);
+    }
+
+    @Test
     void anInterruptEndsASleep() throws Exception {
         SpinWait wait = new SpinWait();
         Thread waiting = Thread.currentThread();
