@@ -9,7 +9,7 @@ use crate::ticks::Ticks;
 use crate::{calibrate, hint, os};
 
 /// Lets threads wait for a condition, and wakes them when it may have become
-/// true: an event count, in 12 bytes.
+/// true: an event count, in 16 bytes.
 ///
 /// A waiter spins while that is worth it, and learns how long waits last here.
 /// Notifying costs no system call unless a thread is parked.
@@ -32,6 +32,9 @@ pub struct Signal {
     events: AtomicU32,
     /// Threads that are about to park, or have.
     parked: AtomicU32,
+    /// When somebody who was parked was notified last, in ticks of which the
+    /// upper half is cut off.
+    notified_at: AtomicU32,
     /// How long waits last here: [`Expected`].
     expected: AtomicU32,
 }
@@ -48,13 +51,23 @@ impl Signal {
     #[cfg(not(loom))]
     #[must_use]
     pub const fn new() -> Self {
-        Self { events: AtomicU32::new(0), parked: AtomicU32::new(0), expected: AtomicU32::new(0) }
+        Self {
+            events: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            notified_at: AtomicU32::new(0),
+            expected: AtomicU32::new(0),
+        }
     }
 
     /// Nobody waits: loom's atomics cannot be made at compile time.
     #[cfg(loom)]
     pub fn new() -> Self {
-        Self { events: AtomicU32::new(0), parked: AtomicU32::new(0), expected: AtomicU32::new(0) }
+        Self {
+            events: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            notified_at: AtomicU32::new(0),
+            expected: AtomicU32::new(0),
+        }
     }
 
     /// Waits until `condition` is true. Whoever makes it true has to call
@@ -100,6 +113,7 @@ impl Signal {
     #[inline]
     pub fn notify_one(&self) {
         if self.has_parked() {
+            self.notified_at.store(Ticks::now().0 as u32, Relaxed);
             self.events.fetch_add(1, SeqCst);
             os::wake(&self.events);
         }
@@ -109,6 +123,7 @@ impl Signal {
     #[inline]
     pub fn notify_all(&self) {
         if self.has_parked() {
+            self.notified_at.store(Ticks::now().0 as u32, Relaxed);
             self.events.fetch_add(1, SeqCst);
             os::wake_all(&self.events, NonZeroU32::MAX);
         }
@@ -139,7 +154,7 @@ impl Signal {
         while !over(Ticks::now()) {
             let left = at_most.map(|at_most| begun + at_most - Ticks::now());
             if self.park(condition, left) {
-                self.learn(begun.elapsed());
+                self.learn(self.waited(begun));
                 return true;
             }
         }
@@ -199,6 +214,13 @@ impl Signal {
         is_true
     }
 
+    /// How long a thread has waited that was parked: until it was notified, or
+    /// being woken would make every short wait a long one.
+    fn waited(&self, begun: Ticks) -> Ticks {
+        let until = self.notified_at.load(Relaxed).wrapping_sub(begun.0 as u32);
+        begun.elapsed().min(Ticks(u64::from(until)))
+    }
+
     fn learn(&self, waited: Ticks) {
         let expected = Expected(self.expected.load(Relaxed)).with(waited);
         self.expected.store(expected.0, Relaxed);
@@ -235,6 +257,18 @@ mod tests {
         assert!(!signal.wait_until_for(|| false, Duration::ZERO));
         assert!(signal.wait_until_for(|| true, Duration::ZERO));
         assert_eq!(signal.parked.load(Relaxed), 0);
+    }
+
+    /// A wait that ended in a park lasted until the notification.
+    #[test]
+    fn being_woken_is_not_counted_as_waiting() {
+        let signal = Signal::new();
+        let begun = Ticks::ZERO;
+        signal.notified_at.store(1_000, Relaxed);
+        assert_eq!(signal.waited(begun), Ticks(1_000));
+        let now = Ticks::now();
+        signal.notified_at.store(now.0 as u32 ^ (1 << 31), Relaxed);
+        assert!(signal.waited(now) < Ticks(1 << 31), "one of another wait does not count");
     }
 
     #[test]
