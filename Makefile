@@ -44,6 +44,7 @@ c: setup
 
 test: setup-test guest java
 	$(CARGO) test --locked --workspace
+	./scripts/backoff.sh test
 	./scripts/java.sh test
 
 lint: setup setup-java

@@ -64,6 +64,12 @@ test)
     # The service that gives ordinary users real-time threads, and a bus for it.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"
+    # unjank-backoff on another processor.
+    if [ "$(uname -m)" = x86_64 ]; then
+        need qemu-aarch64 qemu-user
+        need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+        [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || missing="$missing libc6-dev-arm64-cross"
+    fi
     # The virtual phone: its emulator, and the keys and tools that fetch its kernel.
     need qemu-system-x86_64 qemu-system-x86
     need dpkg-deb dpkg
