@@ -24,7 +24,9 @@
 //! | [`pid`], [`pid_info`] | what another process is, and what it does |
 //! | [`notify`] | being told by a program that it is ready |
 //! | [`page_cache`] | what the kernel keeps of files |
+//! | [`perf_event`] | where in its program a thread is, by the kernel's samples |
 //! | [`pm_qos`] | a request to the kernel's power management |
+//! | [`program_code`] | what lies at an address of another process |
 //! | [`process`] | processes that help a measurement |
 //! | [`process_events`] | being told of every process that starts or ends |
 //! | [`process_group`] | a program and all that it has started |
@@ -37,8 +39,9 @@
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`loop_device`], [`temporary_swap`] | swap for a while |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
-//! | [`threads`] | the threads of another process |
+//! | [`threads`], [`thread_activity`] | the threads of another process, and what they have done |
 //! | [`tracefs`] | private traces of what the scheduler did |
+//! | [`waiting_call`] | system calls with which threads wait |
 //! | [`wait`] | waiting for several things at once |
 #![allow(unsafe_code)]
 
@@ -69,6 +72,7 @@ pub mod memory;
 pub mod memory_group;
 pub mod notify;
 pub mod page_cache;
+pub mod perf_event;
 pub mod pid;
 pub mod pid_info;
 pub mod pm_qos;
@@ -76,6 +80,7 @@ pub mod process;
 pub mod process_events;
 pub mod process_group;
 pub mod pthread_mutex;
+pub mod program_code;
 pub mod recording;
 pub mod root;
 pub mod rtkit;
@@ -84,12 +89,14 @@ pub mod storage;
 mod support;
 pub mod temporary_swap;
 pub mod terminal;
+pub mod thread_activity;
 pub mod thread_ledger;
 pub mod threads;
 pub mod tracefs;
 pub mod units;
 pub mod virtio_port;
 pub mod wait;
+pub mod waiting_call;
 
 pub use clock::Timestamp;
 pub use error::{Error, ErrorClass, Result};

@@ -118,15 +118,22 @@ pub fn cpu_time(root: &Root, process: u32, thread: ThreadId) -> Option<Nanos> {
     nanos.map(Nanos).or_else(|| Some(look(root, process, thread).ok()??.cpu_time))
 }
 
+fn parse(id: ThreadId, text: &str) -> Option<Thread> {
+    parse_with_times(id, text).map(|(thread, _)| thread)
+}
+
+/// A thread, and its clock ticks outside the kernel and in it.
+///
 /// The name may hold anything, so what follows it is counted from its end.
 /// A process that has ended and waits for its parent is none any more.
-fn parse(id: ThreadId, text: &str) -> Option<Thread> {
+pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64; 2])> {
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     // Fields are numbered from 1; the first one here is the third.
     let field = |number: usize| fields.get(number - 3).copied();
     let number = |at: usize| field(at)?.parse::<u64>().ok();
-    let ticks = number(14)?.saturating_add(number(15)?);
+    let times = [number(14)?, number(15)?];
+    let ticks = times[0].saturating_add(times[1]);
     let priority = || Priority::new(number(40)?.try_into().ok()?).ok();
     let nice = field(19)?.parse().ok()?;
     let policy = match number(41)? as i32 {
@@ -139,14 +146,15 @@ fn parse(id: ThreadId, text: &str) -> Option<Thread> {
         libc::SCHED_DEADLINE => Some(Policy::Deadline { runtime: 0, deadline: 0, period: 0 }),
         _ => None,
     };
-    Some(Thread {
+    let thread = Thread {
         id,
         name: name.to_owned(),
         began: Began(number(22)?),
         policy,
         nice,
         cpu_time: Nanos(ticks.saturating_mul(1_000_000_000 / clock_ticks_per_second().max(1))),
-    })
+    };
+    Some((thread, times))
 }
 
 /// Reads `text` as a thread's `stat`; for the fuzzer.

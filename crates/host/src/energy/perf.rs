@@ -4,12 +4,12 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 use std::path::Path;
 
 use super::counted::{Counted, Counters, Counts};
 use super::{About, Meter, Origin};
 use crate::error::{Error, Result};
+use crate::perf_event::{self, Attributes, Whom};
 use crate::root::Root;
 use crate::sched::CpuSet;
 use crate::support::Support;
@@ -124,60 +124,16 @@ impl Counting {
     }
 }
 
-/// `struct perf_event_attr` in its first published form, which every kernel
-/// takes (`PERF_ATTR_SIZE_VER0`).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-const _: () = assert!(size_of::<Attributes>() == 64, "PERF_ATTR_SIZE_VER0");
-
 /// Counts `event` on `cpu`, whoever runs there.
 fn count(event: &Event, cpu: usize) -> Result<File> {
-    const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    let attributes = Attributes {
-        kind: event.kind,
-        size: size_of::<Attributes>() as u32,
-        config: event.config,
-        ..Attributes::default()
-    };
-    let everyone: libc::pid_t = -1;
-    let alone: libc::c_int = -1;
-    // SAFETY: perf_event_open(2) reads `size` bytes of the attributes, which
-    // live until the call returns, and keeps no pointer to them.
-    let fd = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            everyone,
-            cpu as libc::c_int,
-            alone,
-            CLOSE_ON_EXEC,
-        )
-    };
-    if fd < 0 {
-        let error = io::Error::last_os_error();
-        return Err(match error.kind() {
-            io::ErrorKind::PermissionDenied => Error::Permission {
-                what: "counting the energy of the processor".to_owned(),
-                needs: "root, or kernel.perf_event_paranoid at 0 or below".to_owned(),
-            },
-            _ => Error::syscall("perf_event_open", format!("CPU {cpu}"), error),
-        });
-    }
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+    let attributes = Attributes { kind: event.kind, config: event.config, ..Attributes::default() };
+    perf_event::open(attributes, Whom::Cpu(cpu)).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => Error::Permission {
+            what: "counting the energy of the processor".to_owned(),
+            needs: "root, or kernel.perf_event_paranoid at 0 or below".to_owned(),
+        },
+        _ => Error::syscall("perf_event_open", format!("CPU {cpu}"), error),
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::event::{Event, EventKind, Irq, Softirq, Task};
 use super::format::{Field, Format};
 use super::name::{Comm, Label};
 use super::page::Record;
-use super::storage;
+use super::{storage, system_call};
 use crate::sched::ThreadId;
 use crate::units::Hertz;
 
@@ -44,6 +44,7 @@ enum Recipe {
     WorkBegins(Field),
     Mark(Field),
     Storage(storage::Recipe),
+    SystemCall(system_call::Recipe),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -103,6 +104,10 @@ impl Decoder {
                 Some((vector, "entry")) => Recipe::VectorEntry(vector.into()),
                 Some((vector, "exit")) => Recipe::VectorExit(vector.into()),
                 _ => return Err("it is not decoded".to_owned()),
+            },
+            ("raw_syscalls", _) => match system_call::Recipe::learn(system, format)? {
+                Some(recipe) => Recipe::SystemCall(recipe),
+                None => return Err("it is not decoded".to_owned()),
             },
             _ => match storage::Recipe::learn(system, format)? {
                 Some(recipe) => Recipe::Storage(recipe),
@@ -169,6 +174,7 @@ impl Recipe {
             }
             Self::Mark(text) => EventKind::Mark(Label::new(trim_end(text.bytes(record)?))),
             Self::Storage(recipe) => EventKind::Storage(recipe.apply(record)?),
+            Self::SystemCall(recipe) => EventKind::SystemCall(recipe.apply(record)?),
         })
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::name::{Comm, Label};
 use super::storage::StorageEvent;
+use super::system_call::SystemCall;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 use crate::units::Hertz;
@@ -95,6 +96,8 @@ pub enum EventKind {
     Mark(Label),
     /// Something happened to storage, or to a process that may use it.
     Storage(StorageEvent),
+    /// The current thread called the kernel, or got its answer.
+    SystemCall(SystemCall),
 }
 
 /// A thread, as an event names it.

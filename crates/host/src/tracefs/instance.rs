@@ -18,6 +18,7 @@ use super::trace::{CpuTrace, Lost, Trace};
 use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::sched::ThreadId;
 use crate::support::Unsupported;
 
 /// A trace of its own: a ring buffer and a choice of events that nobody else
@@ -165,6 +166,22 @@ impl Instance {
     pub fn stop(&self) -> Result<()> {
         self.stopped.fetch_min(Timestamp::now().as_nanos(), Ordering::Relaxed);
         self.write_file(|files| &files.tracing_on, "tracing_on", b"0")
+    }
+
+    /// Records these threads, too, where only some are recorded.
+    ///
+    /// # Errors
+    /// A failed write to `set_event_pid`.
+    pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
+        let path = self.dir.join("set_event_pid");
+        let error = |source| Error::file("write", &path, source);
+        let numbers: Vec<String> = threads.iter().map(|thread| thread.0.to_string()).collect();
+        // Opened without truncation, the kernel adds to the list.
+        let mut file = OpenOptions::new()
+            .append(true)
+            .open(self.tracefs.root().resolve(&path))
+            .map_err(error)?;
+        file.write_all(numbers.join(" ").as_bytes()).map_err(error)
     }
 
     /// How another process of this user marks and stops this trace, as long as

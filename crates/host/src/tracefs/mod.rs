@@ -13,7 +13,7 @@
 //! | `instance`, `read` | one private trace, and reading its ring buffer |
 //! | `leftovers` | instances by name, and those of processes that died |
 //! | [`mod@format`], [`page`], `decode` | the kernel's binary format: pure parsers |
-//! | `event`, `storage`, `name` | what was traced |
+//! | `event`, `storage`, `system_call`, `name` | what was traced |
 //! | `trace`, `sched`, `occupant` | a trace that was read, and who had a CPU when |
 //! | [`timeline`] | what one thread did, from the events of all CPUs |
 //! | `tripwire` | stopping a trace from another process |
@@ -38,6 +38,7 @@ mod read;
 mod sched;
 pub mod script;
 mod storage;
+mod system_call;
 pub mod timeline;
 mod trace;
 mod tripwire;
@@ -52,5 +53,6 @@ pub use name::{Comm, Label, Name};
 pub use occupant::{Occupant, Stretch};
 pub use options::{InstanceOptions, WAKEUP_EVENTS};
 pub use storage::{BlockRequest, FilePages, StorageEvent};
+pub use system_call::SystemCall;
 pub use trace::{CpuTrace, Gap, Lost, Trace};
 pub use tripwire::{Tripwire, TripwirePaths};

@@ -44,6 +44,9 @@ pub struct InstanceOptions {
     /// Record only what these threads do, and switches from and to them.
     /// Empty: all threads.
     pub threads: Vec<ThreadId>,
+    /// Record also what the threads and processes do that `threads` start from
+    /// now on, and theirs.
+    pub and_theirs: bool,
 }
 
 /// [`WAKEUP_EVENTS`] of all threads on all CPUs, 2 MiB for each.
@@ -55,6 +58,7 @@ impl Default for InstanceOptions {
             filters: Vec::new(),
             cpus: None,
             threads: Vec::new(),
+            and_theirs: false,
         }
     }
 }
@@ -81,6 +85,9 @@ impl InstanceOptions {
         }
         if let Some(cpus) = &self.cpus {
             write("tracing_cpumask", &hex_mask(cpus))?;
+        }
+        if self.and_theirs {
+            write("options/event-fork", "1")?;
         }
         if !self.threads.is_empty() {
             let threads: Vec<String> =
@@ -166,6 +173,7 @@ mod tests {
             "options/disable_on_free",
             "tracing_cpumask",
             "set_event_pid",
+            "options/event-fork",
             "events/sched/sched_switch/enable",
             "events/sched/sched_switch/filter",
         ]);
@@ -178,6 +186,7 @@ mod tests {
             ],
             cpus: Some(CpuSet::new([1, 33])),
             threads: vec![ThreadId(7), ThreadId(9)],
+            and_theirs: true,
         };
         let missing = options.apply(&tracefs, &dir).unwrap();
         let read = |name: &str| tracefs.root().read(dir.join(name)).unwrap();
@@ -187,6 +196,7 @@ mod tests {
         assert_eq!(read("options/disable_on_free"), "1");
         assert_eq!(read("tracing_cpumask"), "00000002,00000002");
         assert_eq!(read("set_event_pid"), "7 9");
+        assert_eq!(read("options/event-fork"), "1");
         assert_eq!(read("events/sched/sched_switch/enable"), "1");
         assert_eq!(read("events/sched/sched_switch/filter"), "prev_prio < 100");
         assert_eq!(missing.len(), 1);

@@ -113,7 +113,8 @@ impl Cpu {
             | EventKind::WorkBegins { .. }
             | EventKind::TimerExpires
             | EventKind::Mark(_)
-            | EventKind::Storage(_) => {}
+            | EventKind::Storage(_)
+            | EventKind::SystemCall(_) => {}
         }
     }
 

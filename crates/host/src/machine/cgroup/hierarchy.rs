@@ -52,7 +52,12 @@ pub(crate) struct Location {
 impl Hierarchies {
     /// Reads both files; `None` for a kernel without cgroups.
     pub(crate) fn read(root: &Root) -> Result<Option<Self>> {
-        let Some(own) = root.read_if_there(OWN)? else { return Ok(None) };
+        Self::read_of(root, OWN)
+    }
+
+    /// The same for another process, whose cgroups stand in the file `own`.
+    pub(crate) fn read_of(root: &Root, own: &str) -> Result<Option<Self>> {
+        let Some(own) = root.read_if_there(own)? else { return Ok(None) };
         let mounts = root.read_if_there(MOUNTS)?.unwrap_or_default();
         Self::parse(&own, &mounts).map(Some)
     }

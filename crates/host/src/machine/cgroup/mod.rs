@@ -2,6 +2,7 @@
 
 mod hierarchy;
 mod limits;
+mod throttling;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ pub(crate) use hierarchy::{Hierarchies, Location, unescape};
 pub(super) use limits::memory_left;
 #[cfg(fuzzing)]
 pub(crate) use limits::parse_cpu_max;
+pub use throttling::{Throttling, throttling};
 
 use super::reader::{Reader, one_line};
 use crate::units::{Bytes, Nanos};

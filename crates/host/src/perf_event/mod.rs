@@ -1,0 +1,69 @@
+//! Events that the kernel counts or samples: `perf_event_open(2)`.
+
+mod samples;
+
+pub use samples::InstructionSamples;
+#[cfg(fuzzing)]
+pub use samples::parse_for_fuzzing;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+
+use crate::sched::ThreadId;
+
+/// `struct perf_event_attr` in its first published form, which every kernel
+/// takes (`PERF_ATTR_SIZE_VER0`).
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Attributes {
+    pub(crate) kind: u32,
+    pub(crate) size: u32,
+    pub(crate) config: u64,
+    pub(crate) sample_period: u64,
+    pub(crate) sample_type: u64,
+    pub(crate) read_format: u64,
+    pub(crate) flags: u64,
+    pub(crate) wakeup_events: u32,
+    pub(crate) breakpoint_type: u32,
+    pub(crate) config1: u64,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 64, "PERF_ATTR_SIZE_VER0");
+
+/// Of whom events are counted or sampled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Whom {
+    /// Whoever runs on this CPU.
+    Cpu(usize),
+    /// This thread, wherever it runs.
+    Thread(ThreadId),
+}
+
+/// Counts or samples from now on, as long as the file is open.
+pub(crate) fn open(attributes: Attributes, whom: Whom) -> io::Result<File> {
+    const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
+    let (thread, cpu): (libc::pid_t, libc::c_int) = match whom {
+        Whom::Cpu(cpu) => (-1, cpu as libc::c_int),
+        Whom::Thread(thread) => (thread.0 as libc::pid_t, -1),
+    };
+    let alone: libc::c_int = -1;
+    // SAFETY: perf_event_open(2) reads `size` bytes of the attributes, which
+    // live until the call returns, and keeps no pointer to them.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            thread,
+            cpu,
+            alone,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+}

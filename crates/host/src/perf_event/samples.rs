@@ -1,0 +1,222 @@
+//! Where in its program a thread is, again and again.
+//!
+//! The event is the kernel's own clock of a thread's CPU time
+//! (`PERF_COUNT_SW_CPU_CLOCK`), so it works in virtual machines without
+//! hardware counters, too.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::{Attributes, Whom, open};
+use crate::error::{Error, Result};
+use crate::memory::page_size;
+use crate::sched::ThreadId;
+use crate::units::Nanos;
+
+/// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`, `PERF_SAMPLE_IP`.
+const SOFTWARE: u32 = 1;
+const CPU_CLOCK: u64 = 0;
+const INSTRUCTION: u64 = 1;
+/// `exclude_kernel` and `exclude_hv` of `struct perf_event_attr`: any user may
+/// sample their own programs that way (`perf_event_paranoid` up to 2).
+const USER_ONLY: u64 = (1 << 5) | (1 << 6);
+/// Room for samples: a power of two pages; 1 024 samples in pages of 4 KiB.
+const PAGES: usize = 4;
+/// `data_head` and `data_tail` of `struct perf_event_mmap_page`.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+/// `PERF_RECORD_LOST` and `PERF_RECORD_SAMPLE`.
+const LOST: u32 = 2;
+const SAMPLE: u32 = 9;
+
+/// A thread whose place is noted at intervals of its CPU time, while it is
+/// outside the kernel.
+#[derive(Debug)]
+pub struct InstructionSamples {
+    /// Its end is that of the sampling.
+    _file: File,
+    ring: *mut u8,
+    page: usize,
+    lost: u64,
+}
+
+// SAFETY: the mapping belongs to this value alone, and memory is not tied to
+// the thread that mapped it.
+unsafe impl Send for InstructionSamples {}
+
+impl InstructionSamples {
+    /// Samples `thread` from now on, each time it has used `every` of CPU time.
+    ///
+    /// # Errors
+    /// `Permission` for the thread of another user, or where
+    /// `kernel.perf_event_paranoid` is above 2; `Syscall` for a thread that has
+    /// ended, or a kernel without perf events.
+    pub fn of(thread: ThreadId, every: Nanos) -> Result<Self> {
+        let attributes = Attributes {
+            kind: SOFTWARE,
+            config: CPU_CLOCK,
+            sample_period: every.get().max(1),
+            sample_type: INSTRUCTION,
+            flags: USER_ONLY,
+            ..Attributes::default()
+        };
+        let file = open(attributes, Whom::Thread(thread)).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => Error::Permission {
+                what: "seeing where a thread spends its time".to_owned(),
+                needs: "root, or one's own thread and kernel.perf_event_paranoid at 2 or below"
+                    .to_owned(),
+            },
+            _ => Error::syscall("perf_event_open", thread.to_string(), error),
+        })?;
+        let page = page_size().get() as usize;
+        // SAFETY: a new mapping at an address of the kernel's choice overlaps
+        // nothing. perf_event_open(2) asks for one page and a power of two more.
+        let ring = unsafe {
+            mmap(
+                ptr::null_mut(),
+                (PAGES + 1) * page,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        }
+        .map_err(|error| Error::syscall("mmap", format!("samples of {thread}"), error))?;
+        Ok(Self { _file: file, ring: ring.cast(), page, lost: 0 })
+    }
+
+    /// The addresses of the samples that have come since the last call.
+    pub fn take(&mut self) -> Vec<u64> {
+        let size = PAGES * self.page;
+        let head = self.counter(HEAD).load(Ordering::Acquire);
+        let tail = self.counter(TAIL).load(Ordering::Relaxed);
+        let held = usize::try_from(head.wrapping_sub(tail)).unwrap_or(usize::MAX).min(size);
+        let mut bytes = vec![0_u8; held];
+        let from = (tail % size as u64) as usize;
+        let first = held.min(size - from);
+        // SAFETY: both pieces lie in the data pages, which are mapped as long
+        // as this value lives, and the kernel writes nothing between the two
+        // counters until the second one is moved (perf_event_open(2)).
+        unsafe {
+            let data = self.ring.add(self.page);
+            ptr::copy_nonoverlapping(data.add(from), bytes.as_mut_ptr(), first);
+            ptr::copy_nonoverlapping(data, bytes.as_mut_ptr().add(first), held - first);
+        }
+        // Pairs with the kernel's read of the counter before it writes again.
+        self.counter(TAIL).store(head, Ordering::Release);
+        let (addresses, lost) = parse(&bytes);
+        self.lost = self.lost.saturating_add(lost);
+        addresses
+    }
+
+    /// Samples for which there was no room.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    fn counter(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: both counters lie aligned in the first page, are shared with
+        // the kernel, and are only used as atomics.
+        unsafe { &*self.ring.add(offset).cast::<AtomicU64>() }
+    }
+}
+
+impl Drop for InstructionSamples {
+    fn drop(&mut self) {
+        // SAFETY: the range was mapped by this value, and no reference into it
+        // outlives it. munmap(2) fails only for a bad range.
+        let _cannot_fail = unsafe { munmap(self.ring.cast::<c_void>(), (PAGES + 1) * self.page) };
+    }
+}
+
+/// The addresses in records of samples, and how many samples were lost.
+fn parse(mut bytes: &[u8]) -> (Vec<u64>, u64) {
+    let mut addresses = Vec::with_capacity(bytes.len() / 16);
+    let mut lost = 0_u64;
+    let word = |record: &[u8], at: usize| -> Option<u64> {
+        Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?))
+    };
+    while let Some(header) = bytes.first_chunk::<8>() {
+        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
+        let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
+        let Some(record) = bytes.get(..size.max(8)) else { break };
+        match kind {
+            SAMPLE => addresses.extend(word(record, 8)),
+            LOST => lost = lost.saturating_add(word(record, 16).unwrap_or(0)),
+            _ => {}
+        }
+        bytes = &bytes[record.len()..];
+    }
+    (addresses, lost)
+}
+
+/// Reads `bytes` as records of samples; for the fuzzer.
+#[cfg(fuzzing)]
+pub fn parse_for_fuzzing(bytes: &[u8]) {
+    let _either = parse(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, words: &[u64]) -> Vec<u8> {
+        let mut record = kind.to_ne_bytes().to_vec();
+        record.extend(2_u16.to_ne_bytes());
+        record.extend((8 + 8 * words.len() as u16).to_ne_bytes());
+        record.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+        record
+    }
+
+    #[test]
+    fn samples_are_told_from_other_records() {
+        let records = [record(SAMPLE, &[7]), record(5, &[1, 2, 3]), record(LOST, &[0, 4])];
+        let bytes = [records.concat(), record(SAMPLE, &[9])].concat();
+        assert_eq!(parse(&bytes), (vec![7, 9], 4));
+        assert_eq!(parse(&bytes[..bytes.len() - 1]), (vec![7], 4), "the last one is cut");
+        assert_eq!(parse(&record(SAMPLE, &[])), (vec![], 0));
+        assert_eq!(parse(&[0; 24]), (vec![], 0), "records without length do not hold it up");
+    }
+
+    #[test]
+    fn a_loop_of_this_thread_is_seen() {
+        let every = Nanos::from_micros(100);
+        let mut samples = match InstructionSamples::of(ThreadId::current(), every) {
+            Ok(samples) => samples,
+            Err(error) => return unjank_needs::skip(error),
+        };
+        let mut seen = Vec::new();
+        let mut number = 1_u64;
+        while seen.len() < 20 {
+            for _ in 0..100_000 {
+                number = std::hint::black_box(number.wrapping_mul(3));
+            }
+            seen.extend(samples.take());
+        }
+        let near = samples_near(&seen, seen[seen.len() - 1]);
+        assert!(near > 0 && samples.lost() == 0, "{seen:x?}");
+    }
+
+    fn samples_near(seen: &[u64], place: u64) -> usize {
+        seen.iter().filter(|address| address.abs_diff(place) < 1 << 20).count()
+    }
+
+    #[test]
+    fn a_thread_that_is_not_there_is_an_error() {
+        let error = InstructionSamples::of(ThreadId(u32::MAX >> 2), Nanos(1_000)).unwrap_err();
+        assert!(error.is_not_found() || error.to_string().contains("perf_event"), "{error}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+            let (addresses, _) = parse(&bytes);
+            assert!(addresses.len() <= bytes.len() / 16);
+        }
+    }
+}

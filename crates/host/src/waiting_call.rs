@@ -1,0 +1,203 @@
+//! The system calls with which threads wait, and with which they end each
+//! other's waits.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use crate::root::Root;
+
+/// `EI_CLASS` of an ELF file, and what it says of 32-bit programs: `elf(5)`.
+const CLASS: usize = 4;
+const CLASS_32: u8 = 1;
+
+/// Operations of `futex(2)`, without their flags: `include/uapi/linux/futex.h`.
+const OPERATION: u64 = 0x7f;
+const WAIT: u64 = 0;
+const WAKE: u64 = 1;
+const WAKE_OP: u64 = 5;
+const LOCK_PI: u64 = 6;
+const WAIT_BITSET: u64 = 9;
+const WAKE_BITSET: u64 = 10;
+const WAIT_REQUEUE_PI: u64 = 11;
+const LOCK_PI2: u64 = 13;
+
+/// `futex_wake(2)` and `futex_wait(2)` of Linux 6.7: the same number on every
+/// architecture that unjank is built for.
+const SYS_FUTEX_WAKE: i64 = 454;
+const SYS_FUTEX_WAIT: i64 = 455;
+
+/// A system call of a thread that waits or wakes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitingCall {
+    /// `sched_yield(2)`.
+    Yield,
+    /// `nanosleep(2)`, `clock_nanosleep(2)`.
+    Sleep,
+    /// `poll(2)`, `select(2)`, `epoll_wait(2)` and their kin. Zero is answered
+    /// when nothing has come.
+    Poll,
+    /// A wait on the futex at this address; zero is answered to who was woken.
+    Wait(u64),
+    /// A wake-up of those who wait at this address; the answer is how many
+    /// were woken.
+    Wake(u64),
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// What was waited for has come, or somebody woke the thread.
+    Woken,
+    /// The time was up.
+    TimeUp,
+    /// There was nothing to wait for: the futex had another value (`EAGAIN`).
+    AtOnce,
+    /// A signal, or an error.
+    Otherwise,
+}
+
+impl WaitingCall {
+    /// The call of this number and with these arguments; `None` if it is
+    /// another one.
+    pub fn of(number: i64, arguments: &[u64; 6]) -> Option<Self> {
+        if number == SYS_FUTEX_WAIT {
+            return Some(Self::Wait(arguments[0]));
+        }
+        if number == SYS_FUTEX_WAKE {
+            return Some(Self::Wake(arguments[0]));
+        }
+        let call = CALLS.iter().find(|(known, _)| *known == number)?.1;
+        match call {
+            Call::Yield => Some(Self::Yield),
+            Call::Sleep => Some(Self::Sleep),
+            Call::Poll => Some(Self::Poll),
+            Call::Futex => match arguments[1] & OPERATION {
+                WAIT | WAIT_BITSET | LOCK_PI | LOCK_PI2 | WAIT_REQUEUE_PI => {
+                    Some(Self::Wait(arguments[0]))
+                }
+                WAKE | WAKE_BITSET | WAKE_OP => Some(Self::Wake(arguments[0])),
+                _ => None,
+            },
+        }
+    }
+
+    /// How a wait with this answer ended. `Wake` waits for nobody.
+    pub fn ended(self, result: i64) -> Ended {
+        let timed_out = -i64::from(libc::ETIMEDOUT);
+        match (self, result) {
+            (Self::Sleep | Self::Poll, 0) => Ended::TimeUp,
+            (Self::Wait(_), _) if result == timed_out => Ended::TimeUp,
+            (Self::Wait(_), _) if result == -i64::from(libc::EAGAIN) => Ended::AtOnce,
+            (_, 0..) => Ended::Woken,
+            _ => Ended::Otherwise,
+        }
+    }
+
+    /// An expression for a trace's filter that holds for these calls: where
+    /// they begin, or where they end. A yield has no answer that matters.
+    pub fn filter(begin: bool) -> String {
+        let called = CALLS.iter().filter(|(_, call)| begin || !matches!(call, Call::Yield));
+        let numbers = called.map(|(number, _)| *number).chain([SYS_FUTEX_WAKE, SYS_FUTEX_WAIT]);
+        numbers.map(|number| format!("id == {number}")).collect::<Vec<_>>().join(" || ")
+    }
+}
+
+/// Whether the numbers of system calls that unjank knows are those of
+/// `process`: not for a program of 32 bits under a kernel of 64. `None` without
+/// the right to look.
+pub fn has_our_numbers(root: &Root, process: u32) -> Option<bool> {
+    let mut head = [0; CLASS + 1];
+    let mut file = File::open(root.resolve(format!("/proc/{process}/exe"))).ok()?;
+    file.read_exact(&mut head).ok()?;
+    let wide = head[CLASS] != CLASS_32;
+    Some(wide == cfg!(target_pointer_width = "64"))
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    Yield,
+    Sleep,
+    Poll,
+    Futex,
+}
+
+/// By the numbers of this architecture.
+#[expect(clippy::useless_conversion, reason = "numbers are c_long, which is 32 bits on some")]
+const CALLS: &[(i64, Call)] = &[
+    (libc::SYS_sched_yield as i64, Call::Yield),
+    (libc::SYS_nanosleep as i64, Call::Sleep),
+    (libc::SYS_clock_nanosleep as i64, Call::Sleep),
+    (libc::SYS_futex as i64, Call::Futex),
+    (libc::SYS_ppoll as i64, Call::Poll),
+    (libc::SYS_pselect6 as i64, Call::Poll),
+    (libc::SYS_epoll_pwait as i64, Call::Poll),
+    (libc::SYS_epoll_pwait2 as i64, Call::Poll),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
+    (libc::SYS_poll as i64, Call::Poll),
+    #[cfg(any(target_arch = "x86_64"))]
+    (libc::SYS_select as i64, Call::Poll),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
+    (libc::SYS_epoll_wait as i64, Call::Poll),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn futex(operation: u64) -> Option<WaitingCall> {
+        WaitingCall::of(libc::SYS_futex as i64, &[16, operation, 1, 0, 0, 0])
+    }
+
+    #[test]
+    fn a_futex_is_waited_on_or_woken() {
+        let private = 128;
+        for wait in [WAIT, WAIT_BITSET | private | 256, LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2] {
+            assert_eq!(futex(wait), Some(WaitingCall::Wait(16)));
+        }
+        for wake in [WAKE | private, WAKE_BITSET, WAKE_OP] {
+            assert_eq!(futex(wake), Some(WaitingCall::Wake(16)));
+        }
+        assert_eq!(futex(4), None, "a requeue wakes some and moves others");
+        let one = [16, 0, 0, 0, 0, 0];
+        assert_eq!(WaitingCall::of(SYS_FUTEX_WAIT, &one), Some(WaitingCall::Wait(16)));
+        assert_eq!(WaitingCall::of(SYS_FUTEX_WAKE, &one), Some(WaitingCall::Wake(16)));
+        assert_eq!(WaitingCall::of(libc::SYS_getpid as i64, &one), None);
+    }
+
+    #[test]
+    fn the_answer_says_how_a_wait_ended() {
+        let wait = WaitingCall::Wait(16);
+        assert_eq!(wait.ended(0), Ended::Woken);
+        assert_eq!(wait.ended(-110), Ended::TimeUp);
+        assert_eq!(wait.ended(-11), Ended::AtOnce);
+        assert_eq!(wait.ended(-512), Ended::Otherwise);
+        assert_eq!(WaitingCall::Sleep.ended(0), Ended::TimeUp);
+        assert_eq!(WaitingCall::Sleep.ended(-4), Ended::Otherwise);
+        assert_eq!(WaitingCall::Poll.ended(0), Ended::TimeUp);
+        assert_eq!(WaitingCall::Poll.ended(2), Ended::Woken);
+        assert_eq!(WaitingCall::Wake(16).ended(3), Ended::Woken);
+    }
+
+    #[test]
+    fn a_yield_is_told_where_it_begins() {
+        let id = format!("id == {}", libc::SYS_sched_yield);
+        let has = |begin| WaitingCall::filter(begin).split(" || ").any(|term| term == id);
+        assert!(has(true) && !has(false));
+        let none = [0; 6];
+        assert_eq!(WaitingCall::of(libc::SYS_sched_yield as i64, &none), Some(WaitingCall::Yield));
+        assert_eq!(WaitingCall::of(libc::SYS_nanosleep as i64, &none), Some(WaitingCall::Sleep));
+        assert_eq!(WaitingCall::of(libc::SYS_ppoll as i64, &none), Some(WaitingCall::Poll));
+    }
+
+    #[test]
+    fn this_program_has_our_numbers() {
+        assert_eq!(has_our_numbers(&Root::system(), std::process::id()), Some(true));
+        let top = tempfile::tempdir().unwrap();
+        let exe = top.path().join("proc/7/exe");
+        std::fs::create_dir_all(exe.parent().unwrap()).unwrap();
+        let root = Root::at(top.path());
+        assert_eq!(has_our_numbers(&root, 7), None);
+        std::fs::write(&exe, b"\x7fELF\x01\x01\x01").unwrap();
+        assert_eq!(has_our_numbers(&root, 7), Some(cfg!(target_pointer_width = "32")));
+    }
+}
