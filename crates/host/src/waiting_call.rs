@@ -38,9 +38,14 @@ pub enum WaitingCall {
     Poll,
     /// A wait on the futex at this address; zero is answered to who was woken.
     Wait(u64),
-    /// A wake-up of those who wait at this address; the answer is how many
+    /// A wake-up of those who wait at an address; the answer is how many
     /// were woken.
-    Wake(u64),
+    Wake {
+        /// The address.
+        address: u64,
+        /// How many to wake at most.
+        most: u32,
+    },
 }
 
 /// How a wait ended.
@@ -64,7 +69,7 @@ impl WaitingCall {
             return Some(Self::Wait(arguments[0]));
         }
         if number == SYS_FUTEX_WAKE {
-            return Some(Self::Wake(arguments[0]));
+            return Some(Self::wake(arguments));
         }
         let call = CALLS.iter().find(|(known, _)| *known == number)?.1;
         match call {
@@ -75,10 +80,14 @@ impl WaitingCall {
                 WAIT | WAIT_BITSET | LOCK_PI | LOCK_PI2 | WAIT_REQUEUE_PI => {
                     Some(Self::Wait(arguments[0]))
                 }
-                WAKE | WAKE_BITSET | WAKE_OP => Some(Self::Wake(arguments[0])),
+                WAKE | WAKE_BITSET | WAKE_OP => Some(Self::wake(arguments)),
                 _ => None,
             },
         }
+    }
+
+    fn wake(arguments: &[u64; 6]) -> Self {
+        Self::Wake { address: arguments[0], most: arguments[2] as u32 }
     }
 
     /// How a wait with this answer ended. `Wake` waits for nobody.
@@ -155,12 +164,15 @@ mod tests {
             assert_eq!(futex(wait), Some(WaitingCall::Wait(16)));
         }
         for wake in [WAKE | private, WAKE_BITSET, WAKE_OP] {
-            assert_eq!(futex(wake), Some(WaitingCall::Wake(16)));
+            assert_eq!(futex(wake), Some(WaitingCall::Wake { address: 16, most: 1 }));
         }
         assert_eq!(futex(4), None, "a requeue wakes some and moves others");
-        let one = [16, 0, 0, 0, 0, 0];
+        let one = [16, 0, 1, 0, 0, 0];
         assert_eq!(WaitingCall::of(SYS_FUTEX_WAIT, &one), Some(WaitingCall::Wait(16)));
-        assert_eq!(WaitingCall::of(SYS_FUTEX_WAKE, &one), Some(WaitingCall::Wake(16)));
+        assert_eq!(
+            WaitingCall::of(SYS_FUTEX_WAKE, &one),
+            Some(WaitingCall::Wake { address: 16, most: 1 })
+        );
         assert_eq!(WaitingCall::of(libc::SYS_getpid as i64, &one), None);
     }
 
@@ -175,7 +187,7 @@ mod tests {
         assert_eq!(WaitingCall::Sleep.ended(-4), Ended::Otherwise);
         assert_eq!(WaitingCall::Poll.ended(0), Ended::TimeUp);
         assert_eq!(WaitingCall::Poll.ended(2), Ended::Woken);
-        assert_eq!(WaitingCall::Wake(16).ended(3), Ended::Woken);
+        assert_eq!(WaitingCall::Wake { address: 16, most: 9 }.ended(3), Ended::Woken);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | [`doctor`] | what the threads of a running program do instead of waiting |
 //! | [`probe`] | costs of pause, yield, lock and park; hand-offs between threads |
 //! | [`mod@bench`] | ways to wait for a lock against each other, over a grid |
 //! | [`pools`] | thread pools against each other |
@@ -10,6 +11,7 @@
 
 pub mod bench;
 mod error;
+pub mod doctor;
 pub mod explain;
 pub mod pools;
 pub mod probe;

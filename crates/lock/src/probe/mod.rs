@@ -3,6 +3,7 @@
 mod costs;
 mod handoff;
 mod options;
+pub(crate) mod prices;
 mod report;
 
 pub use options::Options;

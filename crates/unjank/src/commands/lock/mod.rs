@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod peer;
+pub(crate) mod doctor;
 pub(crate) mod probe;
 
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ pub(crate) enum Verb {
     /// Started by lock bench, to measure under a quota or to keep CPUs busy
     #[command(hide = true)]
     Peer(peer::Args),
+    /// Watch a running program: sleep loops, yields, spinning, contended locks
+    Doctor(doctor::Args),
 }
 
 /// Runs the verb that was typed.
@@ -27,5 +30,6 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Probe(args) => probe::run(args),
         Verb::Bench(args) => bench::run(args),
         Verb::Peer(args) => peer::run(args),
+        Verb::Doctor(args) => doctor::run(args),
     }
 }

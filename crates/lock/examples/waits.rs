@@ -1,0 +1,160 @@
+//! A program whose threads wait in a way that `unjank lock doctor` should name:
+//! `cargo run -p unjank-lock --example waits -- yield`. It ends by itself after
+//! a minute.
+#![allow(clippy::print_stdout, reason = "it says when its threads run")]
+
+use std::collections::BTreeMap;
+use std::hint;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use unjank_host::Timestamp;
+use unjank_host::futex::{self, Scope as FutexScope};
+use unjank_host::wait::until_readable;
+
+const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, nobody, herd, realtime, healthy, compute, churn";
+const LIFE: Duration = Duration::from_secs(60);
+
+/// Never set, so whoever waits for it waits for ever.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn main() {
+    let way = std::env::args().nth(1).unwrap_or_default();
+    let end = Instant::now() + LIFE;
+    // Whatever its threads do, the program ends.
+    thread::spawn(|| {
+        thread::sleep(LIFE);
+        std::process::abort();
+    });
+    let lock = Mutex::new(0_u64);
+    let (bell, ringing) = (Condvar::new(), Mutex::new(0_u64));
+    thread::scope(|scope| {
+        match way.as_str() {
+            "yield" => wait(scope, "yields", thread::yield_now),
+            "sleep" => wait(scope, "sleeps", || thread::sleep(Duration::from_micros(500))),
+            "spin" => wait(scope, "spins", hint::spin_loop),
+            "poll" => wait(scope, "polls", poll_nothing),
+            "realtime" => wait(scope, "yields", || {
+                static ONCE: AtomicBool = AtomicBool::new(false);
+                if !ONCE.swap(true, Ordering::Relaxed) {
+                    become_realtime();
+                }
+                thread::yield_now();
+            }),
+            "lock-short" => {
+                for _ in 0..3 {
+                    named(scope, "locks", || hold(&lock, Duration::from_micros(5), end));
+                }
+            }
+            "lock-long" => {
+                for _ in 0..3 {
+                    named(scope, "locks", || hold(&lock, Duration::from_millis(3), end));
+                }
+            }
+            "nobody" => wait(scope, "wakes", || {
+                static WORD: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+                futex::wake(&WORD, 1, FutexScope::Process);
+                work(20_000);
+            }),
+            "herd" => {
+                for _ in 0..8 {
+                    named(scope, "sheep", || {
+                        let mut rings = ringing.lock().expect("nobody panics");
+                        loop {
+                            rings = bell.wait(rings).expect("nobody panics");
+                        }
+                    });
+                }
+                wait(scope, "shepherd", || {
+                    *ringing.lock().expect("nobody panics") += 1;
+                    bell.notify_all();
+                    thread::sleep(Duration::from_millis(5));
+                });
+            }
+            "healthy" => wait(scope, "waits", || {
+                let rings = ringing.lock().expect("nobody panics");
+                let _timeout = bell.wait_timeout(rings, Duration::from_millis(100));
+            }),
+            "compute" => wait(scope, "computes", compute),
+            "churn" => wait(scope, "parent", || {
+                let child = thread::Builder::new().name("yields".to_owned()).spawn(|| {
+                    let until = Instant::now() + Duration::from_millis(700);
+                    while Instant::now() < until {
+                        thread::yield_now();
+                    }
+                });
+                child.expect("threads can be made").join().expect("it ends");
+            }),
+            other => {
+                eprintln_usage(other);
+                std::process::exit(2);
+            }
+        }
+        println!("ready");
+    });
+}
+
+#[allow(clippy::print_stderr, reason = "it is a program")]
+fn eprintln_usage(other: &str) {
+    eprintln!("{other:?} is no way to wait: {WAYS}");
+}
+
+/// A thread that waits for ever, in steps.
+fn wait<'scope>(scope: &'scope Scope<'scope, '_>, name: &str, step: impl Fn() + Send + 'scope) {
+    named(scope, name, move || {
+        while !NEVER.load(Ordering::Relaxed) {
+            step();
+        }
+    });
+}
+
+fn named<'scope>(scope: &'scope Scope<'scope, '_>, name: &str, run: impl FnOnce() + Send + 'scope) {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, run);
+    thread.expect("threads can be made");
+}
+
+/// Takes a lock, works, lets go of it, works outside, and so on.
+fn hold(lock: &Mutex<u64>, time: Duration, end: Instant) {
+    while Instant::now() < end {
+        let mut count = lock.lock().expect("nobody panics");
+        *count += 1;
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            work(10);
+        }
+        drop(count);
+        work(50);
+    }
+}
+
+fn poll_nothing() {
+    let found = until_readable::<0>([], Some(Timestamp::now()));
+    found.expect("a poll of nothing cannot fail");
+}
+
+fn become_realtime() {
+    use unjank_host::sched::{Policy, Priority, ThreadId, set_policy};
+    let priority = Priority::new(10).expect("10 is one");
+    set_policy(ThreadId::current(), Policy::Fifo(priority), true).expect("root may do that");
+}
+
+/// Work that is spread over much code.
+fn compute() {
+    let words: BTreeMap<String, usize> =
+        (0..1_000_usize).map(|number| (format!("{:x}", number * 7_919 % 1_009), number)).collect();
+    let mut lengths: Vec<usize> = words.iter().map(|(word, number)| word.len() + number).collect();
+    lengths.sort_unstable();
+    hint::black_box(lengths);
+}
+
+/// Some work that depends on itself.
+fn work(steps: u64) {
+    static SUM: AtomicU64 = AtomicU64::new(1);
+    let mut x = SUM.load(Ordering::Relaxed);
+    for step in 0..steps {
+        x = hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step));
+    }
+    SUM.store(x, Ordering::Relaxed);
+}

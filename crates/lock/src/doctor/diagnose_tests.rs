@@ -1,0 +1,292 @@
+//! Every rule, from both sides.
+
+use unjank_host::program_code::Place;
+use unjank_host::sched::ThreadId;
+
+use super::super::seen::Code;
+use super::*;
+
+const PRICES: Prices = Prices {
+    yielding: Nanos(400),
+    traced: Nanos(500),
+    wake_nobody: Nanos(250),
+    park: Nanos::from_micros(20),
+};
+const ALONE: Around = Around { hungry: 0, idle: 0, same_cpu: 0 };
+
+/// A second of a thread, traced for a fifth of it.
+fn thread(cpu_millis: u64, change: impl FnOnce(&mut Seen, &mut Calls)) -> Seen {
+    let mut seen = Seen::new(ThreadId(7), "w");
+    let mut calls = Calls { watched: Nanos::from_millis(200), ..Calls::default() };
+    seen.watched = Nanos::from_millis(1_000);
+    seen.cpu = Nanos::from_millis(cpu_millis);
+    seen.user = seen.cpu;
+    seen.ready = Some(Nanos::ZERO);
+    change(&mut seen, &mut calls);
+    seen.calls = Some(calls);
+    seen
+}
+
+fn untraced(cpu_millis: u64, change: impl FnOnce(&mut Seen)) -> Seen {
+    Seen { calls: None, ..thread(cpu_millis, |seen, _| change(seen)) }
+}
+
+fn kinds(seen: &Seen, around: Around) -> Vec<Kind> {
+    diagnose(seen, &around, &PRICES).iter().map(|it| it.kind).collect()
+}
+
+fn evidence(seen: &Seen, around: Around) -> String {
+    diagnose(seen, &around, &PRICES)[0].evidence.clone()
+}
+
+fn futex(is_lock: bool, wait: Option<u64>, crowd: u64) -> Option<Futex> {
+    Some(Futex { address: 0x1000, threads: 3, is_lock, wait: wait.map(Nanos::from_micros), crowd })
+}
+
+fn code(samples: u64, lines: usize, pauses: Option<bool>) -> Option<Code> {
+    Some(Code { samples, lines, pauses, place: None })
+}
+
+#[test]
+fn a_short_watch_decides_nothing() {
+    let mut seen = thread(100, |_, calls| calls.yields = 400_000);
+    seen.watched = Nanos::from_millis(199);
+    assert_eq!(kinds(&seen, ALONE), [Kind::CannotTell]);
+    let brief = thread(900, |seen, calls| {
+        calls.watched = Nanos::from_millis(39);
+        calls.yields = 400_000;
+        seen.system = seen.user;
+    });
+    assert_eq!(kinds(&brief, ALONE), [Kind::CannotTell]);
+    assert!(evidence(&brief, ALONE).ends_with("its system calls were traced for 39.0 ms only"));
+}
+
+#[test]
+fn yields_are_a_storm_from_a_thousand_a_second_that_cost_something() {
+    let storm = |yields| {
+        thread(500, |seen, calls| {
+            calls.yields = yields;
+            seen.involuntary = 100;
+        })
+    };
+    assert_eq!(kinds(&storm(199), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&storm(200), ALONE), [Kind::Fine], "half a thousandth of a CPU");
+    assert_eq!(kinds(&storm(20_000), ALONE), [Kind::Yields]);
+    let told = diagnose(&storm(20_000), &Around { hungry: 2, ..ALONE }, &PRICES);
+    assert!((told[0].wasted - 0.05).abs() < 1e-9, "{told:?}");
+    assert!(told[0].evidence.contains("100000 calls of sched_yield a second, 10 % of its CPU"));
+    assert!(told[0].evidence.contains("0.1 % let another thread run"));
+    assert!(told[0].evidence.ends_with(", while 2 threads were ready and did not run"), "{told:?}");
+    let all = diagnose(&storm(1_000_000), &ALONE, &PRICES);
+    assert!((all[0].wasted - 0.5).abs() < 1e-9, "no more than it used");
+}
+
+#[test]
+fn polls_that_find_nothing_are_counted() {
+    let polls = |polls| thread(900, |_, calls| calls.empty_polls = polls);
+    assert_eq!(kinds(&polls(199), ALONE), [Kind::CannotTell], "busy, and not sampled");
+    assert_eq!(kinds(&polls(200), ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&polls(20_000), ALONE), [Kind::Polls]);
+    let interrupted = thread(900, |_, calls| {
+        calls.empty_polls = 20_000;
+        calls.naps.polls = 100;
+    });
+    assert_eq!(kinds(&interrupted, ALONE), [Kind::Polls]);
+}
+
+#[test]
+fn naps_are_a_loop_from_fifty_a_second() {
+    let naps = |sleeps, polls, waits, voluntary| {
+        thread(50, |seen, calls| {
+            let time = Nanos::from_millis(100);
+            calls.naps = Naps { sleeps, polls, waits, time };
+            seen.voluntary = voluntary;
+        })
+    };
+    assert_eq!(kinds(&naps(9, 0, 0, 45), ALONE), [Kind::Fine]);
+    let told = diagnose(&naps(100, 0, 0, 1_000), &ALONE, &PRICES);
+    assert_eq!(told[0].kind, Kind::Naps);
+    assert!((told[0].wasted - 0.025).abs() < 1e-9, "half of its sleeps are naps: {told:?}");
+    assert_eq!(
+        told[0].evidence,
+        "500 sleeps a second, 1.00 ms each, in vain; 2.5 % of a CPU, and what it waits for is \
+         seen 1.00 ms late on average"
+    );
+    assert!(evidence(&naps(0, 100, 1, 0), ALONE).contains("polls with a time limit"));
+    assert!(evidence(&naps(0, 1, 100, 0), ALONE).contains("timed waits on a futex"));
+}
+
+#[test]
+fn waits_for_a_lock_are_short_or_long() {
+    let waits = |woken, changed, micros: u64, futex| {
+        thread(100, move |_, calls| {
+            calls.waits =
+                Waits { woken, changed, time: Nanos::from_micros(micros), ..Waits::default() };
+            calls.busiest = futex;
+            calls.wakes = woken;
+        })
+    };
+    assert_eq!(kinds(&waits(1_000, 0, 10_000, None), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&waits(19, 0, 300, futex(true, Some(15), 0)), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&waits(20, 0, 300, futex(true, Some(15), 0)), ALONE), [Kind::ShortWaits]);
+    assert_eq!(kinds(&waits(20, 0, 4_000, futex(true, None, 0)), ALONE), [Kind::LongWaits]);
+    assert_eq!(kinds(&waits(3, 0, 60_000, futex(true, Some(20_000), 0)), ALONE), [Kind::LongWaits]);
+    assert_eq!(kinds(&waits(1, 0, 60_000, futex(true, Some(60_000), 0)), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&waits(3, 0, 600, futex(true, Some(200), 0)), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&waits(399, 0, 600, futex(false, Some(15), 0)), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&waits(400, 0, 600, futex(false, Some(15), 0)), ALONE), [Kind::Handovers]);
+    assert_eq!(kinds(&waits(400, 0, 6_000, futex(false, Some(150), 0)), ALONE), [Kind::Fine]);
+    let told = evidence(&waits(10, 30, 300, futex(true, Some(15), 0)), ALONE);
+    assert!(
+        told.contains("200 waits and 50 wake-ups a second") && told.contains("0x1000, which 3")
+    );
+    assert!(told.ends_with("most had changed before the thread slept"), "{told}");
+}
+
+#[test]
+fn wakes_of_nobody_are_half_of_all_at_least() {
+    let wakes =
+        |wakes, nobody| thread(100, |_, calls| (calls.wakes, calls.nobody) = (wakes, nobody));
+    assert_eq!(kinds(&wakes(199, 199), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&wakes(400, 200), ALONE), [Kind::WakesNobody]);
+    assert_eq!(kinds(&wakes(401, 200), ALONE), [Kind::Fine]);
+}
+
+#[test]
+fn a_herd_is_woken_together_for_nothing() {
+    let herd = |in_crowds, for_nothing, crowd| {
+        thread(50, |_, calls| {
+            calls.waits = Waits { woken: in_crowds, in_crowds, for_nothing, ..Waits::default() };
+            calls.busiest = futex(false, Some(1_000), crowd);
+        })
+    };
+    assert_eq!(kinds(&herd(10, 10, 2), ALONE), [Kind::Fine], "two are no crowd");
+    assert_eq!(kinds(&herd(10, 3, 8), ALONE), [Kind::Fine], "seldom");
+    assert_eq!(kinds(&herd(100, 10, 8), ALONE), [Kind::Fine], "mostly for something");
+    assert_eq!(kinds(&herd(10, 8, 8), ALONE), [Kind::Herd]);
+    assert!(evidence(&herd(10, 8, 8), ALONE).contains("up to 8 by one call"));
+    let alone = thread(50, |_, _| {});
+    assert_eq!(kinds(&alone, ALONE), [Kind::Fine]);
+}
+
+#[test]
+fn a_tight_loop_beside_others_is_a_suspicion_and_with_a_pause_a_fact() {
+    let busy = |cpu, found| thread(cpu, |seen, _| seen.code = found);
+    let idle = Around { idle: 1, ..ALONE };
+    let hungry = Around { hungry: 2, idle: 1, same_cpu: 1 };
+    assert_eq!(kinds(&busy(950, code(500, 2, Some(false))), idle), [Kind::Spins]);
+    let told = diagnose(&busy(950, code(500, 2, Some(false))), &hungry, &PRICES);
+    assert_eq!(told[0].certainty, Certainty::Suspected);
+    assert!(told[0].evidence.contains("2 threads were ready and did not run"), "{told:?}");
+    assert!(told[0].evidence.contains("one other thread may run on this CPU only"), "{told:?}");
+    assert!(told[0].evidence.ends_with("a loop that computes looks the same"));
+    let told = diagnose(&busy(950, code(500, 1, Some(true))), &ALONE, &PRICES);
+    assert_eq!((told[0].kind, told[0].certainty), (Kind::Spins, Certainty::Seen));
+    assert!(told[0].evidence.contains("in one line of 64 bytes with a pause among them"));
+    assert_eq!(kinds(&busy(950, code(500, 3, Some(false))), idle), [Kind::Fine], "it computes");
+    for (seen, why) in [
+        (busy(950, code(500, 2, None)), "nobody else is there"),
+        (busy(950, code(500, 9, Some(true))), "spread over the code"),
+        (busy(800, code(500, 2, Some(true))), "not busy"),
+    ] {
+        assert_eq!(kinds(&seen, ALONE), [Kind::Fine], "{why}");
+    }
+    assert_eq!(kinds(&busy(950, code(49, 2, Some(true))), idle), [Kind::CannotTell], "few samples");
+    let in_kernel = thread(950, |seen, _| {
+        seen.code = code(500, 2, Some(true));
+        seen.system = seen.user;
+    });
+    assert_eq!(kinds(&in_kernel, idle), [Kind::Fine]);
+    let waits_for_cpu = thread(500, |seen, _| {
+        seen.code = code(500, 2, Some(true));
+        seen.ready = Some(Nanos::from_millis(450));
+    });
+    assert_eq!(kinds(&waits_for_cpu, ALONE), [Kind::Spins]);
+}
+
+#[test]
+fn the_place_of_a_loop_is_named() {
+    let place = |file: Option<&str>, function: Option<&str>| {
+        let (file, function) = (file.map(str::to_owned), function.map(str::to_owned));
+        let place = Some(Place { file, offset: 0x10, function });
+        let code = Code { samples: 500, lines: 1, pauses: Some(true), place };
+        evidence(&thread(950, |seen, _| seen.code = Some(code)), ALONE)
+    };
+    assert!(place(Some("/bin/x"), Some("poll_once")).contains("mostly poll_once in /bin/x"));
+    assert!(place(Some("/bin/x"), None).contains("mostly /bin/x at 0x10"));
+    assert!(place(None, None).contains("mostly code made at run time, at 0x10"));
+}
+
+#[test]
+fn a_real_time_thread_that_does_not_sleep_is_named_first() {
+    let yields = thread(500, |seen, calls| {
+        seen.realtime = true;
+        calls.yields = 20_000;
+    });
+    assert_eq!(kinds(&yields, ALONE), [Kind::Realtime, Kind::Yields]);
+    let naps = thread(50, |seen, calls| {
+        seen.realtime = true;
+        calls.naps = Naps { sleeps: 100, time: Nanos::from_millis(100), ..Naps::default() };
+    });
+    assert_eq!(kinds(&naps, ALONE), [Kind::Naps], "it lets others run");
+}
+
+#[test]
+fn the_worst_comes_first() {
+    let sure_and_not = thread(950, |seen, calls| {
+        seen.code = code(500, 2, Some(false));
+        (calls.wakes, calls.nobody) = (400, 400);
+    });
+    let idle = Around { idle: 1, ..ALONE };
+    assert_eq!(kinds(&sure_and_not, idle), [Kind::WakesNobody, Kind::Spins]);
+    let both = thread(900, |_, calls| {
+        calls.yields = 20_000;
+        calls.empty_polls = 100_000;
+    });
+    assert_eq!(kinds(&both, ALONE), [Kind::Polls, Kind::Yields]);
+}
+
+#[test]
+fn without_a_trace_little_can_be_told() {
+    assert_eq!(kinds(&untraced(9, |_| {}), ALONE), [Kind::Fine], "it hardly runs");
+    let seen = untraced(300, |seen| {
+        seen.voluntary = 1_800;
+        seen.user = Nanos::from_millis(60);
+        seen.system = Nanos::from_millis(240);
+    });
+    assert_eq!(kinds(&seen, ALONE), [Kind::CannotTell]);
+    assert_eq!(
+        evidence(&seen, ALONE),
+        "30 % of a CPU, 1800 sleeps or waits a second, 80 % of its CPU time in the kernel; its \
+         system calls were not traced"
+    );
+    let little = untraced(100, |_| {});
+    assert!(!evidence(&little, ALONE).contains("in the kernel"), "too little to divide");
+    let computes = untraced(950, |seen| seen.code = code(500, 40, None));
+    assert_eq!(kinds(&computes, Around { idle: 3, ..ALONE }), [Kind::Fine]);
+}
+
+#[test]
+fn every_kind_has_a_name_and_bad_ones_an_action() {
+    use Kind::*;
+    let all = [
+        Realtime,
+        Yields,
+        Spins,
+        Polls,
+        Naps,
+        ShortWaits,
+        LongWaits,
+        Handovers,
+        WakesNobody,
+        Herd,
+        Fine,
+        CannotTell,
+    ];
+    for kind in all {
+        assert_eq!(kind.action().is_some(), kind.is_bad(), "{kind:?}");
+        assert!(!kind.words().is_empty());
+        let plain = |c: char| c.is_ascii_lowercase() || c == '_';
+        assert!(kind.name().chars().all(plain));
+    }
+}

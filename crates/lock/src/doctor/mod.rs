@@ -1,0 +1,161 @@
+//! `unjank lock doctor`: what the threads of a running program do instead of
+//! waiting.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `watch` | looks at all threads, windows of a trace, samples |
+//! | `roster` | the threads, and their counters in procfs |
+//! | `tracing`, `tally` | system calls in windows, and what they add up to |
+//! | `sampling` | where in their program the busiest threads are |
+//! | `seen` | what a thread is judged by |
+//! | [`diagnose()`], `diagnosis` | what is wrong with it, and what to do: pure |
+//! | [`surroundings()`] | quotas, stolen time, too few CPUs: pure |
+//! | `report` | findings |
+
+mod diagnose;
+mod diagnosis;
+mod options;
+mod report;
+mod roster;
+mod sampling;
+mod seen;
+mod surroundings;
+mod tally;
+mod tracing;
+mod watch;
+
+pub use diagnose::diagnose;
+pub use diagnosis::{Certainty, Diagnosis, Kind};
+pub use options::Options;
+pub use seen::{Around, Calls, Code, Futex, Naps, Prices, Seen, Waits};
+pub use surroundings::{Whole, surroundings};
+
+use unjank_host::{Nanos, Result, Root};
+use unjank_measure::{Findings, Monitor};
+
+use crate::probe::prices;
+use seen::share;
+use watch::Watched;
+
+/// A thread that uses less of a CPU is idle.
+const IDLE: f64 = 0.01;
+/// A thread that is ready for a larger share of the time, and does not run,
+/// is hungry.
+const HUNGRY: f64 = 0.2;
+
+/// Everything about one process.
+#[derive(Debug)]
+pub struct Examined {
+    /// For a run record.
+    pub findings: Findings,
+    /// All threads that were seen, those that waste most first.
+    pub patients: Vec<Patient>,
+}
+
+/// One thread and what was found out about it, the worst first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Patient {
+    /// What was seen.
+    pub seen: Seen,
+    /// What that means: at least one entry.
+    pub diagnoses: Vec<Diagnosis>,
+}
+
+impl Patient {
+    /// The worst of it.
+    pub fn worst(&self) -> &Diagnosis {
+        self.diagnoses.first().expect("diagnose() gives at least one")
+    }
+
+    /// The share of a CPU that it wastes, at most: by what is sure, if anything
+    /// is.
+    pub fn wasted(&self) -> f64 {
+        let as_sure = |it: &&Diagnosis| it.certainty == self.worst().certainty;
+        let shares = self.diagnoses.iter().filter(as_sure).map(|it| it.wasted);
+        shares.fold(0.0, f64::max).min(self.seen.cpu_share())
+    }
+}
+
+/// Watches a process and says what each of its threads does. `seed` says when
+/// windows of the trace open.
+///
+/// # Errors
+/// `Invalid`: no such process, or too short a watch. That something may not be
+/// looked at is no error: it stands in the findings.
+pub fn run(options: &Options, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Examined> {
+    options.check()?;
+    // Nobody measures what waiting costs for a process that is not there.
+    unjank_host::threads::ids(root, options.process)?;
+    let mut prices = Prices {
+        traced: Nanos::ZERO,
+        yielding: prices::yielding(),
+        wake_nobody: prices::wake_nobody(),
+        park: prices::park(monitor)?,
+    };
+    let mut findings = Findings::default();
+    let watched = watch::watch(options, root, seed, monitor, &mut findings)?;
+    prices.traced = watched.traced_yield.unwrap_or(prices.yielding);
+    let patients = examine(&watched, &prices);
+    let whole = whole(&watched, &patients);
+    report::report(options, root, watched, &prices, &patients, &whole, &mut findings);
+    Ok(Examined { findings, patients })
+}
+
+/// Judges each thread beside the others.
+fn examine(watched: &Watched, prices: &Prices) -> Vec<Patient> {
+    let mut all: Vec<Seen> = watched
+        .roster
+        .seen()
+        .map(|(seen, traced)| Seen {
+            calls: watched.tally.as_ref().map(|tally| tally.calls_of(seen.thread, traced)),
+            code: watched.code.get(&seen.thread).cloned(),
+            ..seen
+        })
+        .collect();
+    let is_hungry = |it: &Seen| it.ready_share().is_some_and(|share| share >= HUNGRY);
+    let is_idle = |it: &Seen| it.cpu_share() < IDLE && !is_hungry(it);
+    let (hungry, idle) = (
+        all.iter().filter(|it| is_hungry(it)).count(),
+        all.iter().filter(|it| is_idle(it)).count(),
+    );
+    let mut bound = std::collections::HashMap::new();
+    for seen in all.iter().filter(|seen| seen.cpus.len() == 1) {
+        *bound.entry(seen.cpus.to_string()).or_insert(0_usize) += 1;
+    }
+    let mut patients: Vec<Patient> = all
+        .drain(..)
+        .map(|seen| {
+            let same_cpu = bound.get(&seen.cpus.to_string()).map_or(0, |count| count - 1);
+            let around = Around {
+                hungry: hungry - usize::from(is_hungry(&seen)),
+                idle: idle - usize::from(is_idle(&seen)),
+                same_cpu,
+            };
+            Patient { diagnoses: diagnose(&seen, &around, prices), seen }
+        })
+        .collect();
+    let rank = |it: &Patient| {
+        let kind = it.worst().kind;
+        (kind != Kind::Realtime, !kind.is_bad())
+    };
+    patients.sort_by(|one, other| {
+        rank(one)
+            .cmp(&rank(other))
+            .then(other.wasted().total_cmp(&one.wasted()))
+            .then(other.seen.cpu.cmp(&one.seen.cpu))
+            .then(one.seen.thread.cmp(&other.seen.thread))
+    });
+    patients
+}
+
+fn whole(watched: &Watched, patients: &[Patient]) -> Whole {
+    let wanted = patients.iter().map(|it| it.seen.cpu + it.seen.ready.unwrap_or_default());
+    let cpus = patients.iter().flat_map(|it| it.seen.cpus.iter());
+    Whole {
+        throttled: watched.throttled,
+        stolen: watched.stolen,
+        runnable: share(wanted.fold(Nanos::ZERO, |sum, time| sum + time), watched.length),
+        cpus: cpus.collect::<std::collections::BTreeSet<_>>().len(),
+        wasted: patients.iter().map(Patient::wasted).sum(),
+    }
+}

@@ -1,0 +1,199 @@
+//! From what was seen to findings.
+
+use unjank_host::{Root, pid};
+use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
+
+use super::diagnosis::{Certainty, Kind};
+use super::options::Options;
+use super::seen::{Prices, rate, share};
+use super::surroundings::{Whole, surroundings};
+use super::watch::Watched;
+use super::{Patient, diagnose::percent};
+
+/// A share of a CPU that is worth a word: of all threads together.
+const WORTH_A_WORD: f64 = 0.01;
+
+/// Adds facts, series, verdicts and warnings.
+pub(super) fn report(
+    options: &Options,
+    root: &Root,
+    watched: Watched,
+    prices: &Prices,
+    patients: &[Patient],
+    whole: &Whole,
+    findings: &mut Findings,
+) {
+    let name = pid::command_line(root, options.process)
+        .and_then(|words| words.first().map(|word| word.to_string_lossy().into_owned()))
+        .or_else(|| {
+            patients
+                .iter()
+                .find(|it| it.seen.thread.0 == options.process)
+                .map(|it| it.seen.name.clone())
+        });
+    let who = match name {
+        Some(name) => format!("process {} ({name})", options.process),
+        None => format!("process {}", options.process),
+    };
+    findings.verdicts.push(overall(&who, patients));
+    let bad = patients.iter().filter(|it| it.worst().kind.is_bad()).take(options.top);
+    findings.verdicts.extend(bad.flat_map(of_thread));
+    for sentence in surroundings(whole) {
+        findings.warn(sentence);
+    }
+    if watched.ended {
+        findings.warn(format!("{who} ended after {}; this is what was seen", watched.length));
+    }
+    if watched.roster.lost() > 0 {
+        findings
+            .warn(format!("{} threads came and went, and are not judged", watched.roster.lost()));
+    }
+    if findings.unsupported.iter().any(|missing| missing.what.starts_with("system calls")) {
+        findings.warn(
+            "without system calls, yields, sleep loops and locks cannot be told from other work: run it as root",
+        );
+    }
+    facts(&watched, prices, patients, whole, findings);
+    for patient in patients.iter().take(options.top) {
+        of_patient(patient, findings);
+    }
+    findings.series.push(watched.looks.finish());
+    if let Some(tally) = watched.tally {
+        let series = [tally.naps, tally.waits].into_iter().filter(|series| series.n() > 0);
+        findings.series.extend(series.map(unjank_measure::Series::finish));
+    }
+}
+
+/// The answer about the whole process.
+fn overall(who: &str, patients: &[Patient]) -> Verdict {
+    let wasted: f64 = patients.iter().map(Patient::wasted).sum();
+    let used: f64 = patients.iter().map(|it| it.seen.cpu_share()).sum();
+    let having = |certainty| {
+        let bad =
+            move |it: &&Patient| it.worst().kind.is_bad() && it.worst().certainty == certainty;
+        patients.iter().filter(bad)
+    };
+    let (seen, suspected) = (having(Certainty::Seen).count(), having(Certainty::Suspected).count());
+    let surely: f64 = having(Certainty::Seen).map(Patient::wasted).sum();
+    let held_up = having(Certainty::Seen).any(|it| it.worst().kind == Kind::LongWaits);
+    let unknown = patients.iter().filter(|it| it.worst().kind == Kind::CannotTell);
+    let unknown = unknown.filter(|it| it.seen.cpu_share() >= WORTH_A_WORD).count();
+    let answer = if surely >= WORTH_A_WORD || held_up {
+        Answer::Yes
+    } else if suspected + unknown == 0 {
+        Answer::No
+    } else {
+        Answer::CannotTell
+    };
+    let mut reason = format!(
+        "{} of its {} threads, {} of a CPU out of {} that it uses",
+        seen + suspected,
+        patients.len(),
+        percent(wasted),
+        percent(used),
+    );
+    if suspected > 0 {
+        reason += &format!("; {suspected} of them suspected only");
+    }
+    if unknown > 0 {
+        reason += &format!("; of {unknown} it cannot be told");
+    }
+    let question = format!("Does {who} waste its time in waiting?");
+    verdict(question, answer, reason)
+}
+
+/// What is wrong with one thread.
+fn of_thread(patient: &Patient) -> impl Iterator<Item = Verdict> {
+    let seen = &patient.seen;
+    patient.diagnoses.iter().map(move |it| {
+        let question = format!("{} ({}): {}?", seen.thread, seen.name, it.kind.words());
+        let answer = match it.certainty {
+            Certainty::Seen => Answer::Yes,
+            Certainty::Suspected => Answer::CannotTell,
+        };
+        let action = it.action.map_or_else(String::new, |action| format!(". To do: {action}"));
+        verdict(question, answer, format!("{}{action}", it.evidence))
+    })
+}
+
+fn verdict(question: String, answer: Answer, reason: String) -> Verdict {
+    Verdict {
+        question,
+        subject: "lock/doctor".to_owned(),
+        answer,
+        measured: None,
+        healthy: None,
+        effect: None,
+        minimum_effect: None,
+        reason,
+        next: None,
+    }
+}
+
+/// About the process, and about the watching.
+fn facts(
+    watched: &Watched,
+    prices: &Prices,
+    patients: &[Patient],
+    whole: &Whole,
+    findings: &mut Findings,
+) {
+    let used: f64 = patients.iter().map(|it| it.seen.cpu_share()).sum();
+    let mut fact = |name: &str, value: f64, unit: Unit| {
+        let fact = Fact::new(format!("lock/doctor/{name}"), value, unit);
+        findings.facts.push(fact.with_better(Direction::Smaller));
+    };
+    fact("threads", patients.len() as f64, Unit::Count);
+    fact("cpu", used, Unit::Ratio);
+    fact("wasted", whole.wasted, Unit::Ratio);
+    fact("runnable", whole.runnable, Unit::Count);
+    fact("own_cpu", share(watched.own_cpu, watched.length), Unit::Ratio);
+    if let Some(tally) = &watched.tally {
+        fact("traced", share(tally.traced, watched.length), Unit::Ratio);
+    }
+    if let Some((periods, _)) = watched.throttled {
+        fact("throttled_periods", periods as f64, Unit::Count);
+    }
+    if let Some(stolen) = watched.stolen {
+        fact("stolen", stolen, Unit::Ratio);
+    }
+    fact("yield", prices.yielding.get() as f64, Unit::Nanoseconds);
+    if let Some(traced) = watched.traced_yield {
+        fact("yield_while_traced", traced.get() as f64, Unit::Nanoseconds);
+    }
+    fact("wake_nobody", prices.wake_nobody.get() as f64, Unit::Nanoseconds);
+    fact("park_wake", prices.park.get() as f64, Unit::Nanoseconds);
+}
+
+/// About one thread.
+fn of_patient(patient: &Patient, findings: &mut Findings) {
+    let seen = &patient.seen;
+    let mut fact = |name: &str, value: f64, unit: Unit| {
+        let fact = Fact::new(format!("lock/doctor/thread/{name}"), value, unit)
+            .with_better(Direction::Smaller)
+            .with_label("thread", seen.thread.0.to_string())
+            .with_label("name", seen.name.clone())
+            .with_label("diagnosis", patient.worst().kind.name());
+        findings.facts.push(fact);
+    };
+    fact("cpu", seen.cpu_share(), Unit::Ratio);
+    fact("wasted", patient.wasted(), Unit::Ratio);
+    if let Some(ready) = seen.ready_share() {
+        fact("ready", ready, Unit::Ratio);
+    }
+    fact("voluntary_switches", rate(seen.voluntary, seen.watched), Unit::PerSecond);
+    fact("involuntary_switches", rate(seen.involuntary, seen.watched), Unit::PerSecond);
+    let Some(calls) = &seen.calls else { return };
+    for (name, count) in [
+        ("yields", calls.yields),
+        ("naps", calls.naps.count()),
+        ("empty_polls", calls.empty_polls),
+        ("futex_waits", calls.waits.woken + calls.waits.changed),
+        ("futex_wakes", calls.wakes),
+        ("wakes_of_nobody", calls.nobody),
+    ] {
+        if count > 0 {
+            fact(name, rate(count, calls.watched), Unit::PerSecond);
+        }
+    }
+}

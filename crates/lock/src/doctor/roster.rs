@@ -1,0 +1,217 @@
+//! The threads of the watched process, and what they had done when they were
+//! seen first and last.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use unjank_host::sched::{Policy, ThreadId};
+use unjank_host::thread_activity::{self, Activity};
+use unjank_host::threads::{self, Began};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
+
+use super::seen::Seen;
+
+/// All threads that were seen, by their number.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    process: u32,
+    began: Began,
+    /// When all threads were looked at last, and what had been traced then.
+    looked: Timestamp,
+    traced: Nanos,
+    known: BTreeMap<ThreadId, Known>,
+    /// Threads whose numbers others have now.
+    past: Vec<Known>,
+}
+
+/// A thread.
+#[derive(Debug)]
+struct Known {
+    /// What it had done at first; nothing if it began while it was watched.
+    first: Option<Activity>,
+    since: Timestamp,
+    last: Activity,
+    until: Timestamp,
+    /// What of the trace lies before it, and up to which moment of the trace
+    /// it was there.
+    traced: [Nanos; 2],
+}
+
+/// What a look has shown.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// Whether the process is still there.
+    pub(crate) alive: bool,
+    /// Threads that were not there before.
+    pub(crate) new: Vec<ThreadId>,
+    /// How long it took.
+    pub(crate) took: Nanos,
+}
+
+impl Roster {
+    /// The threads that `process` has now.
+    ///
+    /// # Errors
+    /// `Invalid` if there is no such process, or it has ended and waits for
+    /// its parent.
+    pub(crate) fn of(root: &Root, process: u32) -> Result<Self> {
+        let began = began(root, process)?;
+        if pid::Waits::of(root, process).is_none() {
+            return Err(Error::Invalid(format!("process {process} has ended")));
+        }
+        let looked = Timestamp::now();
+        let mut roster = Self {
+            process,
+            began,
+            looked,
+            traced: Nanos::ZERO,
+            known: BTreeMap::new(),
+            past: Vec::new(),
+        };
+        roster.look(root, Nanos::ZERO)?;
+        for known in roster.known.values_mut() {
+            known.first = Some(known.last.clone());
+            known.since = known.until;
+        }
+        Ok(roster)
+    }
+
+    /// Looks at all threads; `traced` is what was traced until now.
+    ///
+    /// # Errors
+    /// A `stat` that no kernel wrote.
+    pub(crate) fn look(&mut self, root: &Root, traced: Nanos) -> Result<Look> {
+        let start = Timestamp::now();
+        let mut look = Look { alive: false, new: Vec::new(), took: Nanos::ZERO };
+        let still = began(root, self.process).is_ok_and(|began| began == self.began)
+            && pid::Waits::of(root, self.process).is_some();
+        let ids =
+            if still { threads::ids(root, self.process).unwrap_or_default() } else { Vec::new() };
+        look.alive = !ids.is_empty();
+        let mut present = BTreeSet::new();
+        for id in ids {
+            present.insert(id);
+            let Some(seen) = thread_activity::of(root, self.process, id)? else { continue };
+            let now = Timestamp::now();
+            match self.known.get_mut(&id) {
+                Some(known) if known.last.thread.began == seen.thread.began => {
+                    (known.last, known.until, known.traced[1]) = (seen, now, traced);
+                }
+                _ => {
+                    look.new.push(id);
+                    let (since, traced) = (self.looked, [self.traced, traced]);
+                    let known = Known { first: None, since, last: seen, until: now, traced };
+                    self.past.extend(self.known.insert(id, known));
+                }
+            }
+        }
+        // What a thread did after the look before was still traced.
+        let was_there = |known: &&mut Known| known.traced[1] == self.traced;
+        let ended = self.known.iter_mut().filter(|(id, _)| !present.contains(*id));
+        for known in ended.map(|(_, known)| known).filter(was_there) {
+            known.traced[1] = traced;
+        }
+        look.took = Timestamp::now().since(start);
+        (self.looked, self.traced) = (start, traced);
+        Ok(look)
+    }
+
+    /// The numbers of all threads that were there at the last look or before.
+    pub(crate) fn ids(&self) -> Vec<ThreadId> {
+        self.known.keys().copied().collect()
+    }
+
+    /// Threads of which too little is known to judge them: others have their
+    /// numbers now.
+    pub(crate) fn lost(&self) -> usize {
+        self.past.len()
+    }
+
+    /// What was seen of each thread, and how much was traced meanwhile.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = (Seen, Nanos)> {
+        self.known.values().map(|known| (known.seen(), known.traced[1] - known.traced[0]))
+    }
+}
+
+impl Known {
+    fn seen(&self) -> Seen {
+        let last = &self.last;
+        let first = self.first.as_ref();
+        let time = |of: fn(&Activity) -> Nanos| of(last) - first.map_or(Nanos::ZERO, of);
+        let count = |of: fn(&Activity) -> u64| of(last).saturating_sub(first.map_or(0, of));
+        Seen {
+            realtime: last.thread.policy.is_some_and(Policy::is_realtime),
+            watched: self.until.since(self.since),
+            cpu: time(|it| it.cpu),
+            user: time(|it| it.user),
+            system: time(|it| it.system),
+            ready: last
+                .ready
+                .map(|ready| ready - first.and_then(|it| it.ready).unwrap_or_default()),
+            voluntary: count(|it| it.voluntary),
+            involuntary: count(|it| it.involuntary),
+            cpus: last.cpus.clone(),
+            ..Seen::new(last.thread.id, last.thread.name.clone())
+        }
+    }
+}
+
+/// When the process began: when its first thread did.
+fn began(root: &Root, process: u32) -> Result<Began> {
+    let first = threads::look(root, process, ThreadId(process))?;
+    let none = || Error::Invalid(format!("there is no process {process}"));
+    first.map(|thread| thread.began).ok_or_else(none)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn write(top: &Path, thread: u32, began: u64, cpu: u64) {
+        let task = top.join(format!("proc/7/task/{thread}"));
+        fs::create_dir_all(&task).unwrap();
+        let stat = format!(
+            "{thread} (w) S 1 7 7 0 -1 4194560 1 0 0 0 150 50 0 0 20 0 3 0 {began} 1 2 \
+             18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0"
+        );
+        fs::write(task.join("stat"), &stat).unwrap();
+        fs::write(task.join("status"), "voluntary_ctxt_switches:\t5\n").unwrap();
+        fs::write(task.join("schedstat"), format!("{cpu} 10 1")).unwrap();
+        fs::write(top.join("proc/7/stat"), stat).unwrap();
+    }
+
+    #[test]
+    fn threads_that_come_and_go_are_kept_apart() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Root::at(top.path());
+        assert!(Roster::of(&root, 7).unwrap_err().to_string().contains("there is no process 7"));
+        write(top.path(), 8, 1, 100);
+        write(top.path(), 7, 1, 100);
+        let mut roster = Roster::of(&root, 7).unwrap();
+        assert_eq!(roster.ids(), [ThreadId(7), ThreadId(8)]);
+        write(top.path(), 9, 2, 30);
+        write(top.path(), 8, 3, 40);
+        write(top.path(), 7, 1, 150);
+        let look = roster.look(&root, Nanos(5)).unwrap();
+        assert!(look.alive);
+        assert_eq!(look.new, [ThreadId(8), ThreadId(9)], "8 is another thread now");
+        let cpu: Vec<_> = roster.seen().map(|(seen, traced)| (seen.cpu.0, traced.0)).collect();
+        assert_eq!(cpu, [(50, 5), (40, 5), (30, 5)]);
+        assert_eq!(roster.lost(), 1);
+    }
+
+    #[test]
+    fn another_process_of_the_same_number_is_none() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Root::at(top.path());
+        write(top.path(), 7, 1, 100);
+        let mut roster = Roster::of(&root, 7).unwrap();
+        write(top.path(), 7, 2, 900);
+        assert!(!roster.look(&root, Nanos::ZERO).unwrap().alive);
+        assert_eq!(roster.seen().next().unwrap().0.cpu, Nanos::ZERO);
+        fs::remove_dir_all(top.path().join("proc/7")).unwrap();
+        assert!(!roster.look(&root, Nanos::ZERO).unwrap().alive);
+    }
+}

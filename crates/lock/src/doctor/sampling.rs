@@ -1,0 +1,131 @@
+//! Where in their program the busiest threads are.
+
+use std::collections::HashMap;
+
+use unjank_host::perf_event::InstructionSamples;
+use unjank_host::program_code::ProgramCode;
+use unjank_host::sched::ThreadId;
+use unjank_host::{Nanos, Root};
+
+use super::seen::{Code, Seen};
+
+/// A sample is taken each time a thread has used so much CPU time: not a
+/// divisor of a clock tick, so that no loop keeps in step.
+const EVERY: Nanos = Nanos(1_009_000);
+/// Threads that are sampled: each has 20 KiB of memory that cannot be swapped.
+const MOST: usize = 16;
+/// A thread that uses less of a CPU does not spin.
+const SUSPECT: f64 = 0.4;
+/// Samples that are kept of each.
+const KEPT: usize = 20_000;
+/// Code is looked at in lines of a cache.
+const LINE: u64 = 64;
+/// A loop has few lines; of more, none is read.
+const FEW: usize = 8;
+
+/// Threads that are sampled, and what was seen of them.
+#[derive(Debug, Default)]
+pub(crate) struct Sampling {
+    of: HashMap<ThreadId, (InstructionSamples, Vec<u64>)>,
+    /// Why a thread could not be sampled.
+    pub(crate) refused: Option<String>,
+}
+
+impl Sampling {
+    /// Samples the busiest of these from now on, too.
+    pub(crate) fn choose(&mut self, seen: impl Iterator<Item = Seen>) {
+        let new = seen.filter(|it| !self.of.contains_key(&it.thread));
+        let wants = |it: &Seen| it.cpu_share() + it.ready_share().unwrap_or(0.0);
+        let mut suspects: Vec<Seen> =
+            new.filter(|it| wants(it) >= SUSPECT && it.cpu > Nanos::ZERO).collect();
+        suspects.sort_by(|one, other| other.cpu_share().total_cmp(&one.cpu_share()));
+        for suspect in suspects.into_iter().take(MOST.saturating_sub(self.of.len())) {
+            match InstructionSamples::of(suspect.thread, EVERY) {
+                Ok(samples) => {
+                    self.of.insert(suspect.thread, (samples, Vec::new()));
+                }
+                Err(error) if error.is_not_found() => {}
+                Err(error) => self.refused = Some(error.to_string()),
+            }
+        }
+    }
+
+    /// Takes what has come, before there is no more room for it.
+    pub(crate) fn drain(&mut self) {
+        for (samples, kept) in self.of.values_mut() {
+            let room = KEPT.saturating_sub(kept.len());
+            kept.extend(samples.take().into_iter().take(room));
+        }
+    }
+
+    /// What was seen, with names as far as the process is still there.
+    pub(crate) fn finish(mut self, root: &Root, process: u32) -> HashMap<ThreadId, Code> {
+        self.drain();
+        let program = ProgramCode::of(root, process).ok();
+        let hottest: Vec<u64> =
+            self.of.values().filter_map(|(_, samples)| most_frequent(samples)).collect();
+        let places = program.as_ref().map(|it| it.places(root, &hottest)).unwrap_or_default();
+        let code = |(thread, (_, samples)): (ThreadId, (InstructionSamples, Vec<u64>))| {
+            let lines = hot_lines(&samples);
+            let few = (1..=FEW).contains(&lines.len());
+            let pauses = program.as_ref().filter(|_| few).and_then(|program| {
+                // A pause may begin in one line and end in the next.
+                let each = lines.iter().map(|line| program.pauses(root, *line, LINE as usize + 1));
+                each.reduce(|one, other| Some(one? || other?)).flatten()
+            });
+            let place = most_frequent(&samples).and_then(|address| places.get(&address).cloned());
+            let samples = samples.len() as u64;
+            (thread, Code { samples, lines: lines.len(), pauses, place })
+        };
+        self.of.into_iter().map(code).collect()
+    }
+}
+
+/// The fewest lines that hold nine tenths of the samples, the fullest first.
+fn hot_lines(samples: &[u64]) -> Vec<u64> {
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    for sample in samples {
+        *counts.entry(sample / LINE * LINE).or_default() += 1;
+    }
+    let mut counts: Vec<(u64, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|&(line, count)| (std::cmp::Reverse(count), line));
+    let enough = (samples.len() * 9).div_ceil(10);
+    let mut held = 0;
+    let take = |&(_, count): &(u64, usize)| {
+        let wanted = held < enough;
+        held += count;
+        wanted
+    };
+    counts.into_iter().take_while(take).map(|(line, _)| line).collect()
+}
+
+fn most_frequent(samples: &[u64]) -> Option<u64> {
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    for sample in samples {
+        *counts.entry(*sample).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|&(address, count)| (count, address)).map(|(address, _)| address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_tenths_of_the_samples_are_held_by_the_fullest_lines() {
+        let samples = [&[0x1000; 60][..], &[0x1080; 35], &[0x2000; 5]].concat();
+        assert_eq!(hot_lines(&samples), [0x1000, 0x1080]);
+        assert_eq!(most_frequent(&samples), Some(0x1000));
+        assert!(hot_lines(&[]).is_empty());
+        let spread: Vec<u64> = (0..100).map(|n| n * LINE).collect();
+        assert_eq!(hot_lines(&spread).len(), 90);
+    }
+
+    #[test]
+    fn an_idle_thread_is_no_suspect() {
+        let mut sampling = Sampling::default();
+        sampling.choose([Seen::new(ThreadId::current(), "idle")].into_iter());
+        assert!(sampling.of.is_empty() && sampling.refused.is_none());
+        assert!(sampling.finish(&Root::system(), std::process::id()).is_empty());
+    }
+}

@@ -1,0 +1,82 @@
+//! The system calls of the watched threads, in windows.
+
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::{Instance, InstanceOptions, Tracefs, buffer_per_cpu};
+use unjank_host::waiting_call::{WaitingCall, has_our_numbers};
+use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp};
+
+/// A window is open for so long …
+const WINDOW: Nanos = Nanos::from_millis(25);
+/// … once in so long.
+pub(super) const PERIOD: Nanos = Nanos::from_millis(125);
+/// Room on each CPU for a window of two million calls a second.
+const BUFFER: Bytes = Bytes::from_mib(4);
+
+/// System calls begin and end here.
+const ENTER: &str = "raw_syscalls/sys_enter";
+const EXIT: &str = "raw_syscalls/sys_exit";
+
+/// A trace instance for these threads and those that they start. It records
+/// in windows only.
+pub(crate) fn open(root: &Root, process: u32, threads: &[ThreadId]) -> Result<Support<Instance>> {
+    if has_our_numbers(root, process) == Some(false) {
+        return Ok(Support::no("the program's system calls have numbers of another architecture"));
+    }
+    let tracefs = match Tracefs::open(root) {
+        Support::Yes(tracefs) => tracefs,
+        Support::No(reason) => return Ok(Support::No(reason)),
+    };
+    tracefs.remove_leftovers()?;
+    let instance = tracefs.instance(&InstanceOptions {
+        buffer: buffer_per_cpu(root, BUFFER),
+        events: [ENTER, EXIT].map(str::to_owned).into(),
+        filters: [(ENTER, true), (EXIT, false)]
+            .map(|(event, begin)| (event.to_owned(), WaitingCall::filter(begin)))
+            .into(),
+        threads: threads.to_vec(),
+        and_theirs: true,
+        ..InstanceOptions::default()
+    })?;
+    match instance.notes().first() {
+        Some(missing) => Ok(Support::No(format!("{}: {}", missing.what, missing.reason))),
+        None => Ok(Support::Yes(instance)),
+    }
+}
+
+/// When the window of this number begins: spread over the periods by the
+/// golden ratio, so that no loop of the program keeps in step with them.
+pub(crate) fn begin(start: Timestamp, number: u64, seed: u64) -> Timestamp {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let place = number.wrapping_add(seed).wrapping_mul(GOLDEN) >> 32;
+    let room = (PERIOD - WINDOW).get();
+    start + PERIOD.times(number) + Nanos((room * place) >> 32)
+}
+
+/// Records until the window closes, or `stop` says so.
+pub(crate) fn record(
+    instance: &Instance,
+    stop: impl Fn() -> bool,
+) -> Result<(Timestamp, Timestamp)> {
+    instance.start()?;
+    let started = Timestamp::now();
+    (started + WINDOW).sleep_until_or(stop);
+    let stopped = Timestamp::now();
+    instance.stop()?;
+    Ok((started, stopped))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_period_has_its_window() {
+        let start = Timestamp::from_nanos(1_000);
+        for number in 0..100 {
+            let from = start + PERIOD.times(number);
+            let begins = begin(start, number, 42).since(from);
+            assert!(begin(start, number, 42) >= from && begins + WINDOW <= PERIOD, "{begins}");
+        }
+        assert_ne!(begin(start, 0, 1), begin(start, 0, 2));
+    }
+}

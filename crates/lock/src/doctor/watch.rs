@@ -1,0 +1,187 @@
+//! Watching: looks at all threads, windows of a trace, samples of the busiest.
+
+use std::collections::HashMap;
+
+use unjank_host::machine::{CpuTime, throttling};
+use unjank_host::sched::ThreadId;
+use unjank_host::tracefs::Instance;
+use unjank_host::{Nanos, Result, Root, Support, Timestamp, pid};
+use unjank_measure::{Findings, Monitor, Series};
+
+use super::options::Options;
+use super::roster::{Look, Roster};
+use super::sampling::Sampling;
+use super::seen::Code;
+use super::tally::Tally;
+use super::tracing;
+use crate::probe::prices;
+
+/// All threads are looked at this often, unless that takes long.
+const LOOK: Nanos = Nanos::from_millis(500);
+/// The next look comes after so many times what the last one took.
+const REST: u64 = 20;
+
+/// What was seen.
+pub(crate) struct Watched {
+    pub(crate) roster: Roster,
+    /// `None` if nothing was traced.
+    pub(crate) tally: Option<Tally>,
+    pub(crate) code: HashMap<ThreadId, Code>,
+    /// How long each look at all threads took.
+    pub(crate) looks: Series,
+    pub(crate) length: Nanos,
+    /// Whether the process has ended meanwhile.
+    pub(crate) ended: bool,
+    /// Periods in which its control group was throttled, and its quota.
+    pub(crate) throttled: Option<(u64, f64)>,
+    pub(crate) stolen: Option<f64>,
+    /// CPU time that watching took.
+    pub(crate) own_cpu: Nanos,
+    /// A `sched_yield` of a thread whose system calls are traced.
+    pub(crate) traced_yield: Option<Nanos>,
+}
+
+/// Watches the process until the time is up, it ends, or somebody says stop.
+pub(crate) fn watch(
+    options: &Options,
+    root: &Root,
+    seed: u64,
+    monitor: &dyn Monitor,
+    findings: &mut Findings,
+) -> Result<Watched> {
+    let process = options.process;
+    let mut roster = Roster::of(root, process)?;
+    // This thread is traced, too: what that costs is measured on it.
+    let traced = [roster.ids(), vec![ThreadId::current()]].concat();
+    let instance = tracing::open(root, process, &traced).unwrap_or_else(refused);
+    let instance = findings.require("system calls (yields, sleeps, futexes)", instance);
+    let traced_yield = instance.as_ref().map(price_of_tracing).transpose()?;
+    // Threads that came before the trace followed.
+    late(instance.as_ref(), &roster.look(root, Nanos::ZERO)?)?;
+    let quota = || throttling(root, process).ok().flatten();
+    let (quota_before, stolen_before) = (quota(), CpuTime::read(root).ok());
+    let own = || pid::cpu_time(std::process::id()).unwrap_or_default();
+    let own_before = own();
+
+    let mut watching = Watching {
+        tally: instance.as_ref().map(|_| Tally::new()),
+        looks: Series::new("lock/doctor/look"),
+        sampling: Sampling::default(),
+        ended: false,
+    };
+    let start = Timestamp::now();
+    let mut next_look = start + Nanos(options.duration.get() / 5).min(LOOK);
+    for number in 0.. {
+        let begin = tracing::begin(start, number, seed);
+        if begin >= start + options.duration {
+            break;
+        }
+        if !begin.sleep_until_or(|| monitor.stop_requested()) {
+            break;
+        }
+        let done = begin.since(start).as_secs_f64() / options.duration.as_secs_f64();
+        monitor.progress(done, "watching");
+        if let Some(instance) = &instance {
+            watching.window(instance, monitor)?;
+        }
+        watching.sampling.drain();
+        if Timestamp::now() >= next_look {
+            let took = watching.look(root, &mut roster, instance.as_ref())?;
+            next_look = Timestamp::now() + LOOK.max(took.times(REST));
+        }
+        if watching.ended {
+            break;
+        }
+    }
+    if !watching.ended && !monitor.stop_requested() {
+        (start + options.duration).sleep_until_or(|| monitor.stop_requested());
+    }
+    watching.look(root, &mut roster, instance.as_ref())?;
+    let length = Timestamp::now().since(start);
+    let own_cpu = own() - own_before;
+    if let Some(instance) = instance {
+        instance.remove()?;
+    }
+    let periods = |before: u64| quota().map(|now| (now.periods.saturating_sub(before), now.cpus));
+    let time = CpuTime::read(root).ok();
+    let time = stolen_before.and_then(|before| Some(time?.since(before)));
+    if let Some(reason) = watching.sampling.refused.take() {
+        findings.not_supported("where busy threads spend their time", reason);
+    }
+    Ok(Watched {
+        throttled: quota_before.and_then(|before| periods(before.periods)),
+        stolen: time.and_then(CpuTime::steal_percent).map(|percent| percent / 100.0),
+        code: watching.sampling.finish(root, process),
+        tally: watching.tally,
+        looks: watching.looks,
+        ended: watching.ended,
+        traced_yield,
+        roster,
+        length,
+        own_cpu,
+    })
+}
+
+struct Watching {
+    tally: Option<Tally>,
+    looks: Series,
+    sampling: Sampling,
+    ended: bool,
+}
+
+impl Watching {
+    fn window(&mut self, instance: &Instance, monitor: &dyn Monitor) -> Result<()> {
+        let (started, stopped) = tracing::record(instance, || monitor.stop_requested())?;
+        let trace = instance.read_events()?;
+        if let Some(tally) = &mut self.tally {
+            tally.window(&trace, started, stopped);
+        }
+        Ok(())
+    }
+
+    /// Looks at all threads, and chooses those to be sampled. How long that
+    /// took.
+    fn look(
+        &mut self,
+        root: &Root,
+        roster: &mut Roster,
+        instance: Option<&Instance>,
+    ) -> Result<Nanos> {
+        let traced = self.tally.as_ref().map_or(Nanos::ZERO, |tally| tally.traced);
+        let look = roster.look(root, traced)?;
+        self.ended = !look.alive;
+        self.looks.record(look.took);
+        late(instance, &look)?;
+        if look.alive {
+            self.sampling.choose(roster.seen().map(|(seen, _)| seen));
+        }
+        Ok(look.took)
+    }
+}
+
+/// A `sched_yield` of this thread while it is traced.
+fn price_of_tracing(instance: &Instance) -> Result<Nanos> {
+    instance.start()?;
+    let price = prices::yielding();
+    instance.stop()?;
+    let _of_the_calibration = instance.take_events()?;
+    Ok(price)
+}
+
+/// Has new threads traced. Most are already, through the thread that started
+/// them.
+fn late(instance: Option<&Instance>, look: &Look) -> Result<()> {
+    match instance {
+        Some(instance) if !look.new.is_empty() => match instance.record_also(&look.new) {
+            // One of them has ended already.
+            Err(error) if error.is_not_found() => Ok(()),
+            other => other,
+        },
+        _ => Ok(()),
+    }
+}
+
+/// A trace that cannot be had is a result: the rest can be told without.
+fn refused(error: unjank_host::Error) -> Support<Instance> {
+    Support::No(error.to_string())
+}

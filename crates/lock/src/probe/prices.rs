@@ -1,0 +1,70 @@
+//! What waiting costs here, in a few milliseconds: for whoever judges it.
+
+use std::sync::atomic::AtomicU32;
+use std::thread;
+
+use unjank_host::clock::thread_cpu_time;
+use unjank_host::futex::{Scope, wake};
+use unjank_host::sched::CpuSet;
+use unjank_host::{Nanos, Result};
+use unjank_measure::Monitor;
+
+use super::handoff::{Handoff, Placement, Wait, measure};
+
+/// Operations of a batch, and batches.
+const TURNS: u64 = 200;
+const BATCHES: usize = 20;
+/// How long hand-offs are measured.
+const HAND_OFFS: Nanos = Nanos::from_millis(20);
+
+/// One `sched_yield`, without what others do with the CPU meanwhile.
+pub(crate) fn yielding() -> Nanos {
+    cpu_time_of(thread::yield_now)
+}
+
+/// One futex wake without a sleeper.
+pub(crate) fn wake_nobody() -> Nanos {
+    let word = AtomicU32::new(0);
+    cpu_time_of(|| wake(&word, 1, Scope::Process))
+}
+
+/// CPU time of one operation: that of the batch that was disturbed least.
+fn cpu_time_of(operation: impl Fn()) -> Nanos {
+    let batch = |_| {
+        let before = thread_cpu_time();
+        for _ in 0..TURNS {
+            operation();
+        }
+        thread_cpu_time() - before
+    };
+    let least = (0..BATCHES).map(batch).min().unwrap_or_default();
+    Nanos(least.get().div_ceil(TURNS))
+}
+
+/// From the wake-up call until a parked thread runs, on another CPU if there is
+/// one: the median.
+pub(crate) fn park(monitor: &dyn Monitor) -> Result<Nanos> {
+    let allowed = CpuSet::allowed()?;
+    let mut cpus = allowed.iter();
+    let one = cpus.next().unwrap_or(0);
+    let (placement, cpus) = match cpus.next() {
+        Some(two) => (Placement::TwoCpus, (one, two)),
+        None => (Placement::OneCpu, (one, one)),
+    };
+    let measured = measure(Handoff { wait: Wait::Park, placement, cpus }, HAND_OFFS, monitor)?;
+    Ok(Nanos(measured.wake_ups.quantile(0.5)))
+}
+
+#[cfg(test)]
+mod tests {
+    use unjank_measure::Silent;
+
+    use super::*;
+
+    #[test]
+    fn each_way_of_waiting_has_a_price() {
+        for price in [yielding(), wake_nobody(), park(&Silent).unwrap()] {
+            assert!(price > Nanos::ZERO);
+        }
+    }
+}
