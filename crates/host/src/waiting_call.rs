@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use crate::root::Root;
+use crate::sched::ThreadId;
 
 /// `EI_CLASS` of an ELF file, and what it says of 32-bit programs: `elf(5)`.
 const CLASS: usize = 4;
@@ -111,6 +112,47 @@ impl WaitingCall {
     }
 }
 
+/// What a thread is doing at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// It runs, or is ready to run.
+    Running,
+    /// It is held up in a call that waits.
+    Waiting(WaitingCall),
+    /// It is held up elsewhere in the kernel.
+    Else,
+}
+
+/// What `thread` of `process` is doing now: `/proc/PID/task/TID/syscall`. `None`
+/// if it has ended, without the right to look (`ptrace(2)`, access mode
+/// `PTRACE_MODE_ATTACH_FSCREDS`), or without `CONFIG_HAVE_ARCH_TRACEHOOK`.
+pub fn doing(root: &Root, process: u32, thread: ThreadId) -> Option<Doing> {
+    parse_doing(&root.read(format!("/proc/{process}/task/{}/syscall", thread.0)).ok()?)
+}
+
+/// `running`, or a number and six arguments and two registers, or −1 and two
+/// registers: `proc_pid_syscall(5)`.
+fn parse_doing(text: &str) -> Option<Doing> {
+    if text == "running" {
+        return Some(Doing::Running);
+    }
+    let mut words = text.split_ascii_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let mut arguments = [0; 6];
+    if number >= 0 {
+        for argument in &mut arguments {
+            *argument = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+        }
+    }
+    Some(WaitingCall::of(number, &arguments).map_or(Doing::Else, Doing::Waiting))
+}
+
+/// Reads `text` as what a thread is doing; for the fuzzer.
+#[cfg(fuzzing)]
+pub fn parse_for_fuzzing(text: &str) {
+    let _either = parse_doing(text);
+}
+
 /// Whether the numbers of system calls that unjank knows are those of
 /// `process`: not for a program of 32 bits under a kernel of 64. `None` without
 /// the right to look.
@@ -199,6 +241,27 @@ mod tests {
         assert_eq!(WaitingCall::of(libc::SYS_sched_yield as i64, &none), Some(WaitingCall::Yield));
         assert_eq!(WaitingCall::of(libc::SYS_nanosleep as i64, &none), Some(WaitingCall::Sleep));
         assert_eq!(WaitingCall::of(libc::SYS_ppoll as i64, &none), Some(WaitingCall::Poll));
+    }
+
+    #[test]
+    fn what_a_thread_does_is_one_line() {
+        let sleeps = format!("{} 0x0 0x1 0x7f 0x0 0x0 0x0 0x7ffc 0x7f00", libc::SYS_nanosleep);
+        assert_eq!(parse_doing(&sleeps), Some(Doing::Waiting(WaitingCall::Sleep)));
+        assert_eq!(parse_doing("running"), Some(Doing::Running));
+        assert_eq!(parse_doing("-1 0x7ffc 0x7f00"), Some(Doing::Else));
+        for broken in ["", "x", "7 0x1", "7 1 2 3 4 5 6 7 8"] {
+            assert_eq!(parse_doing(broken), None, "{broken}");
+        }
+        let (root, me) = (Root::system(), std::process::id());
+        // Whoever reads it runs.
+        assert_eq!(doing(&root, me, ThreadId::current()), Some(Doing::Running));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_line_is_taken(line in "[-0-9a-fx ]{0,80}") {
+            let _either = parse_doing(&line);
+        }
     }
 
     #[test]

@@ -14,7 +14,8 @@ use unjank_host::Timestamp;
 use unjank_host::futex::{self, Scope as FutexScope};
 use unjank_host::wait::until_readable;
 
-const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, nobody, herd, realtime, healthy, compute, churn";
+const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, nobody, herd, realtime, \
+     healthy, compute, rayon, churn";
 const LIFE: Duration = Duration::from_secs(60);
 
 /// Never set, so whoever waits for it waits for ever.
@@ -45,12 +46,12 @@ fn main() {
             }),
             "lock-short" => {
                 for _ in 0..3 {
-                    named(scope, "locks", || hold(&lock, Duration::from_micros(5), end));
+                    named(scope, "locks", || hold(&lock, Duration::from_micros(5), 50, end));
                 }
             }
             "lock-long" => {
                 for _ in 0..3 {
-                    named(scope, "locks", || hold(&lock, Duration::from_millis(3), end));
+                    named(scope, "locks", || hold(&lock, Duration::from_millis(2), 300_000, end));
                 }
             }
             "nobody" => wait(scope, "wakes", || {
@@ -78,6 +79,15 @@ fn main() {
                 let _timeout = bell.wait_timeout(rings, Duration::from_millis(100));
             }),
             "compute" => wait(scope, "computes", compute),
+            "rayon" => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
+                let pool = pool.thread_name(|at| format!("rayon-{at}")).build();
+                let pool = pool.expect("threads can be made");
+                wait(scope, "asks", move || {
+                    pool.install(|| rayon::join(|| work(1_000), || work(1_000)));
+                    thread::sleep(Duration::from_micros(50));
+                });
+            }
             "churn" => wait(scope, "parent", || {
                 let child = thread::Builder::new().name("yields".to_owned()).spawn(|| {
                     let until = Instant::now() + Duration::from_millis(700);
@@ -115,8 +125,9 @@ fn named<'scope>(scope: &'scope Scope<'scope, '_>, name: &str, run: impl FnOnce(
     thread.expect("threads can be made");
 }
 
-/// Takes a lock, works, lets go of it, works outside, and so on.
-fn hold(lock: &Mutex<u64>, time: Duration, end: Instant) {
+/// Takes a lock, works, lets go of it, works outside for so many steps, and so
+/// on.
+fn hold(lock: &Mutex<u64>, time: Duration, outside: u64, end: Instant) {
     while Instant::now() < end {
         let mut count = lock.lock().expect("nobody panics");
         *count += 1;
@@ -125,7 +136,7 @@ fn hold(lock: &Mutex<u64>, time: Duration, end: Instant) {
             work(10);
         }
         drop(count);
-        work(50);
+        work(outside);
     }
 }
 

@@ -3,7 +3,7 @@
 use unjank_host::Nanos;
 
 use super::diagnosis::{Certainty, Diagnosis, Kind, place_words};
-use super::seen::{Around, Calls, Futex, Naps, Prices, Seen, Waits, rate, share};
+use super::seen::{Around, Calls, Futex, Glances, Naps, Prices, Seen, Waits, rate, share};
 
 /// A thread is not judged that was watched for less.
 const SHORTEST: Nanos = Nanos::from_millis(200);
@@ -15,6 +15,10 @@ const WASTE: f64 = 0.01;
 const STORM: f64 = 1_000.0;
 /// Naps a second that are a loop: a period of 20 ms.
 const NAPS: f64 = 50.0;
+/// So many, where they are not told from other waits; and so many glances say
+/// what a thread mostly does.
+const NAPS_BY_GLANCES: f64 = 200.0;
+const GLANCES: u64 = 10;
 /// Waits a second for one lock by one thread that are contention.
 const CONTENTION: f64 = 100.0;
 /// Hand-overs a second to one thread that are a storm.
@@ -27,6 +31,8 @@ const CROWD: u64 = 3;
 const FOR_NOTHING: f64 = 20.0;
 /// A busy thread has its CPU for this share of the time, or would have it.
 const BUSY: f64 = 0.9;
+/// A busy thread that waits more often a second does more than compute.
+const RESTLESS: f64 = 10.0;
 /// Which part of its CPU time a spinning thread spends outside the kernel.
 const OUTSIDE: f64 = 0.9;
 /// So many samples say where a thread is, and a tight loop is so many lines of
@@ -55,6 +61,9 @@ pub fn diagnose(seen: &Seen, around: &Around, prices: &Prices) -> Vec<Diagnosis>
     };
     let mut found: Vec<Diagnosis> =
         traced.into_iter().flat_map(of_calls).flatten().chain(spins(seen, around)).collect();
+    if seen.calls.is_none() {
+        found.extend([yields_by_samples(seen), naps_by_glances(seen)].into_iter().flatten());
+    }
     found.extend(realtime(seen, &found));
     if found.is_empty() {
         found.push(nothing_found(seen, traced));
@@ -227,6 +236,37 @@ fn spins(seen: &Seen, around: &Around) -> Option<Diagnosis> {
     Some(bad(Kind::Spins, certainty, seen.cpu_share(), evidence))
 }
 
+/// Where nothing is traced: samples outside the kernel lie where the call of
+/// `sched_yield` comes back.
+fn yields_by_samples(seen: &Seen) -> Option<Diagnosis> {
+    let code = seen.code.as_ref().filter(|code| code.samples >= SAMPLES)?;
+    let place = code.place.as_ref()?;
+    let yields = place.function.as_ref().is_some_and(|name| name.contains("sched_yield"));
+    let evidence = format!(
+        "{} of a CPU, and most of {} samples outside the kernel in {}",
+        percent(seen.cpu_share()),
+        code.samples,
+        place_words(place)
+    );
+    yields.then(|| bad(Kind::Yields, Certainty::Suspected, seen.cpu_share(), evidence))
+}
+
+/// Where nothing is traced: it sleeps often, and nearly always in a call for
+/// that.
+fn naps_by_glances(seen: &Seen) -> Option<Diagnosis> {
+    let Glances { all, sleeps, .. } = seen.glances;
+    let naps = rate(seen.voluntary, seen.watched);
+    if all < GLANCES || sleeps * 2 < all || naps < NAPS_BY_GLANCES {
+        return None;
+    }
+    let evidence = format!(
+        "{naps:.0} sleeps or waits a second, and asleep in nanosleep in {sleeps} of {all} glances; \
+         {} of a CPU",
+        percent(seen.cpu_share())
+    );
+    Some(bad(Kind::Naps, Certainty::Suspected, seen.cpu_share(), evidence))
+}
+
 /// A real-time thread that does not let go of its CPU.
 fn realtime(seen: &Seen, found: &[Diagnosis]) -> Option<Diagnosis> {
     let how = |it: &&Diagnosis| matches!(it.kind, Kind::Yields | Kind::Spins | Kind::Polls);
@@ -246,7 +286,8 @@ fn nothing_found(seen: &Seen, traced: Option<&Calls>) -> Diagnosis {
     if is_busy(seen) && !sampled {
         return cannot_tell(format!("{cpu} of a CPU, and where it spends it was not sampled"));
     }
-    if traced.is_some() || seen.cpu_share() < WASTE || is_busy(seen) {
+    let computes = is_busy(seen) && sleeps < RESTLESS;
+    if traced.is_some() || seen.cpu_share() < WASTE || computes {
         let evidence = format!("{cpu} of a CPU, {sleeps:.0} sleeps or waits a second");
         let certainty = Certainty::Seen;
         return Diagnosis { kind: Kind::Fine, certainty, wasted: 0.0, evidence, action: None };
@@ -258,9 +299,15 @@ fn nothing_found(seen: &Seen, traced: Option<&Calls>) -> Diagnosis {
         Some(calls) => format!("traced for {} only", calls.watched),
         None => "not traced".to_owned(),
     };
+    let glances = match seen.glances {
+        Glances { all: 0, .. } => String::new(),
+        Glances { all, sleeps, polls, waits } => format!(
+            "; of {all} glances, {sleeps} found it in a sleep, {polls} in a poll, {waits} on a futex"
+        ),
+    };
     cannot_tell(format!(
         "{cpu} of a CPU, {sleeps:.0} sleeps or waits a second{in_kernel}; its system calls were \
-         {traced}"
+         {traced}{glances}"
     ))
 }
 

@@ -264,6 +264,45 @@ fn without_a_trace_little_can_be_told() {
     assert!(!evidence(&little, ALONE).contains("in the kernel"), "too little to divide");
     let computes = untraced(950, |seen| seen.code = code(500, 40, None));
     assert_eq!(kinds(&computes, Around { idle: 3, ..ALONE }), [Kind::Fine]);
+    let restless = Seen { voluntary: 10, ..computes };
+    assert_eq!(kinds(&restless, ALONE), [Kind::CannotTell]);
+}
+
+#[test]
+fn without_a_trace_samples_and_glances_raise_a_suspicion() {
+    let samples_in = |samples, function: Option<&str>| {
+        let file = Some("/lib/libc.so.6".to_owned());
+        let place = Some(Place { file, offset: 1, function: function.map(str::to_owned) });
+        let code = Some(Code { samples, lines: 2, pauses: None, place });
+        untraced(700, |seen| {
+            seen.code = code;
+            (seen.user, seen.system) = (Nanos::from_millis(100), Nanos::from_millis(600));
+        })
+    };
+    let told = diagnose(&samples_in(60, Some("__sched_yield")), &ALONE, &PRICES);
+    assert_eq!((told[0].kind, told[0].certainty), (Kind::Yields, Certainty::Suspected));
+    for other in
+        [samples_in(49, Some("sched_yield")), samples_in(60, Some("read")), samples_in(60, None)]
+    {
+        assert_eq!(kinds(&other, ALONE), [Kind::CannotTell]);
+    }
+    let glances = |all, sleeps, voluntary| {
+        untraced(50, |seen| {
+            seen.glances = Glances { all, sleeps, polls: 1, waits: 2 };
+            seen.voluntary = voluntary;
+        })
+    };
+    assert_eq!(kinds(&glances(20, 10, 200), ALONE), [Kind::Naps]);
+    assert_eq!(kinds(&glances(20, 9, 200), ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&glances(9, 9, 200), ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&glances(20, 20, 199), ALONE), [Kind::CannotTell]);
+    let told = evidence(&glances(20, 9, 200), ALONE);
+    assert!(told.ends_with("of 20 glances, 9 found it in a sleep, 1 in a poll, 2 on a futex"));
+    assert_eq!(
+        evidence(&glances(20, 10, 200), ALONE),
+        "200 sleeps or waits a second, and asleep \
+        in nanosleep in 10 of 20 glances; 5.0 % of a CPU"
+    );
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Kind {
             }
             Self::Yields => {
                 "wait on a futex, a condition variable or a channel, after a short spin with \
-                 pause at most: sched_yield comes back at once when nobody else wants the CPU"
+                 pause at most: sched_yield comes back at once if nobody else wants the CPU, and costs a switch if one does"
             }
             Self::Spins => {
                 "spin for the break-even of `unjank lock probe` at most, then park on a futex or a \

@@ -6,6 +6,7 @@
 //! | `watch` | looks at all threads, windows of a trace, samples |
 //! | `roster` | the threads, and their counters in procfs |
 //! | `tracing`, `tally` | system calls in windows, and what they add up to |
+//! | `glancing` | in which call a thread is held up, where nothing is traced |
 //! | `sampling` | where in their program the busiest threads are |
 //! | `seen` | what a thread is judged by |
 //! | [`diagnose()`], `diagnosis` | what is wrong with it, and what to do: pure |
@@ -14,6 +15,7 @@
 
 mod diagnose;
 mod diagnosis;
+mod glancing;
 mod options;
 mod report;
 mod roster;
@@ -27,7 +29,7 @@ mod watch;
 pub use diagnose::diagnose;
 pub use diagnosis::{Certainty, Diagnosis, Kind};
 pub use options::Options;
-pub use seen::{Around, Calls, Code, Futex, Naps, Prices, Seen, Waits};
+pub use seen::{Around, Calls, Code, Futex, Glances, Naps, Prices, Seen, Waits};
 pub use surroundings::{Whole, surroundings};
 
 use unjank_host::{Nanos, Result, Root};
@@ -109,6 +111,7 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<Patient> {
         .map(|(seen, traced)| Seen {
             calls: watched.tally.as_ref().map(|tally| tally.calls_of(seen.thread, traced)),
             code: watched.code.get(&seen.thread).cloned(),
+            glances: watched.glancing.of(seen.thread),
             ..seen
         })
         .collect();

@@ -50,7 +50,7 @@ pub(super) fn report(
     }
     if findings.unsupported.iter().any(|missing| missing.what.starts_with("system calls")) {
         findings.warn(
-            "without system calls, yields, sleep loops and locks cannot be told from other work: run it as root",
+            "without system calls, yields and sleep loops are suspicions at best, and locks cannot be judged: run it as root",
         );
     }
     facts(&watched, prices, patients, whole, findings);

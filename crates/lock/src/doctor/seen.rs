@@ -33,6 +33,21 @@ pub struct Seen {
     pub calls: Option<Calls>,
     /// Where its instructions were, where they were sampled.
     pub code: Option<Code>,
+    /// What it was doing at single moments, where its calls were not traced.
+    pub glances: Glances,
+}
+
+/// What a thread was doing at single moments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Glances {
+    /// How many moments.
+    pub all: u64,
+    /// In how many of them it slept in `nanosleep(2)` and its kin.
+    pub sleeps: u64,
+    /// In how many it waited in a poll.
+    pub polls: u64,
+    /// In how many it waited on a futex.
+    pub waits: u64,
 }
 
 /// System calls that wait or wake, in the windows that were traced.
@@ -172,6 +187,7 @@ impl Seen {
             cpus: CpuSet::default(),
             calls: None,
             code: None,
+            glances: Glances::default(),
         }
     }
 

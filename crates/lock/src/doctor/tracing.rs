@@ -6,7 +6,7 @@ use unjank_host::waiting_call::{WaitingCall, has_our_numbers};
 use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp};
 
 /// A window is open for so long …
-const WINDOW: Nanos = Nanos::from_millis(25);
+pub(super) const WINDOW: Nanos = Nanos::from_millis(25);
 /// … once in so long.
 pub(super) const PERIOD: Nanos = Nanos::from_millis(125);
 /// Room on each CPU for a window of two million calls a second.

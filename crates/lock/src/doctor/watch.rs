@@ -8,6 +8,7 @@ use unjank_host::tracefs::Instance;
 use unjank_host::{Nanos, Result, Root, Support, Timestamp, pid};
 use unjank_measure::{Findings, Monitor, Series};
 
+use super::glancing::Glancing;
 use super::options::Options;
 use super::roster::{Look, Roster};
 use super::sampling::Sampling;
@@ -20,6 +21,8 @@ use crate::probe::prices;
 const LOOK: Nanos = Nanos::from_millis(500);
 /// The next look comes after so many times what the last one took.
 const REST: u64 = 20;
+/// How often threads are glanced at in place of a window.
+const GLANCES: u64 = 5;
 
 /// What was seen.
 pub(crate) struct Watched {
@@ -27,6 +30,8 @@ pub(crate) struct Watched {
     /// `None` if nothing was traced.
     pub(crate) tally: Option<Tally>,
     pub(crate) code: HashMap<ThreadId, Code>,
+    /// Empty if system calls were traced.
+    pub(crate) glancing: Glancing,
     /// How long each look at all threads took.
     pub(crate) looks: Series,
     pub(crate) length: Nanos,
@@ -67,6 +72,7 @@ pub(crate) fn watch(
         tally: instance.as_ref().map(|_| Tally::new()),
         looks: Series::new("lock/doctor/look"),
         sampling: Sampling::default(),
+        glancing: Glancing::default(),
         ended: false,
     };
     let start = Timestamp::now();
@@ -83,6 +89,8 @@ pub(crate) fn watch(
         monitor.progress(done, "watching");
         if let Some(instance) = &instance {
             watching.window(instance, monitor)?;
+        } else {
+            watching.glances(root, process, monitor);
         }
         watching.sampling.drain();
         if Timestamp::now() >= next_look {
@@ -114,6 +122,7 @@ pub(crate) fn watch(
         code: watching.sampling.finish(root, process),
         tally: watching.tally,
         looks: watching.looks,
+        glancing: watching.glancing,
         ended: watching.ended,
         traced_yield,
         roster,
@@ -126,6 +135,7 @@ struct Watching {
     tally: Option<Tally>,
     looks: Series,
     sampling: Sampling,
+    glancing: Glancing,
     ended: bool,
 }
 
@@ -137,6 +147,16 @@ impl Watching {
             tally.window(&trace, started, stopped);
         }
         Ok(())
+    }
+
+    /// In the place of a window, a few glances.
+    fn glances(&mut self, root: &Root, process: u32, monitor: &dyn Monitor) {
+        let from = Timestamp::now();
+        for glance in 0..GLANCES {
+            self.glancing.glance(root, process);
+            let next = from + Nanos(tracing::WINDOW.get() * (glance + 1) / GLANCES);
+            next.sleep_until_or(|| monitor.stop_requested());
+        }
     }
 
     /// Looks at all threads, and chooses those to be sampled. How long that
@@ -154,6 +174,9 @@ impl Watching {
         late(instance, &look)?;
         if look.alive {
             self.sampling.choose(roster.seen().map(|(seen, _)| seen));
+            if instance.is_none() {
+                self.glancing.choose(roster.seen().map(|(seen, _)| seen));
+            }
         }
         Ok(look.took)
     }

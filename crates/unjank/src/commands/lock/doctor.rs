@@ -27,7 +27,7 @@ contended lock, or is woken for nothing; the worst first, with what to do.
 
 As root it records system calls in a trace instance of its own, in windows of 25 ms
 every 125 ms; it is removed afterwards, and nobody else's tracing is touched. Any user
-may watch their own programs, but without system calls only busy waits can be told.")]
+may watch their own programs, but without system calls it knows and suspects less, and says so.")]
 pub(crate) struct Args {
     /// The process
     #[arg(value_name = "PID")]
@@ -111,7 +111,9 @@ fn text(record: &RunRecord, patients: &[Patient], top: usize) -> String {
 
 /// What threads have in common that are told of once.
 fn illness(patient: &Patient) -> (&str, Vec<Kind>) {
-    (&patient.seen.name, patient.diagnoses.iter().map(|it| it.kind).collect())
+    let numbered = |last: char| last.is_ascii_digit() || matches!(last, '-' | '#' | '_' | ' ');
+    let name = patient.seen.name.trim_end_matches(numbered);
+    (name, patient.diagnoses.iter().map(|it| it.kind).collect())
 }
 
 const HEADINGS: [&str; 10] = [

@@ -1,0 +1,84 @@
+//! In which call a thread is held up, at single moments: what any user may see
+//! of their own programs.
+
+use std::collections::HashMap;
+
+use unjank_host::Root;
+use unjank_host::sched::ThreadId;
+use unjank_host::waiting_call::{Doing, WaitingCall, doing};
+
+use super::seen::{Glances, Seen, rate};
+
+/// Threads that are glanced at: those that sleep most often.
+const MOST: usize = 32;
+/// A thread that sleeps less often needs no explanation.
+const RESTLESS: f64 = 50.0;
+
+/// Threads that are glanced at, and what was seen of them.
+#[derive(Debug, Default)]
+pub(crate) struct Glancing {
+    of: HashMap<ThreadId, Glances>,
+}
+
+impl Glancing {
+    /// Glances at the most restless of these from now on, too.
+    pub(crate) fn choose(&mut self, seen: impl Iterator<Item = Seen>) {
+        let sleeps = |it: &Seen| rate(it.voluntary, it.watched);
+        let mut restless: Vec<Seen> =
+            seen.filter(|it| sleeps(it) >= RESTLESS && !self.of.contains_key(&it.thread)).collect();
+        restless.sort_by(|one, other| sleeps(other).total_cmp(&sleeps(one)));
+        let room = MOST.saturating_sub(self.of.len());
+        let new = restless.into_iter().take(room).map(|it| (it.thread, Glances::default()));
+        self.of.extend(new);
+    }
+
+    /// Glances at each of them.
+    pub(crate) fn glance(&mut self, root: &Root, process: u32) {
+        for (thread, glances) in &mut self.of {
+            let Some(doing) = doing(root, process, *thread) else { continue };
+            glances.all += 1;
+            match doing {
+                Doing::Waiting(WaitingCall::Sleep) => glances.sleeps += 1,
+                Doing::Waiting(WaitingCall::Poll) => glances.polls += 1,
+                Doing::Waiting(WaitingCall::Wait(_)) => glances.waits += 1,
+                Doing::Running | Doing::Waiting(_) | Doing::Else => {}
+            }
+        }
+    }
+
+    /// What was seen of a thread.
+    pub(crate) fn of(&self, thread: ThreadId) -> Glances {
+        self.of.get(&thread).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use unjank_host::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn the_restless_are_glanced_at() {
+        let top = tempfile::tempdir().unwrap();
+        let root = Root::at(top.path());
+        let task = top.path().join("proc/7/task/9");
+        fs::create_dir_all(&task).unwrap();
+        let second = |thread, voluntary| Seen {
+            watched: Nanos::from_millis(1_000),
+            voluntary,
+            ..Seen::new(ThreadId(thread), "w")
+        };
+        let mut glancing = Glancing::default();
+        glancing.choose([second(8, 49), second(9, 50), second(10, 60)].into_iter());
+        for line in ["running", "-1 0x0 0x0"] {
+            fs::write(task.join("syscall"), line).unwrap();
+            glancing.glance(&root, 7);
+        }
+        assert_eq!(glancing.of(ThreadId(9)), Glances { all: 2, ..Glances::default() });
+        assert_eq!(glancing.of(ThreadId(8)), Glances::default());
+        assert_eq!(glancing.of(ThreadId(10)), Glances::default(), "it has ended");
+    }
+}

@@ -1,0 +1,81 @@
+//! `lock doctor` on programs that wait badly, with their system calls traced.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
+//! it was skipped. One test: each victim wants a CPU for itself.
+
+mod victim;
+
+use unjank_host::{Nanos, Root, pid};
+use unjank_lock::doctor::{Certainty, Kind};
+use unjank_measure::Answer;
+
+use victim::{Victim, kinds};
+
+const SECOND: Nanos = Nanos::from_millis(1_000);
+
+#[test]
+fn every_way_to_wait_badly_is_named() {
+    if !unjank_needs::root() {
+        return;
+    }
+    for (way, name, expected) in [
+        ("yield", "yields", Kind::Yields),
+        ("sleep", "sleeps", Kind::Naps),
+        ("spin", "spins", Kind::Spins),
+        ("poll", "polls", Kind::Polls),
+        ("lock-long", "locks", Kind::LongWaits),
+        ("nobody", "wakes", Kind::WakesNobody),
+        ("herd", "sheep", Kind::Herd),
+        ("realtime", "yields", Kind::Realtime),
+        ("healthy", "waits", Kind::Fine),
+        ("compute", "computes", Kind::Fine),
+        ("churn", "yields", Kind::Yields),
+        ("rayon", "rayon-0", Kind::Yields),
+    ] {
+        let found = kinds(&Victim::start(way).examine(SECOND), name);
+        assert!(found.iter().flatten().any(|kind| *kind == expected), "{way}: {found:?}");
+    }
+    let found = kinds(&Victim::start("lock-short").examine(SECOND), "locks");
+    let contended = |kind: &Kind| matches!(kind, Kind::ShortWaits | Kind::LongWaits);
+    assert!(found.iter().flatten().any(contended), "how long is the machine's: {found:?}");
+
+    the_record_says_the_same();
+    the_end_of_the_program_is_no_error();
+}
+
+fn the_record_says_the_same() {
+    let victim = Victim::start("yield");
+    let examined = victim.examine(SECOND);
+    let verdicts = &examined.findings.verdicts;
+    assert_eq!(verdicts[0].answer, Answer::Yes, "{:?}", verdicts[0]);
+    assert!(verdicts[1].question.ends_with("(yields): yield storm?"), "{:?}", verdicts[1]);
+    assert!(verdicts[1].reason.contains("calls of sched_yield a second"));
+    let fact = |name: &str| examined.findings.fact_named(&format!("lock/doctor/{name}"));
+    assert!(fact("thread/yields").is_some_and(|fact| fact.labels["name"] == "yields"));
+    assert!(fact("own_cpu").is_some_and(|fact| fact.value > 0.0));
+    assert!(fact("traced").is_some_and(|fact| fact.value > 0.05 && fact.value < 0.5));
+    assert!(examined.findings.series_named("lock/doctor/look").is_some_and(|look| look.n > 1));
+    assert!(examined.findings.unsupported.is_empty(), "{:?}", examined.findings.unsupported);
+    let worst = &examined.patients[0].diagnoses[0];
+    assert_eq!((worst.kind, worst.certainty), (Kind::Yields, Certainty::Seen));
+}
+
+fn the_end_of_the_program_is_no_error() {
+    let victim = Victim::start("yield");
+    let ends = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        drop(victim);
+    });
+    // The one child that this process has now.
+    let children = pid::children(&Root::system(), std::process::id());
+    let options = unjank_lock::doctor::Options {
+        process: children[0],
+        duration: Nanos::from_millis(20_000),
+        top: 20,
+    };
+    let examined =
+        unjank_lock::doctor::run(&options, &Root::system(), 7, &unjank_measure::Silent).unwrap();
+    ends.join().expect("nothing panics");
+    assert!(examined.findings.warnings.iter().any(|it| it.contains("ended after")));
+    assert!(kinds(&examined, "yields").iter().flatten().any(|kind| *kind == Kind::Yields));
+}

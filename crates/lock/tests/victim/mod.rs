@@ -1,0 +1,55 @@
+//! A program that waits badly, and what the doctor says of it.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use unjank_host::{Nanos, Root};
+use unjank_lock::doctor::{self, Examined, Kind, Options};
+use unjank_measure::Silent;
+
+/// `examples/waits.rs` as a process; killed when dropped.
+pub(crate) struct Victim(Child);
+
+impl Victim {
+    /// Waits in this way, and runs already.
+    pub(crate) fn start(way: &str) -> Self {
+        let mut child = Command::new(example())
+            .arg(way)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("cargo builds examples with the tests");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        let victim = Self(child);
+        BufReader::new(stdout).read_line(&mut line).expect("it says when it runs");
+        assert_eq!(line, "ready\n", "{way}");
+        victim
+    }
+
+    /// Watches it.
+    pub(crate) fn examine(&self, duration: Nanos) -> Examined {
+        let options = Options { process: self.0.id(), duration, top: 20 };
+        doctor::run(&options, &Root::system(), 7, &Silent).expect("it is there")
+    }
+}
+
+/// What is wrong with the threads of this name.
+pub(crate) fn kinds(examined: &Examined, name: &str) -> Vec<Vec<Kind>> {
+    let named = examined.patients.iter().filter(|it| it.seen.name == name);
+    named.map(|it| it.diagnoses.iter().map(|it| it.kind).collect()).collect()
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _gone = self.0.kill();
+        let _status = self.0.wait();
+    }
+}
+
+/// Beside the directory of the tests.
+fn example() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a file");
+    let target = test.parent().and_then(|deps| deps.parent()).expect("target/debug/deps");
+    target.join("examples/waits")
+}
