@@ -63,7 +63,7 @@ fn the_record_says_the_same() {
 fn the_end_of_the_program_is_no_error() {
     let victim = Victim::start("yield");
     let ends = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(700));
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
         drop(victim);
     });
     // The one child that this process has now.

@@ -18,7 +18,7 @@ use super::tracing;
 use crate::probe::prices;
 
 /// All threads are looked at this often, unless that takes long.
-const LOOK: Nanos = Nanos::from_millis(500);
+const LOOK: Nanos = Nanos::from_millis(250);
 /// The next look comes after so many times what the last one took.
 const REST: u64 = 20;
 /// How often threads are glanced at in place of a window.
