@@ -1,5 +1,9 @@
 //! The system calls with which threads wait, and with which they end each
 //! other's waits.
+#![allow(
+    clippy::unnecessary_cast,
+    reason = "numbers are c_long, which has 32 bits on some machines"
+)]
 
 use std::fs::File;
 use std::io::Read as _;
@@ -173,7 +177,6 @@ enum Call {
 }
 
 /// By the numbers of this architecture.
-#[expect(clippy::useless_conversion, reason = "numbers are c_long, which is 32 bits on some")]
 const CALLS: &[(i64, Call)] = &[
     (libc::SYS_sched_yield as i64, Call::Yield),
     (libc::SYS_nanosleep as i64, Call::Sleep),
@@ -185,7 +188,7 @@ const CALLS: &[(i64, Call)] = &[
     (libc::SYS_epoll_pwait2 as i64, Call::Poll),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
     (libc::SYS_poll as i64, Call::Poll),
-    #[cfg(any(target_arch = "x86_64"))]
+    #[cfg(target_arch = "x86_64")]
     (libc::SYS_select as i64, Call::Poll),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "arm"))]
     (libc::SYS_epoll_wait as i64, Call::Poll),

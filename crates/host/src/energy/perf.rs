@@ -127,7 +127,7 @@ impl Counting {
 /// Counts `event` on `cpu`, whoever runs there.
 fn count(event: &Event, cpu: usize) -> Result<File> {
     let attributes = Attributes { kind: event.kind, config: event.config, ..Attributes::default() };
-    perf_event::open(attributes, Whom::Cpu(cpu)).map_err(|error| match error.kind() {
+    perf_event::open(&attributes, Whom::Cpu(cpu)).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Error::Permission {
             what: "counting the energy of the processor".to_owned(),
             needs: "root, or kernel.perf_event_paranoid at 0 or below".to_owned(),

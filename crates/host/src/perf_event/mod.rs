@@ -9,13 +9,14 @@ pub use samples::parse_for_fuzzing;
 use std::fs::File;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::ptr;
 
 use crate::sched::ThreadId;
 
 /// `struct perf_event_attr` in its first published form, which every kernel
 /// takes (`PERF_ATTR_SIZE_VER0`).
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Attributes {
     pub(crate) kind: u32,
     pub(crate) size: u32,
@@ -27,6 +28,23 @@ pub(crate) struct Attributes {
     pub(crate) wakeup_events: u32,
     pub(crate) breakpoint_type: u32,
     pub(crate) config1: u64,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Self {
+            kind: 0,
+            size: size_of::<Self>() as u32,
+            config: 0,
+            sample_period: 0,
+            sample_type: 0,
+            read_format: 0,
+            flags: 0,
+            wakeup_events: 0,
+            breakpoint_type: 0,
+            config1: 0,
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Attributes>() == 64, "PERF_ATTR_SIZE_VER0");
@@ -41,9 +59,8 @@ pub(crate) enum Whom {
 }
 
 /// Counts or samples from now on, as long as the file is open.
-pub(crate) fn open(attributes: Attributes, whom: Whom) -> io::Result<File> {
+pub(crate) fn open(attributes: &Attributes, whom: Whom) -> io::Result<File> {
     const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
     let (thread, cpu): (libc::pid_t, libc::c_int) = match whom {
         Whom::Cpu(cpu) => (-1, cpu as libc::c_int),
         Whom::Thread(thread) => (thread.0 as libc::pid_t, -1),
@@ -54,7 +71,7 @@ pub(crate) fn open(attributes: Attributes, whom: Whom) -> io::Result<File> {
     let fd = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
-            &raw const attributes,
+            ptr::from_ref(attributes),
             thread,
             cpu,
             alone,

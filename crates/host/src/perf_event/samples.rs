@@ -65,7 +65,7 @@ impl InstructionSamples {
             flags: USER_ONLY,
             ..Attributes::default()
         };
-        let file = open(attributes, Whom::Thread(thread)).map_err(|error| match error.kind() {
+        let file = open(&attributes, Whom::Thread(thread)).map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => Error::Permission {
                 what: "seeing where a thread spends its time".to_owned(),
                 needs: "root, or one's own thread and kernel.perf_event_paranoid at 2 or below"
@@ -95,17 +95,17 @@ impl InstructionSamples {
         let size = PAGES * self.page;
         let head = self.counter(HEAD).load(Ordering::Acquire);
         let tail = self.counter(TAIL).load(Ordering::Relaxed);
-        let held = usize::try_from(head.wrapping_sub(tail)).unwrap_or(usize::MAX).min(size);
-        let mut bytes = vec![0_u8; held];
+        let filled = usize::try_from(head.wrapping_sub(tail)).unwrap_or(usize::MAX).min(size);
+        let mut bytes = vec![0_u8; filled];
         let from = (tail % size as u64) as usize;
-        let first = held.min(size - from);
+        let first = filled.min(size - from);
         // SAFETY: both pieces lie in the data pages, which are mapped as long
         // as this value lives, and the kernel writes nothing between the two
         // counters until the second one is moved (perf_event_open(2)).
         unsafe {
             let data = self.ring.add(self.page);
             ptr::copy_nonoverlapping(data.add(from), bytes.as_mut_ptr(), first);
-            ptr::copy_nonoverlapping(data, bytes.as_mut_ptr().add(first), held - first);
+            ptr::copy_nonoverlapping(data, bytes.as_mut_ptr().add(first), filled - first);
         }
         // Pairs with the kernel's read of the counter before it writes again.
         self.counter(TAIL).store(head, Ordering::Release);
@@ -119,6 +119,7 @@ impl InstructionSamples {
         self.lost
     }
 
+    #[expect(clippy::cast_ptr_alignment, reason = "a page and a multiple of eight are aligned")]
     fn counter(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: both counters lie aligned in the first page, are shared with
         // the kernel, and are only used as atomics.

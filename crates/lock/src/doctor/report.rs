@@ -85,21 +85,21 @@ fn overall(who: &str, patients: &[Patient]) -> Verdict {
     } else {
         Answer::CannotTell
     };
-    let mut reason = format!(
+    let reason = format!(
         "{} of its {} threads, {} of a CPU out of {} that it uses",
         seen + suspected,
         patients.len(),
         percent(wasted),
         percent(used),
     );
-    if suspected > 0 {
-        reason += &format!("; {suspected} of them suspected only");
-    }
-    if unknown > 0 {
-        reason += &format!("; of {unknown} it cannot be told");
-    }
+    let also = |count: usize, words: &str| match count {
+        0 => String::new(),
+        _ => format!("; {count} {words}"),
+    };
+    let suspected = also(suspected, "of them suspected only");
+    let unknown = also(unknown, "cannot be told");
     let question = format!("Does {who} waste its time in waiting?");
-    verdict(question, answer, reason)
+    verdict(question, answer, reason + &suspected + &unknown)
 }
 
 /// What is wrong with one thread.

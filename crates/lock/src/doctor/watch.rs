@@ -58,7 +58,9 @@ pub(crate) fn watch(
     let mut roster = Roster::of(root, process)?;
     // This thread is traced, too: what that costs is measured on it.
     let traced = [roster.ids(), vec![ThreadId::current()]].concat();
-    let instance = tracing::open(root, process, &traced).unwrap_or_else(refused);
+    let instance = tracing::open(root, process, &traced);
+    // A trace that cannot be had is a result: the rest can be told without.
+    let instance = instance.unwrap_or_else(|error| Support::No(error.to_string()));
     let instance = findings.require("system calls (yields, sleeps, futexes)", instance);
     let traced_yield = instance.as_ref().map(price_of_tracing).transpose()?;
     // Threads that came before the trace followed.
@@ -202,9 +204,4 @@ fn late(instance: Option<&Instance>, look: &Look) -> Result<()> {
         },
         _ => Ok(()),
     }
-}
-
-/// A trace that cannot be had is a result: the rest can be told without.
-fn refused(error: unjank_host::Error) -> Support<Instance> {
-    Support::No(error.to_string())
 }

@@ -3,7 +3,7 @@
 use unjank_host::program_code::Place;
 use unjank_host::sched::ThreadId;
 
-use super::super::seen::Code;
+use super::super::seen::{Code, Futex, Naps, Waits};
 use super::*;
 
 const PRICES: Prices = Prices {

@@ -1,0 +1,158 @@
+//! What traced system calls tell.
+
+use unjank_host::Nanos;
+
+use super::super::diagnosis::{Certainty, Diagnosis, Kind};
+use super::super::seen::{Around, Calls, Futex, Naps, Prices, Seen, Waits, rate, share};
+use super::{WASTE, bad, percent, threads, were};
+
+/// Yields and empty polls a second that are a storm: one each millisecond.
+const STORM: f64 = 1_000.0;
+/// Naps a second that are a loop: a period of 20 ms.
+const NAPS: f64 = 50.0;
+/// Waits a second for one lock by one thread that are contention.
+const CONTENTION: f64 = 100.0;
+/// Hand-overs a second to one thread that are a storm.
+const HANDOVERS: f64 = 2_000.0;
+/// A thread that waits for one lock for this share of its time is held up.
+const HELD_UP: f64 = 0.2;
+/// Threads woken by one call that are a crowd, and how often a second one
+/// thread is woken in one for nothing.
+const CROWD: u64 = 3;
+const FOR_NOTHING: f64 = 20.0;
+
+/// Yields that mostly come back at once.
+pub(super) fn yields(
+    seen: &Seen,
+    calls: &Calls,
+    around: &Around,
+    prices: &Prices,
+) -> Option<Diagnosis> {
+    let yields = rate(calls.yields, calls.watched);
+    let wasted = (yields * prices.traced.as_secs_f64()).min(seen.cpu_share());
+    if yields < STORM || wasted < WASTE {
+        return None;
+    }
+    let switched = (rate(seen.involuntary, seen.watched) / yields).min(1.0);
+    let mut evidence = format!(
+        "{yields:.0} calls of sched_yield a second, {} of its CPU time; {} let another thread run",
+        percent(wasted / seen.cpu_share().max(wasted)),
+        percent(switched),
+    );
+    if around.hungry > 0 {
+        evidence.push_str(", while ");
+        evidence.push_str(&were(around.hungry));
+        evidence.push_str(" ready and did not run");
+    }
+    Some(bad(Kind::Yields, Certainty::Seen, wasted, evidence))
+}
+
+/// Polls without a time limit.
+pub(super) fn empty_polls(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+    let polls = rate(calls.empty_polls, calls.watched);
+    let wasted = (polls * prices.traced.as_secs_f64()).min(seen.cpu_share());
+    let evidence = format!("{polls:.0} polls a second found nothing and did not wait");
+    (polls >= STORM && wasted >= WASTE).then(|| bad(Kind::Polls, Certainty::Seen, wasted, evidence))
+}
+
+/// Short sleeps in a cadence.
+pub(super) fn naps(seen: &Seen, calls: &Calls) -> Option<Diagnosis> {
+    let Naps { sleeps, polls, waits, time } = calls.naps;
+    // Of polls without a time limit, some are interrupted and look like naps.
+    let polls = if calls.empty_polls > polls { 0 } else { polls };
+    let count = sleeps + polls + waits;
+    let naps = rate(count, calls.watched);
+    if naps < NAPS {
+        return None;
+    }
+    let way = if sleeps >= polls.max(waits) {
+        "sleeps"
+    } else if polls >= waits {
+        "polls with a time limit"
+    } else {
+        "timed waits on a futex"
+    };
+    // What it does after other waits is not the naps' fault.
+    let all = rate(seen.voluntary, seen.watched).max(naps);
+    let wasted = seen.cpu_share() * naps / all;
+    let period = Nanos((1e9 / naps) as u64);
+    let evidence = format!(
+        "{naps:.0} {way} a second, {} each, in vain; {} of a CPU, and what it waits for is seen {} \
+         late on average",
+        Nanos(time.get() / calls.naps.count().max(1)),
+        percent(wasted),
+        Nanos(period.get() / 2),
+    );
+    Some(bad(Kind::Naps, Certainty::Seen, wasted, evidence))
+}
+
+/// Waits for a lock, or for a hand-over.
+pub(super) fn waits(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+    let Futex { address, threads: users, is_lock, wait, .. } = calls.busiest?;
+    let Waits { woken, time, changed, .. } = calls.waits;
+    let waits = rate(woken + changed, calls.watched);
+    let waiting = share(time, calls.watched);
+    let mean = Nanos(time.get() / woken.max(1));
+    let wait = wait.unwrap_or(mean);
+    let short = wait <= short_wait(prices);
+    let kind = match (is_lock, short) {
+        (true, true) if waits >= CONTENTION => Kind::ShortWaits,
+        (true, false) if waits >= CONTENTION || (waiting >= HELD_UP && woken > 1) => {
+            Kind::LongWaits
+        }
+        (false, true) if waits >= HANDOVERS => Kind::Handovers,
+        _ => return None,
+    };
+    let wakes = rate(calls.wakes, calls.watched);
+    let wasted = (waits * prices.park.as_secs_f64()).min(1.0);
+    let wasted = if kind == Kind::LongWaits { 0.0 } else { wasted };
+    let evidence = format!(
+        "{waits:.0} waits and {wakes:.0} wake-ups a second, {} of its time; half of the waits on \
+         futex {address:#x}, which {} use, took less than {wait}{}",
+        percent(waiting),
+        threads(users),
+        if changed > woken { ", and most had changed before the thread slept" } else { "" },
+    );
+    Some(bad(kind, Certainty::Seen, wasted, evidence))
+}
+
+/// Wake-ups without a sleeper.
+pub(super) fn wakes_nobody(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+    let nobody = rate(calls.nobody, calls.watched);
+    let wasted = (nobody * prices.wake_nobody.as_secs_f64()).min(1.0);
+    if nobody < STORM || calls.nobody * 2 < calls.wakes {
+        return None;
+    }
+    let evidence = format!(
+        "{nobody:.0} futex wake-ups a second woke nobody, {} of all",
+        percent(calls.nobody as f64 / calls.wakes.max(1) as f64)
+    );
+    Some(bad(Kind::WakesNobody, Certainty::Seen, wasted, evidence))
+}
+
+/// Woken with others, and asleep again at once.
+pub(super) fn herd(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+    let crowd = calls.busiest.filter(|futex| futex.crowd >= CROWD)?;
+    let Waits { for_nothing, in_crowds, .. } = calls.waits;
+    let nothing = rate(for_nothing, calls.watched);
+    if nothing < FOR_NOTHING || for_nothing * 2 < in_crowds {
+        return None;
+    }
+    let wasted = (nothing * prices.park.as_secs_f64()).min(1.0);
+    let evidence = format!(
+        "woken {:.0} times a second together with others, up to {} by one call, and asleep on the \
+         same futex {:#x} again within {} in {} of these",
+        rate(in_crowds, calls.watched),
+        crowd.crowd,
+        crowd.address,
+        Waits::AGAIN,
+        percent(for_nothing as f64 / in_crowds.max(1) as f64),
+    );
+    Some(bad(Kind::Herd, Certainty::Seen, wasted, evidence))
+}
+
+/// A wait that costs less to spin than to sleep through: the wake-up itself,
+/// and what a park takes there and back.
+fn short_wait(prices: &Prices) -> Nanos {
+    prices.park.times(3)
+}

@@ -1,0 +1,83 @@
+//! What samples and glances tell, without a trace.
+
+use super::super::diagnosis::{Certainty, Diagnosis, Kind, place_words};
+use super::super::seen::{Around, Glances, Seen, rate};
+use super::{SAMPLES, bad, is_busy, percent, threads, were};
+
+/// A tight loop is so many lines of 64 bytes at most.
+const TIGHT: usize = 8;
+/// One without a pause is shorter: a load, a comparison and a jump.
+const TIGHT_UNMARKED: usize = 2;
+/// So many, where they are not told from other waits; and so many glances say
+/// what a thread mostly does.
+const NAPS_BY_GLANCES: f64 = 200.0;
+const GLANCES: u64 = 10;
+
+/// A CPU for nothing, as far as that can be seen from outside.
+pub(super) fn spins(seen: &Seen, around: &Around) -> Option<Diagnosis> {
+    let code = seen.code.as_ref().filter(|code| code.samples >= SAMPLES && code.lines <= TIGHT)?;
+    let pauses = code.pauses == Some(true);
+    let tight = code.lines <= TIGHT_UNMARKED && around.hungry + around.idle > 0;
+    let suspicious = pauses || tight;
+    if !is_busy(seen) || !suspicious {
+        return None;
+    }
+    let lines = match code.lines {
+        1 => "one line".to_owned(),
+        lines => format!("{lines} lines"),
+    };
+    let place = code.place.as_ref().map(|place| format!(", mostly {}", place_words(place)));
+    let others = match (around.hungry, around.idle) {
+        (0, 0) => None,
+        (0, idle) => Some(format!("; {} asleep meanwhile", were(idle))),
+        (hungry, _) => Some(format!("; {} ready and did not run", were(hungry))),
+    };
+    let same_cpu = (around.same_cpu > 0)
+        .then(|| format!("; {} may run on this CPU only, as it does", threads(around.same_cpu)));
+    let evidence = [
+        Some(format!(
+            "{} of a CPU outside the kernel; nine tenths of {} samples in {lines} of 64 bytes",
+            percent(seen.cpu_share()),
+            code.samples,
+        )),
+        pauses.then(|| " with a pause among them".to_owned()),
+        place,
+        others,
+        same_cpu,
+        (!pauses).then(|| "; a loop that computes looks the same".to_owned()),
+    ];
+    let certainty = if pauses { Certainty::Seen } else { Certainty::Suspected };
+    let evidence = evidence.into_iter().flatten().collect();
+    Some(bad(Kind::Spins, certainty, seen.cpu_share(), evidence))
+}
+
+/// Where nothing is traced: samples outside the kernel lie where the call of
+/// `sched_yield` comes back.
+pub(super) fn yields_by_samples(seen: &Seen) -> Option<Diagnosis> {
+    let code = seen.code.as_ref().filter(|code| code.samples >= SAMPLES)?;
+    let place = code.place.as_ref()?;
+    let yields = place.function.as_ref().is_some_and(|name| name.contains("sched_yield"));
+    let evidence = format!(
+        "{} of a CPU, and most of {} samples outside the kernel in {}",
+        percent(seen.cpu_share()),
+        code.samples,
+        place_words(place)
+    );
+    yields.then(|| bad(Kind::Yields, Certainty::Suspected, seen.cpu_share(), evidence))
+}
+
+/// Where nothing is traced: it sleeps often, and nearly always in a call for
+/// that.
+pub(super) fn naps_by_glances(seen: &Seen) -> Option<Diagnosis> {
+    let Glances { all, sleeps, .. } = seen.glances;
+    let naps = rate(seen.voluntary, seen.watched);
+    if all < GLANCES || sleeps * 2 < all || naps < NAPS_BY_GLANCES {
+        return None;
+    }
+    let evidence = format!(
+        "{naps:.0} sleeps or waits a second, and asleep in nanosleep in {sleeps} of {all} glances; \
+         {} of a CPU",
+        percent(seen.cpu_share())
+    );
+    Some(bad(Kind::Naps, Certainty::Suspected, seen.cpu_share(), evidence))
+}
