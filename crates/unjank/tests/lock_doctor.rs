@@ -63,11 +63,11 @@ fn what_cannot_be_watched_is_a_mistake_of_the_user() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "error: there is no process 8388608\n");
     let output = doctor(std::process::id(), &["--for", "1ms"]);
     assert_eq!(output.status.code(), Some(2));
-    let ended = Command::new("true").spawn().expect("true is everywhere");
+    let ended = Watched(Command::new("true").spawn().expect("true is everywhere"));
     std::thread::sleep(std::time::Duration::from_millis(200));
-    let output = doctor(ended.id(), &["--quick"]);
+    let output = doctor(ended.0.id(), &["--quick"]);
     assert_eq!(output.status.code(), Some(2), "it waits for its parent only");
-    let error = format!("error: process {} has ended\n", ended.id());
+    let error = format!("error: process {} has ended\n", ended.0.id());
     assert_eq!(String::from_utf8_lossy(&output.stderr), error);
 }
 
@@ -79,7 +79,7 @@ fn ctrl_c_prints_what_was_seen() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    std::thread::sleep(std::time::Duration::from_millis(2_000));
+    std::thread::sleep(std::time::Duration::from_secs(2));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let output = child.wait_with_output().expect("it ends");

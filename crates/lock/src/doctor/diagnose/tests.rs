@@ -39,10 +39,12 @@ fn evidence(seen: &Seen, around: Around) -> String {
     diagnose(seen, &around, &PRICES)[0].evidence.clone()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is what a field takes")]
 fn futex(is_lock: bool, wait: Option<u64>, crowd: u64) -> Option<Futex> {
     Some(Futex { address: 0x1000, threads: 3, is_lock, wait: wait.map(Nanos::from_micros), crowd })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is what a field takes")]
 fn code(samples: u64, lines: usize, pauses: Option<bool>) -> Option<Code> {
     Some(Code { samples, lines, pauses, place: None })
 }
