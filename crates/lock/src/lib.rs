@@ -3,15 +3,15 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`doctor`] | what the threads of a running program do instead of waiting |
 //! | [`probe`] | costs of pause, yield, lock and park; hand-offs between threads |
 //! | [`mod@bench`] | ways to wait for a lock against each other, over a grid |
 //! | [`pools`] | thread pools against each other |
+//! | [`doctor`] | what the threads of a running program do instead of waiting |
 //! | [`explain`] | from costs to a verdict |
 
 pub mod bench;
-mod error;
 pub mod doctor;
+mod error;
 pub mod explain;
 pub mod pools;
 pub mod probe;

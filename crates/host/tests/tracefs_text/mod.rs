@@ -1,7 +1,7 @@
 //! The same event from both of the kernel's forms: a line of the text file
 //! `trace`, and a decoded record. Used to check one against the other.
 
-use unjank_host::tracefs::{Event, EventKind, FilePages, Softirq, StorageEvent, Task};
+use unjank_host::tracefs::{Event, EventKind, FilePages, Softirq, StorageEvent, SystemCall, Task};
 
 /// The lines of `trace` for one CPU, in the form of [`of_event`].
 pub(crate) fn of_cpu(text: &str, cpu: usize) -> Vec<String> {
@@ -93,6 +93,13 @@ fn arguments(kind: &EventKind, cpu: usize) -> String {
         }
         EventKind::Mark(text) => format!("tracing_mark_write: {text}"),
         EventKind::Storage(event) => storage(&event),
+        EventKind::SystemCall(SystemCall::Begins { number, arguments }) => {
+            let arguments = arguments.map(|argument| format!("{argument:x}")).join(", ");
+            format!("sys_enter: NR {number} ({arguments})")
+        }
+        EventKind::SystemCall(SystemCall::Ends { number, result }) => {
+            format!("sys_exit: NR {number} = {result}")
+        }
     }
 }
 

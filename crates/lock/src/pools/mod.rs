@@ -32,7 +32,7 @@ pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<(Resul
     let plan = Plan { pairs: options.rounds, warm_up: 0, seed };
     let mut results = Results::new(options, plan);
     let all = options.gaps.len() * options.rounds * options.pools.len();
-    let mut done = 0;
+    let mut done = 0_usize;
     for cell in &mut results.cells {
         for order in rounds(options.pools.len(), &plan) {
             let mut round = Vec::new();

@@ -61,7 +61,7 @@ impl Giver {
         let given = Timestamp::now();
         // Pairs with the load in `wait`.
         let work: Work = Box::new(move || {
-            begun.store(Timestamp::now().since(given).get() + 1, Ordering::Release)
+            begun.store(Timestamp::now().since(given).get() + 1, Ordering::Release);
         });
         self.pool.spawn(work);
         self.pause();

@@ -1,8 +1,8 @@
 //! `unjank lock`: the thread waits for a lock.
 
 pub(crate) mod bench;
-pub(crate) mod peer;
 pub(crate) mod doctor;
+pub(crate) mod peer;
 pub(crate) mod probe;
 
 use std::process::ExitCode;
