@@ -256,8 +256,8 @@ mod tests {
             assert_eq!(parse_doing(broken), None, "{broken}");
         }
         let (root, me) = (Root::system(), std::process::id());
-        // Whoever reads it runs.
-        assert_eq!(doing(&root, me, ThreadId::current()), Some(Doing::Running));
+        // Whoever reads it of itself is in read(2).
+        assert_eq!(doing(&root, me, ThreadId::current()), Some(Doing::Else));
     }
 
     proptest::proptest! {
