@@ -189,7 +189,7 @@ mod tests {
         for options in [Options::quick(), Options::usual(), Options::paper()] {
             options.check().unwrap();
         }
-        assert_eq!(Options::paper().strategies.len(), 6);
+        assert_eq!(Options::paper().strategies.len(), 7);
         assert!(seconds(&Options::paper_quick()) < 90.0);
     }
 
