@@ -119,7 +119,7 @@ fn environments_but_a_quota_need_no_privilege() {
     ]);
     for environment in ["idle", "load", "priorities", "pinned"] {
         let found = facts(&record, "lock/bench/operations", &[("environment", environment)]);
-        assert_eq!(found.len(), 4, "three strategies and the control: {environment}");
+        assert_eq!(found.len(), 5, "four strategies and the control: {environment}");
     }
 }
 
