@@ -6,7 +6,9 @@
 //! and hypervisor. [`calibrate`] measures both in about two milliseconds, once
 //! for each process; a [`Pool`](crate::Pool) does so when it is made. The other
 //! types never do it by themselves, because a lock must not start a thread:
-//! until then they go by [`known`], which assumes that parking takes 10 µs.
+//! they go by [`known`], which assumes that parking takes 10 µs until the first
+//! thread was parked and woken by a [`Mutex`](crate::Mutex), and learns from
+//! each that is.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -17,6 +19,7 @@ use std::{hint, thread, vec::Vec};
 use rustix::thread::futex;
 
 use crate::hint::pause;
+use crate::ladder::Expected;
 use crate::ticks::{self, Ticks};
 
 /// Costs of waiting, in ticks.
@@ -84,6 +87,17 @@ pub fn set(costs: Costs) {
     store(&PARKING, park);
     store(&PAUSING, costs.pause);
     store(&YIELDING, costs.yield_now);
+}
+
+/// Learns from a thread that has been woken and has begun to run so long after.
+/// One that had to wait for a CPU teaches nothing.
+pub(crate) fn observe(wake_up: Ticks) {
+    if wake_up > Ticks::from_nanos(*PARK.end()) {
+        return;
+    }
+    let at_least = Ticks::from_nanos(*PARK.start());
+    let mean = Expected(PARKING.load(Ordering::Relaxed)).with(wake_up.max(at_least));
+    PARKING.store(mean.0, Ordering::Relaxed);
 }
 
 /// Measures now, and changes nothing. Where no thread can be started, parking

@@ -8,7 +8,7 @@ mod word;
 
 pub use raw::RawMutex;
 
-/// A mutex that waits the right way on this machine: 48 bytes and the value.
+/// A mutex that waits the right way on this machine: 56 bytes and the value.
 ///
 /// Four ideas, each learned or measured, none of them a constant number of
 /// turns:
@@ -25,7 +25,8 @@ pub use raw::RawMutex;
 ///   holder goes at the speed of a lock without waiters.
 /// - **Nobody waits for ever.** Who has waited for a millisecond takes a
 ///   ticket, and the next releases hand the lock over in the order of tickets.
-///   Where many wait, turns are 0.3 ms apart while they fit into 3.5 ms.
+///   Where many wait, they take tickets 0.3 ms apart while that fits into
+///   3.5 ms.
 ///
 /// It is not fair below that: use it where throughput, CPU time and a bounded
 /// wait count, not where each thread must have the same share. It does not

@@ -12,7 +12,8 @@ mod nanos {
     pub(super) const HAND_OVER: u64 = 300;
     /// Who has waited for so long takes a ticket.
     pub(super) const HAND_OFF: u64 = 1_000_000;
-    /// Where more wait than fit into that, turns are so far apart …
+    /// Where more wait than fit into that, they do so at times that are so far
+    /// apart …
     pub(super) const TURN: u64 = 300_000;
     /// … unless the last would then wait for longer than this.
     pub(super) const LONGEST: u64 = 3_500_000;
@@ -92,6 +93,8 @@ pub(super) enum Action {
     Ask,
     /// Find out whether this is a real-time thread.
     CheckPriority,
+    /// Book the time at which to take a ticket.
+    Book,
     /// Look so many times whether the lock is free, with so many pauses before
     /// each look.
     Look { looks: u32, pauses: u32 },
@@ -105,7 +108,8 @@ pub(super) enum Action {
 #[derive(Debug)]
 pub(super) struct Waiter {
     begun: Ticks,
-    overdue_after: Ticks,
+    overdue_at: Ticks,
+    has_booked: bool,
     /// What it has put into the word.
     pub(super) mine: Mine,
     /// Whether it is a real-time thread, once that is known.
@@ -126,7 +130,8 @@ impl Waiter {
     pub(super) fn new(now: Ticks) -> Self {
         Self {
             begun: now,
-            overdue_after: Ticks::from_nanos(nanos::HAND_OFF),
+            overdue_at: now + Ticks::from_nanos(nanos::HAND_OFF),
+            has_booked: false,
             mine: Mine::default(),
             is_real_time: None,
             spin: None,
@@ -146,7 +151,25 @@ impl Waiter {
 
     /// How much longer it waits before it takes a ticket.
     pub(super) fn left(&self, now: Ticks) -> Ticks {
-        (self.begun + self.overdue_after) - now
+        self.overdue_at - now
+    }
+
+    /// Books the next time at which to take a ticket, after the last that
+    /// somebody has booked, where so many wait. Both in ticks of which the
+    /// upper half is cut off.
+    ///
+    /// Whoever sleeps wakes by itself at that time. If all did so at once, the
+    /// lock would go round among threads that have to be woken for it, and
+    /// the one that keeps it busy would lose its CPU to them.
+    pub(super) fn book(&mut self, last: u32, waiters: u32, now: Ticks) -> u32 {
+        let longest = Ticks::from_nanos(nanos::LONGEST);
+        let turn = (longest / u64::from(waiters.max(1))).min(Ticks::from_nanos(nanos::TURN));
+        let ahead = Ticks(u64::from(last.wrapping_sub(now.0 as u32)));
+        // Nobody books further ahead: it is long past.
+        let after_last = if ahead > longest { now } else { now + ahead + turn };
+        self.overdue_at = self.overdue_at.max(after_last).min(self.begun + longest);
+        self.has_booked = true;
+        self.overdue_at.0 as u32
     }
 
     /// What to do now.
@@ -198,21 +221,18 @@ impl Waiter {
     }
 
     fn rest(&mut self, look: &Look) -> Action {
-        self.take_turns(look);
+        if !self.has_booked {
+            return Action::Book;
+        }
         self.spin = None;
         Action::Rest(self.left(look.now))
     }
 
     fn sleep(&mut self, look: &Look) -> Action {
-        self.take_turns(look);
+        if !self.has_booked {
+            return Action::Book;
+        }
         Action::Sleep(self.left(look.now))
-    }
-
-    /// Waits for longer where many wait.
-    fn take_turns(&mut self, look: &Look) {
-        let waiters = u64::from(look.word.asleep() + look.learned.resting);
-        let turns = Ticks::from_nanos(nanos::TURN) * waiters;
-        self.overdue_after = self.overdue_after.max(turns.min(Ticks::from_nanos(nanos::LONGEST)));
     }
 }
 
@@ -234,11 +254,14 @@ impl Round {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::vec::Vec;
 
     /// Whatever else is tested meanwhile, the rate does not change any more.
     fn arriving() -> Waiter {
         crate::calibrate::learn_rate(true);
-        Waiter::new(START)
+        let mut waiter = Waiter::new(START);
+        waiter.book(START.0 as u32, 1, START);
+        waiter
     }
 
     fn micros(micros: u64) -> Ticks {
@@ -444,20 +467,54 @@ mod tests {
     }
 
     #[test]
+    fn who_is_about_to_sleep_books() {
+        crate::calibrate::learn_rate(true);
+        for real_time in [true, false] {
+            let mut waiter = Waiter::new(START);
+            waiter.is_real_time = Some(real_time);
+            assert_eq!(waiter.next(&busy(held(), START)), Action::Book);
+            waiter.book(START.0 as u32, 1, START);
+            assert_ne!(waiter.next(&busy(held(), START)), Action::Book);
+        }
+    }
+
+    /// Waiters that come at once, while so many sleep.
+    fn booked(waiters: u32) -> Vec<Ticks> {
+        let mut last = (START.0 as u32).wrapping_sub(77);
+        (0..waiters)
+            .map(|_| {
+                let mut waiter = Waiter::new(START);
+                last = waiter.book(last, waiters, START);
+                waiter.left(START)
+            })
+            .collect()
+    }
+
+    #[test]
     fn where_many_wait_each_waits_its_turn() {
-        let waits = |asleep: u32, resting: u32| {
+        let turn = micros(300);
+        assert_eq!(booked(2), [micros(1_000), micros(1_000) + turn]);
+        let eight = booked(8);
+        assert!(eight.windows(2).all(|two| two[1] == two[0] + turn), "{eight:?}");
+        assert_eq!(*eight.last().unwrap(), micros(1_000) + turn * 7);
+        let many = booked(35);
+        assert!(many.windows(2).all(|two| two[1] <= two[0] + micros(101)), "{many:?}");
+        assert_eq!(*many.last().unwrap(), micros(3_500));
+    }
+
+    #[test]
+    fn a_booking_of_long_ago_does_not_count() {
+        let left = |last: u32| {
             let mut waiter = arriving();
-            waiter.is_real_time = Some(true);
-            let word = (0..asleep).fold(held(), |word, _| word.with_asleep().unwrap());
-            let mut look = shared(word, START);
-            look.learned.resting = resting;
-            match waiter.next(&look) {
-                Action::Sleep(left) => left,
-                other => panic!("{other:?}"),
-            }
+            waiter.overdue_at = START + micros(1_000);
+            waiter.book(last, 5, START);
+            waiter.left(START)
         };
-        assert_eq!(waits(0, 3), micros(1_000));
-        assert_eq!(waits(2, 4), micros(300) * 6);
-        assert_eq!(waits(30, 0), micros(3_500));
+        let start = START.0 as u32;
+        let second = Ticks::from_nanos(1_000_000_000).0 as u32;
+        assert_eq!(left(start.wrapping_sub(second)), micros(1_000));
+        assert_eq!(left(start.wrapping_sub(1)), micros(1_000));
+        assert_eq!(left(start.wrapping_add(micros(2_000).0 as u32)), micros(2_000) + micros(300));
+        assert_eq!(left(start.wrapping_add(micros(3_600).0 as u32)), micros(1_000), "past");
     }
 }

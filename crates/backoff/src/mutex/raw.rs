@@ -29,6 +29,11 @@ pub struct RawMutex {
     grants: AtomicU32,
     /// Threads that rest: they sleep, and nobody is to wake them.
     resting: AtomicU32,
+    /// The last time at which a waiter has booked to take a ticket, and the
+    /// last at which a release has woken one; in ticks of which the upper half
+    /// is cut off.
+    booked: AtomicU32,
+    woken_at: AtomicU32,
     learned: Lessons,
 }
 
@@ -65,6 +70,8 @@ impl RawMutex {
             tickets: AtomicU32::new(0),
             grants: AtomicU32::new(0),
             resting: AtomicU32::new(0),
+            booked: AtomicU32::new(0),
+            woken_at: AtomicU32::new(0),
             learned: Lessons {
                 gap: AtomicU32::new(0),
                 held: AtomicU32::new(0),
@@ -86,6 +93,8 @@ impl RawMutex {
             tickets: AtomicU32::new(0),
             grants: AtomicU32::new(0),
             resting: AtomicU32::new(0),
+            booked: AtomicU32::new(0),
+            woken_at: AtomicU32::new(0),
             learned: Lessons {
                 gap: AtomicU32::new(0),
                 held: AtomicU32::new(0),
@@ -199,6 +208,7 @@ impl RawMutex {
                         return;
                     }
                 }
+                Action::Book => self.book(&mut waiter, &look),
                 Action::Queue => {
                     let queued = word.without(waiter.mine).with_overdue();
                     if queued.is_some_and(|to| self.exchange(word, to)) {
@@ -233,6 +243,13 @@ impl RawMutex {
         }
     }
 
+    fn book(&self, waiter: &mut Waiter, look: &Look) {
+        let waiters = look.word.asleep() + look.learned.resting;
+        let last = self.booked.load(Relaxed);
+        // Two that book the same time take their tickets at the same time.
+        self.booked.store(waiter.book(last, waiters, look.now), Relaxed);
+    }
+
     /// Sleeps, known to nobody: whoever keeps the lock busy is not disturbed.
     fn rest(&self, left: Ticks) {
         self.resting.fetch_add(1, Relaxed);
@@ -253,14 +270,20 @@ impl RawMutex {
             return false;
         }
         waiter.mine = Mine::default();
+        let mut has_slept = false;
         loop {
             if self.take_permit() {
+                if has_slept {
+                    let late = (Ticks::now().0 as u32).wrapping_sub(self.woken_at.load(Relaxed));
+                    calibrate::observe(Ticks(u64::from(late)));
+                }
                 waiter.woken();
                 return false;
             }
             let left = waiter.left(Ticks::now());
             if left > Ticks::ZERO {
                 os::wait_for(&self.permits, 0, left.into());
+                has_slept = true;
                 continue;
             }
             match self.wake_up_late() {
@@ -347,6 +370,7 @@ impl RawMutex {
             match then {
                 Release::Nothing => {}
                 Release::Wake => {
+                    self.woken_at.store(Ticks::now().0 as u32, Relaxed);
                     self.permits.fetch_add(1, Relaxed);
                     os::wake(&self.permits);
                 }
@@ -510,7 +534,7 @@ mod tests {
 
     #[test]
     fn it_is_as_large_as_documented() {
-        assert_eq!(size_of::<RawMutex>(), 48);
+        assert_eq!(size_of::<RawMutex>(), 56);
     }
 
     #[test]
