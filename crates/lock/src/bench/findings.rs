@@ -36,13 +36,18 @@ pub(super) fn note(results: &Results, findings: &mut Findings) {
     }
     for environment in results.environments() {
         note_maps(results, environment, findings);
+        let ceiling = results.overall_ceiling(environment);
+        if let Some(ceiling) = ceiling {
+            let fact = Fact::new("lock/bench/overall/ceiling", ceiling, Unit::Ratio);
+            findings.facts.push(fact.with_label("environment", environment.name()));
+        }
         for strategy in results.strategies() {
             // Of two yardsticks, the better of each cell is no rival to either.
             let judged = !results.against.contains(&strategy);
             if let Some(overall) = results.overall(environment, strategy) {
                 note_overall(&overall, findings);
                 if judged {
-                    findings.verdicts.extend(verdicts(&overall, &results.against));
+                    findings.verdicts.extend(verdicts(&overall, &results.against, ceiling));
                 }
             }
         }
@@ -191,7 +196,7 @@ fn note_overall(overall: &Overall<'_>, findings: &mut Findings) {
 }
 
 /// Whether a strategy gets more done, and whether it takes less CPU time.
-fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
+fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [Verdict; 2] {
     let Overall { environment, strategy, .. } = overall;
     let rival = match against {
         [only] => (*only).to_owned(),
@@ -211,6 +216,9 @@ fn verdicts(overall: &Overall<'_>, against: &[&str]) -> [Verdict; 2] {
     if let Some(worst) = worst {
         let share = Unit::Ratio.show(worst.operations.value);
         reason = format!("{reason}; least: {share} with {}", worst.cell.cell);
+    }
+    if let Some(ceiling) = ceiling {
+        reason = format!("{reason}; no lock can exceed {}", Unit::Ratio.show(ceiling));
     }
     let verdict =
         |question: String, [path, what]: [&str; 2], ratio: Ratio, answer, reason| Verdict {

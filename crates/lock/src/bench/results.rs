@@ -80,6 +80,24 @@ impl Round {
     }
 }
 
+impl Results {
+    /// How much more than the yardstick any lock could get done in a cell.
+    pub fn ceiling(&self, cell: &CellResult) -> Option<f64> {
+        let cheapest = self.uncontended.values().copied().min_by(f64::total_cmp)?;
+        let yardstick = cell.yardstick(&self.against)?.mean(|round| round.operations);
+        Some(cell.ceiling(cheapest)? / yardstick)
+    }
+
+    /// The geometric mean of the ceilings of an environment's cells.
+    pub fn overall_ceiling(&self, environment: Environment) -> Option<f64> {
+        let cells = self.cells.iter().filter(|cell| cell.environment == environment);
+        let logarithms: Vec<f64> =
+            cells.filter_map(|cell| self.ceiling(cell)).map(f64::ln).collect();
+        let n = logarithms.len() as f64;
+        (n > 0.0).then(|| (logarithms.iter().sum::<f64>() / n).exp())
+    }
+}
+
 impl CellResult {
     /// A cell that was not visited yet.
     pub(crate) fn new(environment: Environment, cell: Cell, strategies: &[Strategy]) -> Self {
@@ -100,6 +118,18 @@ impl CellResult {
             let of = |arm: &Arm| arm.mean(|round| round.operations);
             of(one).total_cmp(&of(other))
         })
+    }
+
+    /// Operations per second that no lock can exceed here: those of the same
+    /// threads without one, and those of sections that follow each other on one
+    /// CPU, where taking and giving back the lock costs no more than the
+    /// `cheapest` there is does when nobody else wants it (nanoseconds).
+    pub fn ceiling(&self, cheapest: f64) -> Option<f64> {
+        if self.control.rounds.is_empty() {
+            return None;
+        }
+        let one_by_one = 1e9 / (self.cell.section.get() as f64 + cheapest).max(1e-3);
+        Some(one_by_one.min(self.control.mean(|round| round.operations)))
     }
 
     /// The share of its CPU time that a strategy did not put to use: work, and
@@ -236,6 +266,21 @@ pub(super) mod tests {
         assert_eq!(name(&["std", "parking_lot"]), Some("std"));
         assert_eq!(name(&["parking_lot"]), Some("parking_lot"));
         assert_eq!(name(&["spin"]), None);
+    }
+
+    #[test]
+    fn a_ceiling_is_the_lower_of_two() {
+        let mut result = cell(2, &[("std", &[1e6])]);
+        assert_eq!(result.ceiling(10.0), None, "without the control");
+        result.control.rounds.insert(0, round(4e6));
+        assert_eq!(result.ceiling(25.0), Some(4e6), "100 ns and 25 allow for more");
+        result.control.rounds.insert(0, round(20e6));
+        assert_eq!(result.ceiling(25.0), Some(8e6));
+        let uncontended = [("std", 30.0), ("spin", 25.0)].into();
+        let results = Results { against: vec!["std"], cells: vec![result], uncontended, seed: 1 };
+        let ceiling = results.overall_ceiling(Environment::Idle).unwrap();
+        assert!((ceiling - 8.0).abs() < 1e-9, "{ceiling}");
+        assert_eq!(results.overall_ceiling(Environment::Load), None);
     }
 
     #[test]

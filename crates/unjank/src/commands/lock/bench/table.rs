@@ -7,8 +7,10 @@ use unjank_lock::bench::{Arm, CellResult, Compared, Outcome, Overall, Ratio, Res
 use crate::output::columns;
 
 /// What the marks and columns mean.
-const LEGEND: [&str; 5] = [
+const LEGEND: [&str; 7] = [
     "+ won, − lost: the 95 % interval over rounds does not hold 1.",
+    "ceiling: what no lock can exceed, because threads without a lock do no more, or because",
+    "sections follow each other.",
     "no lock: the longest time between two operations of threads that take none, on a CPU or",
     "waiting for one. Waits up to that are the scheduler's.",
     "Wasted: what exceeds the CPU time of the same work without a lock, and of a lock that nobody",
@@ -64,10 +66,11 @@ fn relative(results: &Results, cells: &[&CellResult], is_paper: bool) -> Vec<Str
             let compared = results.compare(cell, strategy);
             compared.map_or_else(String::new, |compared| ratio_text(&compared, strategy))
         });
-        place(cell, is_paper).into_iter().chain([yardstick]).chain(ratios).collect()
+        let ceiling = results.ceiling(cell).map(times).unwrap_or_default();
+        place(cell, is_paper).into_iter().chain([yardstick, ceiling]).chain(ratios).collect()
     });
     let rows: Vec<Vec<String>> = rows.collect();
-    columns(&rows, &header(&["1 is"], &strategies))
+    columns(&rows, &header(&["1 is", "ceiling"], &strategies))
 }
 
 /// Cells down, strategies across: waits.
