@@ -81,22 +81,21 @@ fn verdict(
         format!("; p99 without the hog is {}", Unit::Nanoseconds.show(alone.value))
     });
     Verdict {
-        question: format!(
-            "Does a real-time call over {transport} wait for threads that are less urgent?"
-        ),
-        subject: format!("ipc/{transport}"),
-        answer,
         measured: p99(beside_hog),
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason: format!(
-            "{inverted} of {n} calls beside the hog took longer than a quarter of its burst of \
-             {}{without}",
-            options.burst
-        ),
         next: (answer == Answer::Yes)
             .then(|| "unjank ipc inversion --transport pi   # docs/pi-channel.md".to_owned()),
+        ..Verdict::new(
+            format!("ipc/{transport}"),
+            format!(
+                "Does a real-time call over {transport} wait for threads that are less urgent?"
+            ),
+            answer,
+            format!(
+                "{inverted} of {n} calls beside the hog took longer than a quarter of its burst of \
+             {}{without}",
+                options.burst
+            ),
+        )
     }
 }
 

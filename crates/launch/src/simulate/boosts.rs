@@ -80,15 +80,11 @@ fn compare(boosts: &[Named], means: &[Mean], findings: &mut Findings) {
 
 fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
     let good = share >= GAIN && energy <= ENERGY;
-    Verdict {
-        question: format!("Does {boost} gain most of what full speed gains, for little energy?"),
-        subject: "launch".to_owned(),
-        answer: if good { Answer::Yes } else { Answer::No },
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason: format!(
+    Verdict::new(
+        "launch",
+        format!("Does {boost} gain most of what full speed gains, for little energy?"),
+        if good { Answer::Yes } else { Answer::No },
+        format!(
             "modelled: {:.0} % of the gain of the performance governor, CPUs take {:+.1} % energy \
              for each launch (asked: at least {:.0} %, at most {:+.0} %)",
             share * 100.0,
@@ -97,8 +93,7 @@ fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
             ENERGY * 100.0
         )
         .replace('-', "−"),
-        next: None,
-    }
+    )
 }
 
 #[cfg(test)]

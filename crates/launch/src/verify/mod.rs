@@ -162,20 +162,15 @@ fn judge(
              makes the same changes; {reason}"
         );
     }
-    findings.verdicts.push(Verdict {
-        question: format!(
+    findings.verdicts.push(Verdict::new(
+        "launch",
+        format!(
             "Does the model of {} follow this machine's through the profile {}?",
             policy.name, profile.name
         ),
-        subject: "launch".to_owned(),
         answer,
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
         reason,
-        next: None,
-    });
+    ));
 }
 
 /// Frequency over time, drawn with its steps.

@@ -118,20 +118,14 @@ const MAPS: [Shown; 3] = [
         "operations per second, relative",
         Unit::Ratio,
         Direction::Larger,
-        |results, cell, strategy| {
-            let Ratio { value, interval, .. } = results.compare(cell, strategy)?.operations;
-            Some(Point { x: cell.cell.threads as f64, y: value, interval })
-        },
+        |results, cell, strategy| Some(point(cell, results.compare(cell, strategy)?.operations)),
     ),
     (
         "lock/bench/map/cpu_time",
         "CPU time per operation, relative",
         Unit::Ratio,
         Direction::Smaller,
-        |results, cell, strategy| {
-            let Ratio { value, interval, .. } = results.compare(cell, strategy)?.cpu_time;
-            Some(Point { x: cell.cell.threads as f64, y: value, interval })
-        },
+        |results, cell, strategy| Some(point(cell, results.compare(cell, strategy)?.cpu_time)),
     ),
     (
         "lock/bench/map/wait",
@@ -144,6 +138,10 @@ const MAPS: [Shown; 3] = [
         },
     ),
 ];
+
+fn point(cell: &CellResult, Ratio { value, interval, .. }: Ratio) -> Point {
+    Point { x: cell.cell.threads as f64, y: value, interval }
+}
 
 /// Heat maps, one for each section and outside: strategies down, threads
 /// across.
@@ -222,9 +220,6 @@ fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [V
     }
     let verdict =
         |question: String, [path, what]: [&str; 2], ratio: Ratio, answer, reason| Verdict {
-            question,
-            subject: format!("{subject}{path}"),
-            answer,
             measured: Some(Quantity {
                 name: format!("{what}, relative to {rival}, geometric mean of {all} cells"),
                 value: ratio.value,
@@ -232,11 +227,7 @@ fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [V
                 interval: ratio.interval,
                 n: ratio.rounds as u64,
             }),
-            healthy: None,
-            effect: None,
-            minimum_effect: None,
-            reason,
-            next: None,
+            ..Verdict::new(format!("{subject}{path}"), question, answer, reason)
         };
     let (operations, cpu_time) = (overall.operations, overall.cpu_time);
     let rivals = || overall.cells.iter().filter(|one| !one.is_own(strategy));

@@ -60,12 +60,6 @@ fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
     let interval =
         cpu.interval.map_or_else(String::new, |[low, high]| format!(" ({low:.2}–{high:.2})"));
     Verdict {
-        question: format!(
-            "Does {PAPERS_CHOICE} get more done than {PAPERS_YARDSTICK}? ({threads} threads, {})",
-            grain(cell.outside)
-        ),
-        subject: "lock/paper".to_owned(),
-        answer,
         measured: Some(Quantity {
             name: "tasks per second, relative".to_owned(),
             value: ratio.value,
@@ -73,15 +67,19 @@ fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
             interval: ratio.interval,
             n: ratio.rounds as u64,
         }),
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason: format!(
-            "the paper: {} {published} times; CPU time per task here {:.2} times{interval}",
-            if threads == 8 { "up to" } else { "about" },
-            cpu.value
-        ),
-        next: None,
+        ..Verdict::new(
+            "lock/paper",
+            format!(
+                "Does {PAPERS_CHOICE} get more done than {PAPERS_YARDSTICK}? ({threads} threads, {})",
+                grain(cell.outside)
+            ),
+            answer,
+            format!(
+                "the paper: {} {published} times; CPU time per task here {:.2} times{interval}",
+                if threads == 8 { "up to" } else { "about" },
+                cpu.value
+            ),
+        )
     }
 }
 

@@ -117,17 +117,7 @@ fn of_thread(patient: &Patient) -> impl Iterator<Item = Verdict> {
 }
 
 fn verdict(question: String, answer: Answer, reason: String) -> Verdict {
-    Verdict {
-        question,
-        subject: "lock/doctor".to_owned(),
-        answer,
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason,
-        next: None,
-    }
+    Verdict::new("lock/doctor", question, answer, reason)
 }
 
 /// About the process, and about the watching.

@@ -31,6 +31,27 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// An answer with its reason, and nothing that was measured for it: what
+    /// there is besides is set by whoever asks.
+    pub fn new(
+        subject: impl Into<String>,
+        question: impl Into<String>,
+        answer: Answer,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self {
+            question: question.into(),
+            subject: subject.into(),
+            answer,
+            measured: None,
+            healthy: None,
+            effect: None,
+            minimum_effect: None,
+            reason: reason.into(),
+            next: None,
+        }
+    }
+
     /// A question about health, answered by the healthy range. `next` is for
     /// those who are not told that all is well.
     pub fn of_health(
@@ -44,15 +65,10 @@ impl Verdict {
         let answer = measured.as_ref().map_or(Answer::NotAvailable, |it| healthy.judge(it));
         let unwell = matches!(answer, Answer::Slow | Answer::CannotTell);
         Self {
-            question: question.to_owned(),
-            subject: subject.to_owned(),
-            answer,
             measured,
             healthy: Some(healthy),
-            effect: None,
-            minimum_effect: None,
-            reason,
             next: unwell.then(|| next.to_owned()),
+            ..Self::new(subject, question, answer, reason)
         }
     }
 }

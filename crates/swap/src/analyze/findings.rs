@@ -161,17 +161,12 @@ fn thrash(analysis: &Analysis, to: &mut To) {
         "{} pages a second or more came back before {} others were evicted, in windows of {}",
         limits.rate, limits.distance, limits.window
     );
-    let mut verdict = Verdict {
-        question: format!("Does {} thrash?", to.label),
-        subject: "swap/analyze/thrash".to_owned(),
-        answer: Answer::CannotTell,
-        measured: None,
-        healthy: None,
-        effect: None,
-        minimum_effect: None,
-        reason: why_not(analysis).to_owned(),
-        next: None,
-    };
+    let mut verdict = Verdict::new(
+        "swap/analyze/thrash",
+        format!("Does {} thrash?", to.label),
+        Answer::CannotTell,
+        why_not(analysis),
+    );
     if let Some(episodes) = &analysis.episodes {
         let time = thrashing(episodes);
         let re_faults: u64 = episodes.iter().map(|episode| episode.re_faults).sum();

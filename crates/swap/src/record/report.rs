@@ -164,9 +164,6 @@ impl Recorded<'_> {
             findings.warn(format!("{reason}; what differs by more than 2 % is not all there"));
         }
         findings.verdicts.push(Verdict {
-            question: "Does the trace have what the kernel counted?".to_owned(),
-            subject: "swap/record".to_owned(),
-            answer,
             measured: worst.map(|(share, name, counted)| Quantity {
                 name: format!("traced pages, of {name}"),
                 value: share,
@@ -174,11 +171,12 @@ impl Recorded<'_> {
                 interval: None,
                 n: counted as u64,
             }),
-            healthy: None,
-            effect: None,
-            minimum_effect: None,
-            reason,
-            next: None,
+            ..Verdict::new(
+                "swap/record",
+                "Does the trace have what the kernel counted?",
+                answer,
+                reason,
+            )
         });
     }
 }
