@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::mutex::RawMutex;
 use crate::os;
-use crate::sync::{AtomicU32, Relaxed, SeqCst};
+use crate::sync::{AtomicU32, Relaxed, SeqCst, const_except_in_models};
 
 #[cfg(not(loom))]
 use crate::mutex::MutexGuard;
@@ -43,17 +43,12 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// Nobody waits.
-    #[cfg(not(loom))]
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { events: AtomicU32::new(0), waiting: AtomicU32::new(0) }
-    }
-
-    /// Nobody waits: loom's atomics cannot be made at compile time.
-    #[cfg(loom)]
-    pub fn new() -> Self {
-        Self { events: AtomicU32::new(0), waiting: AtomicU32::new(0) }
+    const_except_in_models! {
+        /// Nobody waits.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self { events: AtomicU32::new(0), waiting: AtomicU32::new(0) }
+        }
     }
 
     /// Releases the mutex, waits for a notification, and takes the mutex.

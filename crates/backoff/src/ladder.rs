@@ -31,7 +31,6 @@ const MARGIN: u64 = 2_000;
 
 /// What speaks against spinning, whatever it costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an observation of its own")]
 pub struct Circumstances {
     /// The thread is `SCHED_FIFO`, `SCHED_RR` or `SCHED_DEADLINE`: whom it
     /// waits for may need its CPU, and would not get it.
@@ -41,9 +40,14 @@ pub struct Circumstances {
     pub switched_out: bool,
     /// Others have parked here already.
     pub others_parked: bool,
-    /// The CPU quota of the control group is being used up, or a hypervisor
-    /// takes CPU time away: spinning is paid for with work.
-    pub squeezed: bool,
+}
+
+impl Circumstances {
+    /// Whether any of it is the case.
+    #[must_use]
+    pub const fn forbid_spinning(self) -> bool {
+        self.real_time || self.switched_out || self.others_parked
+    }
 }
 
 /// What to do until the next look at the condition.
@@ -77,7 +81,7 @@ impl Spin {
 
     /// The next step of a wait that has lasted for `waited` and is not over.
     pub fn step(&mut self, waited: Ticks, seen: Circumstances) -> Step {
-        if seen.real_time || seen.switched_out || seen.others_parked || waited >= self.budget {
+        if seen.forbid_spinning() || waited >= self.budget {
             return Step::Park;
         }
         let pauses = 1 + self.pauses / BETWEEN_LOOKS;
@@ -115,8 +119,9 @@ impl Expected {
     ///
     /// Unknown waits get all of it. Short ones twice what is expected: who
     /// waits for longer waits for a thread that has lost its CPU. Waits that
-    /// are expected to outlast `park` get a glimpse. Under a squeeze all get an
-    /// eighth.
+    /// are expected to outlast `park` get a glimpse. All get an eighth under a
+    /// squeeze: where the CPU quota of the control group is being used up or a
+    /// hypervisor takes CPU time away, spinning is paid for with work.
     #[must_use]
     pub fn budget(self, park: Ticks, squeezed: bool) -> Ticks {
         let expected = Ticks(u64::from(self.0));
@@ -143,12 +148,8 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    const NOTHING: Circumstances = Circumstances {
-        real_time: false,
-        switched_out: false,
-        others_parked: false,
-        squeezed: false,
-    };
+    const NOTHING: Circumstances =
+        Circumstances { real_time: false, switched_out: false, others_parked: false };
 
     #[test]
     fn pauses_grow_by_a_sixteenth() {
@@ -179,9 +180,6 @@ mod tests {
         ] {
             assert_eq!(Spin::new(Ticks::MAX).step(Ticks::ZERO, seen), Step::Park, "{seen:?}");
         }
-        let squeezed = Circumstances { squeezed: true, ..NOTHING };
-        let step = Spin::new(Ticks::MAX).step(Ticks::ZERO, squeezed);
-        assert_eq!(step, Step::Look { looks: LOOKS, pauses: 1 });
     }
 
     #[test]

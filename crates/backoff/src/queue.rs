@@ -179,9 +179,9 @@ impl<T> WorkQueue<T> {
     fn watch(&self, idle_since: Ticks) -> bool {
         calibrate::learn_rate(false);
         let park = calibrate::known().park;
-        let idler = Idler::new(self.gaps(), park, os::was_squeezed());
+        let idler = Idler::new(self.gaps(), park, os::is_squeezed());
         if !idler.is_watchful() || self.watched.swap(true, Ordering::SeqCst) {
-            os::is_squeezed();
+            os::look_for_a_squeeze();
             return false;
         }
         let news = loop {

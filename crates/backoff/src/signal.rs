@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use crate::ladder::{Circumstances, Expected, Spin, Step};
-use crate::sync::{AtomicU32, Relaxed, SeqCst, fence};
+use crate::sync::{AtomicU32, Relaxed, SeqCst, const_except_in_models, fence};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, os};
 
@@ -47,26 +47,16 @@ const PRIORITY: u64 = 2_000;
 const SLIP: u64 = 20_000;
 
 impl Signal {
-    /// Nobody waits.
-    #[cfg(not(loom))]
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            events: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
-            notified_at: AtomicU32::new(0),
-            expected: AtomicU32::new(0),
-        }
-    }
-
-    /// Nobody waits: loom's atomics cannot be made at compile time.
-    #[cfg(loom)]
-    pub fn new() -> Self {
-        Self {
-            events: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
-            notified_at: AtomicU32::new(0),
-            expected: AtomicU32::new(0),
+    const_except_in_models! {
+        /// Nobody waits.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self {
+                events: AtomicU32::new(0),
+                parked: AtomicU32::new(0),
+                notified_at: AtomicU32::new(0),
+                expected: AtomicU32::new(0),
+            }
         }
     }
 
@@ -150,7 +140,7 @@ impl Signal {
         if self.spin(condition, begun, &over) {
             return true;
         }
-        os::is_squeezed();
+        os::look_for_a_squeeze();
         while !over(Ticks::now()) {
             let left = at_most.map(|at_most| begun + at_most - Ticks::now());
             if self.park(condition, left) {
@@ -170,7 +160,7 @@ impl Signal {
     ) -> bool {
         let expected = Expected(self.expected.load(Relaxed));
         let park = calibrate::known().park;
-        let mut spin = Spin::new(expected.budget(park, os::was_squeezed()));
+        let mut spin = Spin::new(expected.budget(park, os::is_squeezed()));
         let mut is_real_time = None;
         let mut last = begun;
         loop {

@@ -39,7 +39,6 @@ enum Seen {
     RealTime,
     SwitchedOut,
     OthersParked,
-    Squeezed,
 }
 
 #[derive(Deserialize)]
@@ -85,7 +84,6 @@ fn circumstances(seen: &[Seen]) -> Circumstances {
             Seen::RealTime => all.real_time = true,
             Seen::SwitchedOut => all.switched_out = true,
             Seen::OthersParked => all.others_parked = true,
-            Seen::Squeezed => all.squeezed = true,
         }
     }
     all

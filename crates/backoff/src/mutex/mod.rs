@@ -2,8 +2,10 @@
 //! starves nobody.
 
 mod bells;
+mod lessons;
 mod policy;
 mod raw;
+mod waiting;
 mod word;
 
 pub use raw::RawMutex;

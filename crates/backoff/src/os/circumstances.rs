@@ -15,30 +15,34 @@ pub(crate) fn is_real_time() -> bool {
     matches!(policy, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
 }
 
-/// How long an answer of [`is_squeezed`] is believed.
+/// How long what was seen is believed.
 const BELIEVED: u64 = 100_000_000;
-/// For how many answers a squeeze is remembered.
+/// For how many looks a squeeze is remembered.
 const REMEMBERED: u32 = 10;
 /// Stolen time that counts as a squeeze, as a share of all CPU time.
 const STOLEN_SHARE: u64 = 20;
 
 /// When the files were read last, in ticks.
 static READ: AtomicU64 = AtomicU64::new(0);
-/// Answers for which the squeeze is still remembered.
+/// Looks for which the squeeze is still remembered.
 static SQUEEZED: AtomicU32 = AtomicU32::new(0);
 static THROTTLED: AtomicU64 = AtomicU64::new(u64::MAX);
 static STOLEN: AtomicU64 = AtomicU64::new(u64::MAX);
 static SPENT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether, within the last second, the control group of this process has
-/// been throttled for its CPU quota (`nr_throttled` in `cpu.stat`), or a
-/// hypervisor has taken 5 % of the CPU time (`steal` in `/proc/stat`).
-///
-/// Reads files once in 100 ms, so ask where a thread is about to park anyway.
-/// The control group is the one that the process was in at first.
+/// Whether, at the last look, the control group of this process had been
+/// throttled for its CPU quota (`nr_throttled` in `cpu.stat`) within a second,
+/// or a hypervisor had taken 5 % of the CPU time (`steal` in `/proc/stat`).
 pub(crate) fn is_squeezed() -> bool {
+    SQUEEZED.load(Ordering::Relaxed) > 0
+}
+
+/// Reads the files behind [`is_squeezed`], once in 100 ms: for a thread that is
+/// about to park anyway. The control group is the one that the process was in
+/// at first.
+pub(crate) fn look_for_a_squeeze() {
     if cfg!(any(loom, miri)) {
-        return false;
+        return;
     }
     let now = Ticks::now();
     let read = READ.load(Ordering::Relaxed);
@@ -47,12 +51,6 @@ pub(crate) fn is_squeezed() -> bool {
     {
         read_again();
     }
-    was_squeezed()
-}
-
-/// The last answer of [`is_squeezed`], without a look at a file.
-pub(crate) fn was_squeezed() -> bool {
-    SQUEEZED.load(Ordering::Relaxed) > 0
 }
 
 #[cold]
@@ -197,6 +195,5 @@ mod tests {
     #[test]
     fn this_thread_is_ordinary() {
         assert!(!is_real_time());
-        assert_eq!(is_squeezed(), was_squeezed());
     }
 }

@@ -68,13 +68,10 @@ public final class SpinPolicy {
      * @param switchedOut the thread was not on a CPU since its last look: CPUs are short, and most
      *     likely whom it waits for lacks one
      * @param othersParked others have parked here already
-     * @param squeezed the CPU quota is being used up, or a hypervisor takes CPU time away: this
-     *     alone ends no spin, but shortens its {@linkplain Expected#budget budget}
      */
-    public record Circumstances(
-            boolean realTime, boolean switchedOut, boolean othersParked, boolean squeezed) {
+    public record Circumstances(boolean realTime, boolean switchedOut, boolean othersParked) {
         /** Nothing speaks against it. */
-        public static final Circumstances NONE = new Circumstances(false, false, false, false);
+        public static final Circumstances NONE = new Circumstances(false, false, false);
     }
 
     /**
@@ -116,7 +113,8 @@ public final class SpinPolicy {
          * that are expected to outlast parking get a glimpse; and under a squeeze all get an eighth.
          *
          * @param parkNanos what being parked and woken takes, in nanoseconds
-         * @param squeezed as in {@link Circumstances}
+         * @param squeezed the CPU quota is being used up, or a hypervisor takes CPU time away:
+         *     spinning is paid for with work
          * @return nanoseconds
          */
         public long budget(long parkNanos, boolean squeezed) {

@@ -34,7 +34,7 @@ public final class SpinWait {
     private static final long SLIP_NANOS = 20_000;
 
     private static final SpinPolicy.Circumstances SWITCHED_OUT =
-            new SpinPolicy.Circumstances(false, true, false, false);
+            new SpinPolicy.Circumstances(false, true, false);
 
     /** What parking costs, in nanoseconds. */
     private final long park;

@@ -42,13 +42,12 @@ class SpinPolicyTest {
     }
 
     private static SpinPolicy.Circumstances circumstances(List<String> seen) {
-        List<String> known = List.of("real_time", "switched_out", "others_parked", "squeezed");
+        List<String> known = List.of("real_time", "switched_out", "others_parked");
         assertEquals(List.of(), seen.stream().filter(one -> !known.contains(one)).toList());
         return new SpinPolicy.Circumstances(
                 seen.contains(known.get(0)),
                 seen.contains(known.get(1)),
-                seen.contains(known.get(2)),
-                seen.contains(known.get(3)));
+                seen.contains(known.get(2)));
     }
 
     private static SpinPolicy.Step step(JsonElement then) {

@@ -1,0 +1,137 @@
+//! What a mutex learns of its use: how long it is held, and how soon its holder
+//! is back.
+//!
+//! Timing each section would cost more than a short one lasts, so a section is
+//! timed only where a waiter asks, and `TIMED` and `MARKED` in the word say
+//! which of the times here belong to the present section.
+
+use super::policy::{Learned, Look, Waiter};
+use super::word::Word;
+use crate::ladder::Expected;
+use crate::sync::{AtomicU32, Relaxed, const_except_in_models};
+use crate::ticks::Ticks;
+
+/// What the lock has learned, in ticks of which the upper half is cut off.
+pub(super) struct Lessons {
+    gap: AtomicU32,
+    held: AtomicU32,
+    /// When the lock was taken, if the word is `TIMED`.
+    taken_at: AtomicU32,
+    /// When it was released and by whom, if somebody had asked.
+    released_at: AtomicU32,
+    released_by: AtomicU32,
+    /// When `gap` was learned, in units of [`AGE`] ticks.
+    pub(super) learned_at: AtomicU32,
+    /// Spins that have failed, since one succeeded.
+    failures: AtomicU32,
+}
+
+/// log2 of the ticks in which the age of a lesson is counted: about a
+/// microsecond.
+const AGE: u32 = 12;
+
+/// A thread, by an address that is its own; 0 is nobody.
+fn this_thread() -> u32 {
+    std::thread_local! {
+        static MARK: u8 = const { 0 };
+    }
+    MARK.with(|mark| core::ptr::from_ref(mark).addr() as u32 | 1)
+}
+
+const NOBODY: u32 = 0;
+
+impl Lessons {
+    const_except_in_models! {
+        pub(super) const fn new() -> Self {
+            Self {
+                gap: AtomicU32::new(0),
+                held: AtomicU32::new(0),
+                taken_at: AtomicU32::new(0),
+                released_at: AtomicU32::new(0),
+                released_by: AtomicU32::new(0),
+                learned_at: AtomicU32::new(0),
+                failures: AtomicU32::new(0),
+            }
+        }
+    }
+
+    pub(super) fn seen(&self, now: Ticks, learned_before: u32, resting: u32) -> Learned {
+        let learned_at = self.learned_at.load(Relaxed);
+        let age = ((now.0 >> AGE) as u32).wrapping_sub(learned_at);
+        Learned {
+            gap: Expected(self.gap.load(Relaxed)),
+            held: Expected(self.held.load(Relaxed)),
+            age: Ticks(u64::from(age) << AGE),
+            is_fresh: learned_at != learned_before,
+            failures: self.failures.load(Relaxed),
+            resting,
+        }
+    }
+
+    /// The lock was taken by a thread that came by.
+    pub(super) fn passed(&self, word: Word) {
+        let now = Ticks::now();
+        if word.is_marked() {
+            self.came_back(now);
+            self.forget_release();
+        }
+        if word.is_asked() {
+            self.taken_at.store(now.0 as u32, Relaxed);
+        }
+    }
+
+    /// A thread wants the lock: if it was the last to release it, that was the
+    /// gap.
+    pub(super) fn came_back(&self, now: Ticks) {
+        if self.released_by.load(Relaxed) != this_thread() {
+            return;
+        }
+        self.forget_release();
+        let gap = (now.0 as u32).wrapping_sub(self.released_at.load(Relaxed));
+        let mean = Expected(self.gap.load(Relaxed)).with(Ticks(u64::from(gap)));
+        self.gap.store(mean.0, Relaxed);
+        let before = self.learned_at.load(Relaxed);
+        let at = (now.0 >> AGE) as u32;
+        // Two lessons within a unit are two.
+        self.learned_at.store(if at == before { at.wrapping_add(1) } else { at }, Relaxed);
+    }
+
+    /// The lock was taken by a waiter.
+    pub(super) fn taken(&self, word: Word, waiter: &Waiter, now: Ticks) {
+        if waiter.mine.asked {
+            self.taken_at.store(now.0 as u32, Relaxed);
+        } else if word.is_marked() {
+            self.forget_release();
+        }
+        if waiter.has_spun() && self.failures.load(Relaxed) > 0 {
+            self.failures.store(0, Relaxed);
+        }
+    }
+
+    /// Somebody took the lock after a release that was noted.
+    pub(super) fn forget_release(&self) {
+        self.released_by.store(NOBODY, Relaxed);
+    }
+
+    /// A spin has failed.
+    pub(super) fn failed(&self, look: &Look) {
+        self.failures.store(look.learned.failures.saturating_add(1), Relaxed);
+    }
+
+    /// The lock is about to be released; says whether that was noted.
+    pub(super) fn releasing(&self, word: Word) -> bool {
+        if !word.is_timed() && !word.is_asked() {
+            return false;
+        }
+        let now = Ticks::now().0 as u32;
+        if word.is_timed() {
+            let held = now.wrapping_sub(self.taken_at.load(Relaxed));
+            let mean = Expected(self.held.load(Relaxed)).with(Ticks(u64::from(held)));
+            self.held.store(mean.0, Relaxed);
+        }
+        let by = if word.is_asked() { this_thread() } else { NOBODY };
+        self.released_at.store(now, Relaxed);
+        self.released_by.store(by, Relaxed);
+        word.is_asked()
+    }
+}

@@ -1,0 +1,215 @@
+//! Those who find the lock held: what the policy decides, done to the word.
+
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use super::bells::Bell;
+use super::policy::{Action, Look, Waiter};
+use super::raw::RawMutex;
+use super::word::{Mine, Word};
+use crate::sync::{Acquire, Relaxed};
+use crate::ticks::Ticks;
+use crate::{calibrate, hint, os};
+
+/// How long a waiter sleeps on where no tickets are left.
+const ANOTHER_SLEEP: Duration = Duration::from_millis(100);
+
+impl RawMutex {
+    #[cold]
+    pub(super) fn wait(&self) {
+        calibrate::learn_rate(false);
+        let begun = Ticks::now();
+        self.learned.came_back(begun);
+        let learned_before = self.learned.learned_at.load(Relaxed);
+        let park = calibrate::known().park;
+        let mut waiter = Waiter::new(begun);
+        loop {
+            let word = Word(self.word.load(Relaxed));
+            let now = Ticks::now();
+            let look = Look {
+                word,
+                now,
+                learned: self.learned.seen(now, learned_before, self.resting.load(Relaxed)),
+                squeezed: os::is_squeezed(),
+                park,
+            };
+            match waiter.next(&look) {
+                Action::Take => {
+                    if self.exchange_to_acquire(word, word.taken(waiter.mine)) {
+                        self.learned.taken(word, &waiter, now);
+                        return;
+                    }
+                }
+                Action::Book => self.book(&mut waiter, &look),
+                Action::Queue => {
+                    let queued = word.without(waiter.mine).with_overdue();
+                    if queued.is_some_and(|to| self.exchange(word, to)) {
+                        self.await_grant(&waiter);
+                        return;
+                    }
+                }
+                Action::Search => {
+                    waiter.mine.searcher |= self.exchange(word, word.with_searcher());
+                }
+                Action::Ask => waiter.mine.asked |= self.exchange(word, word.asked()),
+                Action::CheckPriority => waiter.is_real_time = Some(os::is_real_time()),
+                Action::Look { looks, pauses } => {
+                    hint::look(looks, pauses, || !self.is_held());
+                }
+                Action::Rest(left) => {
+                    if self.take_back(&mut waiter, word) {
+                        self.rest(left);
+                    }
+                }
+                Action::Sleep(_) => {
+                    if waiter.has_spun() {
+                        self.learned.failed(&look);
+                    }
+                    if self.sleep(&mut waiter, word) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn book(&self, waiter: &mut Waiter, look: &Look) {
+        let waiters = look.word.asleep() + look.learned.resting;
+        let last = self.booked.load(Relaxed);
+        // Two that book the same time take their tickets at the same time.
+        self.booked.store(waiter.book(last, waiters, look.now), Relaxed);
+    }
+
+    /// Takes out of the word what the waiter has put into it; says whether it did.
+    fn take_back(&self, waiter: &mut Waiter, word: Word) -> bool {
+        let done = waiter.mine == Mine::default() || self.exchange(word, word.without(waiter.mine));
+        if done {
+            waiter.mine = Mine::default();
+        }
+        done
+    }
+
+    /// Sleeps, known to nobody: whoever keeps the lock busy is not disturbed.
+    fn rest(&self, left: Ticks) {
+        self.resting.fetch_add(1, Relaxed);
+        os::sleep(left.into());
+        self.resting.fetch_sub(1, Relaxed);
+    }
+
+    /// Sleeps until a release wakes it, or until it is overdue. Says whether
+    /// it holds the lock now.
+    fn sleep(&self, waiter: &mut Waiter, word: Word) -> bool {
+        os::look_for_a_squeeze();
+        let Some(asleep) = word.without(waiter.mine).with_asleep() else {
+            // Sixteen thousand sleep here already.
+            if self.take_back(waiter, word) {
+                os::sleep(ANOTHER_SLEEP);
+            }
+            return false;
+        };
+        if !self.exchange(word, asleep) {
+            return false;
+        }
+        waiter.mine = Mine::default();
+        let mut has_slept = false;
+        loop {
+            if self.take_permit() {
+                if has_slept {
+                    let late = (Ticks::now().0 as u32).wrapping_sub(self.woken_at.load(Relaxed));
+                    calibrate::observe(Ticks(u64::from(late)));
+                }
+                waiter.woken();
+                return false;
+            }
+            let left = waiter.left(Ticks::now());
+            if left > Ticks::ZERO {
+                os::wait_for(&self.permits, 0, left.into());
+                has_slept = true;
+                continue;
+            }
+            match self.wake_up_late() {
+                Late::Full => os::wait_for(&self.permits, 0, ANOTHER_SLEEP),
+                Late::Taken => return true,
+                Late::Queued => {
+                    self.await_grant(waiter);
+                    return true;
+                }
+                Late::Woken => {
+                    while !self.take_permit() {
+                        os::wait(&self.permits, 0, NonZeroU32::MAX);
+                    }
+                    waiter.woken();
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Pairs with the one that gives it in [`release_noting`](Self::release_noting).
+    fn take_permit(&self) -> bool {
+        self.permits.fetch_update(Relaxed, Relaxed, |permits| permits.checked_sub(1)).is_ok()
+    }
+
+    /// A sleeper whose time is up takes itself out of those asleep.
+    fn wake_up_late(&self) -> Late {
+        loop {
+            let word = Word(self.word.load(Relaxed));
+            let Some(awake) = word.without_asleep() else {
+                return Late::Woken;
+            };
+            if !word.is_locked() {
+                if self.exchange_to_acquire(word, awake.taken(Mine::default())) {
+                    if word.is_marked() {
+                        self.learned.forget_release();
+                    }
+                    return Late::Taken;
+                }
+            } else if let Some(queued) = awake.with_overdue() {
+                if self.exchange(word, queued) {
+                    return Late::Queued;
+                }
+            } else {
+                return Late::Full;
+            }
+        }
+    }
+
+    /// Waits until the lock is handed over, awake at first: a lock that is handed
+    /// to a thread that has to be woken is idle until that runs.
+    fn await_grant(&self, waiter: &Waiter) {
+        let ticket = self.tickets.fetch_add(1, Relaxed);
+        let begun = Ticks::now();
+        let may_spin = waiter.is_real_time != Some(true);
+        let budget = if may_spin { calibrate::known().park } else { Ticks::ZERO };
+        let bell = self.bell(ticket);
+        while !self.is_called(ticket) {
+            let is_next = self.grants.load(Relaxed) == ticket;
+            if is_next && begun.elapsed() < budget {
+                hint::pause();
+                continue;
+            }
+            bell.listen(|| self.is_called(ticket));
+        }
+    }
+
+    /// Whether the lock has been handed to this ticket; pairs with `hand_over`.
+    fn is_called(&self, ticket: u32) -> bool {
+        ticket.wrapping_sub(self.grants.load(Acquire)) > u32::MAX / 2
+    }
+
+    pub(super) fn bell(&self, ticket: u32) -> Bell {
+        Bell::new(core::ptr::from_ref(self).addr(), ticket)
+    }
+}
+
+/// A sleeper whose time is up.
+enum Late {
+    /// Eight thousand have tickets already: it sleeps on.
+    Full,
+    /// It has taken the lock.
+    Taken,
+    /// It has a ticket.
+    Queued,
+    /// A release has woken it just now: its permit is on the way.
+    Woken,
+}
