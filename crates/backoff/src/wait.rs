@@ -1,7 +1,9 @@
 //! Waiting for a condition of which nobody tells.
 
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 
+use crate::hint::Monitor;
 use crate::ladder::{self, Circumstances, Spin, Step};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, os};
@@ -33,6 +35,10 @@ pub struct Wait {
     at_most: Option<Duration>,
 }
 
+/// Pauses between two looks from which on the processor is asked to wait for a
+/// store: the spin has lasted for some 70 pauses by then.
+const FIRST_PAUSES: u32 = 5;
+
 impl Wait {
     /// For as long as it takes.
     pub const fn new() -> Self {
@@ -47,13 +53,44 @@ impl Wait {
     /// Waits until `condition` is true, or the time is over. Returns what the
     /// condition was at last.
     pub fn until(self, mut condition: impl FnMut() -> bool) -> bool {
+        self.climb(&mut condition, |condition, looks, pauses, _| {
+            hint::look(looks, pauses, condition)
+        })
+    }
+
+    /// Waits until `word` is no longer `seen`, or the time is over. Says whether
+    /// it has changed; what was stored before that is seen.
+    ///
+    /// As [`until`](Self::until), but where the processor can wait for a store
+    /// ([`hint::monitor`]), it does so between the first pauses and sleep: it
+    /// uses less power, and is back as soon as the line is written to.
+    pub fn until_changed(self, word: &AtomicU32, seen: u32) -> bool {
+        let mut has_changed = || word.load(Ordering::Acquire) != seen;
+        self.climb(&mut has_changed, |has_changed, looks, pauses, left| {
+            if pauses < FIRST_PAUSES || hint::monitor() == Monitor::Polling {
+                return hint::look(looks, pauses, has_changed);
+            }
+            hint::wait_for_store(word, seen, left);
+            has_changed()
+        })
+    }
+
+    /// `spin` is told how often to look, after how many pauses each, and how
+    /// much of the time for spinning is left; it says whether the condition is
+    /// true.
+    fn climb<C: FnMut() -> bool>(
+        self,
+        condition: &mut C,
+        spin_on: impl Fn(&mut C, u32, u32, Ticks) -> bool,
+    ) -> bool {
         if condition() {
             return true;
         }
         calibrate::learn_rate(false);
         let begun = Ticks::now();
         let at_most = self.at_most.map(Ticks::from);
-        let mut spin = Spin::new(calibrate::known().park);
+        let budget = calibrate::known().park;
+        let mut spin = Spin::new(budget);
         let mut naps = 0;
         loop {
             let waited = begun.elapsed();
@@ -63,7 +100,7 @@ impl Wait {
             }
             match spin.step(waited, Circumstances::default()) {
                 Step::Look { looks, pauses } => {
-                    if hint::look(looks, pauses, &mut condition) {
+                    if spin_on(condition, looks, pauses, (budget - waited).min(left)) {
                         return true;
                     }
                 }
@@ -83,7 +120,6 @@ impl Wait {
 mod tests {
     use super::*;
     use core::cell::Cell;
-    use core::sync::atomic::{AtomicU32, Ordering};
     use std::thread;
 
     #[test]
@@ -102,6 +138,21 @@ mod tests {
         assert!(!Wait::at_most(Duration::from_millis(2)).until(|| false));
         assert!(!Wait::at_most(Duration::ZERO).until(|| false));
         assert!(Wait::at_most(Duration::ZERO).until(|| true));
+    }
+
+    #[test]
+    fn a_store_is_seen_at_once_and_later() {
+        for nap in [0, 20, 3_000] {
+            let word = AtomicU32::new(7);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_micros(nap));
+                    word.store(8, Ordering::Release);
+                });
+                assert!(Wait::new().until_changed(&word, 7));
+            });
+            assert!(!Wait::at_most(Duration::from_micros(300)).until_changed(&word, 8));
+        }
     }
 
     #[test]
