@@ -325,6 +325,10 @@ void unjank_backoff_reset(struct unjank_backoff *backoff);
  * two milliseconds and with two threads. All waits go by that from then on;
  * until then they assume that parking takes 10 us. `unjank_pool_new` does it,
  * too.
+ *
+ * From then on a mutex that nobody waits for is released with a store. What
+ * that needs of the kernel takes up to 20 ms more in a process that has other
+ * threads already.
  */
 struct unjank_costs unjank_calibrate(void);
 
@@ -337,7 +341,8 @@ void unjank_pause(void);
 /**
  * Starts a pool of so many threads; 0 means as many as the process may use
  * CPUs at once, by its affinity and its CPU quota. The first pool of a process
- * takes two milliseconds to calibrate.
+ * takes two milliseconds to calibrate, and up to 20 ms more if there are other
+ * threads (`unjank_calibrate`).
  *
  * Returns NULL, with `errno` set, if a thread could not be started; none is
  * left behind.

@@ -29,6 +29,10 @@ impl From<calibrate::Costs> for unjank_costs {
 /// two milliseconds and with two threads. All waits go by that from then on;
 /// until then they assume that parking takes 10 us. `unjank_pool_new` does it,
 /// too.
+///
+/// From then on a mutex that nobody waits for is released with a store. What
+/// that needs of the kernel takes up to 20 ms more in a process that has other
+/// threads already.
 #[unsafe(no_mangle)]
 pub extern "C" fn unjank_calibrate() -> unjank_costs {
     calibrate::calibrate().into()

@@ -43,7 +43,8 @@ thread_local! {
 
 /// Starts a pool of so many threads; 0 means as many as the process may use
 /// CPUs at once, by its affinity and its CPU quota. The first pool of a process
-/// takes two milliseconds to calibrate.
+/// takes two milliseconds to calibrate, and up to 20 ms more if there are other
+/// threads (`unjank_calibrate`).
 ///
 /// Returns NULL, with `errno` set, if a thread could not be started; none is
 /// left behind.

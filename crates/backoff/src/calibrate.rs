@@ -20,6 +20,7 @@ use rustix::thread::futex;
 
 use crate::hint::pause;
 use crate::ladder::Expected;
+use crate::mutex::allow_plain_sections;
 use crate::ticks::{self, Ticks};
 
 /// Costs of waiting, in ticks.
@@ -72,8 +73,16 @@ pub fn known() -> Costs {
 
 /// Measures what waiting costs, the first time it is called in a process: two
 /// milliseconds, and two threads. From then on every wait in it goes by that.
+///
+/// It also asks the kernel for what lets a [`Mutex`](crate::Mutex) be released
+/// with a store (`MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED` of
+/// `membarrier(2)`): up to 20 ms more if the process has other threads, so do
+/// it before there are any.
 pub fn calibrate() -> Costs {
-    CALIBRATED.call_once(|| set(measure()));
+    CALIBRATED.call_once(|| {
+        set(measure());
+        allow_plain_sections();
+    });
     known()
 }
 

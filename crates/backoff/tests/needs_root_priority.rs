@@ -23,6 +23,7 @@ const THROTTLING: Duration = Duration::from_millis(950);
 
 /// Puts the calling thread on one CPU, and makes it FIFO if it is to be urgent.
 fn settle(urgent: bool) {
+    unjank_backoff::calibrate::calibrate();
     let allowed = sched_getaffinity(None).unwrap();
     let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).unwrap();
     let mut one = CpuSet::new();

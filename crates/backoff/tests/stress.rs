@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use unjank_backoff::calibrate::{self, Costs};
+use unjank_backoff::ticks::Ticks;
 use unjank_backoff::{Condvar, Mutex, Pool, Signal, WorkQueue};
 
 /// Far longer than any of these takes, under an emulator and on a busy machine.
@@ -123,6 +125,35 @@ fn a_section_of_nothing() {
         }
     });
     assert_eq!(sum.into_inner(), 800_000);
+}
+
+/// A section that nobody waited for when it began ends with a store. It ends
+/// here while others are about to fall asleep beside it, at moments that a seed
+/// chooses: each of them has to be woken, or to see that it has ended.
+#[test]
+fn sections_end_while_a_waiter_falls_asleep() {
+    let _watchdog = Watchdog::new("a plain section");
+    // So cheap that it is done at once.
+    calibrate::set(Costs { park: Ticks::ZERO, ..calibrate::calibrate() });
+    let sum = Mutex::new(0_u64);
+    let times = 5_000;
+    thread::scope(|scope| {
+        for n in 0..3 {
+            let sum = &sum;
+            let mut random = Random(n);
+            scope.spawn(move || {
+                for _ in 0..times {
+                    let chosen = random.next();
+                    let mut guard = sum.lock();
+                    work(chosen & 0x7fff);
+                    *guard += 1;
+                    drop(guard);
+                    work(chosen >> 32 & 0xffff);
+                }
+            });
+        }
+    });
+    assert_eq!(sum.into_inner(), 3 * times);
 }
 
 /// All wait for one that sleeps in its section, and each gets the lock.

@@ -26,6 +26,11 @@ pub(super) struct Lessons {
     failures: AtomicU32,
 }
 
+/// Sections that last so long, in nanoseconds, are not plain: what a plain one
+/// saves is not a hundredth of that, and who waits has to wait for its end
+/// before it can take a ticket.
+const LONG: u64 = 1_000;
+
 /// log2 of the ticks in which the age of a lesson is counted: about a
 /// microsecond.
 const AGE: u32 = 12;
@@ -97,9 +102,9 @@ impl Lessons {
     }
 
     /// The lock was taken by a waiter.
-    pub(super) fn taken(&self, word: Word, waiter: &Waiter, now: Ticks) {
+    pub(super) fn taken(&self, word: Word, waiter: &Waiter) {
         if waiter.mine.asked {
-            self.taken_at.store(now.0 as u32, Relaxed);
+            self.taken_at.store(Ticks::now().0 as u32, Relaxed);
         } else if word.is_marked() {
             self.forget_release();
         }
@@ -118,20 +123,31 @@ impl Lessons {
         self.failures.store(look.learned.failures.saturating_add(1), Relaxed);
     }
 
-    /// The lock is about to be released; says whether that was noted.
-    pub(super) fn releasing(&self, word: Word) -> bool {
+    /// The lock is about to be released.
+    pub(super) fn releasing(&self, word: Word) -> Noted {
         if !word.is_timed() && !word.is_asked() {
-            return false;
+            return Noted::default();
         }
         let now = Ticks::now().0 as u32;
+        let mut is_long = None;
         if word.is_timed() {
             let held = now.wrapping_sub(self.taken_at.load(Relaxed));
             let mean = Expected(self.held.load(Relaxed)).with(Ticks(u64::from(held)));
             self.held.store(mean.0, Relaxed);
+            is_long = Some(Ticks(u64::from(mean.0)) >= Ticks::from_nanos(LONG));
         }
         let by = if word.is_asked() { this_thread() } else { NOBODY };
         self.released_at.store(now, Relaxed);
         self.released_by.store(by, Relaxed);
-        word.is_asked()
+        Noted { when: word.is_asked(), is_long }
     }
+}
+
+/// What was noted of a release.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Noted {
+    /// When it was, and by whom.
+    pub(super) when: bool,
+    /// Whether sections are long, if this one was timed.
+    pub(super) is_long: Option<bool>,
 }

@@ -16,7 +16,7 @@ mod nanos {
     /// apart …
     pub(super) const TURN: u64 = 300_000;
     /// … unless the last would then wait for longer than this.
-    pub(super) const LONGEST: u64 = 3_500_000;
+    pub(super) const LONGEST: u64 = 3_000_000;
     /// For so long it is believed that a holder comes right back.
     pub(super) const BELIEVED: u64 = 10_000_000;
     /// So often it is asked at most.
@@ -98,6 +98,10 @@ pub(super) enum Action {
     /// Look so many times whether the lock is free, with so many pauses before
     /// each look.
     Look { looks: u32, pauses: u32 },
+    /// Have the next section end with an exchange.
+    Watch,
+    /// Sleep until the plain section ends.
+    AwaitEnd,
     /// Sleep for so long, known to nobody.
     Rest(Ticks),
     /// Sleep until a release wakes it, for so long at most.
@@ -112,6 +116,8 @@ pub(super) struct Waiter {
     has_booked: bool,
     /// What it has put into the word.
     pub(super) mine: Mine,
+    /// Whether no section is to be plain for its sake.
+    pub(super) watches: bool,
     /// Whether it is a real-time thread, once that is known.
     pub(super) is_real_time: Option<bool>,
     spin: Option<Round>,
@@ -133,6 +139,7 @@ impl Waiter {
             overdue_at: now + Ticks::from_nanos(nanos::HAND_OFF),
             has_booked: false,
             mine: Mine::default(),
+            watches: false,
             is_real_time: None,
             spin: None,
         }
@@ -141,6 +148,11 @@ impl Waiter {
     /// Woken by a release, as the one that searches.
     pub(super) fn woken(&mut self) {
         self.mine = Mine { searcher: true, asked: false };
+        self.spin = None;
+    }
+
+    /// Woken by the end of a plain section.
+    pub(super) fn look_again(&mut self) {
         self.spin = None;
     }
 
@@ -178,7 +190,8 @@ impl Waiter {
         if !word.is_locked() {
             return Action::Take;
         }
-        if self.left(*now) == Ticks::ZERO && word.with_overdue().is_some() {
+        let is_late = self.left(*now) == Ticks::ZERO;
+        if is_late && !word.is_plain() && word.with_overdue().is_some() {
             return Action::Queue;
         }
         let others_parked = word.overdue() > 0 || (word.asleep() > 0 && word.has_searcher());
@@ -190,16 +203,20 @@ impl Waiter {
         if seen.forbid_spinning() {
             return self.sleep(look);
         }
-        if learned.is_busy() {
+        if learned.is_busy() && !is_late {
             return match self.is_real_time {
                 None => Action::CheckPriority,
                 Some(_) => self.rest(look),
             };
         }
+        let is_to_ask = learned.is_old() && !word.is_asked() && !self.mine.asked;
+        if word.is_plain() && !self.watches && (is_late || is_to_ask) {
+            return Action::Watch;
+        }
         if word.asleep() > 0 && !self.mine.searcher {
             return Action::Search;
         }
-        if learned.is_old() && !word.is_asked() && !self.mine.asked {
+        if is_to_ask && !word.is_plain() {
             return Action::Ask;
         }
         self.spin(look)
@@ -235,7 +252,11 @@ impl Waiter {
         if !self.has_booked {
             return Action::Book;
         }
-        Action::Sleep(self.left(look.now))
+        match (look.word.is_plain(), self.watches) {
+            (false, _) => Action::Sleep(self.left(look.now)),
+            (true, false) => Action::Watch,
+            (true, true) => Action::AwaitEnd,
+        }
     }
 }
 

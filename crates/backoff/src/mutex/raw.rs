@@ -2,6 +2,7 @@
 //! Those who wait are in `waiting.rs`.
 
 use super::lessons::Lessons;
+use super::watch::Watch;
 use super::word::{Release, Word};
 use crate::os;
 use crate::sync::{Acquire, AtomicU32, Relaxed, Release as Releasing, const_except_in_models};
@@ -76,7 +77,11 @@ impl RawMutex {
     #[inline]
     pub fn release(&self) {
         let word = Word(self.word.load(Relaxed));
-        if !word.is_simply_held() || !self.exchange_to_release(word, word.unlocked()) {
+        if word.is_plain() {
+            let watch = self.watch();
+            self.word.store(Word::FREE.0, Releasing);
+            watch.tell();
+        } else if !word.is_simply_held() || !self.exchange_to_release(word, word.unlocked()) {
             self.release_noting();
         }
     }
@@ -84,7 +89,14 @@ impl RawMutex {
     #[inline]
     fn take_simply(&self) -> bool {
         let word = Word(self.word.load(Relaxed));
-        word.is_simply_free() && self.exchange_to_acquire(word, word.locked())
+        let is_plain = word == Word::FREE && !self.watch().is_kept();
+        let held = if is_plain { Word::PLAIN } else { word.locked() };
+        word.is_simply_free() && self.exchange_to_acquire(word, held)
+    }
+
+    #[inline]
+    pub(super) fn watch(&self) -> Watch {
+        Watch::of(core::ptr::from_ref(self).addr())
     }
 
     /// Pairs with [`exchange_to_release`](Self::exchange_to_release).
@@ -101,6 +113,7 @@ impl RawMutex {
 
     /// Changes what waiters have put into the word, and protects nothing.
     pub(super) fn exchange(&self, from: Word, to: Word) -> bool {
+        debug_assert!(!from.is_plain(), "its holder would overwrite it");
         self.word.compare_exchange(from.0, to.0, Relaxed, Relaxed).is_ok()
     }
 
@@ -132,7 +145,8 @@ impl RawMutex {
         let noted = self.learned.releasing(Word(self.word.load(Relaxed)));
         loop {
             let word = Word(self.word.load(Relaxed));
-            let (to, then) = word.released(noted);
+            let (to, then) = word.released(noted.when);
+            let to = noted.is_long.map_or(to, |long| to.with_long(long));
             if !self.exchange_to_release(word, to) {
                 continue;
             }
@@ -217,6 +231,38 @@ mod tests {
         lock.acquire();
         lock.release();
         assert_eq!(lock.word.load(Relaxed), 0);
+    }
+
+    /// Other tests share the lock's place, so it may have to wait until nobody
+    /// there watches.
+    fn begin_plain_section(lock: &RawMutex) {
+        crate::mutex::allow_plain_sections();
+        loop {
+            lock.acquire();
+            if Word(lock.word.load(Relaxed)).is_plain() {
+                return;
+            }
+            lock.release();
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri does not know membarrier(2): no section is plain")]
+    fn who_waits_beside_a_plain_section_is_let_in() {
+        let lock = RawMutex::new();
+        for pause in [0, 1, 10, 2_000, 20_000] {
+            begin_plain_section(&lock);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    lock.acquire();
+                    lock.release();
+                });
+                std::thread::sleep(core::time::Duration::from_micros(pause));
+                assert!(Word(lock.word.load(Relaxed)).is_plain(), "only the holder ends it");
+                lock.release();
+            });
+        }
     }
 
     /// What is left when all have gone: nothing that a later wait would see.

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::bells::Bell;
 use super::policy::{Action, Look, Waiter};
 use super::raw::RawMutex;
+use super::watch::allow_plain_sections;
 use super::word::{Mine, Word};
 use crate::sync::{Acquire, Relaxed};
 use crate::ticks::Ticks;
@@ -23,6 +24,11 @@ impl RawMutex {
         let learned_before = self.learned.learned_at.load(Relaxed);
         let park = calibrate::known().park;
         let mut waiter = Waiter::new(begun);
+        self.wait_as(&mut waiter, learned_before, park);
+        self.stop_watching(&mut waiter);
+    }
+
+    fn wait_as(&self, waiter: &mut Waiter, learned_before: u32, park: Ticks) {
         loop {
             let word = Word(self.word.load(Relaxed));
             let now = Ticks::now();
@@ -35,16 +41,15 @@ impl RawMutex {
             };
             match waiter.next(&look) {
                 Action::Take => {
-                    if self.exchange_to_acquire(word, word.taken(waiter.mine)) {
-                        self.learned.taken(word, &waiter, now);
+                    if self.take(waiter, word) {
                         return;
                     }
                 }
-                Action::Book => self.book(&mut waiter, &look),
+                Action::Book => self.book(waiter, &look),
                 Action::Queue => {
                     let queued = word.without(waiter.mine).with_overdue();
                     if queued.is_some_and(|to| self.exchange(word, to)) {
-                        self.await_grant(&waiter);
+                        self.await_grant(waiter);
                         return;
                     }
                 }
@@ -54,10 +59,24 @@ impl RawMutex {
                 Action::Ask => waiter.mine.asked |= self.exchange(word, word.asked()),
                 Action::CheckPriority => waiter.is_real_time = Some(os::is_real_time()),
                 Action::Look { looks, pauses } => {
-                    hint::look(looks, pauses, || !self.is_held());
+                    // Whoever comes by now is faster than another decision.
+                    if hint::look(looks, pauses, || !self.is_held())
+                        && self.take(waiter, Word(self.word.load(Relaxed)))
+                    {
+                        return;
+                    }
+                }
+                Action::Watch => {
+                    self.watch().begin();
+                    waiter.watches = true;
+                }
+                Action::AwaitEnd => {
+                    self.watch().await_end(|| Word(self.word.load(Relaxed)).is_plain());
+                    waiter.look_again();
                 }
                 Action::Rest(left) => {
-                    if self.take_back(&mut waiter, word) {
+                    if self.take_back(waiter, word) {
+                        self.stop_watching(waiter);
                         self.rest(left);
                     }
                 }
@@ -65,12 +84,20 @@ impl RawMutex {
                     if waiter.has_spun() {
                         self.learned.failed(&look);
                     }
-                    if self.sleep(&mut waiter, word) {
+                    if self.sleep(waiter, word) {
                         return;
                     }
                 }
             }
         }
+    }
+
+    fn take(&self, waiter: &Waiter, word: Word) -> bool {
+        let taken = !word.is_locked() && self.exchange_to_acquire(word, word.taken(waiter.mine));
+        if taken {
+            self.learned.taken(word, waiter);
+        }
+        taken
     }
 
     fn book(&self, waiter: &mut Waiter, look: &Look) {
@@ -89,8 +116,15 @@ impl RawMutex {
         done
     }
 
+    fn stop_watching(&self, waiter: &mut Waiter) {
+        if core::mem::take(&mut waiter.watches) {
+            self.watch().end();
+        }
+    }
+
     /// Sleeps, known to nobody: whoever keeps the lock busy is not disturbed.
     fn rest(&self, left: Ticks) {
+        allow_plain_sections();
         self.resting.fetch_add(1, Relaxed);
         os::sleep(left.into());
         self.resting.fetch_sub(1, Relaxed);
@@ -101,7 +135,7 @@ impl RawMutex {
     fn sleep(&self, waiter: &mut Waiter, word: Word) -> bool {
         os::look_for_a_squeeze();
         let Some(asleep) = word.without(waiter.mine).with_asleep() else {
-            // Sixteen thousand sleep here already.
+            // Sixteen thousand sleep already.
             if self.take_back(waiter, word) {
                 os::sleep(ANOTHER_SLEEP);
             }
@@ -204,7 +238,7 @@ impl RawMutex {
 
 /// A sleeper whose time is up.
 enum Late {
-    /// Eight thousand have tickets already: it sleeps on.
+    /// Two thousand have tickets already: it sleeps on.
     Full,
     /// It has taken the lock.
     Taken,

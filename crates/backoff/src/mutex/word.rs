@@ -3,33 +3,41 @@
 //! | bits | name | means |
 //! |---|---|---|
 //! | 0 | `LOCKED` | a thread holds the lock |
-//! | 1 | `TIMED` | it noted when it took it |
-//! | 2 | `ASKED` | a waiter wants to know whether the holder comes right back: the next release is noted |
-//! | 3 | `MARKED` | the last release was noted, and nobody took the lock since |
-//! | 4 | `SEARCHER` | a waiter is awake for those asleep: wake no other |
-//! | 5–17 | overdue | waiters with a ticket: releases hand over to them |
+//! | 1 | `WATCHED` | its section ends with an exchange: waiters may change the word |
+//! | 2 | `TIMED` | it noted when it took it |
+//! | 3 | `ASKED` | a waiter wants to know whether the holder comes right back: the next release is noted |
+//! | 4 | `MARKED` | the last release was noted, and nobody took the lock since |
+//! | 5 | `SEARCHER` | a waiter is awake for those asleep: wake no other |
+//! | 6 | `LONG` | sections are long: none is plain |
+//! | 7–17 | overdue | waiters with a ticket: releases hand over to them |
 //! | 18–31 | asleep | waiters that a release has to wake |
 //!
 //! | from | by | to |
 //! |---|---|---|
-//! | free | lock | `LOCKED` |
+//! | 0 | lock, where nobody watches | `LOCKED` alone: a plain section |
+//! | `LOCKED` alone | unlock, with a store | 0 |
+//! | free | lock | `LOCKED`, `WATCHED` |
 //! | `LOCKED`, none overdue | unlock | free; and where some are asleep and there is no `SEARCHER`, one fewer asleep and a `SEARCHER`, who gets a permit |
 //! | `LOCKED`, overdue | unlock | `LOCKED`, one fewer overdue: the next ticket holds it |
 //! | `LOCKED` | a waiter that falls asleep | one more asleep |
 //! | `LOCKED`, asleep | a sleeper whose time is up | one fewer asleep, one more overdue |
 //! | free, asleep | a sleeper whose time is up | `LOCKED`, one fewer asleep |
 //!
+//! In a plain section only the holder changes the word (`watch.rs`).
+//!
 //! `LOCKED` is never taken away while somebody is overdue, so a thread that
 //! just comes by cannot be first.
 
 /// Held.
 const LOCKED: u32 = 1;
-const TIMED: u32 = 1 << 1;
-const ASKED: u32 = 1 << 2;
-const MARKED: u32 = 1 << 3;
-const SEARCHER: u32 = 1 << 4;
-const OVERDUE: u32 = 1 << 5;
-const OVERDUE_BITS: u32 = 0x1fff << 5;
+const WATCHED: u32 = 1 << 1;
+const TIMED: u32 = 1 << 2;
+const ASKED: u32 = 1 << 3;
+const MARKED: u32 = 1 << 4;
+const SEARCHER: u32 = 1 << 5;
+const LONG: u32 = 1 << 6;
+const OVERDUE: u32 = 1 << 7;
+const OVERDUE_BITS: u32 = 0x7ff << 7;
 const ASLEEP: u32 = 1 << 18;
 const ASLEEP_BITS: u32 = 0x3fff << 18;
 
@@ -51,6 +59,16 @@ impl Mine {
 }
 
 impl Word {
+    /// Free, and nobody has put anything into it.
+    pub(super) const FREE: Self = Self(0);
+    /// Held in a plain section.
+    pub(super) const PLAIN: Self = Self(LOCKED);
+
+    #[inline]
+    pub(super) const fn is_plain(self) -> bool {
+        self.0 == Self::PLAIN.0
+    }
+
     /// Free, with nothing to be noted: a lock is one exchange.
     #[inline]
     pub(super) const fn is_simply_free(self) -> bool {
@@ -65,12 +83,12 @@ impl Word {
 
     #[inline]
     pub(super) const fn locked(self) -> Self {
-        Self(self.0 | LOCKED)
+        Self(self.0 | LOCKED | WATCHED)
     }
 
     #[inline]
     pub(super) const fn unlocked(self) -> Self {
-        Self(self.0 & !LOCKED)
+        Self(self.0 & !(LOCKED | WATCHED))
     }
 
     pub(super) const fn is_locked(self) -> bool {
@@ -104,13 +122,13 @@ impl Word {
     /// Taken by a thread that came by: timed if a waiter has asked.
     pub(super) const fn passed(self) -> Self {
         let timed = if self.is_asked() { TIMED } else { 0 };
-        Self((self.0 | LOCKED | timed) & !MARKED)
+        Self((self.0 | LOCKED | WATCHED | timed) & !MARKED)
     }
 
     /// Taken by a waiter: timed if it has asked. Nobody asks any more.
     pub(super) fn taken(self, mine: Mine) -> Self {
         let timed = if mine.asked { TIMED } else { 0 };
-        Self(((self.0 & !mine.bits()) | LOCKED | timed) & !(MARKED | ASKED))
+        Self(((self.0 & !mine.bits()) | LOCKED | WATCHED | timed) & !(MARKED | ASKED))
     }
 
     pub(super) const fn with_searcher(self) -> Self {
@@ -141,6 +159,11 @@ impl Word {
         (self.0 >= ASLEEP).then(|| Self(self.0 - ASLEEP))
     }
 
+    /// With what was learned of the length of sections.
+    pub(super) const fn with_long(self, long: bool) -> Self {
+        Self(if long { self.0 | LONG } else { self.0 & !LONG })
+    }
+
     /// What a release makes of the word, and what is to be done after it. It
     /// leaves a mark if it was `noted`.
     pub(super) const fn released(self, noted: bool) -> (Self, Release) {
@@ -148,7 +171,7 @@ impl Word {
             return (Self((self.0 - OVERDUE) & !TIMED), Release::HandOver);
         }
         let marked = if noted { MARKED } else { 0 };
-        let free = self.0 & !(LOCKED | TIMED | MARKED) | marked;
+        let free = self.0 & !(LOCKED | WATCHED | TIMED | MARKED) | marked;
         if self.asleep() > 0 && !self.has_searcher() {
             (Self((free - ASLEEP) | SEARCHER), Release::Wake)
         } else {
@@ -171,7 +194,7 @@ pub(super) enum Release {
 mod tests {
     use super::*;
 
-    const FREE: Word = Word(0);
+    const FREE: Word = Word::FREE;
     const ALL: Mine = Mine { searcher: true, asked: true };
 
     #[test]
@@ -198,6 +221,15 @@ mod tests {
         assert!(taken.is_timed() && !taken.is_marked() && !taken.is_asked());
         let (free, _) = taken.released(false);
         assert_eq!(free, FREE);
+    }
+
+    #[test]
+    fn where_sections_are_long_none_is_plain() {
+        let (free, _) = FREE.locked().with_long(true).released(false);
+        assert!(free.is_simply_free() && free != FREE);
+        assert!(free.locked().is_simply_held() && !free.locked().is_plain());
+        assert_eq!(free.locked().unlocked(), free);
+        assert_eq!(free.with_long(false), FREE);
     }
 
     #[test]
@@ -232,7 +264,7 @@ mod tests {
     #[test]
     fn counts_do_not_overflow() {
         let mut word = FREE.locked();
-        for n in 1..=0x1fff_u32 {
+        for n in 1..=0x7ff_u32 {
             word = word.with_overdue().unwrap();
             assert_eq!(word.overdue(), n);
         }

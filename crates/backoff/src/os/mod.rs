@@ -1,5 +1,6 @@
 //! What is asked of the operating system.
 
+pub(crate) mod barrier;
 mod circumstances;
 #[cfg(not(loom))]
 mod futex;

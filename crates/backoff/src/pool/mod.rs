@@ -25,7 +25,8 @@ type Work = Box<dyn FnOnce() + Send>;
 /// An idle pool uses no CPU. A pool that gets work in short or steady gaps has
 /// one thread awake for it ([`idle`](crate::idle)), so that it starts within a microsecond
 /// and without a system call. The first pool of a process takes two
-/// milliseconds to [calibrate](calibrate::calibrate).
+/// milliseconds to [calibrate](calibrate::calibrate), and up to twenty more if
+/// there are other threads.
 ///
 /// Panics are carried to whoever waits for the work. Dropping the pool finishes
 /// all work that was given and ends the threads.
