@@ -1,7 +1,7 @@
 #!/bin/sh
 # Speed and size of unjank itself, after the criterion benches: start-up, size,
-# memory; calls against perf bench and unix sockets, wake-up latency against
-# cyclictest. Prints tables; judges nothing.
+# memory; calls against perf bench and unix sockets, locks against std's and
+# parking_lot's, pools against rayon's, wake-up latency against cyclictest. Prints tables; judges nothing.
 set -eu
 
 unjank=${CARGO_TARGET_DIR:-target}/release/unjank
@@ -55,8 +55,14 @@ echo
 $unjank ipc throughput --no-store --transport passthrough --largest 16 --for 2s
 $unjank ipc bench --no-store --pairs 30
 
+# The mutex and the pool of unjank-backoff, and the paper's Sleep(0).
+$unjank lock bench --no-store --strategies unjank,sleep0
+$unjank lock bench --no-store --pool
+
 if [ "$(id -u)" -eq 0 ]; then
     bench/rt_set.py $unjank
+    $unjank lock bench --no-store --strategies unjank --environment quota \
+        --threads 2,4,8 --section 0,1us,20us
     $unjank ipc inversion --no-store --transport unix,pi --calls 600
     for condition in "" --dma-latency; do
         # shellcheck disable=SC2086  # no option, or one

@@ -44,6 +44,9 @@ const ASSUMED_YIELD: u64 = 500;
 /// must not teach threads to spin for a scheduler's slice.
 const PARK: core::ops::RangeInclusive<u64> = 1_000..=50_000;
 
+/// For so long the counter is compared with the clock.
+const RATE_TAKES: Duration = Duration::from_micros(200);
+
 /// Turns that are handed over: as many as take this long at most.
 const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
 const PARKS: usize = 100;
@@ -129,15 +132,28 @@ pub(crate) fn learn_rate(must: bool) {
     if cfg!(any(loom, miri)) || ticks::is_rate_known() {
         return;
     }
-    let &(ticks, clock) = BEGIN.get_or_init(|| (Ticks::now(), Instant::now()));
-    while must && clock.elapsed() < Duration::from_micros(200) {
+    let &(begin, clock) = BEGIN.get_or_init(both_clocks);
+    while must && clock.elapsed() < RATE_TAKES {
         hint::spin_loop();
     }
-    let nanos = clock.elapsed().as_nanos();
-    if nanos >= 200_000 {
-        let per_2_20_nanos = (u128::from(ticks.elapsed().0) << 20) / nanos;
+    if clock.elapsed() >= RATE_TAKES {
+        let (end, clock_end) = both_clocks();
+        let nanos = (clock_end - clock).as_nanos().max(1);
+        let per_2_20_nanos = (u128::from((end - begin).0) << 20) / nanos;
         ticks::set_rate(u32::try_from(per_2_20_nanos).unwrap_or(u32::MAX).max(1));
     }
+}
+
+/// Counter and clock at one moment: the closest of a few pairs, because the
+/// first look at a clock may cost a page fault.
+fn both_clocks() -> (Ticks, Instant) {
+    let pair = |_| {
+        let ticks = Ticks::now();
+        let clock = Instant::now();
+        (ticks.elapsed(), (ticks, clock))
+    };
+    let first = pair(0);
+    (1..5).map(pair).fold(first, |best, next| if next.0 < best.0 { next } else { best }).1
 }
 
 /// Ticks of one operation: the median of batches.

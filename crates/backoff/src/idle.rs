@@ -3,9 +3,10 @@
 //!
 //! Being woken takes longer than most pieces of work that are handed over one
 //! at a time, and spinning until the next one takes a CPU. A queue learns how
-//! long it stays empty, and one worker goes by that: it spins through short
-//! gaps, naps through steady ones so that it is awake again just before they
-//! end, and parks for everything else.
+//! long it stays empty, and one worker goes by that: it spins through gaps that
+//! are shorter than being woken takes, naps through steady ones so that it is
+//! awake again just before they end, and parks for everything else. How late
+//! naps end is learned as well.
 
 use crate::ladder::Expected;
 use crate::ticks::Ticks;
@@ -17,6 +18,8 @@ pub struct Gaps {
     pub mean: Expected,
     /// The mean of how far each was from the mean.
     pub deviation: Expected,
+    /// The mean of how much later than ordered it was awake after a nap.
+    pub oversleep: Expected,
 }
 
 /// A gap is steady if it deviates by less than this share.
@@ -25,27 +28,39 @@ const STEADY_SHARE: u32 = 8;
 /// Gaps of more nanoseconds than this are not waited for awake.
 const LONGEST: u64 = 20_000_000;
 
-/// Gaps up to so many times what parking costs are spun through.
-const SHORT: u64 = 3;
+/// What naps are taken to be late by, in nanoseconds, before any was seen.
+const OVERSLEEP: u64 = 30_000;
 
-/// A nap ends so many times what parking costs before the gap is expected to,
-/// and so many nanoseconds at least: a timer is as late as a wake-up, and then
-/// some.
-const EARLY: u64 = 2;
-const AT_LEAST_EARLY: u64 = 30_000;
+/// With each gap, this part of the time that was overslept is forgotten: where
+/// others have the CPU now, it may be free later.
+const FORGOTTEN: u32 = 64;
 
 /// Pauses between two looks at the queue: the one who watches disturbs nobody.
 const PAUSES: u32 = 4;
-const LOOKS: u32 = 8;
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 64 };
 
 impl Gaps {
+    /// None seen yet.
+    pub const NONE: Self =
+        Self { mean: Expected(0), deviation: Expected(0), oversleep: Expected(0) };
+
     /// With one more gap.
     #[must_use]
     pub fn with(self, gap: Ticks) -> Self {
         let gap = Ticks(gap.0.min(u64::from(u32::MAX)));
         let deviation =
             if self.mean.0 == 0 { gap } else { Ticks(gap.0.abs_diff(u64::from(self.mean.0))) };
-        Self { mean: self.mean.with(gap), deviation: self.deviation.with(deviation) }
+        let deviation = self.deviation.with(deviation);
+        let Expected(oversleep) = self.oversleep;
+        let oversleep = Expected(oversleep - oversleep / FORGOTTEN);
+        Self { mean: self.mean.with(gap), deviation, oversleep }
+    }
+
+    /// With one more nap that ended so late, or one more watch in which the CPU
+    /// was lost for so long.
+    #[must_use]
+    pub fn overslept(self, by: Ticks) -> Self {
+        Self { oversleep: self.oversleep.with(by), ..self }
     }
 
     fn is_steady(self) -> bool {
@@ -57,15 +72,22 @@ impl Gaps {
     fn plan(self, park: Ticks) -> (Ticks, Ticks) {
         let mean = Ticks(u64::from(self.mean.0));
         let around = Ticks(u64::from(self.deviation.0)) * 2;
+        let early = around + self.expected_oversleep() + park;
         if mean == Ticks::ZERO {
             (Ticks::ZERO, park)
-        } else if mean <= park * SHORT {
-            (Ticks::ZERO, (mean + around + park).min(park * SHORT * 2))
-        } else if mean <= Ticks::from_nanos(LONGEST) && self.is_steady() {
-            let early = around + (park * EARLY).max(Ticks::from_nanos(AT_LEAST_EARLY));
+        } else if mean > early * 2 && mean <= Ticks::from_nanos(LONGEST) && self.is_steady() {
             (mean - early, mean + around + park)
+        } else if mean <= park {
+            (Ticks::ZERO, (mean + around + park).min(park * 2))
         } else {
             (Ticks::ZERO, Ticks::ZERO)
+        }
+    }
+
+    fn expected_oversleep(self) -> Ticks {
+        match self.oversleep {
+            Expected(0) => Ticks::from_nanos(OVERSLEEP),
+            Expected(known) => Ticks(u64::from(known)),
         }
     }
 }
@@ -115,6 +137,12 @@ impl Idler {
         }
     }
 
+    /// Whether it naps first.
+    #[must_use]
+    pub fn naps(&self) -> bool {
+        self.nap_until > Ticks::ZERO
+    }
+
     /// Whether it intends to stay awake or wake by itself at all.
     #[must_use]
     pub fn is_watchful(&self) -> bool {
@@ -146,14 +174,23 @@ mod tests {
     }
 
     #[test]
-    fn short_gaps_are_spun_through() {
-        let short = gaps(&[30_000; 20]);
+    fn gaps_shorter_than_a_park_are_spun_through() {
+        let short = gaps(&[16_000; 20]);
         assert!(matches!(next(short, 0), Idle::Look { .. }));
-        assert!(matches!(next(short, 49_999), Idle::Look { .. }));
-        assert_eq!(next(short, 120_000), Idle::Park);
-        let wild = gaps(&[1_000, 90_000, 1_000, 90_000]);
-        assert!(matches!(next(wild, 119_999), Idle::Look { .. } | Idle::Park));
-        assert_eq!(next(wild, 120_000), Idle::Park, "never longer than six parks");
+        assert!(matches!(next(short, 35_999), Idle::Look { .. }));
+        assert_eq!(next(short, 40_000), Idle::Park);
+        let wild = gaps(&[1_000, 30_000, 1_000, 30_000]);
+        assert!(matches!(next(wild, 39_999), Idle::Look { .. }));
+        assert_eq!(next(wild, 40_000), Idle::Park, "never longer than two parks");
+        assert_eq!(next(gaps(&[24_000; 20]), 0), Idle::Park);
+    }
+
+    #[test]
+    fn what_was_overslept_is_forgotten() {
+        let steady = gaps(&[1_000_000; 40]).overslept(Ticks(3_000_000));
+        assert_eq!(next(steady, 0), Idle::Park);
+        let later = (0..300).fold(steady, |gaps, _| gaps.with(Ticks(1_000_000)));
+        assert!(matches!(next(later, 0), Idle::Nap(_)));
     }
 
     #[test]
@@ -162,11 +199,24 @@ mod tests {
         assert!(steady.is_steady());
         let Idle::Nap(left) = next(steady, 100_000) else { panic!("it naps") };
         let until = 100_000 + left.0;
-        let early = Ticks::from_nanos(AT_LEAST_EARLY).0.max(2 * PARK.0);
-        assert!((900_000 - early..=1_000_000 - early).contains(&until), "{until}");
+        let early = Ticks::from_nanos(OVERSLEEP) + PARK;
+        assert!((900_000 - early.0..=1_000_000 - early.0).contains(&until), "{until}");
         assert!(matches!(next(steady, until), Idle::Look { .. }));
         assert!(matches!(next(steady, 1_010_000), Idle::Look { .. }));
         assert_eq!(next(steady, 1_200_000), Idle::Park);
+    }
+
+    #[test]
+    fn a_nap_ends_as_much_earlier_as_naps_are_late() {
+        let steady = Gaps { oversleep: Expected(0), ..gaps(&[1_000_000; 40]) };
+        let nap = |gaps| match next(gaps, 0) {
+            Idle::Nap(left) => left,
+            other => panic!("{other:?}"),
+        };
+        let (prompt, late) = (steady.overslept(Ticks(1_000)), steady.overslept(Ticks(201_000)));
+        assert_eq!(nap(prompt) - nap(late), Ticks(200_000));
+        let hopeless = steady.overslept(Ticks(600_000));
+        assert_eq!(next(hopeless, 0), Idle::Park, "half of the gap would be spent awake");
     }
 
     #[test]

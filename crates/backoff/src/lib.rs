@@ -25,7 +25,7 @@ mod os;
 pub mod os;
 #[cfg(all(feature = "std", not(loom)))]
 pub mod pool;
-#[cfg(all(feature = "std", not(loom)))]
+#[cfg(feature = "std")]
 pub mod queue;
 #[cfg(feature = "std")]
 pub mod signal;
@@ -41,7 +41,7 @@ pub use mutex::RawMutex;
 pub use mutex::{Mutex, MutexGuard};
 #[cfg(all(feature = "std", not(loom)))]
 pub use pool::Pool;
-#[cfg(all(feature = "std", not(loom)))]
+#[cfg(feature = "std")]
 pub use queue::WorkQueue;
 #[cfg(feature = "std")]
 pub use signal::Signal;

@@ -1,13 +1,23 @@
 //! A queue of work, and threads that wait for it.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::collections::VecDeque;
+#[cfg(not(loom))]
+use std::thread;
 
+#[cfg(loom)]
+use loom::thread;
+
+#[cfg(not(loom))]
+use crate::Mutex;
 use crate::idle::{Gaps, Idle, Idler};
-use crate::ladder::Expected;
+#[cfg(loom)]
+use crate::sync::Mutex;
+use crate::sync::{
+    Acquire, AtomicBool, AtomicUsize, Relaxed, Release, SeqCst, const_except_in_models, fence,
+};
 use crate::ticks::Ticks;
-use crate::{Mutex, Signal, calibrate, hint, os};
+use crate::{Signal, calibrate, hint, os};
 
 /// First in, first out, for any number of threads on both ends; unbounded, and
 /// closed in the end.
@@ -36,21 +46,29 @@ use crate::{Mutex, Signal, calibrate, hint, os};
 /// });
 /// ```
 pub struct WorkQueue<T> {
-    items: Mutex<VecDeque<Item<T>>>,
+    inner: Mutex<Inner<T>>,
     /// How many there are, for those who look without the lock.
     length: AtomicUsize,
     is_closed: AtomicBool,
-    /// A thread watches: it sees what is pushed without being woken.
+    /// A thread has taken it upon itself to watch, and is awake: it sees what is
+    /// pushed without being woken.
+    has_watcher: AtomicBool,
     watched: AtomicBool,
     changed: Signal,
-    gap: AtomicU32,
-    deviation: AtomicU32,
 }
 
-struct Item<T> {
-    pushed: Ticks,
-    value: T,
+struct Inner<T> {
+    items: VecDeque<T>,
+    /// When a thread was last without work here, if nothing was pushed since.
+    /// Threads take turns, so what each has waited for by itself would be the
+    /// gaps of several pieces of work.
+    idle_since: Option<Ticks>,
+    gaps: Gaps,
 }
+
+/// A thread that gives way and is away for more nanoseconds than this has lost
+/// the CPU.
+const SLIP: u64 = 20_000;
 
 /// The queue has been closed: what could not be pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +83,28 @@ impl<T> core::fmt::Display for Closed<T> {
 impl<T: core::fmt::Debug> core::error::Error for Closed<T> {}
 
 impl<T> WorkQueue<T> {
-    /// An open queue without work.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            items: Mutex::new(VecDeque::new()),
-            length: AtomicUsize::new(0),
-            is_closed: AtomicBool::new(false),
-            watched: AtomicBool::new(false),
-            changed: Signal::new(),
-            gap: AtomicU32::new(0),
-            deviation: AtomicU32::new(0),
+    const_except_in_models! {
+        /// An open queue without work.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self::expecting(Gaps::NONE)
+        }
+    }
+
+    const_except_in_models! {
+        /// An open queue without work, where such gaps are expected before any
+        /// was seen.
+        #[must_use]
+        pub const fn expecting(gaps: Gaps) -> Self {
+            let inner = Inner { items: VecDeque::new(), idle_since: None, gaps };
+            Self {
+                inner: Mutex::new(inner),
+                length: AtomicUsize::new(0),
+                is_closed: AtomicBool::new(false),
+                has_watcher: AtomicBool::new(false),
+                watched: AtomicBool::new(false),
+                changed: Signal::new(),
+            }
         }
     }
 
@@ -84,39 +113,45 @@ impl<T> WorkQueue<T> {
     /// # Errors
     /// [`Closed`], with the value, after [`close`](Self::close).
     pub fn push(&self, value: T) -> Result<(), Closed<T>> {
-        let mut items = self.items.lock();
-        if self.is_closed.load(Ordering::Relaxed) {
+        let mut inner = self.inner.lock();
+        if self.is_closed.load(Relaxed) {
             return Err(Closed(value));
         }
-        items.push_back(Item { pushed: Ticks::now(), value });
-        let length = self.note_length(&items);
-        drop(items);
+        inner.learn_gap();
+        inner.items.push_back(value);
+        let length = self.note_length(&inner);
+        drop(inner);
         self.wake_for(length);
         Ok(())
     }
 
     /// Takes the first, if there is one.
     pub fn try_pop(&self) -> Option<T> {
-        self.take().map(|item| item.value)
+        if self.is_empty() {
+            return None;
+        }
+        let mut inner = self.inner.lock();
+        let item = inner.items.pop_front();
+        let left = self.note_length(&inner);
+        drop(inner);
+        // Who pushed the rest may have counted on whoever takes this.
+        self.wake_for(left);
+        item
     }
 
     /// Takes the first, and waits for it if need be. `None` when the queue is
     /// closed and empty.
     pub fn pop(&self) -> Option<T> {
-        if let Some(item) = self.take() {
-            return Some(item.value);
-        }
-        let idle_since = Ticks::now();
         loop {
-            if !self.watch(idle_since) {
-                self.changed.park_until(|| self.has_news());
-            }
-            if let Some(item) = self.take() {
-                self.learn(item.pushed - idle_since);
-                return Some(item.value);
+            if let Some(item) = self.try_pop() {
+                return Some(item);
             }
             if self.is_closed() && self.is_empty() {
                 return None;
+            }
+            let (since, gaps) = self.idle();
+            if !self.watch(since, gaps) {
+                self.changed.park_until(|| self.has_news());
             }
         }
     }
@@ -124,20 +159,21 @@ impl<T> WorkQueue<T> {
     /// Takes no more work; what is in the queue stays. Threads that wait for
     /// work return once it is empty.
     pub fn close(&self) {
-        let items = self.items.lock();
-        self.is_closed.store(true, Ordering::SeqCst);
-        drop(items);
+        let inner = self.inner.lock();
+        self.is_closed.store(true, Release);
+        drop(inner);
         self.changed.notify_all();
     }
 
     /// Whether it has been closed.
     pub fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::SeqCst)
+        // With what was pushed before.
+        self.is_closed.load(Acquire)
     }
 
     /// How many there are, at some moment during the call.
     pub fn len(&self) -> usize {
-        self.length.load(Ordering::SeqCst)
+        self.length.load(Relaxed)
     }
 
     /// Whether there are none, at some moment during the call.
@@ -149,78 +185,101 @@ impl<T> WorkQueue<T> {
         !self.is_empty() || self.is_closed()
     }
 
-    fn take(&self) -> Option<Item<T>> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut items = self.items.lock();
-        let item = items.pop_front();
-        let left = self.note_length(&items);
-        drop(items);
-        // Who pushed the rest may have counted on whoever takes this.
-        self.wake_for(left);
-        item
-    }
-
-    /// Wakes a thread if there is more work than the watcher will take.
+    /// Wakes a thread if there is more work than the watcher will take. Either
+    /// who pushes sees that nobody watches, or who has just stopped sees what
+    /// was pushed before it parks: pairs with the fence of [`Signal`] there.
     fn wake_for(&self, length: usize) {
-        if length > usize::from(self.watched.load(Ordering::SeqCst)) {
+        fence(SeqCst);
+        if length > usize::from(self.watched.load(Relaxed)) {
             self.changed.notify_one();
         }
     }
 
-    fn note_length(&self, items: &VecDeque<Item<T>>) -> usize {
-        self.length.store(items.len(), Ordering::SeqCst);
-        items.len()
+    fn note_length(&self, inner: &Inner<T>) -> usize {
+        self.length.store(inner.items.len(), Relaxed);
+        inner.items.len()
     }
 
-    /// Watches the queue, if nobody does and it is worthwhile. Says whether
-    /// there is something to see.
-    fn watch(&self, idle_since: Ticks) -> bool {
+    /// The calling thread is without work: since when one is, and what is known
+    /// of how long that lasts.
+    fn idle(&self) -> (Ticks, Gaps) {
+        let mut inner = self.inner.lock();
+        (*inner.idle_since.get_or_insert_with(Ticks::now), inner.gaps)
+    }
+
+    /// Watches the queue, if nobody does and it is worthwhile. Says whether the
+    /// calling thread is to look for work again, before it parks.
+    fn watch(&self, since: Ticks, gaps: Gaps) -> bool {
         calibrate::learn_rate(false);
         let park = calibrate::known().park;
-        let idler = Idler::new(self.gaps(), park, os::is_squeezed());
-        if !idler.is_watchful() || self.watched.swap(true, Ordering::SeqCst) {
+        let idler = Idler::new(gaps, park, os::is_squeezed());
+        if !idler.is_watchful() || self.has_watcher.swap(true, Relaxed) {
             os::look_for_a_squeeze();
             return false;
         }
-        let news = loop {
-            if self.has_news() {
-                break true;
+        let again = match idler.next(since.elapsed()) {
+            // What was pushed meanwhile may have gone to a thread that was
+            // parked, so it is a new gap that is to be watched after it.
+            Idle::Nap(left) => {
+                self.nap(left);
+                true
             }
-            match idler.next(idle_since.elapsed()) {
-                Idle::Look { looks, pauses } => {
-                    hint::look(looks, pauses, || self.has_news());
-                }
-                Idle::Nap(left) => self.nap(left),
-                Idle::Park => break false,
-            }
+            _ => self.look(since, &idler),
         };
-        self.watched.store(false, Ordering::SeqCst);
-        // What was pushed for the watcher must not be left to nobody.
-        news || self.has_news()
+        self.has_watcher.store(false, Relaxed);
+        again
     }
 
-    /// Sleeps, and is woken by a push: it does not watch meanwhile.
-    fn nap(&self, left: Ticks) {
-        self.watched.store(false, Ordering::SeqCst);
-        os::with_exact_timers(|| {
-            self.changed.park_until_for(|| self.has_news(), Duration::from(left))
-        });
-        self.watched.store(true, Ordering::SeqCst);
+    /// Says whether there is something to see.
+    fn look(&self, since: Ticks, idler: &Idler) -> bool {
+        self.watched.store(true, Relaxed);
+        while let Idle::Look { looks, pauses } = idler.next(since.elapsed()) {
+            if hint::look(looks, pauses, || self.has_news()) || os::is_real_time() {
+                break;
+            }
+            if idler.naps() {
+                self.give_way();
+            }
+        }
+        self.watched.store(false, Relaxed);
+        self.has_news()
     }
 
-    fn gaps(&self) -> Gaps {
-        Gaps {
-            mean: Expected(self.gap.load(Ordering::Relaxed)),
-            deviation: Expected(self.deviation.load(Ordering::Relaxed)),
+    /// Whoever is about to push may have been woken on this CPU, and wait for
+    /// it. So may somebody who keeps it for long; then this was no time to be
+    /// awake.
+    fn give_way(&self) {
+        let begun = Ticks::now();
+        thread::yield_now();
+        let away = begun.elapsed();
+        if away > Ticks::from_nanos(SLIP) {
+            self.overslept(away);
         }
     }
 
-    fn learn(&self, gap: Ticks) {
-        let gaps = self.gaps().with(gap);
-        self.gap.store(gaps.mean.0, Ordering::Relaxed);
-        self.deviation.store(gaps.deviation.0, Ordering::Relaxed);
+    /// Sleeps for so long, unless woken by a push.
+    fn nap(&self, left: Ticks) {
+        let begun = Ticks::now();
+        let is_woken = os::with_exact_timers(|| {
+            self.changed.park_until_for(|| self.has_news(), Duration::from(left))
+        });
+        if !is_woken {
+            self.overslept(begun.elapsed() - left);
+        }
+    }
+
+    fn overslept(&self, by: Ticks) {
+        let mut inner = self.inner.lock();
+        inner.gaps = inner.gaps.overslept(by);
+    }
+}
+
+impl<T> Inner<T> {
+    /// Something is pushed: if a thread was without work, a gap is over.
+    fn learn_gap(&mut self) {
+        if let Some(since) = self.idle_since.take() {
+            self.gaps = self.gaps.with(since.elapsed());
+        }
     }
 }
 
@@ -239,10 +298,9 @@ impl<T> core::fmt::Debug for WorkQueue<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[test]
     fn first_in_first_out() {
@@ -308,6 +366,23 @@ mod tests {
             }
             queue.close();
         });
-        assert!(queue.gaps().mean.0 > 0);
+        assert!(queue.inner.lock().gaps.mean.0 > 0);
+    }
+
+    /// Not since each of several threads took its last.
+    #[test]
+    fn a_gap_is_from_the_first_thread_without_work_until_the_next_push() {
+        let queue = WorkQueue::new();
+        let (first, _) = queue.idle();
+        let (second, _) = queue.idle();
+        assert_eq!(first, second);
+        queue.push(()).unwrap();
+        queue.push(()).unwrap();
+        assert_eq!(queue.inner.lock().idle_since, None);
+        let learned = queue.inner.lock().gaps;
+        assert!(learned.mean.0 > 0);
+        assert_eq!(queue.try_pop(), Some(()));
+        let (third, gaps) = queue.idle();
+        assert!(third > first && gaps == learned, "busy threads are no gap");
     }
 }

@@ -2,9 +2,9 @@
 //! threads may see them (`tests/loom.rs`).
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, fence};
+pub(crate) use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, fence};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, fence};
 
 /// Makes a constructor `const`, except in a model: loom's atomics cannot be made
 /// at compile time.
@@ -21,3 +21,19 @@ macro_rules! const_except_in_models {
 pub(crate) use const_except_in_models;
 
 pub(crate) use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+
+/// What protects data in a model of something else: the library's own lock has
+/// models for itself.
+#[cfg(loom)]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+#[cfg(loom)]
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+        self.0.lock().expect("no model panics with it")
+    }
+}

@@ -11,8 +11,10 @@ use loom::model::Builder;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
+use unjank_backoff::idle::Gaps;
 use unjank_backoff::os::model::with_timers;
-use unjank_backoff::{Condvar, RawMutex, Signal};
+use unjank_backoff::ticks::Ticks;
+use unjank_backoff::{Condvar, RawMutex, Signal, WorkQueue};
 
 /// A number that only the holder of the lock touches: loom fails the model if
 /// two threads do at once, or one does not see what the other has written.
@@ -181,4 +183,55 @@ fn a_notification_under_the_lock_is_not_lost() {
         shared.1.notify_one();
         waiter.join().unwrap();
     });
+}
+
+/// Gaps that are spun through, napped through, and parked for.
+const GAPS: [u64; 3] = [1_000, 1_000_000, 100_000_000];
+
+/// Each of `takers` takes one of as many, and nobody sleeps for ever.
+fn hand_over(timers: bool, preemptions: usize, takers: usize) {
+    for gap in GAPS {
+        model(timers, preemptions, move || {
+            let gaps = (0..40).fold(Gaps::NONE, |gaps, _| gaps.with(Ticks::from_nanos(gap)));
+            let queue = Arc::new(WorkQueue::expecting(gaps));
+            let others: Vec<_> = (0..takers)
+                .map(|_| {
+                    let queue = Arc::clone(&queue);
+                    thread::spawn(move || queue.pop().unwrap())
+                })
+                .collect();
+            (0..takers).for_each(|number| queue.push(number).unwrap());
+            let mut taken: Vec<_> = others.into_iter().map(|other| other.join().unwrap()).collect();
+            taken.sort_unstable();
+            assert_eq!(taken, (0..takers).collect::<Vec<_>>());
+        });
+    }
+}
+
+#[test]
+fn what_is_pushed_is_taken_with_timers() {
+    hand_over(true, 3, 1);
+    hand_over(true, 2, 2);
+}
+
+#[test]
+fn what_is_pushed_is_taken_without_timers() {
+    hand_over(false, 3, 1);
+    hand_over(false, 2, 2);
+}
+
+#[test]
+fn closing_a_queue_ends_who_waits() {
+    for (timers, gap) in [(true, GAPS[1]), (false, GAPS[0]), (false, GAPS[1]), (false, GAPS[2])] {
+        model(timers, 3, move || {
+            let gaps = (0..40).fold(Gaps::NONE, |gaps, _| gaps.with(Ticks::from_nanos(gap)));
+            let queue = Arc::new(WorkQueue::<u8>::expecting(gaps));
+            let other = {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || queue.pop())
+            };
+            queue.close();
+            assert_eq!(other.join().unwrap(), None);
+        });
+    }
 }

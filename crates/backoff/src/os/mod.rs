@@ -12,6 +12,4 @@ mod futex;
 pub use futex::model;
 
 pub(crate) use circumstances::{is_real_time, is_squeezed, look_for_a_squeeze};
-#[cfg(not(loom))]
-pub(crate) use futex::with_exact_timers;
-pub(crate) use futex::{sleep, wait, wait_for, wake, wake_all};
+pub(crate) use futex::{sleep, wait, wait_for, wake, wake_all, with_exact_timers};

@@ -37,11 +37,12 @@ impl Section for ParkingLot {
     }
 }
 
-/// `unjank_backoff::Mutex`.
+/// `unjank_backoff::Mutex`, in a process that has calibrated.
 pub(super) struct Unjank(unjank_backoff::Mutex<()>);
 
 impl Section for Unjank {
     fn new() -> Result<Self> {
+        unjank_backoff::calibrate::calibrate();
         Ok(Self(unjank_backoff::Mutex::new(())))
     }
 
