@@ -222,6 +222,11 @@ mod tests {
     #[test]
     fn unsteady_and_long_gaps_are_parked() {
         assert_eq!(next(gaps(&[100_000, 900_000, 50_000, 2_000_000]), 0), Idle::Park);
+        // A nap would leave half of the gap, but to end it is to guess.
+        let ms = Ticks::from_nanos(1_000_000).0;
+        let guess = gaps(&[5 * ms; 40]).with(Ticks(9 * ms));
+        assert!(!guess.is_steady());
+        assert_eq!(next(guess, 0), Idle::Park);
         let long = Ticks::from_nanos(30_000_000).0;
         assert_eq!(next(gaps(&[long; 40]), 0), Idle::Park);
         assert!(!Idler::new(gaps(&[long; 40]), PARK, false).is_watchful());

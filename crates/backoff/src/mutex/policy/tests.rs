@@ -188,6 +188,8 @@ fn what_was_learned_long_ago_is_not_believed() {
     assert!(!look.learned.is_busy());
     look.learned.is_fresh = true;
     assert!(look.learned.is_busy());
+    look.learned.gap = Expected(0);
+    assert!(!look.learned.is_busy(), "nothing was learned");
 }
 
 #[test]
