@@ -12,7 +12,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Once, OnceLock, mpsc};
 use std::time::Instant;
 use std::{hint, thread, vec::Vec};
 
@@ -50,6 +50,8 @@ const RATE_TAKES: Duration = Duration::from_micros(200);
 /// Turns that are handed over: as many as take this long at most.
 const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
 const PARKS: usize = 100;
+/// For so long the two threads that do so are waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// Batches of pauses and yields, and operations in each.
 const BATCHES: usize = 9;
 const PER_BATCH: u32 = if cfg!(miri) { 2 } else { 100 };
@@ -202,7 +204,8 @@ impl Turn {
 }
 
 /// Two threads, on a CPU each, hand a turn to each other; half of the median
-/// round trip.
+/// round trip. `None` if they do not get there in time: a real-time thread may
+/// keep their CPUs from them for ever.
 fn parks() -> Option<Ticks> {
     let turn = Arc::new(Turn(AtomicU32::new(0)));
     let mut cpus = allowed_cpus().into_iter().rev();
@@ -212,21 +215,24 @@ fn parks() -> Option<Ticks> {
         while let Some(turn) = theirs.await_mine(1) {
             theirs.hand_over(turn + 1);
         }
-        Ticks::ZERO
     })?;
     let (ours, cpu) = (Arc::clone(&turn), cpus.next());
+    let (tell, hear) = mpsc::channel();
     let first = start(move || {
         stay_on(cpu);
-        round_trips(&ours)
+        // Nobody listens if it took too long.
+        let _ = tell.send(round_trips(&ours));
     });
-    let measured = first.and_then(|first| first.join().ok());
+    let measured = first.is_some().then(|| hear.recv_timeout(PATIENCE).ok()).flatten();
     turn.hand_over(Turn::OVER);
-    // It ends at that, and has nothing to return.
-    let _ = partner.join();
+    if measured.is_some() {
+        // They end at that, and have nothing to return.
+        let _ = (partner.join(), first.map(thread::JoinHandle::join));
+    }
     measured
 }
 
-fn start(work: impl FnOnce() -> Ticks + Send + 'static) -> Option<thread::JoinHandle<Ticks>> {
+fn start(work: impl FnOnce() + Send + 'static) -> Option<thread::JoinHandle<()>> {
     thread::Builder::new().name("calibrate".into()).spawn(work).ok()
 }
 

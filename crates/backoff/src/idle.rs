@@ -11,7 +11,7 @@
 use crate::ladder::Expected;
 use crate::ticks::Ticks;
 
-/// How long a queue stays empty.
+/// How long a queue has nothing for a thread that is without work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gaps {
     /// The mean.
@@ -67,8 +67,8 @@ impl Gaps {
         self.deviation.0 <= self.mean.0 / STEADY_SHARE
     }
 
-    /// Until when to nap and until when to look, counted from when the queue
-    /// became empty.
+    /// Until when to nap and until when to look, counted from when a thread was
+    /// without work.
     fn plan(self, park: Ticks) -> (Ticks, Ticks) {
         let mean = Ticks(u64::from(self.mean.0));
         let around = Ticks(u64::from(self.deviation.0)) * 2;
@@ -125,7 +125,7 @@ impl Idler {
         Self { nap_until, look_until }
     }
 
-    /// What to do when the queue has been empty for `idle`.
+    /// What to do when a thread has been without work for `idle`.
     #[must_use]
     pub fn next(&self, idle: Ticks) -> Idle {
         if idle < self.nap_until {

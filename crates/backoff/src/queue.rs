@@ -23,7 +23,7 @@ use crate::{Signal, calibrate, hint, os};
 /// closed in the end.
 ///
 /// One idle thread watches the queue for as long as its gaps make that
-/// worthwhile ([`idle`](crate::idle)); the others are parked. While there is a watcher,
+/// worthwhile ([`idle`](crate::idle)); the others are parked. While it is awake,
 /// pushing costs no system call.
 ///
 /// ```
@@ -50,9 +50,9 @@ pub struct WorkQueue<T> {
     /// How many there are, for those who look without the lock.
     length: AtomicUsize,
     is_closed: AtomicBool,
-    /// A thread has taken it upon itself to watch, and is awake: it sees what is
-    /// pushed without being woken.
+    /// A thread has taken it upon itself to watch, or naps until it is time to.
     has_watcher: AtomicBool,
+    /// It is awake: it sees what is pushed without being woken.
     watched: AtomicBool,
     changed: Signal,
 }
@@ -149,8 +149,9 @@ impl<T> WorkQueue<T> {
             if self.is_closed() && self.is_empty() {
                 return None;
             }
-            let (since, gaps) = self.idle();
-            if !self.watch(since, gaps) {
+            if let Some((since, gaps)) = self.idle()
+                && !self.watch(since, gaps)
+            {
                 self.changed.park_until(|| self.has_news());
             }
         }
@@ -201,10 +202,13 @@ impl<T> WorkQueue<T> {
     }
 
     /// The calling thread is without work: since when one is, and what is known
-    /// of how long that lasts.
-    fn idle(&self) -> (Ticks, Gaps) {
+    /// of how long that lasts. `None` if there is work.
+    fn idle(&self) -> Option<(Ticks, Gaps)> {
         let mut inner = self.inner.lock();
-        (*inner.idle_since.get_or_insert_with(Ticks::now), inner.gaps)
+        if !inner.items.is_empty() {
+            return None;
+        }
+        Some((*inner.idle_since.get_or_insert_with(Ticks::now), inner.gaps))
     }
 
     /// Watches the queue, if nobody does and it is worthwhile. Says whether the
@@ -216,6 +220,9 @@ impl<T> WorkQueue<T> {
         if !idler.is_watchful() || self.has_watcher.swap(true, Relaxed) {
             os::look_for_a_squeeze();
             return false;
+        }
+        if idler.naps() {
+            os::look_for_a_squeeze();
         }
         let again = match idler.next(since.elapsed()) {
             // What was pushed meanwhile may have gone to a thread that was
@@ -263,8 +270,10 @@ impl<T> WorkQueue<T> {
         let is_woken = os::with_exact_timers(|| {
             self.changed.park_until_for(|| self.has_news(), Duration::from(left))
         });
-        if !is_woken {
-            self.overslept(begun.elapsed() - left);
+        let slept = begun.elapsed();
+        // Woken later than it had set out to be awake: it overslept as well.
+        if !is_woken || slept > left {
+            self.overslept(slept - left);
         }
     }
 
@@ -373,16 +382,17 @@ mod tests {
     #[test]
     fn a_gap_is_from_the_first_thread_without_work_until_the_next_push() {
         let queue = WorkQueue::new();
-        let (first, _) = queue.idle();
-        let (second, _) = queue.idle();
+        let (first, _) = queue.idle().unwrap();
+        let (second, _) = queue.idle().unwrap();
         assert_eq!(first, second);
         queue.push(()).unwrap();
         queue.push(()).unwrap();
         assert_eq!(queue.inner.lock().idle_since, None);
+        assert_eq!(queue.idle(), None, "there is work");
         let learned = queue.inner.lock().gaps;
         assert!(learned.mean.0 > 0);
-        assert_eq!(queue.try_pop(), Some(()));
-        let (third, gaps) = queue.idle();
+        assert_eq!([queue.try_pop(), queue.try_pop()], [Some(()); 2]);
+        let (third, gaps) = queue.idle().unwrap();
         assert!(third > first && gaps == learned, "busy threads are no gap");
     }
 }

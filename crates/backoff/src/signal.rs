@@ -74,6 +74,8 @@ impl Signal {
     /// the condition was at last.
     #[inline]
     pub fn wait_until_for(&self, condition: impl FnMut() -> bool, at_most: Duration) -> bool {
+        // A length that somebody has asked for is not to be guessed.
+        calibrate::learn_rate(true);
         self.wait(condition, Some(at_most.into()))
     }
 
@@ -86,6 +88,7 @@ impl Signal {
     /// As [`park_until`](Self::park_until), for so long at most. Returns what
     /// the condition was at last.
     pub fn park_until_for(&self, mut condition: impl FnMut() -> bool, at_most: Duration) -> bool {
+        calibrate::learn_rate(true);
         let (begun, at_most) = (Ticks::now(), Ticks::from(at_most));
         loop {
             let left = at_most - begun.elapsed();
@@ -99,7 +102,9 @@ impl Signal {
     }
 
     /// Wakes one thread that is parked, if one is. Threads that spin see the
-    /// condition by themselves, and one of them may be first.
+    /// condition by themselves, and one of them may be first. Where threads wait
+    /// for different conditions here, or one change lets several go on, it takes
+    /// [`notify_all`](Self::notify_all).
     #[inline]
     pub fn notify_one(&self) {
         if self.has_parked() {
@@ -189,31 +194,43 @@ impl Signal {
     /// Parks until something is notified; says whether the condition is true.
     fn park(&self, condition: &mut dyn FnMut() -> bool, left: Option<Ticks>) -> bool {
         self.parked.fetch_add(1, Relaxed);
+        let _parked = Parked(self);
         let seen = self.events.load(SeqCst);
         // Pairs with the fence in `has_parked`.
         fence(SeqCst);
-        let mut is_true = condition();
-        if !is_true {
-            match left {
-                None => os::wait(&self.events, seen, NonZeroU32::MAX),
-                Some(left) => os::wait_for(&self.events, seen, left.into()),
-            }
-            is_true = condition();
+        if condition() {
+            return true;
         }
-        self.parked.fetch_sub(1, Relaxed);
-        is_true
+        match left {
+            None => os::wait(&self.events, seen, NonZeroU32::MAX),
+            Some(left) => os::wait_for(&self.events, seen, left.into()),
+        }
+        condition()
     }
 
     /// How long a thread has waited that was parked: until it was notified, or
     /// being woken would make every short wait a long one.
     fn waited(&self, begun: Ticks) -> Ticks {
-        let until = self.notified_at.load(Relaxed).wrapping_sub(begun.0 as u32);
-        begun.elapsed().min(Ticks(u64::from(until)))
+        let (all, until) = (begun.elapsed(), self.notified_at.load(Relaxed));
+        // The half of the ticks that is kept goes round in a second or two.
+        if all.0 > u64::from(u32::MAX) {
+            return all;
+        }
+        all.min(Ticks(u64::from(until.wrapping_sub(begun.0 as u32))))
     }
 
     fn learn(&self, waited: Ticks) {
         let expected = Expected(self.expected.load(Relaxed)).with(waited);
         self.expected.store(expected.0, Relaxed);
+    }
+}
+
+/// Counts a thread as parked until it is dropped: a condition may panic.
+struct Parked<'a>(&'a Signal);
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        self.0.parked.fetch_sub(1, Relaxed);
     }
 }
 
@@ -253,12 +270,25 @@ mod tests {
     #[test]
     fn being_woken_is_not_counted_as_waiting() {
         let signal = Signal::new();
-        let begun = Ticks::ZERO;
-        signal.notified_at.store(1_000, Relaxed);
+        let begun = Ticks::now();
+        signal.notified_at.store((begun.0 as u32).wrapping_add(1_000), Relaxed);
+        while begun.elapsed() < Ticks(1_000) {}
         assert_eq!(signal.waited(begun), Ticks(1_000));
+        let long_ago = Ticks(begun.0.wrapping_sub(1 << 33));
+        assert!(signal.waited(long_ago) >= Ticks(1 << 32), "it went round meanwhile");
         let now = Ticks::now();
         signal.notified_at.store(now.0 as u32 ^ (1 << 31), Relaxed);
         assert!(signal.waited(now) < Ticks(1 << 31), "one of another wait does not count");
+    }
+
+    #[test]
+    fn a_condition_may_panic() {
+        let signal = Signal::new();
+        let parked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            signal.park_until(|| panic!("as expected"));
+        }));
+        assert!(parked.is_err());
+        assert_eq!(signal.parked.load(Relaxed), 0);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Wait {
         if condition() {
             return true;
         }
-        calibrate::learn_rate(false);
+        calibrate::learn_rate(self.at_most.is_some());
         let begun = Ticks::now();
         let at_most = self.at_most.map(Ticks::from);
         let budget = calibrate::known().park;

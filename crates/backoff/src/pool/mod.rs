@@ -3,10 +3,12 @@
 mod scope;
 mod task;
 
+use core::any::Any;
 use std::boxed::Box;
 use std::cell::Cell;
 use std::format;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -17,8 +19,17 @@ pub use task::Task;
 
 use crate::{WorkQueue, calibrate};
 
-/// A piece of work. It does not unwind: whoever makes one catches its panic.
-type Work = Box<dyn FnOnce() + Send>;
+/// A place in the queue: work that may have been done by whoever waits for it
+/// when the queue comes to it.
+trait Run: Send + Sync {
+    /// Does it, if nobody has begun it.
+    fn run(&self);
+}
+
+/// Drops nothing: that may panic in turn.
+fn leak(panic: Box<dyn Any + Send>) {
+    let _: &mut (dyn Any + Send) = Box::leak(panic);
+}
 
 /// Threads that run what they are given, first in, first out.
 ///
@@ -59,7 +70,7 @@ pub struct Pool {
 /// What the threads share.
 #[derive(Debug)]
 struct Shared {
-    queue: WorkQueue<Work>,
+    queue: WorkQueue<Arc<dyn Run>>,
 }
 
 impl Pool {
@@ -117,7 +128,8 @@ impl Pool {
         self.threads.len()
     }
 
-    /// How much work has not been begun.
+    /// How much work the threads have not come to yet; whoever waits for it may
+    /// have done it meanwhile.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.queue.len()
@@ -138,7 +150,7 @@ impl Drop for Pool {
         for thread in self.threads.drain(..) {
             // A pool that is dropped by its own work cannot wait for that.
             if thread.thread().id() != this {
-                // Work does not unwind, so neither does a thread.
+                // `do_and_drop` lets nothing unwind, so neither does a thread.
                 let _ = thread.join();
             }
         }
@@ -155,26 +167,31 @@ impl Shared {
     fn work(self: Arc<Self>) {
         WORKS_FOR.set(Arc::as_ptr(&self));
         while let Some(work) = self.queue.pop() {
-            work();
+            do_and_drop(work);
         }
     }
 
-    /// Waits until `done`. A thread of the pool works meanwhile: it might wait
-    /// for work that no other thread is free to do.
-    fn wait(&self, signal: &crate::Signal, done: impl Fn() -> bool) {
-        if !core::ptr::eq(WORKS_FOR.get(), self) {
-            return signal.wait_until(done);
+    /// Whether the calling thread is one of the pool's.
+    fn is_mine(&self) -> bool {
+        core::ptr::eq(WORKS_FOR.get(), self)
+    }
+
+    fn give(&self, work: Arc<dyn Run>) {
+        if let Err(refused) = self.queue.push(work) {
+            // The pool is being dropped, by work of its own.
+            do_and_drop(refused.0);
         }
-        while !done() {
-            match self.queue.try_pop() {
-                Some(work) => work(),
-                // Work that is given from now on is for the other threads, if
-                // this one is asleep; it looks again from time to time.
-                None => {
-                    signal.wait_until_for(&done, core::time::Duration::from_millis(1));
-                }
-            }
-        }
+    }
+}
+
+/// Does the work and lets go of it. The result may have no other owner, and a
+/// destructor that panics; nobody is left to be told.
+fn do_and_drop(work: Arc<dyn Run>) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| {
+        work.run();
+        drop(work);
+    })) {
+        leak(panic);
     }
 }
 
@@ -200,6 +217,54 @@ mod tests {
         let panic = task.join().unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"as expected"));
         assert_eq!(pool.spawn(|| 1).join().unwrap(), 1);
+    }
+
+    /// A result that panics when it is dropped.
+    struct Bomb;
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(thread::panicking(), "as expected");
+        }
+    }
+
+    #[test]
+    fn results_that_nobody_wants_may_panic() {
+        let pool = Pool::new(1).unwrap();
+        drop(pool.spawn(|| Bomb));
+        let done = AtomicUsize::new(0);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|scope| {
+                scope.spawn(|| Bomb);
+                scope.spawn(|| Bomb);
+                scope.spawn(|| {
+                    drop(pool.spawn(|| Bomb));
+                    pool.scope(|inner| inner.spawn(|| done.fetch_add(1, Ordering::SeqCst)));
+                });
+            });
+        }));
+        assert!(caught.is_err());
+        assert_eq!(done.load(Ordering::SeqCst), 1);
+        assert_eq!(pool.spawn(|| 1).join().unwrap(), 1, "its thread lives");
+    }
+
+    #[test]
+    fn work_that_waits_for_work_does_not_pile_up() {
+        const JOBS: usize = if cfg!(miri) { 50 } else { 20_000 };
+        let pool = Arc::new(Pool::new(1).unwrap());
+        let done = Arc::new(AtomicUsize::new(0));
+        let tasks: Vec<_> = (0..JOBS)
+            .map(|_| {
+                let (pool, done) = (Arc::clone(&pool), Arc::clone(&done));
+                pool.clone().spawn(move || {
+                    pool.scope(|scope| scope.spawn(|| done.fetch_add(1, Ordering::SeqCst)));
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.join().unwrap();
+        }
+        assert_eq!(done.load(Ordering::SeqCst), JOBS);
     }
 
     #[test]
@@ -249,7 +314,7 @@ mod tests {
     fn a_scope_carries_a_panic_after_all_is_done() {
         let pool = Pool::new(2).unwrap();
         let done = AtomicUsize::new(0);
-        let caught = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.scope(|scope| {
                 scope.spawn(|| panic!("the first"));
                 for _ in 0..10 {
@@ -268,7 +333,7 @@ mod tests {
     fn a_scope_whose_own_part_panics_waits_first() {
         let pool = Pool::new(1).unwrap();
         let done = AtomicUsize::new(0);
-        let caught = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+        let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.scope(|scope| {
                 scope.spawn(|| {
                     thread::sleep(Duration::from_millis(2));

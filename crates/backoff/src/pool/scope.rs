@@ -5,10 +5,11 @@ use core::marker::PhantomData;
 use core::mem;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::boxed::Box;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::{Shared, Work};
+use super::{Run, Shared};
 use crate::{Mutex, Signal};
 
 /// To which work is given that borrows what outlives
@@ -23,10 +24,15 @@ pub struct Scope<'scope, 'env: 'scope> {
     outer: PhantomData<&'env mut &'env ()>,
 }
 
-/// Owned by the scope and by each piece of its work, which is done with it
-/// only after the scope may have gone.
-#[derive(Debug, Default)]
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Owned by the scope and, once for each piece of its work, by the pool, which
+/// may come to it only after the scope has gone.
+#[derive(Default)]
 struct State {
+    /// What nobody has begun.
+    work: Mutex<VecDeque<Work>>,
+    /// Work that is not done.
     pending: AtomicUsize,
     changed: Signal,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -40,7 +46,7 @@ pub(super) fn run<'env, T>(
     let scope = Scope { pool, state: Arc::clone(&state), inner: PhantomData, outer: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| with(&scope)));
     // Whatever happens, nothing that is borrowed may go before the work is done.
-    pool.wait(&state.changed, || state.pending.load(Ordering::Acquire) == 0);
+    state.wait(pool.is_mine());
     let panic = state.panic.lock().take();
     match (result, panic) {
         (Ok(result), None) => result,
@@ -51,32 +57,67 @@ pub(super) fn run<'env, T>(
 impl<'scope> Scope<'scope, '_> {
     /// Gives work to the pool; it may give more work to the same scope.
     pub fn spawn<T>(&'scope self, work: impl FnOnce() -> T + Send + 'scope) {
+        self.state.pending.fetch_add(1, Ordering::Relaxed);
         let state = Arc::clone(&self.state);
-        state.pending.fetch_add(1, Ordering::Relaxed);
         let work: Box<dyn FnOnce() + Send + 'scope> = Box::new(move || {
             let result = catch_unwind(AssertUnwindSafe(|| drop(work())));
             state.done(result.err());
         });
         #[allow(unsafe_code)]
-        // SAFETY: only the lifetime is changed. The work is run or dropped
-        // before `run` returns, hence within 'scope: it is counted as pending,
-        // `run` waits until nothing is, and the work ends the count with its
-        // last action, after `work` and its result are gone.
+        // SAFETY: only the lifetime is changed. The work is run before `run`
+        // returns, hence within 'scope: it is counted as pending, `run` waits
+        // until nothing is, and the work ends the count with its last action,
+        // after `work` and its result are gone.
         let work = unsafe { mem::transmute::<Box<dyn FnOnce() + Send + 'scope>, Work>(work) };
-        if let Err(refused) = self.pool.queue.push(work) {
-            // The pool is being dropped, by work of its own.
-            (refused.0)();
-        }
+        self.state.work.lock().push_back(work);
+        self.pool.give(Arc::clone(&self.state) as Arc<dyn Run>);
+        self.state.changed.notify_all();
     }
 }
 
 impl State {
+    /// Waits until all is done. A thread of the pool does what nobody has begun:
+    /// all others might wait as well. It does no other work, which might wait in
+    /// turn, and so on until the stack is full.
+    fn wait(&self, helps: bool) {
+        let is_done = || self.pending.load(Ordering::Acquire) == 0;
+        while !is_done() {
+            if !(helps && self.do_one()) {
+                let has_work = || helps && !self.work.lock().is_empty();
+                self.changed.wait_until(|| is_done() || has_work());
+            }
+        }
+    }
+
+    /// Does one piece, if there is one.
+    fn do_one(&self) -> bool {
+        let work = self.work.lock().pop_front();
+        work.map(|work| work()).is_some()
+    }
+
     fn done(&self, panic: Option<Box<dyn Any + Send>>) {
         if let Some(panic) = panic {
-            self.panic.lock().get_or_insert(panic);
+            let mut first = self.panic.lock();
+            match *first {
+                None => *first = Some(panic),
+                // To drop it may panic, before the work is counted as done.
+                Some(_) => super::leak(panic),
+            }
         }
         if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.changed.notify_all();
         }
+    }
+}
+
+impl Run for State {
+    fn run(&self) {
+        self.do_one();
+    }
+}
+
+impl core::fmt::Debug for State {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("State").field("pending", &self.pending).finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::Result;
 
-use super::Shared;
+use super::{Run, Shared};
 use crate::{Mutex, Signal};
 
 /// Work that was given to a [`Pool`](super::Pool): its result, once it is done.
@@ -17,8 +17,9 @@ pub struct Task<T> {
     pool: Arc<Shared>,
 }
 
-#[derive(Debug)]
 struct Slot<T> {
+    /// Until somebody begins it.
+    work: Mutex<Option<Box<dyn FnOnce() -> T + Send>>>,
     result: Mutex<Option<Result<T>>>,
     is_done: AtomicBool,
     done: Signal,
@@ -27,22 +28,19 @@ struct Slot<T> {
 impl<T: Send + 'static> Task<T> {
     pub(super) fn start(pool: &Arc<Shared>, work: impl FnOnce() -> T + Send + 'static) -> Self {
         let slot = Arc::new(Slot {
+            work: Mutex::new(Some(Box::new(work))),
             result: Mutex::new(None),
             is_done: AtomicBool::new(false),
             done: Signal::new(),
         });
-        let to = Arc::clone(&slot);
-        let work = Box::new(move || to.put(catch_unwind(AssertUnwindSafe(work))));
-        if let Err(refused) = pool.queue.push(work) {
-            // The pool is being dropped, by work of its own.
-            (refused.0)();
-        }
+        pool.give(Arc::clone(&slot) as Arc<dyn Run>);
         Self { slot, pool: Arc::clone(pool) }
     }
 }
 
 impl<T> Task<T> {
-    /// Waits for the result.
+    /// Waits for the result. A thread of the pool does the work by itself if
+    /// nobody has begun it: all others might wait as well.
     ///
     /// # Errors
     /// What the work has panicked with.
@@ -50,7 +48,10 @@ impl<T> Task<T> {
     /// # Panics
     /// Never: a task that is done has a result until it is joined.
     pub fn join(self) -> Result<T> {
-        self.pool.wait(&self.slot.done, || self.is_done());
+        if self.pool.is_mine() {
+            self.slot.begin();
+        }
+        self.slot.done.wait_until(|| self.is_done());
         self.slot.result.lock().take().expect("who is done has put a result")
     }
 
@@ -62,9 +63,24 @@ impl<T> Task<T> {
 }
 
 impl<T> Slot<T> {
-    fn put(&self, result: Result<T>) {
+    /// Does the work, unless somebody has begun it.
+    fn begin(&self) {
+        let Some(work) = self.work.lock().take() else { return };
+        let result = catch_unwind(AssertUnwindSafe(work));
         *self.result.lock() = Some(result);
         self.is_done.store(true, Ordering::Release);
         self.done.notify_all();
+    }
+}
+
+impl<T: Send> Run for Slot<T> {
+    fn run(&self) {
+        self.begin();
+    }
+}
+
+impl<T> core::fmt::Debug for Slot<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Slot").field("is_done", &self.is_done).finish_non_exhaustive()
     }
 }
