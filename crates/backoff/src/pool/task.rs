@@ -10,6 +10,10 @@ use super::{Run, Shared};
 use crate::{Mutex, Signal};
 
 /// Work that was given to a [`Pool`](super::Pool): its result, once it is done.
+///
+/// Dropping it does not stop the work. A result that nobody joins is dropped by
+/// whoever holds it last: the thread of the pool, which survives a destructor
+/// that panics, or the thread that drops the task.
 #[must_use = "its panic is lost if nobody joins it"]
 #[derive(Debug)]
 pub struct Task<T> {
