@@ -55,6 +55,7 @@ lint: setup setup-java
 		|| $(CARGO) install cargo-deny --locked --quiet --version $(CARGO_DENY_VERSION)
 	$(CARGO) deny --locked check bans licenses sources
 	$(CARGO) metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
+	$(CARGO) metadata --locked --manifest-path bench/rsbinder/Cargo.toml --format-version 1 >/dev/null
 	./scripts/java.sh lint
 
 bench: setup-bench build guest
