@@ -223,7 +223,8 @@ fn parks() -> Option<Ticks> {
         // Nobody listens if it took too long.
         let _ = tell.send(round_trips(&ours));
     });
-    let measured = first.is_some().then(|| hear.recv_timeout(PATIENCE).ok()).flatten();
+    // A thread that could not be started has dropped `tell`.
+    let measured = hear.recv_timeout(PATIENCE).ok();
     turn.hand_over(Turn::OVER);
     if measured.is_some() {
         // They end at that, and have nothing to return.

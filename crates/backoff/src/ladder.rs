@@ -29,6 +29,14 @@ const GLIMPSE: u64 = 1_000;
 /// and the scatter of short waits.
 const MARGIN: u64 = 2_000;
 
+/// A thread that is away from its loop for more nanoseconds than this has lost
+/// its CPU.
+const SLIP: u64 = 20_000;
+
+/// A spin that has lasted for more nanoseconds than this asks the kernel for
+/// the thread's policy.
+const PRIORITY: u64 = 2_000;
+
 /// What speaks against spinning, whatever it costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Circumstances {
@@ -47,6 +55,22 @@ impl Circumstances {
     #[must_use]
     pub const fn forbid_spinning(self) -> bool {
         self.real_time || self.switched_out || self.others_parked
+    }
+
+    /// Whether a thread whose look comes so much later than ordered was
+    /// switched out in between.
+    #[inline]
+    #[must_use]
+    pub fn is_switched_out(late: Ticks) -> bool {
+        late > Ticks::from_nanos(SLIP)
+    }
+
+    /// Whether a spin that has lasted for so long is worth a system call that
+    /// says whether the thread is [real-time](Self::real_time).
+    #[inline]
+    #[must_use]
+    pub fn is_worth_asking(spun: Ticks) -> bool {
+        spun > Ticks::from_nanos(PRIORITY)
     }
 }
 
@@ -150,6 +174,15 @@ mod tests {
 
     const NOTHING: Circumstances =
         Circumstances { real_time: false, switched_out: false, others_parked: false };
+
+    #[test]
+    fn a_late_look_and_a_long_spin_are_told_by_their_length() {
+        let nanos = Ticks::from_nanos;
+        assert!(!Circumstances::is_switched_out(nanos(20_000)));
+        assert!(Circumstances::is_switched_out(nanos(20_000) + Ticks(1)));
+        assert!(!Circumstances::is_worth_asking(nanos(2_000)));
+        assert!(Circumstances::is_worth_asking(nanos(2_000) + Ticks(1)));
+    }
 
     #[test]
     fn pauses_grow_by_a_sixteenth() {

@@ -11,6 +11,7 @@ use loom::thread;
 #[cfg(not(loom))]
 use crate::Mutex;
 use crate::idle::{Gaps, Idle, Idler};
+use crate::ladder::Circumstances;
 #[cfg(loom)]
 use crate::sync::Mutex;
 use crate::sync::{
@@ -65,10 +66,6 @@ struct Inner<T> {
     idle_since: Option<Ticks>,
     gaps: Gaps,
 }
-
-/// A thread that gives way and is away for more nanoseconds than this has lost
-/// the CPU.
-const SLIP: u64 = 20_000;
 
 /// The queue has been closed: what could not be pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,7 +256,7 @@ impl<T> WorkQueue<T> {
         let begun = Ticks::now();
         thread::yield_now();
         let away = begun.elapsed();
-        if away > Ticks::from_nanos(SLIP) {
+        if Circumstances::is_switched_out(away) {
             self.overslept(away);
         }
     }

@@ -39,13 +39,6 @@ pub struct Signal {
     expected: AtomicU32,
 }
 
-/// A spin that has lasted for so many nanoseconds asks the kernel whether the
-/// thread is one that must not spin.
-const PRIORITY: u64 = 2_000;
-/// A look that comes so many nanoseconds later than ordered: the thread was
-/// switched out in between.
-const SLIP: u64 = 20_000;
-
 impl Signal {
     const_except_in_models! {
         /// Nobody waits.
@@ -170,12 +163,12 @@ impl Signal {
         let mut last = begun;
         loop {
             let now = Ticks::now();
-            if now - begun > Ticks::from_nanos(PRIORITY) && is_real_time.is_none() {
+            if is_real_time.is_none() && Circumstances::is_worth_asking(now - begun) {
                 is_real_time = Some(os::is_real_time());
             }
             let seen = Circumstances {
                 real_time: is_real_time == Some(true),
-                switched_out: now - last > Ticks::from_nanos(SLIP),
+                switched_out: Circumstances::is_switched_out(now - last),
                 ..Circumstances::default()
             };
             last = now;

@@ -21,12 +21,6 @@ mod nanos {
     pub(super) const BELIEVED: u64 = 10_000_000;
     /// So often it is asked at most.
     pub(super) const ASK_AGAIN: u64 = 100_000;
-    /// A look that comes so much later than ordered: the thread was switched
-    /// out in between.
-    pub(super) const SLIP: u64 = 20_000;
-    /// A spin that has lasted for so long asks the kernel whether the thread
-    /// is one that must not spin.
-    pub(super) const PRIORITY: u64 = 2_000;
 }
 
 /// A holder that leaves the lock free for less than this share of a section
@@ -230,7 +224,7 @@ impl Waiter {
             round.wait_for_an_answer(look);
         }
         let waited = now - round.begun;
-        if self.is_real_time.is_none() && waited > Ticks::from_nanos(nanos::PRIORITY) {
+        if self.is_real_time.is_none() && Circumstances::is_worth_asking(waited) {
             return Action::CheckPriority;
         }
         round.last_look = now;
@@ -269,7 +263,7 @@ impl Round {
 
     /// Whether this look comes much later than was ordered.
     fn has_slipped(&self, now: Ticks) -> bool {
-        now - self.last_look > Ticks::from_nanos(nanos::SLIP)
+        Circumstances::is_switched_out(now - self.last_look)
     }
 
     /// The answer comes with the second release from now.

@@ -228,8 +228,7 @@ mod tests {
         }
     }
 
-    /// Discards a task: its result goes off here if it is already done, or on
-    /// the pool's thread.
+    /// Discards a task: its result goes off on the thread that lets go last.
     fn discard(task: Task<Bomb>) {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
     }
@@ -237,11 +236,11 @@ mod tests {
     #[test]
     fn results_that_nobody_wants_may_panic() {
         let pool = Pool::new(1).unwrap();
-        let is_done = pool.spawn(|| Bomb);
-        while !is_done.is_done() {
+        let task = pool.spawn(|| Bomb);
+        while !task.is_done() {
             thread::yield_now();
         }
-        discard(is_done);
+        discard(task);
         discard(pool.spawn(|| Bomb));
         let done = AtomicUsize::new(0);
         let caught = catch_unwind(AssertUnwindSafe(|| {
