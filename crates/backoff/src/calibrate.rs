@@ -35,13 +35,26 @@ pub struct Costs {
     pub park: Ticks,
 }
 
+impl Costs {
+    /// What every wait goes by where these costs are [set]: parking is
+    /// believed to take 1 to 50 µs, whatever was measured, so that a machine
+    /// under load does not teach threads to spin for a scheduler's slice. A
+    /// thread spins for `park` at most before it parks; only one that has asked
+    /// the holder of a [`Mutex`](crate::Mutex) for how long it is held waits for
+    /// the answer, up to three times that.
+    #[must_use]
+    pub fn believed(self) -> Self {
+        let (least, most) = (Ticks::from_nanos(*PARK.start()), Ticks::from_nanos(*PARK.end()));
+        Self { park: self.park.clamp(least, most), ..self }
+    }
+}
+
 /// Assumed until measured, in nanoseconds.
 const ASSUMED_PARK: u64 = 10_000;
 const ASSUMED_PAUSE: u64 = 20;
 const ASSUMED_YIELD: u64 = 500;
 
-/// Bounds of what is believed of a park, in nanoseconds: a machine under load
-/// must not teach threads to spin for a scheduler's slice.
+/// Bounds of what is [believed](Costs::believed) of a park, in nanoseconds.
 const PARK: core::ops::RangeInclusive<u64> = 1_000..=50_000;
 
 /// For so long the counter is compared with the clock.
@@ -94,11 +107,11 @@ pub fn calibrate() -> Costs {
 /// Lets every wait in this process go by these costs from now on: those that
 /// were measured before on the same machine, for example.
 pub fn set(costs: Costs) {
-    let park = costs.park.clamp(Ticks::from_nanos(*PARK.start()), Ticks::from_nanos(*PARK.end()));
+    let costs = costs.believed();
     let store = |to: &AtomicU32, ticks: Ticks| {
         to.store(u32::try_from(ticks.0).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
     };
-    store(&PARKING, park);
+    store(&PARKING, costs.park);
     store(&PAUSING, costs.pause);
     store(&YIELDING, costs.yield_now);
 }
@@ -283,6 +296,20 @@ mod tests {
         assert!(measured.park <= Ticks::from_nanos(*PARK.end()));
         assert!(ticks::is_rate_known() || cfg!(miri));
         assert_eq!(calibrate(), known());
+    }
+
+    #[test]
+    fn a_park_is_believed_within_bounds() {
+        // From now on the rate of ticks stays as it is.
+        let _costs = calibrate();
+        let believed = |nanos| {
+            let park = Ticks::from_nanos(nanos);
+            Costs { pause: Ticks(1), yield_now: Ticks(2), park }.believed()
+        };
+        assert_eq!(believed(1_470_000).park, Ticks::from_nanos(50_000));
+        assert_eq!(believed(10).park, Ticks::from_nanos(1_000));
+        assert_eq!(believed(20_000).park, Ticks::from_nanos(20_000));
+        assert_eq!((believed(10).pause, believed(10).yield_now), (Ticks(1), Ticks(2)));
     }
 
     #[test]

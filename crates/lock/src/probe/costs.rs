@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::thread;
 
-use unjank_backoff::calibrate;
+use unjank_backoff::calibrate::{self, Costs};
 use unjank_host::Timestamp;
 use unjank_host::futex::{Scope, wake};
 use unjank_measure::stats::order;
@@ -38,18 +38,19 @@ pub(crate) fn note(findings: &mut Findings) {
     findings.facts.push(fact("lock/wake_nobody", &cost(200, || wake(&word, 1, Scope::Process))));
     let budget = Fact::new("lock/std_spin_budget", pause.median * STD_SPINS, Unit::Nanoseconds);
     findings.facts.push(budget);
-    findings.facts.push(calibrated());
+    let costs: Vec<Costs> = (0..CALIBRATIONS).map(|_| calibrate::measure()).collect();
+    findings.facts.push(calibrated(&costs));
 }
 
 /// For how long unjank-backoff spins here before it parks, at most: what it
-/// finds out in a program that asks it to.
-fn calibrated() -> Fact {
+/// believes of these calibrations in a program that asks it to calibrate.
+fn calibrated(costs: &[Costs]) -> Fact {
     let mut parks: Vec<f64> =
-        (0..CALIBRATIONS).map(|_| calibrate::measure().park.as_nanos() as f64).collect();
+        costs.iter().map(|costs| costs.believed().park.as_nanos() as f64).collect();
     let (median, interval) = order::median(&mut parks).expect("there are CALIBRATIONS of them");
     let fact = Fact::new("lock/backoff_spin_budget", median, Unit::Nanoseconds);
     match interval {
-        Some(interval) => fact.with_interval(interval, CALIBRATIONS as u64),
+        Some(interval) => fact.with_interval(interval, costs.len() as u64),
         None => fact,
     }
 }
@@ -92,7 +93,23 @@ fn fact(name: &str, cost: &Cost) -> Fact {
 
 #[cfg(test)]
 mod tests {
+    use unjank_backoff::ticks::Ticks;
+
     use super::*;
+
+    #[test]
+    fn the_budget_is_the_one_that_the_library_goes_by() {
+        // From now on the rate of ticks stays as it is.
+        let _costs = calibrate::measure();
+        let measured = |nanos| {
+            let park = Ticks::from_nanos(nanos);
+            calibrated(&[Costs { park, pause: Ticks(1), yield_now: Ticks(1) }; CALIBRATIONS])
+        };
+        let budget = measured(1_470_000);
+        assert!((budget.value - 50_000.0).abs() < 100.0, "{budget:?}");
+        assert!(budget.interval.is_some_and(|[low, high]| low <= high && high < 50_100.0));
+        assert!((measured(20_000).value - 20_000.0).abs() < 100.0);
+    }
 
     #[test]
     fn every_operation_costs_something() {
