@@ -42,10 +42,13 @@ java: setup-java
 c: setup
 	$(CARGO) build --release --locked --package unjank-backoff-c
 
+# All of them run, and it fails in the end if one of them has.
 test: setup-test guest java
-	$(CARGO) test --locked --workspace
-	./scripts/backoff.sh test
-	./scripts/java.sh test
+	failed=0; \
+	$(CARGO) test --locked --workspace --no-fail-fast || failed=1; \
+	./scripts/backoff.sh test || failed=1; \
+	./scripts/java.sh test || failed=1; \
+	exit $$failed
 
 lint: setup setup-java
 	$(CARGO) fmt --all --check

@@ -106,12 +106,15 @@ build)
     ;;
 test)
     native_half
+    # Every JDK, and it fails in the end if one of them has.
+    failed=0
     for home in $found; do
         rm -rf java/*/target/surefire-reports
         echo "unjank: Java tests on JDK $(major "$home") ($home)" >&2
-        maven "$home" package
+        maven "$home" --fail-at-end package || failed=1
         summary
     done
+    exit $failed
     ;;
 install)
     native_half
