@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.concurrent.FutureTask;
 
 /** The threads that measure allocate nothing while they do. */
-@Timeout(120)
+@Timeout(1200)
 class AllocationTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
@@ -41,12 +41,12 @@ class AllocationTest {
 
     @Test
     void theTimerAllocatesNothing() throws Exception {
-        assertEquals(0, allocatedBy("meas", "--way timer --wakeups 500"));
+        assertEquals(0, allocatedBy("meas", "--way timer --wakeups 3000"));
     }
 
     @Test
     void theParkedThreadAllocatesNothing() throws Exception {
-        assertEquals(0, allocatedBy("meas", "--way park --wakeups 500"));
+        assertEquals(0, allocatedBy("meas", "--way park --wakeups 3000"));
     }
 
     /** What a thread of this name allocates from the first look after the start to the last. */

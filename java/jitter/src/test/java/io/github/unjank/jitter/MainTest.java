@@ -24,7 +24,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /** The application as it is run, in a JVM of its own. */
-@Timeout(240)
+@Timeout(1200)
 class MainTest {
     /** The error that interpolation between the clocks of JFR and of the measurement may have. */
     private static final long CLOCKS_APART = 100_000;
@@ -58,7 +58,7 @@ class MainTest {
         try (var stdin = process.getOutputStream()) {
             stdin.write(input.getBytes(StandardCharsets.UTF_8));
         }
-        if (!process.waitFor(120, TimeUnit.SECONDS)) {
+        if (!process.waitFor(600, TimeUnit.SECONDS)) {
             process.destroyForcibly();
             fail("it does not end: " + Files.readString(out) + Files.readString(err));
         }

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Another JVM of the same kind, which runs {@link ChildMain}. */
 final class ChildJvm {
-    private static final long LONGEST_SECONDS = 120;
+    private static final long LONGEST_SECONDS = 600;
 
     private final List<String> before = new ArrayList<>();
     private final List<String> options = new ArrayList<>();

@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /** Tasks that report their wake-ups, on a thread of this process and in one of their own. */
-@Timeout(120)
+@Timeout(1200)
 class CriticalTaskTest {
     private static final Duration MS = Duration.ofMillis(1);
 
@@ -76,7 +76,7 @@ class CriticalTaskTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void aFullRingDropsAndCounts(boolean ownProcess) throws Exception {
-        try (CriticalTask task = task(ownProcess).capacity(3).periods(50).open()) {
+        try (CriticalTask task = task(ownProcess).capacity(3).periods(1_000).open()) {
             task.start();
             awaitEnd(task);
             WakeUp wakeUp = new WakeUp();

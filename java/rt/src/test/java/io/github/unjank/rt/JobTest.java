@@ -21,7 +21,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 
 /** Tasks whose job is a function in C, compiled here against the header in the jar. */
-@Timeout(120)
+@Timeout(1200)
 class JobTest {
     private static final String SOURCE =
             """

@@ -74,7 +74,7 @@ class MessageRingTest {
     }
 
     @Test
-    @Timeout(120)
+    @Timeout(1200)
     void twoThreadsLoseAndInventNothing() throws Exception {
         MessageRing ring = new MessageRing(memory(), 0, SLOTS, MESSAGE);
         int messages = 200_000;

@@ -23,7 +23,7 @@ final class Needs {
     /** A program on PATH. */
     static void program(String name) throws Exception {
         Process found = new ProcessBuilder("sh", "-c", "command -v " + name).start();
-        if (!found.waitFor(60, TimeUnit.SECONDS) || found.exitValue() != 0) {
+        if (!found.waitFor(600, TimeUnit.SECONDS) || found.exitValue() != 0) {
             missing("there is no " + name);
         }
     }

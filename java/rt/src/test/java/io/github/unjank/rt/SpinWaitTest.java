@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /** Waiting, with real threads. */
-@Timeout(120)
+@Timeout(1200)
 class SpinWaitTest {
     @Test
     void parkingCostsTheSameEachTimeItIsAsked() {
@@ -103,7 +103,7 @@ class SpinWaitTest {
         Thread second = new Thread(() -> play(wait, turn, 1, rounds));
         second.start();
         play(wait, turn, 0, rounds);
-        second.join(TimeUnit.SECONDS.toMillis(60));
+        second.join(TimeUnit.MINUTES.toMillis(10));
         assertEquals(2 * rounds, turn.get());
     }
 
