@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::journal::{Session, SwapArea};
 use crate::loop_device::LoopDevice;
 use crate::memory::page_size;
+use crate::root::Root;
 use crate::support::Support;
 use crate::units::Bytes;
 
@@ -49,6 +50,18 @@ pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<
         Support::Yes(device) => session.swap_on(device.path()).map(Support::Yes),
         Support::No(reason) => Ok(Support::No(reason)),
     }
+}
+
+/// Whether the swap area on this device is one of these, of whatever process.
+///
+/// # Errors
+/// The device cannot be read.
+pub fn is_one(root: &Root, device: &Path) -> Result<bool> {
+    let mut label = [0; LABEL.len()];
+    File::open(root.resolve(device))
+        .and_then(|device| device.read_exact_at(&mut label, LABEL_AT as u64))
+        .map_err(|source| Error::file("read", device, source))?;
+    Ok(label == *LABEL)
 }
 
 /// A file without a name whose room is taken.

@@ -15,14 +15,16 @@ use unjank_swap::model::memory::{MemoryPolicy, Readahead};
 use unjank_swap::model::paged::Paged;
 use unjank_swap::model::tier::{TierPolicy, Traffic};
 use unjank_swap::simulate::load::Meaning;
-use unjank_swap::simulate::{Latency, Load, MemoryOptions, Options, Swap, load, page, run};
+use unjank_swap::simulate::{
+    Latency, Launching, Load, MemoryOptions, Options, Swap, load, page, run,
+};
 use unjank_swap::synth::{Preset, Synth, presets};
 use unjank_swap::trace::{self, PAGE, Trace};
 
 const MIB: u64 = (1 << 20) / PAGE;
 /// Tiers of the paper's rule that it is held against.
 const TIERS: [u64; 5] = [16, 32, 64, 128, 256];
-const LAUNCH_FOR: Nanos = Nanos::from_millis(10_000);
+const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };
 
 /// What memory asked for, and the I/O that counts as one.
 struct Case {
@@ -55,7 +57,7 @@ fn main() {
 impl Case {
     fn of_trace(path: &Path) -> Self {
         let mut trace = Trace::open(&[path.to_owned()], &trace::Options::default()).unwrap();
-        let loaded = load(&mut trace, Meaning::Paging, LAUNCH_FOR, &Silent).unwrap().unwrap();
+        let loaded = load(&mut trace, Meaning::Paging, LAUNCHING, &Silent).unwrap().unwrap();
         let paged = page(&loaded, None).unwrap().into_owned();
         let unit = ios(&traffic(&paged, TierPolicy::NONE, 1));
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -64,7 +66,7 @@ impl Case {
 
     fn of_phone(preset: &Preset) -> Self {
         let mut synth = Synth::new(*preset, 1);
-        let loaded = load(&mut synth, Meaning::Programs, LAUNCH_FOR, &Silent).unwrap().unwrap();
+        let loaded = load(&mut synth, Meaning::Programs, LAUNCHING, &Silent).unwrap().unwrap();
         let memory = memory(preset);
         let unit = without_swap(&loaded, memory);
         let paged = page(&loaded, Some(memory)).unwrap().into_owned();

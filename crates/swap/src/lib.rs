@@ -6,6 +6,7 @@
 //! | [`probe`] | what it costs to bring a page back |
 //! | [`explain`] | from page-in costs to a verdict |
 //! | [`mrc`] | misses over the size of the cache, of a trace under any policy |
+//! | `launches` | which events are part of which launch |
 //! | [`model`] | which pages leave a full cache: replacement policies, bounds, miss-ratio curves |
 //! | [`paper`] | the figures of Bahn & Kim on synthetic phones |
 //! | [`record`] | what is paged in and out on this machine, as a trace |
@@ -17,6 +18,7 @@
 
 pub mod analyze;
 pub mod explain;
+mod launches;
 pub mod model;
 pub mod mrc;
 pub mod paper;

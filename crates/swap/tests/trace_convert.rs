@@ -170,8 +170,10 @@ fn a_table_of_more_than_one_group_comes_back_whole() {
 
 fn told() -> impl Strategy<Value = Told> {
     let cgroup = proptest::option::of("/[ -~é]{0,12}");
-    let process = ("[ -~é]{0,12}", proptest::option::of(any::<u32>()), cgroup)
-        .prop_map(|(name, pid, cgroup)| Process { name, pid, cgroup });
+    let number = || proptest::option::of(any::<u32>());
+    let process = ("[ -~é]{0,12}", number(), cgroup, number(), number()).prop_map(
+        |(name, pid, cgroup, launch, command)| Process { name, pid, cgroup, launch, command },
+    );
     let operation = (0..Operation::ALL.len()).prop_map(|index| Operation::ALL[index]);
     let backing = (0..Backing::ALL.len()).prop_map(|index| Backing::ALL[index]);
     let at = prop_oneof![Just(0), any::<u64>(), 0..1_000_000_u64].prop_map(Nanos);
@@ -186,14 +188,17 @@ proptest! {
         // The first event's time is where the trace begins.
         events[0].0 = Nanos::ZERO;
         let dir = tempfile::tempdir().unwrap();
-        let mut text = "time_ns,process,pid,space,page,operation,backing,cgroup\n".to_owned();
+        let header = "time_ns,process,pid,space,page,operation,backing,cgroup,launch_id,command_pid";
+        let mut text = format!("{header}\n");
         for (at, page, process, space, operation, backing) in &events {
-            let pid = process.pid.map_or(String::new(), |pid| pid.to_string());
+            let number = |number: Option<u32>| number.map_or(String::new(), |n| n.to_string());
+            let [pid, launch, command] = [process.pid, process.launch, process.command].map(number);
             let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
             let cgroup = process.cgroup.as_deref().map_or(String::new(), quoted);
             let (process, space) = (quoted(&process.name), quoted(space));
             let (operation, backing) = (operation.name(), backing.name());
             let line = format!("{process},{pid},{space},{page},{operation},{backing},{cgroup}");
+            let line = format!("{line},{launch},{command}");
             writeln!(text, "{},{line}", at.get()).unwrap();
         }
         let (first, table) = (dir.path().join("1.csv"), dir.path().join("2.parquet"));

@@ -144,6 +144,7 @@ fn swap_is_recorded_and_nothing_is_left() {
     a_swap_file_is_told_from_its_disk();
     a_kill_leaves_nothing();
     an_interrupt_keeps_what_there_is();
+    two_recordings_at_a_time_know_of_each_other();
     a_launch_is_that_of_the_program_that_was_meant();
     refusals_come_before_anything_is_done();
 }
@@ -194,6 +195,40 @@ fn an_interrupt_keeps_what_there_is() {
     assert!(is_tidy());
 }
 
+fn two_recordings_at_a_time_know_of_each_other() {
+    let (one, other) = (Recording::new(), Recording::new());
+    let first = begin(&one);
+    let second = recorded(&other, &["--swap", "256MiB"], "once").output().unwrap();
+    send_signal(first.id(), 2).unwrap();
+    let first = first.wait_with_output().unwrap();
+    let talk = String::from_utf8_lossy(&second.stderr);
+    assert_eq!((first.status.code(), second.status.code()), (Some(130), Some(0)), "{talk}");
+    let known = [
+        (&one, &first, "another recording's: the trace has it from then on"),
+        (&other, &second, "is the swap area of another recording"),
+    ];
+    for (recording, output, warning) in known {
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let warnings = record["warnings"].to_string();
+        assert!(warnings.contains(warning), "{warnings}");
+        assert!(warnings.contains("are by other processes than the command"), "{warnings}");
+        let events = recording.events();
+        let paging = || events.iter().filter(|event| event.operation.starts_with("page-"));
+        let areas: HashSet<&str> = paging().map(|event| &*event.space).collect();
+        assert!(areas.len() >= 2, "pages went to both areas: {areas:?}");
+        let ours = || paging().filter(|event| event.command_pid.is_some());
+        let told = ["swap/record/command_page_ins", "swap/record/command_page_outs"];
+        let told: f64 = told.iter().map(|name| fact(&record, name)).sum();
+        assert_eq!((ours().count(), ours().count() < paging().count()), (told as usize, true));
+        let groups: HashSet<&str> = ours().map(|event| &*event.cgroup).collect();
+        assert_eq!(groups.len(), 1, "{groups:?}");
+        assert!(
+            paging().all(|event| event.command_pid.is_some() || !groups.contains(&*event.cgroup))
+        );
+    }
+    assert!(is_tidy());
+}
+
 fn a_launch_is_that_of_the_program_that_was_meant() {
     let recording = Recording::new();
     let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
@@ -211,6 +246,11 @@ fn a_launch_is_that_of_the_program_that_was_meant() {
     let ours = events.iter().filter(is_ours);
     let launched: Vec<&str> = ours.map(|event| event.process.as_str()).collect();
     assert_eq!(launched, ["sh", "sleep", "sleep", "sh"]);
+    let ours = || events.iter().filter(is_ours);
+    let command = ours().next().unwrap();
+    assert!(ours().all(|event| event.command_pid == command.pid && command.pid.is_some()));
+    let launches: HashSet<_> = ours().map(|event| event.launch_id.unwrap()).collect();
+    assert_eq!(launches.len(), 4, "each has a number of its own: {launches:?}");
     assert!(events.is_sorted_by_key(|event| event.time_ns), "what is held back is still in order");
 }
 

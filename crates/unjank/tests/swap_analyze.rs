@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -161,6 +162,43 @@ fn what_a_trace_cannot_tell_is_said() {
 }
 
 #[test]
+fn a_launch_has_its_own_io_and_strangers_launches_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("gimp.csv");
+    let mut text = "time_ms,process,pid,launch_id,command_pid,page,operation\n".to_owned();
+    text += "0,gimp,10,1,10,0,launch\n5,exe,50,2,,0,launch\n";
+    for page in 0..100 {
+        writeln!(text, "{},exe,50,2,,{page},page-out", 10 + page).unwrap();
+    }
+    text += "200,script-fu,11,1,10,1,page-in\n";
+    for launch in 3..15 {
+        writeln!(text, "{launch}000,app-{launch},{launch},{launch},10,0,launch").unwrap();
+    }
+    fs::write(&trace, text).unwrap();
+    let record = json(analyze().arg(&trace));
+    let gimp = [("launch", "1"), ("app", "gimp")];
+    assert!(near(fact(&record, "launch/pages_out", &gimp), 0.0));
+    assert!(near(fact(&record, "launch/pages_in", &gimp), 1.0));
+    assert!(near(fact(&record, "launch/io_time", &gimp), 200e6));
+    let text = stdout(analyze().arg(&trace));
+    assert!(text.contains("and 5 more; --rows shows more"), "{text}");
+    assert!(text.contains("1 launch of another program is left out; --all shows it"), "{text}");
+    let text = stdout(analyze().arg(&trace).args(["--all", "--rows", "all"]));
+    assert!(text.contains("exe") && text.contains("app-14"), "{text}");
+    let record = json(analyze().arg(&trace).arg("--all"));
+    let exe = [("launch", "2"), ("app", "exe")];
+    assert!(near(fact(&record, "launch/pages_out", &exe), 100.0));
+}
+
+#[test]
+fn a_trace_that_names_only_threads_says_that_all_io_counts() {
+    let record = json(analyze().arg(fixture("ftrace-phone.txt")));
+    let warning = "the trace does not tell which process an app runs in";
+    assert!(record["warnings"].to_string().contains(warning), "{}", record["warnings"]);
+    assert!(near(fact(&record, "launch/pages_in", &[("app", "com.example.game")]), 6.0));
+}
+
+#[test]
 fn only_what_is_asked_for_is_an_access() {
     let record = json(analyze().arg(fixture("paging.csv")).args(["--only", "page-in"]));
     assert!(near(fact(&record, "accesses", &[("operation", "page-in")]), 5.0));
@@ -184,6 +222,8 @@ fn mistakes_are_told_with_what_would_be_right() {
     let dir = tempfile::tempdir().unwrap();
     let bad = dir.path().join("bad.csv");
     fs::write(&bad, "time_ns,page\n1,2\n2,many\n").unwrap();
+    let error = fails(analyze().arg(&bad).args(["--rows", "0"]), 2);
+    assert!(error.contains("a number of rows, such as 50, or all"), "{error}");
     let error = fails(analyze().args(["--format", "csv"]).arg(&bad), 1);
     assert!(error.contains("bad.csv, line 3: the page is no number"), "{error}");
     let text = stdout(analyze().args(["--format", "csv", "--skip-bad"]).arg(&bad));

@@ -60,10 +60,10 @@ fn stdin_and_stdout_are_files_like_others() {
     let mut command = convert();
     command.args(["-", "-", "--to", "csv"]).write_stdin(trace);
     let output = command.assert().code(0).get_output().clone();
-    let expected = "time_ns,process,pid,space,page,operation,backing,cgroup\n\
-                    0,10123,,swap,2,page-in,anonymous,\n\
-                    0,10123,,swap,1,page-in,anonymous,\n\
-                    0,10130,,swap,512,page-in,anonymous,\n";
+    let expected = "time_ns,process,pid,space,page,operation,backing,cgroup,launch_id,command_pid\n\
+                    0,10123,,swap,2,page-in,anonymous,,,\n\
+                    0,10123,,swap,1,page-in,anonymous,,,\n\
+                    0,10130,,swap,512,page-in,anonymous,,,\n";
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
     let talk = String::from_utf8(output.stderr).unwrap();
     assert!(
@@ -77,8 +77,8 @@ fn a_device_of_swap_pages() {
     let mut command = convert();
     command.arg(fixture("blkparse-names.txt")).args(["-", "--to", "csv", "--swap-device", "8,16"]);
     let csv = stdout(&mut command);
-    assert!(csv.contains("0,game thread,4162,\"8,16\",256,page-in,anonymous,\n"), "{csv}");
-    assert!(csv.contains(",kswapd0,71,\"8,16\",513,page-out,anonymous,\n"), "{csv}");
+    assert!(csv.contains("0,game thread,4162,\"8,16\",256,page-in,anonymous,,,\n"), "{csv}");
+    assert!(csv.contains(",kswapd0,71,\"8,16\",513,page-out,anonymous,,,\n"), "{csv}");
 }
 
 #[test]

@@ -87,6 +87,29 @@ fn what_a_real_memory_did_goes_to_the_tier_as_it_is() {
 }
 
 #[test]
+fn a_launch_waits_for_its_own_page_ins() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut text = "time_ms,process,pid,launch_id,command_pid,page,operation\n".to_owned();
+    for (launch, at) in [(1, 0), (2, 60_000)] {
+        writeln!(text, "{at},gimp,{launch},{launch},10,0,launch\n{at},exe,50,9,,0,launch").unwrap();
+        for page in 0..50 {
+            writeln!(text, "{at},exe,50,9,,{page},page-in\n{at},plug-in,7,,,{page},page-out")
+                .unwrap();
+        }
+        writeln!(text, "{at},plug-in,7,{launch},10,100,page-in").unwrap();
+    }
+    let path = directory.path().join("gimp.csv");
+    fs::write(&path, text).unwrap();
+    let times = ["--resume", "1s", "--storage-read", "1ms", "--tier", "64KiB", "--policy", "paper"];
+    let again = |more: &[&str]| {
+        let record = simulate(&[&[path.to_str().unwrap()], &times[..], more].concat());
+        fact(&record, "launch_again", "no tier")
+    };
+    assert_eq!(again(&[]), 1_001_000_000, "one page-in of gimp's plug-in");
+    assert_eq!(again(&["--all-launches"]), 1_025_500_000, "and fifty of exe's, the mean of two");
+}
+
+#[test]
 fn wrong_requests_are_answered_in_words() {
     let directory = tempfile::tempdir().unwrap();
     let trace = trace(directory.path());

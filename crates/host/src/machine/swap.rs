@@ -60,6 +60,16 @@ pub fn devices(root: &Root) -> Result<Vec<SwapDevice>> {
     Ok(devices)
 }
 
+/// The devices and files that the machine swaps to, in the order of `/proc/swaps`: less than
+/// [`devices`] tells, and soon told.
+///
+/// # Errors
+/// `Parse` names the line.
+pub fn paths(root: &Root) -> Result<Vec<String>> {
+    let Some(text) = root.read_if_there(PATH)? else { return Ok(Vec::new()) };
+    Ok(parse(&text)?.into_iter().map(|device| device.path).collect())
+}
+
 /// A line of headings, then for each device its path, type, size and use in
 /// KiB, and priority. Blanks in the path are escaped. The kind is no more
 /// than file or block device.

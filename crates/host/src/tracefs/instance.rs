@@ -11,7 +11,7 @@ use super::decode::Decoder;
 use super::format::{Format, Malformed};
 use super::leftovers::{create_instance_dir, fresh_name, remove_instance_dir};
 use super::mount::Tracefs;
-use super::options::InstanceOptions;
+use super::options::{InstanceOptions, check_name};
 use super::page::Layout;
 use super::read::CpuReader;
 use super::trace::{CpuTrace, Lost, Trace};
@@ -182,6 +182,16 @@ impl Instance {
             .open(self.tracefs.root().resolve(&path))
             .map_err(error)?;
         file.write_all(numbers.join(" ").as_bytes()).map_err(error)
+    }
+
+    /// Records of this event only what the expression is true of, from now on; see
+    /// [`InstanceOptions::filters`].
+    ///
+    /// # Errors
+    /// The kernel does not take the expression, or has no such event.
+    pub fn filter(&self, event: &str, expression: &str) -> Result<()> {
+        check_name(event)?;
+        self.tracefs.root().write(self.dir.join(format!("events/{event}/filter")), expression)
     }
 
     /// How another process of this user marks and stops this trace, as long as

@@ -118,7 +118,7 @@ impl InstanceOptions {
 }
 
 /// `sched/sched_switch`: two plain names, for they become part of a path.
-fn check_name(event: &str) -> Result<()> {
+pub(super) fn check_name(event: &str) -> Result<()> {
     let plain = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };

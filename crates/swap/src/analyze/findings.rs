@@ -9,14 +9,15 @@ use super::makers::Maker;
 use super::{Analysis, Episode, Inversion, Launch, paper};
 use crate::trace::{Operation, PAGE};
 
-/// Lines of one table of makers; the rest is one line more.
+/// Lines of one table of makers, unless more are asked for; the rest is one line more.
 pub const MAKERS: usize = 12;
-/// Episodes, and launches, with facts of their own.
+/// Episodes, and launches, with facts of their own, unless more are asked for.
 const SINGLE: usize = 50;
 
-/// What one trace said.
-pub fn findings(analysis: &Analysis) -> Findings {
-    let mut to = To { findings: Findings::default(), label: analysis.label.clone() };
+/// What one trace said. Makers, episodes and launches have at least `rows` facts of their own, if
+/// there are so many.
+pub fn findings(analysis: &Analysis, rows: usize) -> Findings {
+    let mut to = To { findings: Findings::default(), label: analysis.label.clone(), rows };
     if analysis.skew.accesses() == 0 {
         let reason = format!("{}: no accesses of pages", analysis.label);
         to.findings.not_supported("swap/analyze", reason);
@@ -64,6 +65,7 @@ pub fn papers() -> Findings {
 struct To {
     findings: Findings,
     label: String,
+    rows: usize,
 }
 
 impl To {
@@ -117,7 +119,7 @@ fn makers(analysis: &Analysis, to: &mut To) {
         [("kind", &makers.kinds), ("space", &makers.spaces), ("process", &makers.processes)];
     for (side, makers) in sides {
         let hot: u64 = makers.iter().map(|maker| maker.hot_accesses).sum();
-        for maker in makers.iter().take(MAKERS).filter(|_| hot > 0) {
+        for maker in makers.iter().take(MAKERS.max(to.rows)).filter(|_| hot > 0) {
             let share = maker.hot_accesses as f64 / hot as f64;
             to.labelled("hot", share, Unit::Ratio, (side, &maker.name)).n = Some(maker.hot_pages);
         }
@@ -175,7 +177,7 @@ fn thrash(analysis: &Analysis, to: &mut To) {
         to.fact("thrash/time", time.get() as f64, Unit::Nanoseconds);
         to.fact("thrash/re_faults", re_faults as f64, Unit::Count);
         for (number, (episode, by)) in
-            (1..).zip(episodes.iter().zip(&analysis.episode_makers)).take(SINGLE)
+            (1..).zip(episodes.iter().zip(&analysis.episode_makers)).take(SINGLE.max(to.rows))
         {
             single(number, episode, by, to);
         }
@@ -276,7 +278,14 @@ fn launches(analysis: &Analysis, to: &mut To) {
         pages.record_value(launch.pages_in + launch.pages_out);
     }
     to.findings.series.extend([time.finish(), pages.finish()]);
-    for (number, (app, launch)) in (1..).zip(&analysis.launches).take(SINGLE) {
+    if !analysis.launches_are_told {
+        to.findings.warn(format!(
+            "{}: the trace does not tell which process an app runs in, so all I/O after the mark of \
+             a launch is counted as the launch's, whoever made it",
+            to.label
+        ));
+    }
+    for (number, (app, launch)) in (1..).zip(&analysis.launches).take(SINGLE.max(to.rows)) {
         one_launch(number, app, launch, to);
     }
 }

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use unjank_host::Nanos;
 
-use crate::trace::{Event, Operation, Who};
+use crate::launches::{Launches, called, is_of_command};
+use crate::trace::{Event, Names, Operation, Who};
 
 /// When the I/O of a launch is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// When there was none for so long,
     pub gap: Nanos,
-    /// or the launch is so long ago; or another one begins.
+    /// or the launch is so long ago.
     pub most: Nanos,
 }
 
@@ -39,106 +40,212 @@ pub struct Launch {
     pub time: Nanos,
 }
 
+/// All launches, and how they were told.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) launches: Vec<Launch>,
+    /// Launches beyond those that are kept.
+    pub(super) more: u64,
+    /// Launches of programs other than the recorded command, which were not asked for.
+    pub(super) others: u64,
+    /// Whether the trace tells whose I/O is whose. If not, all after a mark is the launch's.
+    pub(super) told_by_process: bool,
+}
+
 /// Counts the I/O of launches.
 #[derive(Default)]
 pub(super) struct Counter {
     limits: Limits,
-    open: Option<Launch>,
-    rounds: HashMap<Who, u32>,
-    launches: Vec<Launch>,
-    /// Launches beyond those that are kept.
-    pub(super) more: u64,
+    /// Whether all programs' launches are asked for, beside those of a recorded command.
+    all: bool,
+    launches: Launches,
+    rounds: HashMap<String, u32>,
+    counted: Vec<Open>,
+    /// Launches beyond those that are counted.
+    uncounted: u64,
+    /// The launch of the last mark, and what came after it, whoever did it.
+    last: Option<u32>,
 }
 
-/// Launches that are kept one by one.
+/// A launch, told in both ways.
+struct Open {
+    who: Who,
+    at: Nanos,
+    round: u32,
+    of_command: bool,
+    /// Of its processes.
+    own: Burst,
+    /// Of all, until the next launch.
+    any: Burst,
+}
+
+/// I/O without a gap.
+#[derive(Debug, Clone, Copy, Default)]
+struct Burst {
+    pages_in: u64,
+    pages_out: u64,
+    time: Nanos,
+    is_over: bool,
+}
+
+/// Launches that are told one by one.
 const MOST: usize = 10_000;
+/// Launches that are counted, those of other programs included: some 10 MB.
+const MOST_COUNTED: usize = 100_000;
 
 impl Counter {
-    pub(super) fn new(limits: Limits) -> Self {
-        Self { limits, ..Self::default() }
+    pub(super) fn new(limits: Limits, all: bool) -> Self {
+        Self { limits, all, ..Self::default() }
     }
 
-    pub(super) fn event(&mut self, event: &Event) {
+    pub(super) fn event(&mut self, event: &Event, names: &Names) {
         let is_read = match event.operation {
-            Operation::Launch => {
-                self.close();
-                let round = self.rounds.entry(event.who).or_default();
-                *round += 1;
-                self.open = Some(Launch {
-                    who: event.who,
-                    at: event.at,
-                    round: *round,
-                    pages_in: 0,
-                    pages_out: 0,
-                    time: Nanos::ZERO,
-                });
-                return;
-            }
+            Operation::Launch => return self.begin(event, names),
+            Operation::Exit => return self.launches.exit(event.who, names),
             Operation::Read | Operation::PageIn => true,
             Operation::Write | Operation::PageOut => false,
             _ => return,
         };
-        let Some(launch) = &mut self.open else { return };
-        let since = event.at - launch.at;
-        if since > launch.time + self.limits.gap || since > self.limits.most {
-            self.close();
+        let own = self.launches.of(event, names);
+        for (launch, is_own) in [(own, true), (self.last, false)] {
+            let launch = launch.and_then(|launch| self.counted.get_mut(launch as usize));
+            let Some(launch) = launch else { continue };
+            let since = event.at - launch.at;
+            let burst = if is_own { &mut launch.own } else { &mut launch.any };
+            burst.take(since, is_read, self.limits);
+        }
+    }
+
+    fn begin(&mut self, event: &Event, names: &Names) {
+        let launch = self.launches.begin(event.who, names);
+        let round = self.rounds.entry(called(names, event.who)).or_default();
+        *round += 1;
+        self.last = Some(launch);
+        if self.counted.len() == MOST_COUNTED {
+            self.uncounted += 1;
             return;
         }
-        *(if is_read { &mut launch.pages_in } else { &mut launch.pages_out }) += 1;
-        // Time may go backwards.
-        launch.time = launch.time.max(since);
+        let (who, at) = (event.who, event.at);
+        let (own, any) = (Burst::default(), Burst::default());
+        let of_command = is_of_command(names, who);
+        self.counted.push(Open { who, at, round: *round, of_command, own, any });
     }
 
-    pub(super) fn finish(&mut self) -> Vec<Launch> {
-        self.close();
-        std::mem::take(&mut self.launches)
+    pub(super) fn finish(&mut self) -> Counted {
+        let told_by_process = self.launches.are_told();
+        let all = std::mem::take(&mut self.counted);
+        let count = all.len();
+        let has_command = all.iter().any(|open| open.of_command) && !self.all;
+        let asked = all.into_iter().filter(|open| open.of_command || !has_command);
+        let mut launches: Vec<Launch> = asked
+            .map(|open| {
+                let burst = if told_by_process { open.own } else { open.any };
+                Launch {
+                    who: open.who,
+                    at: open.at,
+                    round: open.round,
+                    pages_in: burst.pages_in,
+                    pages_out: burst.pages_out,
+                    time: burst.time,
+                }
+            })
+            .collect();
+        let others = (count - launches.len()) as u64;
+        let more = launches.len().saturating_sub(MOST) as u64 + self.uncounted;
+        launches.truncate(MOST);
+        Counted { launches, more, others, told_by_process }
     }
+}
 
-    fn close(&mut self) {
-        let Some(launch) = self.open.take() else { return };
-        if self.launches.len() < MOST {
-            self.launches.push(launch);
-        } else {
-            self.more += 1;
+impl Burst {
+    fn take(&mut self, since: Nanos, is_read: bool, limits: Limits) {
+        if self.is_over || since > self.time + limits.gap || since > limits.most {
+            self.is_over = true;
+            return;
         }
+        *(if is_read { &mut self.pages_in } else { &mut self.pages_out }) += 1;
+        // Time may go backwards.
+        self.time = self.time.max(since);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Backing, Space};
+    use crate::trace::{Options, Trace};
+
+    /// App; round, pages in, pages out and milliseconds.
+    type Told = (String, (u32, u64, u64, u64));
+
+    fn count(csv: &str, all: bool) -> (Vec<Told>, Counted) {
+        let text = format!("time_ms,process,pid,launch_id,command_pid,page,operation\n{csv}");
+        let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
+        let mut events = Vec::new();
+        while trace.read(&mut events, 64).unwrap() {}
+        let mut counter = Counter::new(Limits::default(), all);
+        for event in &events {
+            counter.event(event, trace.names());
+        }
+        let all = counter.finish();
+        let tell = |l: &Launch| {
+            let app = called(trace.names(), l.who);
+            (app, (l.round, l.pages_in, l.pages_out, l.time.get() / 1_000_000))
+        };
+        (all.launches.iter().map(tell).collect(), all)
+    }
+
+    fn is(app: &str, numbers: (u32, u64, u64, u64)) -> Told {
+        (app.to_owned(), numbers)
+    }
 
     #[test]
-    fn a_launch_ends_with_its_burst_of_io() {
-        use Operation::{Launch, PageIn, PageOut, Read};
-        let mut counter = Counter::new(Limits::default());
-        for (millis, who, operation) in [
-            (0, 9, Read),
-            (1_000, 1, Launch),
-            (1_500, 1, Read),
-            (2_400, 2, PageOut),
-            (3_300, 1, PageIn),
-            (5_000, 1, Read),
-            (5_100, 1, Read),
-            (9_000, 1, Launch),
-            (9_100, 2, Launch),
-            (9_200, 2, PageIn),
-        ] {
-            counter.event(&Event {
-                at: Nanos::from_millis(millis),
-                page: 0,
-                who: Who(who),
-                space: Space(1),
-                operation,
-                backing: Backing::Unknown,
-            });
-        }
-        let told: Vec<_> = counter
-            .finish()
-            .iter()
-            .map(|l| (l.who.0, l.round, l.pages_in, l.pages_out, l.time.get() / 1_000_000))
-            .collect();
-        assert_eq!(told, [(1, 1, 2, 1, 2_300), (1, 2, 0, 0, 0), (2, 1, 1, 0, 100)]);
+    fn a_launch_ends_with_its_own_burst_of_io() {
+        let (launches, counted) = count(
+            "0,other,,,,1,read\n\
+             1000,app,,,,0,launch\n\
+             1500,app,,,,1,read\n\
+             2300,other,,,,1,page-out\n\
+             2400,app,,,,1,page-out\n\
+             3300,app,,,,1,page-in\n\
+             5000,app,,,,1,read\n\
+             5100,app,,,,1,read\n\
+             9000,app,,,,0,launch\n\
+             9100,mail,,,,0,launch\n\
+             9150,app,,,,1,page-in\n\
+             9200,mail,,,,1,page-in\n",
+            false,
+        );
+        let expected =
+            [is("app", (1, 2, 1, 2_300)), is("app", (2, 1, 0, 150)), is("mail", (1, 1, 0, 100))];
+        assert_eq!(launches, expected);
+        assert!(counted.told_by_process);
+    }
+
+    #[test]
+    fn io_of_strangers_is_no_launchs_and_their_launches_are_not_asked_for() {
+        let csv = "0,unjank,9,1,7,0,launch\n\
+             1,gimp,10,2,7,0,launch\n\
+             10,gimp,10,2,7,1,page-in\n\
+             20,exe,50,3,,0,launch\n\
+             30,exe,50,3,,1,page-out\n\
+             40,kswapd0,51,,,1,page-out\n\
+             50,plug-in,11,2,7,2,page-in\n\
+             900,plug-in,11,2,7,2,page-out\n";
+        let (launches, counted) = count(csv, false);
+        assert_eq!(launches, [is("unjank", (1, 0, 0, 0)), is("gimp", (1, 2, 1, 899))]);
+        assert_eq!((counted.others, counted.told_by_process), (1, true));
+        let (launches, counted) = count(csv, true);
+        assert_eq!(launches[2], is("exe", (1, 0, 1, 10)));
+        assert_eq!((launches.len(), counted.others), (3, 0));
+    }
+
+    #[test]
+    fn where_only_threads_are_told_all_after_a_mark_counts() {
+        let (launches, counted) = count(
+            "0,game,,,,0,launch\n100,RenderThread,11,,,1,read\n200,kswapd0,71,,,1,page-out\n",
+            false,
+        );
+        assert_eq!(launches, [is("game", (1, 1, 1, 200))]);
+        assert!(!counted.told_by_process);
     }
 }

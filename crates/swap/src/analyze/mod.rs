@@ -64,6 +64,8 @@ pub struct Options {
     pub thrash: thrash::Limits,
     /// When the I/O of a launch is over.
     pub launch: launches::Limits,
+    /// Whether launches of all programs are told, where the trace is of a recorded command.
+    pub all_launches: bool,
     /// Swap devices, as the trace names them, and their priorities.
     pub priorities: Vec<(String, i32)>,
 }
@@ -75,6 +77,7 @@ impl Default for Options {
             hot: 0.10,
             thrash: thrash::Limits::default(),
             launch: launches::Limits::default(),
+            all_launches: false,
             priorities: Vec::new(),
         }
     }
@@ -108,6 +111,11 @@ pub struct Analysis {
     pub more: [u64; 2],
     /// Devices in the wrong order.
     pub inversions: Vec<Inversion>,
+    /// Launches of programs other than the recorded command, which were not asked for.
+    pub other_launches: u64,
+    /// Whether the trace tells which process I/O is of. If not, all I/O after the mark of a
+    /// launch is counted as the launch's.
+    pub launches_are_told: bool,
     /// Launches that the trace has marks of, by app.
     pub launches: Vec<(Arc<str>, Launch)>,
     /// The names of those who wanted most in each episode.

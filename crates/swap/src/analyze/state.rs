@@ -38,7 +38,7 @@ impl State {
             paging: paging::Follower::new(label),
             thrash: thrash::Finder::new(options.thrash),
             inversion: several.then(|| inversion::Follower::new(&options.priorities)),
-            launches: launches::Counter::new(options.launch),
+            launches: launches::Counter::new(options.launch, options.all_launches),
             only: Operation::ALL.map(|operation| options.only.contains(&operation)),
             of_pages: Vec::new(),
             pages: Vec::new(),
@@ -51,7 +51,7 @@ impl State {
             events.chunk_by(|one, next| one.operation.is_of_page() && next.operation.is_of_page())
         {
             for event in events {
-                self.launches.event(event);
+                self.launches.event(event, trace.names());
             }
             if events[0].operation == Operation::Exit {
                 self.paging.exit(events[0].who);
@@ -106,9 +106,9 @@ impl State {
             has_times && paging.page_ins > 0 && paging.page_outs + paging.clean_drops > 0;
         let episodes = self.thrash.finish();
         let called = |who| called(names, who);
-        let launches: Vec<(Arc<str>, Launch)> = self
+        let counted = self.launches.finish();
+        let launches: Vec<(Arc<str>, Launch)> = counted
             .launches
-            .finish()
             .into_iter()
             .map(|launch| (called(launch.who).into(), launch))
             .collect();
@@ -122,7 +122,9 @@ impl State {
             episode_makers: episodes.iter().map(|episode| called(episode.most.0)).collect(),
             episodes: can_tell.then_some(episodes),
             thrash: options.thrash,
-            more: [self.thrash.more, self.launches.more],
+            more: [self.thrash.more, counted.more],
+            other_launches: counted.others,
+            launches_are_told: counted.told_by_process,
             inversions: self.inversion.map_or_else(Vec::new, inversion::Follower::finish),
             launches,
             paging,

@@ -44,10 +44,12 @@ impl Killing {
         let mut running = Running::new(workload, space, rules);
         for step in workload.steps() {
             match step {
-                Step::LaunchEnds => running.launching = None,
                 Step::Exit(process) => running.exit(process),
                 Step::Launch(launch) => running.launch(launch),
-                Step::Access(at) => running.access(workload.accesses[at]),
+                Step::Access(at, launch) => {
+                    running.launching = launch;
+                    running.access(workload.accesses[at]);
+                }
             }
         }
         running.outcome
@@ -66,11 +68,11 @@ struct Running<'a> {
     owned: Owned,
     /// The app of each page's owner: whose end the page does not survive.
     app_of: Vec<Option<usize>>,
-    /// The first launch of each app.
-    first: Vec<Option<Launch>>,
+    /// The first launch of each app, by its number.
+    first: Vec<Option<usize>>,
     /// Apps that are alive, the one that was launched longest ago first.
     alive: Vec<usize>,
-    /// The launch that is under way.
+    /// The launch that what happens is part of.
     launching: Option<usize>,
     outcome: Killing,
 }
@@ -114,7 +116,8 @@ impl<'a> Running<'a> {
             self.alive.remove(place);
         }
         self.alive.push(app);
-        self.launching = Some(self.outcome.launches.len());
+        let number = self.outcome.launches.len();
+        self.launching = Some(number);
         self.outcome.launches.push((launch, place.is_none(), Waits::default()));
         if place.is_some() {
             return;
@@ -122,10 +125,11 @@ impl<'a> Running<'a> {
         self.taken += self.rules.pinned;
         self.make_room();
         match self.first[app] {
-            None => self.first[app] = Some(launch),
+            None => self.first[app] = Some(number),
             Some(first) => {
                 self.outcome.restarts += 1;
-                for access in &self.workload.accesses[first.begin..first.end] {
+                let workload = self.workload;
+                for access in workload.accesses_of(first) {
                     match (self.workload.pages.is_of_file(access.page()), access.did()) {
                         (true, Did::Write) => {}
                         (true, _) => self.read_file(access.page()),
@@ -240,16 +244,17 @@ impl<'a> Running<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::workload::Builder;
+    use crate::model::workload::{Builder, Launching};
     use crate::trace::{Options, Trace};
     use unjank_host::Nanos;
 
     fn run(csv: &str, capacity: u64, rules: Rules) -> Killing {
         let text = format!("time,process,space,page,operation,backing\n{csv}");
         let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
-        let (mut events, mut builder) = (Vec::new(), Builder::new(Nanos(1 << 40)));
+        let (mut events, mut builder) =
+            (Vec::new(), Builder::new(Launching::lasting(Nanos(1 << 40))));
         while trace.read(&mut events, 64).unwrap() {}
-        builder.extend(&events).unwrap();
+        builder.extend(&events, trace.names()).unwrap();
         let workload = builder.finish(trace.names());
         let space = Space::new(capacity, workload.pages.footprint().into()).unwrap();
         Killing::run(&workload, space, rules)

@@ -7,12 +7,12 @@ use super::{Options, TIERS};
 use crate::model::memory::{MemoryPolicy, Readahead};
 use crate::model::tier::TierPolicy;
 use crate::simulate::load::Meaning;
-use crate::simulate::{self, Line, MemoryOptions, Swap, load};
+use crate::simulate::{self, Launching, Line, MemoryOptions, Swap, load};
 use crate::synth::{Preset, Synth};
 use crate::trace::PAGE;
 
 /// No launch of a synthetic phone takes as long.
-const LAUNCH_FOR: Nanos = Nanos::from_millis(10_000);
+const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };
 const GIB: Bytes = Bytes::from_mib(1024);
 
 /// A phone with swap and without.
@@ -50,7 +50,7 @@ impl Set {
 }
 
 fn read(preset: &Preset, seed: u64) -> Result<simulate::Load> {
-    let read = load(&mut Synth::new(*preset, seed), Meaning::Programs, LAUNCH_FOR, &Silent)?;
+    let read = load(&mut Synth::new(*preset, seed), Meaning::Programs, LAUNCHING, &Silent)?;
     read.ok_or_else(|| unjank_host::Error::Invalid("a synthetic phone has no end".to_owned()))
 }
 

@@ -70,6 +70,16 @@ impl Program {
         Ok(())
     }
 
+    /// The number of its first process, once it was started.
+    pub(super) fn process(&self) -> Option<u32> {
+        self.running.as_ref().map(ProcessGroup::id)
+    }
+
+    /// Whether it runs in a control group that no other process is in.
+    pub(super) fn has_own_group(&self) -> bool {
+        self.group.is_some()
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.running.as_ref().is_some_and(|running| !running.is_alive())
     }

@@ -34,7 +34,7 @@ pub(super) fn areas(root: &Root, devices: &[String]) -> Result<Found> {
     Ok(found)
 }
 
-fn swap_area(root: &Root, swap: &SwapDevice) -> Result<Support<Area>> {
+pub(super) fn swap_area(root: &Root, swap: &SwapDevice) -> Result<Support<Area>> {
     let path = Path::new(&swap.path);
     let number = match block_device::number_of(root, path) {
         Ok(number) => number,

@@ -5,6 +5,7 @@
 //! | `options` | what is recorded |
 //! | `find`, `area` | swap areas, and which sectors are which of their pages |
 //! | `command` | the program that is recorded |
+//! | `swaps` | swap areas that come while it is recorded |
 //! | `order` | one order of time for what all CPUs traced |
 //! | `scribe`, `tasks`, `launches` | from traced events to those of pages; who did it; what was launched |
 //! | `output` | the file |
@@ -20,11 +21,12 @@ mod order;
 mod output;
 mod report;
 mod scribe;
+mod swaps;
 mod tasks;
 
 pub use options::Options;
 
-use unjank_host::journal::Session;
+use unjank_host::journal::{Session, SwapArea};
 use unjank_host::memory::page_size;
 use unjank_host::tracefs::{Instance, InstanceOptions, Lost, Tracefs, buffer_per_cpu};
 use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, pid, temporary_swap};
@@ -32,6 +34,7 @@ use unjank_measure::{Findings, Monitor};
 
 use crate::trace::{Event, Full};
 
+use area::Area;
 use command::Program;
 use counters::Before;
 use find::Found;
@@ -39,6 +42,7 @@ use order::{Order, Traced};
 use output::Output;
 use report::Recorded;
 use scribe::Scribe;
+use swaps::Swaps;
 use tasks::Tasks;
 
 /// Requests of threads, and what tells threads and processes apart.
@@ -71,7 +75,7 @@ pub fn run(
     let Some(tracefs) = findings.require("swap/record", Tracefs::open(root)) else {
         return Ok(findings);
     };
-    let _swap = match (options.swap, session) {
+    let swap = match (options.swap, session) {
         (Some(size), Some(session)) => {
             let made = temporary_swap::make(session, &options.directory, size)?;
             let Some(area) = findings.require("swap/record", made) else { return Ok(findings) };
@@ -79,6 +83,7 @@ pub fn run(
         }
         _ => None,
     };
+    let swaps = Swaps::look(root, swap.as_ref().map(SwapArea::path))?;
     let Found { areas, left_out } = find::areas(root, &options.devices)?;
     for reason in left_out {
         findings.warn(reason);
@@ -102,7 +107,7 @@ pub fn run(
     let instance = tracefs.instance(&InstanceOptions {
         buffer: buffer_per_cpu(root, options.buffer),
         events: events(options),
-        filters: vec![(EVENTS[0].to_owned(), filter(&areas))],
+        filters: vec![(EVENTS[0].to_owned(), filter(areas.iter()))],
         ..InstanceOptions::default()
     })?;
     for note in instance.notes() {
@@ -117,8 +122,6 @@ pub fn run(
             "the trace itself is written to a device that is recorded, and those writes are in it",
         );
     }
-    let swaps: Vec<String> =
-        areas.iter().filter(|area| area.is_swap).map(|area| area.name.clone()).collect();
     let leads = |process| pid::leads_group(process).unwrap_or(false);
     let own = std::process::id();
     let scribe = Scribe::new(areas, Tasks::new(root), page_size().get(), own, leads);
@@ -126,6 +129,7 @@ pub fn run(
         instance,
         order: Order::default(),
         scribe: scribe.map_err(full)?,
+        swaps,
         output,
         events: Vec::new(),
         written: 0,
@@ -134,16 +138,19 @@ pub fn run(
     let before = Before::read(root)?;
     let started = Timestamp::now();
     program.start()?;
+    if let Some(process) = program.process() {
+        recording.scribe.is_command(process, program.has_own_group());
+    }
     let cut_short = watch(&mut recording, &mut program, options, started, monitor)?;
     let length = Timestamp::now().since(started);
     let ended = program.end()?;
     let growth = before.growth(root)?;
     recording.instance.stop()?;
+    for note in recording.swaps.notes() {
+        findings.warn(note);
+    }
     let (scribe, output, written, lost) = recording.finish()?;
     let bytes = output.finish(&scribe.names)?;
-    if find::areas(root, &[])?.areas.iter().any(|area| !swaps.contains(&area.name)) {
-        findings.warn("swap was added meanwhile, and what went there is not in the trace");
-    }
     let recorded =
         Recorded { scribe: &scribe, written, bytes, lost, length, growth, ended, cut_short };
     recorded.note(&mut findings);
@@ -181,6 +188,7 @@ struct Recording {
     instance: Instance,
     order: Order,
     scribe: Scribe,
+    swaps: Swaps,
     output: Output,
     /// Kept for its room.
     events: Vec<Event>,
@@ -190,11 +198,24 @@ struct Recording {
 impl Recording {
     /// Takes over what the buffers hold.
     fn round(&mut self) -> Result<()> {
+        self.take_new_swap()?;
         let now = Timestamp::now();
         let trace = self.instance.take_events()?;
         self.order.push(&trace);
         let settled = self.order.settled(now);
         self.write(&settled, now)
+    }
+
+    /// Records swap that was turned on since the last look, too.
+    fn take_new_swap(&mut self) -> Result<()> {
+        let new = self.swaps.new_areas()?;
+        if new.is_empty() {
+            return Ok(());
+        }
+        for area in new {
+            self.scribe.add(area).map_err(full)?;
+        }
+        self.instance.filter(EVENTS[0], &filter(self.scribe.areas()))
     }
 
     fn write(&mut self, traced: &[Traced], now: Timestamp) -> Result<()> {
@@ -227,11 +248,9 @@ fn events(options: &Options) -> Vec<String> {
 }
 
 /// Only the requests that matter reach the buffers.
-fn filter(areas: &[area::Area]) -> String {
-    if areas.is_empty() {
-        return "sector < 0".to_owned();
-    }
-    areas.iter().map(area::Area::filter).collect::<Vec<_>>().join(" || ")
+fn filter<'a>(areas: impl Iterator<Item = &'a Area>) -> String {
+    let filters: Vec<String> = areas.map(Area::filter).collect();
+    if filters.is_empty() { "sector < 0".to_owned() } else { filters.join(" || ") }
 }
 
 fn full(full: Full) -> Error {

@@ -77,9 +77,41 @@ impl Recorded<'_> {
             let name = format!("swap/memory_stat/{name}");
             findings.facts.push(Fact::new(name, *value as f64, Unit::Count));
         }
+        self.note_command(findings);
         self.note_processes(findings);
         self.note_warnings(lost, findings);
         self.note_agreement([pages(counts.page_ins), pages(counts.page_outs)], findings);
+    }
+
+    /// How much of the trace the command is, if one was recorded.
+    fn note_command(&self, findings: &mut Findings) {
+        let Some([ins, outs]) = self.of_command() else { return };
+        for (name, count) in [("command_page_ins", ins), ("command_page_outs", outs)] {
+            let name = format!("swap/record/{name}");
+            findings.facts.push(Fact::new(name, count as f64, Unit::Count));
+        }
+        let counts = &self.scribe.counts;
+        let [all_ins, all_outs] = [counts.page_ins, counts.page_outs];
+        let others = (all_ins - ins) + (all_outs - outs);
+        if others as f64 > AGREE * (all_ins + all_outs) as f64 {
+            findings.warn(format!(
+                "{} of {all_ins} page-ins and {} of {all_outs} page-outs are by other processes than \
+                 the command, because swap areas are the whole machine's; the column command_pid \
+                 tells the command's",
+                all_ins - ins,
+                all_outs - outs,
+            ));
+        }
+    }
+
+    /// Page-ins and page-outs by the command and what it has started.
+    fn of_command(&self) -> Option<[u64; 2]> {
+        self.scribe.has_command().then(|| {
+            let names = &self.scribe.names;
+            let by = self.scribe.counts.by_process.iter();
+            let of_command = by.filter(|(who, _)| names.process(**who).command.is_some());
+            of_command.fold([0, 0], |[ins, outs], (_, [i, o])| [ins + i, outs + o])
+        })
     }
 
     /// Those who paged most.

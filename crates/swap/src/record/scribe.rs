@@ -88,6 +88,29 @@ impl Scribe {
         })
     }
 
+    /// All that is recorded.
+    pub(super) fn areas(&self) -> impl Iterator<Item = &Area> {
+        self.areas.iter().map(|(area, _)| area)
+    }
+
+    /// Records an area, too; in place of one of the same name, which is gone.
+    pub(super) fn add(&mut self, area: Area) -> Result<(), Full> {
+        let space = self.names.space_number(area.name.as_bytes())?;
+        self.areas.retain(|(known, _)| !known.is_swap || known.name != area.name);
+        self.areas.insert(0, (area, space));
+        Ok(())
+    }
+
+    /// `process` is the command that the recording is made for.
+    pub(super) fn is_command(&mut self, process: u32, has_own_group: bool) {
+        self.tasks.is_command(process, has_own_group);
+    }
+
+    /// Whether there is such a command.
+    pub(super) fn has_command(&self) -> bool {
+        self.tasks.has_command()
+    }
+
     /// Notes what the event at `at`, in the course of `current`, says.
     pub(super) fn take(
         &mut self,
@@ -141,8 +164,9 @@ impl Scribe {
         let index = self.events.len();
         match self.launches.executed(at, process.0, program, index, self.leads) {
             Execution::Launch => {
-                let who = self.tasks.who(process, b"", &mut self.names)?;
                 self.counts.launches += 1;
+                self.tasks.launched(process.0, self.counts.launches as u32);
+                let who = self.tasks.who(process, b"", &mut self.names)?;
                 self.note(at, who, Operation::Launch);
             }
             Execution::Becomes(index) => {

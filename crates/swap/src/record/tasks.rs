@@ -6,7 +6,7 @@ use unjank_host::Root;
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Comm;
 
-use crate::trace::{Full, Names, Who};
+use crate::trace::{Full, Member, Names, Who};
 
 /// So many that have ended are remembered: a thread still touches memory of its process after
 /// its `sched_process_exit` (`exit_mm_release` in `kernel/fork.c`).
@@ -21,6 +21,10 @@ pub(super) struct Tasks {
     /// What each process became that was seen to.
     programs: HashMap<u32, Comm>,
     known: HashMap<u32, Known>,
+    /// What each process descends from, where that is known.
+    families: HashMap<u32, Family>,
+    /// The process that the recording was made for, and its control group, if that is its own.
+    command: Option<(u32, Option<String>)>,
     /// Who has ended, and in which order.
     ended: HashSet<ThreadId>,
     endings: VecDeque<ThreadId>,
@@ -33,6 +37,14 @@ struct Known {
     name: Vec<u8>,
 }
 
+/// What a process descends from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Family {
+    /// The launch of the nearest of its ancestors that was launched, or its own.
+    launch: Option<u32>,
+    is_of_command: bool,
+}
+
 impl Tasks {
     pub(super) fn new(root: &Root) -> Self {
         Self {
@@ -40,6 +52,8 @@ impl Tasks {
             processes: HashMap::new(),
             programs: HashMap::new(),
             known: HashMap::new(),
+            families: HashMap::new(),
+            command: None,
             ended: HashSet::new(),
             endings: VecDeque::new(),
         }
@@ -73,9 +87,41 @@ impl Tasks {
         } else {
             memory_group(&read("cgroup").unwrap_or_default()).unwrap_or_default().to_owned()
         };
-        let who = names.who_in(&name, Some(process), cgroup.as_bytes())?;
+        let family = self.families.get(&process).copied().unwrap_or_default();
+        // The group tells, too, where the kernel has lost the event of a start.
+        let command = self.command.as_ref().filter(|(_, group)| {
+            family.is_of_command || group.as_ref().is_some_and(|group| *group == cgroup)
+        });
+        let who = names.member(Member {
+            name: &name,
+            pid: Some(process),
+            cgroup: cgroup.as_bytes(),
+            launch: family.launch,
+            command: command.map(|(command, _)| *command),
+        })?;
         self.known.insert(process, Known { who, name });
         Ok(who)
+    }
+
+    /// `process` is the command that the recording is made for, in a control group of its own or
+    /// not.
+    pub(super) fn is_command(&mut self, process: u32, has_own_group: bool) {
+        self.families.insert(process, Family { launch: None, is_of_command: true });
+        let groups = || self.root.read(format!("/proc/{process}/cgroup")).ok();
+        let group = has_own_group.then(groups).flatten();
+        let group = group.and_then(|groups| memory_group(&groups).map(str::to_owned));
+        self.command = Some((process, group));
+    }
+
+    /// Whether there is such a command.
+    pub(super) fn has_command(&self) -> bool {
+        self.command.is_some()
+    }
+
+    /// `process` is what the launch of this number is of.
+    pub(super) fn launched(&mut self, process: u32, launch: u32) {
+        self.families.entry(process).or_default().launch = Some(launch);
+        self.known.remove(&process);
     }
 
     /// `thread` was started by `parent`.
@@ -86,6 +132,11 @@ impl Tasks {
         if !same_process {
             // The number may be used again.
             self.forget(process);
+            // Threads of those that have a family were seen to start.
+            let parent = self.processes.get(&parent).copied().unwrap_or(parent.0);
+            if let Some(family) = self.families.get(&parent) {
+                self.families.insert(process, *family);
+            }
         }
     }
 
@@ -116,6 +167,9 @@ impl Tasks {
     }
 
     fn forget(&mut self, process: u32) {
+        if self.command.as_ref().is_none_or(|(command, _)| *command != process) {
+            self.families.remove(&process);
+        }
         self.programs.remove(&process);
         self.known.remove(&process);
     }

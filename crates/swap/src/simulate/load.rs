@@ -5,8 +5,8 @@ use unjank_measure::Monitor;
 
 use crate::model::admission::WriteRate;
 use crate::model::paged::{Observed, Paged};
-use crate::model::workload::{Builder, Refused, Workload};
-use crate::trace::{Event, Events, PAGE};
+use crate::model::workload::{Builder, Launching, Refused, Workload};
+use crate::trace::{Event, Events, Names, PAGE};
 
 /// Events that are read at once.
 const BATCH: usize = 1 << 16;
@@ -57,26 +57,25 @@ pub enum Meaning {
     Paging,
 }
 
-/// Reads all events. A launch lasts until the next one, or `launch_for`; `None`
-/// if the user has ended it.
+/// Reads all events; `None` if the user has ended it.
 ///
 /// # Errors
 /// Those of the trace; or it tells what memory did where programs are meant.
 pub fn load(
     trace: &mut impl Events,
     meaning: Meaning,
-    launch_for: Nanos,
+    launching: Launching,
     monitor: &dyn Monitor,
 ) -> Result<Option<Load>> {
     let load = match meaning {
         Meaning::Programs => {
-            let mut builder = Builder::new(launch_for);
-            read(trace, monitor, |events| builder.extend(events))?
+            let mut builder = Builder::new(launching);
+            read(trace, monitor, |events, names| builder.extend(events, names))?
                 .then(|| Load::Programs(builder.finish(trace.names())))
         }
         Meaning::Paging => {
-            let mut observed = Observed::new(launch_for);
-            read(trace, monitor, |events| observed.extend(events))?
+            let mut observed = Observed::new(launching);
+            read(trace, monitor, |events, names| observed.extend(events, names))?
                 .then(|| Load::Paging(observed.finish(trace.names())))
         }
     };
@@ -91,12 +90,12 @@ pub fn load(
 fn read(
     trace: &mut impl Events,
     monitor: &dyn Monitor,
-    mut take: impl FnMut(&[Event]) -> std::result::Result<(), Refused>,
+    mut take: impl FnMut(&[Event], &Names) -> std::result::Result<(), Refused>,
 ) -> Result<bool> {
     let mut events = Vec::new();
     loop {
         let more = trace.read(&mut events, BATCH)?;
-        take(&events).map_err(|refused| Error::Invalid(refused.to_string()))?;
+        take(&events, trace.names()).map_err(|refused| Error::Invalid(refused.to_string()))?;
         events.clear();
         monitor.progress(0.1 * trace.progress().unwrap_or(0.0), "reading");
         if monitor.stop_requested() {

@@ -13,6 +13,7 @@ pub mod line;
 pub mod load;
 mod note;
 
+pub use crate::model::workload::Launching;
 pub use latency::Latency;
 pub use line::{Launched, Line};
 pub use load::{Load, load};

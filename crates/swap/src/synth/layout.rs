@@ -3,7 +3,7 @@
 use unjank_host::Nanos;
 
 use super::Preset;
-use crate::trace::{Backing, Event, Names, Operation, Space, Who};
+use crate::trace::{Backing, Event, Member, Names, Operation, Space, Who};
 
 /// A part of a phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,13 @@ pub(super) struct Layout {
     apps: Vec<Who>,
 }
 
+/// Who touches pages: an app, and the services that it uses.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Actors {
+    pub(super) app: Who,
+    services: Who,
+}
+
 impl Layout {
     /// The spaces and processes of a phone, and their names.
     pub(super) fn new(preset: &Preset) -> (Self, Names) {
@@ -73,10 +80,6 @@ impl Layout {
             spaces.extend(OF_APP.map(|part| names.add_space(&format!("app {app} {part}"))));
         }
         (Self { preset: *preset, spaces, services, apps }, names)
-    }
-
-    pub(super) fn who(&self, app: u32) -> Who {
-        self.apps[app as usize]
     }
 
     /// What all share.
@@ -108,14 +111,32 @@ impl Layout {
         }
     }
 
+    /// What acts in a launch, by its number: an app, and the services that work for it.
+    pub(super) fn launched(&self, app: u32, launch: u32, names: &mut Names) -> Actors {
+        let mut member = |who: Who| {
+            let name = names.process(who).name.clone();
+            let launch = Some(launch);
+            // Far fewer than a trace may name.
+            names
+                .member(Member { name: name.as_bytes(), launch, ..Member::default() })
+                .unwrap_or(who)
+        };
+        Actors { app: member(self.apps[app as usize]), services: member(self.services) }
+    }
+
+    /// What acts in the background.
+    pub(super) fn background(&self, app: u32) -> Actors {
+        Actors { app: self.apps[app as usize], services: self.services }
+    }
+
     /// A touch of a page. Services are their own process, whoever uses them.
-    pub(super) fn event(&self, page: Place, operation: Operation, who: Who, at: Nanos) -> Event {
+    pub(super) fn event(&self, page: Place, operation: Operation, who: Actors, at: Nanos) -> Event {
         let part = page.space as usize;
         let anonymous = part == 1 || (part > 1 && (part - 2).is_multiple_of(OF_APP.len()));
         Event {
             at,
             page: page.page.into(),
-            who: if part == 1 { self.services } else { who },
+            who: if part == 1 { who.services } else { who.app },
             space: self.spaces[part],
             operation,
             backing: if anonymous { Backing::Anonymous } else { Backing::File },

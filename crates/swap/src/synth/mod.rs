@@ -29,7 +29,7 @@ use unjank_host::{Nanos, Result};
 
 use crate::trace::{Backing, Event, Events, Names, Operation, Space, Who};
 use chance::Chance;
-use layout::{Layout, Part, Region};
+use layout::{Actors, Layout, Part, Region};
 
 /// Time from one launch to the next.
 const LAUNCH_EVERY: Nanos = Nanos::from_millis(30_000);
@@ -89,8 +89,9 @@ impl Synth {
         let round = self.rounds[app as usize];
         self.rounds[app as usize] += 1;
         self.next += 1;
-        let (who, apps) = (self.layout.who(app), self.preset.apps);
-        events.push(mark(self.now, who));
+        let who = self.layout.launched(app, self.next, &mut self.names);
+        let apps = self.preset.apps;
+        events.push(mark(self.now, who.app));
         self.take(self.layout.hot(app, round), 1.0, apps.hot_changed);
         self.take(self.layout.of(app, Part::Warm), apps.warm_share, apps.hot_changed);
         let starts = round == 0;
@@ -114,7 +115,7 @@ impl Synth {
             if other != app && rounds > 0 && apps.background_share > 0.0 {
                 let hot = self.layout.hot(other, rounds - 1);
                 self.take(hot, apps.background_share, apps.hot_changed);
-                self.run(self.layout.who(other), events);
+                self.run(self.layout.background(other), events);
             }
         }
     }
@@ -132,7 +133,7 @@ impl Synth {
     }
 
     /// Touches what all share and what was noted, in turns.
-    fn run_between_passes(&mut self, who: Who, events: &mut Vec<Event>) {
+    fn run_between_passes(&mut self, who: Actors, events: &mut Vec<Event>) {
         let own = std::mem::take(&mut self.waiting);
         let mut runs: Vec<&[Touch]> = own.chunks(RUN).collect();
         self.chance.shuffle(&mut runs);
@@ -150,7 +151,7 @@ impl Synth {
     }
 
     /// Touches what was noted, in runs of neighbours in random order.
-    fn run(&mut self, who: Who, events: &mut Vec<Event>) {
+    fn run(&mut self, who: Actors, events: &mut Vec<Event>) {
         let mut runs: Vec<&[Touch]> = self.waiting.chunks(RUN).collect();
         self.chance.shuffle(&mut runs);
         for touch in runs.into_iter().flatten() {
@@ -215,15 +216,16 @@ mod tests {
     #[test]
     fn names_tell_what_a_page_is_part_of() {
         let preset = Preset { launches: 2, ..presets::GAMES };
-        let synth = Synth::new(preset, 1);
+        let (mut synth, mut events) = (Synth::new(preset, 1), Vec::new());
+        while synth.read(&mut events, 1).unwrap() {}
         let of = |name: &str| {
             let space = synth.names().spaces().iter().position(|space| space == name).unwrap();
-            events(preset, 1).into_iter().filter(move |event| event.space.0 as usize == space)
+            events.iter().filter(move |event| event.space.0 as usize == space)
         };
         assert!(of("libraries").all(|event| event.backing == Backing::File));
         assert!(of("app 1 heap").all(|event| event.backing == Backing::Anonymous));
-        let services = synth.names().process(of("services").next().unwrap().who).name.clone();
-        assert_eq!(services, "services");
+        let services = synth.names().process(of("services").next().unwrap().who);
+        assert_eq!((services.name.as_str(), services.launch), ("services", Some(1)));
         assert_eq!(of("app 3 heap").count(), 0, "its launch comes later");
     }
 }

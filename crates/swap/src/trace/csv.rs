@@ -12,11 +12,14 @@
 //! | `operation`, `op` | `read`, `write`, `page-in` …; all are reads where there is none |
 //! | `backing` | `anonymous`, `file`, `unknown` |
 //! | `cgroup` | the control group of the process |
+//! | `launch_id` | the number of the launch that the process is part of |
+//! | `command_pid` | the number of the command that was recorded, if the process is part of it |
 
 use unjank_host::Nanos;
 
 use super::batch::{Batch, Request, Wrong, sectors};
 use super::event::{Backing, Event, Operation, Space, Who};
+use super::names::Member;
 use super::number::{decimal, seconds};
 
 /// More columns have no meaning here.
@@ -39,6 +42,8 @@ enum Column {
     Operation,
     Backing,
     Cgroup,
+    Launch,
+    Command,
     Other,
 }
 
@@ -66,6 +71,8 @@ struct Row<'a> {
     operation: Option<Operation>,
     backing: Backing,
     cgroup: &'a [u8],
+    launch: Option<u32>,
+    command: Option<u32>,
 }
 
 impl Lines {
@@ -130,6 +137,8 @@ fn column(name: &[u8]) -> Column {
         b"operation" | b"op" => Column::Operation,
         b"backing" => Column::Backing,
         b"cgroup" => Column::Cgroup,
+        b"launch_id" => Column::Launch,
+        b"command_pid" => Column::Command,
         _ => Column::Other,
     }
 }
@@ -171,10 +180,17 @@ fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result
                 row.at = Nanos(time.ok_or(Wrong::Bad("the time is too large"))?);
             }
             Column::Process => row.process = field,
-            Column::Pid if field.trim_ascii().is_empty() => {}
+            Column::Pid | Column::Launch | Column::Command if field.trim_ascii().is_empty() => {}
             Column::Pid => {
-                let pid = u32::try_from(number("the pid is no number")?);
-                row.pid = Some(pid.map_err(|_| Wrong::Bad("the pid is too large"))?);
+                row.pid = Some(small(number("the pid is no number")?, "the pid is too large")?);
+            }
+            Column::Launch => {
+                let launch = number("the launch is no number")?;
+                row.launch = Some(small(launch, "the launch is too large")?);
+            }
+            Column::Command => {
+                let command = number("the command is no number")?;
+                row.command = Some(small(command, "the command is too large")?);
             }
             Column::Space => row.space = field,
             Column::Page => {
@@ -202,8 +218,18 @@ fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result
     Ok(row)
 }
 
+fn small(number: u64, why: &'static str) -> Result<u32, Wrong> {
+    u32::try_from(number).map_err(|_| Wrong::Bad(why))
+}
+
 fn tell(row: &Row<'_>, batch: &mut Batch<'_>) -> Result<(), Wrong> {
-    let who = batch.names.who_in(row.process, row.pid, row.cgroup)?;
+    let who = batch.names.member(Member {
+        name: row.process,
+        pid: row.pid,
+        cgroup: row.cgroup,
+        launch: row.launch,
+        command: row.command,
+    })?;
     let space = batch.names.space_number(row.space)?;
     let operation = row.operation.unwrap_or(Operation::Read);
     let mut event = |who: Who, space: Space, page: u64| {

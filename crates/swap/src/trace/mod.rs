@@ -47,7 +47,7 @@ pub use event::{Backing, Event, Operation, PAGE, Space, Who};
 pub use events::Events;
 pub use format::Format;
 pub use merged::Trace;
-pub(crate) use names::Full;
+pub(crate) use names::{Full, Member};
 pub use names::{MOST_PROCESSES, MOST_SPACES, Names, Process};
 pub use numbering::Numbering;
 pub use options::{Options, Stage};

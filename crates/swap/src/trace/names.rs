@@ -20,6 +20,22 @@ pub struct Process {
     pub pid: Option<u32>,
     /// The control group that it was in when it was first seen, where the trace tells.
     pub cgroup: Option<String>,
+    /// The launch that it is part of, by its number, where the trace tells: its own, or that of
+    /// the nearest of its ancestors that was launched.
+    pub launch: Option<u32>,
+    /// The number of the command that was recorded, where the process is that or descends from
+    /// it.
+    pub command: Option<u32>,
+}
+
+/// A process as a trace names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Member<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) pid: Option<u32>,
+    pub(crate) cgroup: &'a [u8],
+    pub(crate) launch: Option<u32>,
+    pub(crate) command: Option<u32>,
 }
 
 /// Processes, devices and files of a trace. Their number is bounded.
@@ -33,11 +49,20 @@ pub struct Names {
     pids: HashMap<u32, Who>,
     /// Neighbouring events are mostly of the same process and space.
     last_who: (Vec<u8>, Option<u32>, Who),
-    last_member: (Vec<u8>, Option<u32>, Vec<u8>, Who),
+    last_member: LastMember,
     last_space: (Vec<u8>, Space),
     /// What is looked for: the name, and behind it the number.
     key: Vec<u8>,
     bytes: usize,
+}
+
+/// The member that was asked for last.
+#[derive(Debug, Clone, Default)]
+struct LastMember {
+    name: Vec<u8>,
+    cgroup: Vec<u8>,
+    numbers: [Option<u32>; 3],
+    who: Who,
 }
 
 /// A bound was reached: the sentence says which.
@@ -53,7 +78,7 @@ impl Default for Names {
             space_numbers: HashMap::new(),
             pids: HashMap::new(),
             last_who: (Vec::new(), None, Who::UNKNOWN),
-            last_member: (Vec::new(), None, Vec::new(), Who::UNKNOWN),
+            last_member: LastMember::default(),
             last_space: (Vec::new(), Space::NONE),
             key: Vec::new(),
             bytes: 0,
@@ -108,7 +133,7 @@ impl Names {
         }
         let who = match self.whos.get(&self.key) {
             Some(who) => *who,
-            None => self.new_who(pid, None)?,
+            None => self.new_who(Process { pid, ..Process::default() })?,
         };
         self.last_who.0.clear();
         self.last_who.0.extend_from_slice(name);
@@ -116,37 +141,44 @@ impl Names {
         Ok(who)
     }
 
-    /// The number of a process in a control group.
-    pub(crate) fn who_in(
-        &mut self,
-        name: &[u8],
-        pid: Option<u32>,
-        cgroup: &[u8],
-    ) -> Result<Who, Full> {
-        if cgroup.is_empty() {
+    /// The number of a process of which more is known than its name and number.
+    pub(crate) fn member(&mut self, member: Member<'_>) -> Result<Who, Full> {
+        let Member { name, pid, cgroup, launch, command } = member;
+        if cgroup.is_empty() && launch.is_none() && command.is_none() {
             return self.who(name, pid);
         }
         let last = &self.last_member;
-        if pid == last.1 && name == last.0 && cgroup == last.2 {
-            return Ok(last.3);
+        let numbers = [pid, launch, command];
+        if numbers == last.numbers && name == last.name && cgroup == last.cgroup {
+            return Ok(last.who);
         }
-        let (called, within) = (name.to_owned(), cgroup.to_owned());
         set_key(&mut self.key, cgroup);
-        let cgroup = String::from_utf8_lossy(&self.key).into_owned();
+        let group = String::from_utf8_lossy(&self.key).into_owned();
         set_key(&mut self.key, name);
-        // No number takes five bytes, so this is nobody's key without a group.
-        self.key.extend([0, u8::from(pid.is_some())]);
-        self.key.extend(pid.unwrap_or(0).to_le_bytes());
-        self.key.extend_from_slice(cgroup.as_bytes());
-        let who = match self.whos.get(&self.key) {
-            Some(who) => *who,
-            None => self.new_who(pid, Some(cgroup))?,
+        // No number takes five bytes, so this is nobody's key of whom less is known.
+        self.key.push(0);
+        for number in numbers {
+            self.key.push(u8::from(number.is_some()));
+            self.key.extend(number.unwrap_or(0).to_le_bytes());
+        }
+        self.key.extend_from_slice(group.as_bytes());
+        let who = if let Some(who) = self.whos.get(&self.key) {
+            *who
+        } else {
+            let cgroup = (!group.is_empty()).then_some(group);
+            self.new_who(Process { pid, cgroup, launch, command, ..Process::default() })?
         };
-        self.last_member = (called, pid, within, who);
+        let last = &mut self.last_member;
+        last.name.clear();
+        last.name.extend_from_slice(name);
+        last.cgroup.clear();
+        last.cgroup.extend_from_slice(cgroup);
+        (last.numbers, last.who) = (numbers, who);
         Ok(who)
     }
 
-    fn new_who(&mut self, pid: Option<u32>, cgroup: Option<String>) -> Result<Who, Full> {
+    /// Adds a process, whose name begins the key.
+    fn new_who(&mut self, known: Process) -> Result<Who, Full> {
         if self.processes.len() > MOST_PROCESSES {
             return Err(Full("it names more than 1 000 000 processes"));
         }
@@ -154,7 +186,7 @@ impl Names {
         let who = Who(self.processes.len() as u32);
         let name = self.key.split(|byte| *byte == 0).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).into_owned();
-        self.processes.push(Process { name, pid, cgroup });
+        self.processes.push(Process { name, ..known });
         self.whos.insert(self.key.clone(), who);
         Ok(who)
     }
@@ -244,19 +276,25 @@ mod tests {
     use super::*;
 
     fn named(name: &str, cgroup: Option<&str>) -> Process {
-        Process { name: name.to_owned(), pid: Some(7), cgroup: cgroup.map(str::to_owned) }
+        let (name, cgroup) = (name.to_owned(), cgroup.map(str::to_owned));
+        Process { name, pid: Some(7), cgroup, ..Process::default() }
     }
 
     #[test]
     fn a_process_in_another_group_is_another_one() {
         let mut names = Names::default();
         let nowhere = names.who(b"app", Some(7)).unwrap();
-        let front = names.who_in(b"app", Some(7), b"/top-app").unwrap();
-        let back = names.who_in(b"app", Some(7), b"/background").unwrap();
+        let app = Member { name: b"app", pid: Some(7), ..Member::default() };
+        let front = names.member(Member { cgroup: b"/top-app", ..app }).unwrap();
+        let back = names.member(Member { cgroup: b"/background", ..app }).unwrap();
         assert!(nowhere != front && front != back);
-        assert_eq!(names.who_in(b"app", Some(7), b"/top-app").unwrap(), front);
-        assert_eq!(names.who_in(b"app", Some(7), b"").unwrap(), nowhere);
+        assert_eq!(names.member(Member { cgroup: b"/top-app", ..app }).unwrap(), front);
+        assert_eq!(names.member(app).unwrap(), nowhere);
         assert_eq!(names.process(front), &named("app", Some("/top-app")));
+        let launched = names.member(Member { launch: Some(1), ..app }).unwrap();
+        let command = names.member(Member { launch: Some(1), command: Some(7), ..app }).unwrap();
+        assert!(launched != nowhere && launched != command);
+        assert_eq!(names.process(command).command, Some(7));
     }
 
     #[test]

@@ -65,6 +65,9 @@ pub(crate) struct Event {
     pub(crate) operation: String,
     pub(crate) backing: String,
     pub(crate) cgroup: String,
+    pub(crate) pid: Option<u32>,
+    pub(crate) launch_id: Option<u32>,
+    pub(crate) command_pid: Option<u32>,
 }
 
 /// A directory for one, and the trace in it.

@@ -17,7 +17,7 @@ use super::memory::{Evicted, Fault, Memory, Readahead, Reclaim};
 use super::page::Page;
 use super::paging::{Happened, Paging};
 use super::workload::steps::Step;
-use super::workload::{App, Owned, Times, Workload};
+use super::workload::{App, Owned, Span, Times, Workload};
 
 /// What memory asked of whatever lies below.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +30,8 @@ pub struct Paged {
     pub footprint: u32,
     /// Launches of apps.
     pub launches: Vec<PagedLaunch>,
+    /// What of the stream is part of them, by place.
+    pub spans: Vec<Span>,
     /// The apps that are launched, by their names.
     pub apps: Vec<String>,
     /// Pages of files that were written past the tier, each as often as it was.
@@ -38,7 +40,7 @@ pub struct Paged {
     pub ahead: Vec<usize>,
 }
 
-/// What memory asked for during a launch.
+/// A launch of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PagedLaunch {
     /// Index of the app.
@@ -47,10 +49,6 @@ pub struct PagedLaunch {
     pub round: usize,
     /// Whether the app had to start, rather than come back.
     pub starts: bool,
-    /// Its first place in the stream.
-    pub begin: usize,
-    /// The place behind its last one.
-    pub end: usize,
 }
 
 impl Paged {
@@ -79,11 +77,15 @@ impl Paged {
         let mut at = 0;
         for step in workload.steps() {
             match step {
-                Step::LaunchEnds => running.end_launch(),
                 Step::Exit(process) => running.exit(process as usize, at),
                 Step::Launch(launch) => running.launch(launch.app, launch.round, at),
-                Step::Access(access) => {
+                Step::Access(access, launch) => {
+                    let before = running.paged.stream.len();
                     running.access(access);
+                    let after = running.paged.stream.len();
+                    if let Some(launch) = launch {
+                        Span::cover(&mut running.paged.spans, launch, before..after);
+                    }
                     at = access + 1;
                 }
             }
@@ -145,17 +147,10 @@ impl<R: Reclaim> Running<'_, R> {
 
     fn launch(&mut self, app: usize, round: usize, at: usize) {
         let starts = !std::mem::replace(&mut self.alive[app], true);
-        let begin = self.paged.stream.len();
-        self.paged.launches.push(PagedLaunch { app, round, starts, begin, end: begin });
+        self.paged.launches.push(PagedLaunch { app, round, starts });
         if starts {
             self.memory.pin(self.pinned);
             self.leave(None, at);
-        }
-    }
-
-    fn end_launch(&mut self) {
-        if let Some(launch) = self.paged.launches.last_mut() {
-            launch.end = self.paged.stream.len();
         }
     }
 
@@ -202,7 +197,7 @@ mod tests {
     use super::*;
     use crate::model::memory::MemoryPolicy;
     use crate::model::page::Space;
-    use crate::model::workload::Builder;
+    use crate::model::workload::{Builder, Launching};
     use crate::trace::{Options, Trace};
     use unjank_host::Nanos;
 
@@ -210,9 +205,10 @@ mod tests {
     fn page(csv: &str, capacity: u64, readahead: u32, pinned: u32) -> (Vec<String>, Paged) {
         let text = format!("time,process,space,page,operation,backing\n{csv}");
         let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
-        let (mut events, mut builder) = (Vec::new(), Builder::new(Nanos(1 << 40)));
+        let (mut events, mut builder) =
+            (Vec::new(), Builder::new(Launching::lasting(Nanos(1 << 40))));
         while trace.read(&mut events, 64).unwrap() {}
-        builder.extend(&events).unwrap();
+        builder.extend(&events, trace.names()).unwrap();
         let workload = builder.finish(trace.names());
         let space = Space::new(capacity, workload.pages.footprint().into()).unwrap();
         let readahead = Readahead::new(readahead);
@@ -277,7 +273,6 @@ mod tests {
         let launch = "300,a,,0,launch,unknown\n301,a,heap,199,read,anonymous\n";
         let (stream, paged) = page(&(csv + launch), 200, 0, 50);
         assert_eq!(stream.len(), 50, "what does not fit beside what is pinned");
-        let launch = paged.launches[0];
-        assert_eq!((launch.begin, launch.end, launch.starts), (0, 50, true));
+        assert_eq!(paged.launches, [PagedLaunch { app: 0, round: 0, starts: true }]);
     }
 }

@@ -12,7 +12,7 @@ use super::{Paged, PagedLaunch};
 use crate::model::page::Page;
 use crate::model::paging::{Happened, Paging};
 use crate::model::workload::marks::Marks;
-use crate::model::workload::{Refused, Times};
+use crate::model::workload::{Launching, Refused, Span, Times};
 use crate::trace::{Event, Names, Numbering, Operation};
 
 /// Says that a page is not in memory.
@@ -32,24 +32,24 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// No events so far. A launch ends with the next one, or after `launch_for`.
-    pub fn new(launch_for: Nanos) -> Self {
+    /// No events so far.
+    pub fn new(launching: Launching) -> Self {
         Self {
             numbering: Numbering::default(),
             batch: Vec::new(),
             stream: Vec::new(),
             times: Times::default(),
-            marks: Marks::new(launch_for),
+            marks: Marks::new(launching),
             came_in: Vec::new(),
             drops: Vec::new(),
         }
     }
 
-    /// Takes events.
+    /// Takes events; `names` are those of the trace.
     ///
     /// # Errors
     /// There are too many pages.
-    pub fn extend(&mut self, events: &[Event]) -> Result<(), Refused> {
+    pub fn extend(&mut self, events: &[Event], names: &Names) -> Result<(), Refused> {
         let mut pages = std::mem::take(&mut self.batch);
         pages.clear();
         let of_pages = events.iter().filter(|event| event.operation.is_of_page());
@@ -57,19 +57,22 @@ impl Observed {
         self.came_in.resize(self.numbering.footprint() as usize, OUT);
         let mut next = pages.iter();
         for event in events {
-            self.marks.pass(event.at, self.stream.len());
             let happened = match event.operation {
                 Operation::Read | Operation::PageIn => Happened::PageIn,
                 Operation::Write | Operation::PageOut => Happened::PageOut,
                 Operation::CleanDrop => Happened::CleanDrop,
                 Operation::FirstTouch => Happened::Gone,
                 Operation::Launch => {
-                    self.marks.begin(event, self.stream.len());
+                    self.marks.begin(event, names, self.stream.len());
                     continue;
                 }
-                Operation::Exit => continue,
+                Operation::Exit => {
+                    self.marks.exit(event, names);
+                    continue;
+                }
             };
             if let Some(page) = next.next() {
+                self.marks.step(event, names, self.stream.len());
                 self.push(*page, happened, event.at);
             }
         }
@@ -94,7 +97,7 @@ impl Observed {
 
     /// What memory did; `names` are those of the trace.
     pub fn finish(mut self, names: &Names) -> Paged {
-        let (apps, launches) = self.marks.finish(names, self.stream.len());
+        let (apps, launches, spans) = self.marks.finish(names);
         let footprint = self.numbering.footprint();
         self.drops.sort_unstable_by_key(|(before, _)| *before);
         let mut paged = Paged {
@@ -122,10 +125,10 @@ impl Observed {
                 app: launch.app,
                 round: launch.round,
                 starts: launch.round == 0,
-                begin: moved(launch.begin),
-                end: moved(launch.end),
             })
             .collect();
+        let moved = |span: &Span| Span { begin: moved(span.begin), end: moved(span.end), ..*span };
+        paged.spans = spans.iter().map(moved).collect();
         paged
     }
 }
@@ -138,12 +141,13 @@ mod tests {
     fn observe(csv: &str) -> Paged {
         let text = format!("time,process,space,page,operation,backing\n{csv}");
         let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
-        let (mut events, mut observed) = (Vec::new(), Observed::new(Nanos(1_000_000_000)));
+        let (mut events, mut observed) =
+            (Vec::new(), Observed::new(Launching::lasting(Nanos(2_000_000_000))));
         while trace.read(&mut events, 2).unwrap() {
-            observed.extend(&events).unwrap();
+            observed.extend(&events, trace.names()).unwrap();
             events.clear();
         }
-        observed.extend(&events).unwrap();
+        observed.extend(&events, trace.names()).unwrap();
         observed.finish(trace.names())
     }
 
@@ -170,11 +174,14 @@ mod tests {
              1,a,disk,1,read,unknown\n\
              5,b,,0,launch,unknown\n\
              6,b,disk,2,read,unknown\n\
+             6,a,disk,3,read,unknown\n\
+             6,b,disk,4,read,unknown\n\
              7,b,disk,2,write,unknown\n",
         );
-        let launches: Vec<_> = paged.launches.iter().map(|l| (l.begin, l.end, l.starts)).collect();
-        assert_eq!(launches, [(3, 3, true)]);
-        assert_eq!(paged.stream[3].page(), Page(1));
+        assert_eq!(paged.launches, [PagedLaunch { app: 0, round: 0, starts: true }]);
+        let spans: Vec<_> = paged.spans.iter().map(|span| (span.begin, span.end)).collect();
+        assert_eq!(spans, [(3, 4), (5, 6)]);
+        assert_eq!([3, 5].map(|place| paged.stream[place].page()), [Page(1), Page(3)]);
         assert_eq!(paged.apps, ["b"]);
     }
 }

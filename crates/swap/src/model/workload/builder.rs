@@ -1,8 +1,6 @@
 //! From the events of a trace to a workload.
 
-use unjank_host::Nanos;
-
-use super::marks::Marks;
+use super::marks::{Launching, Marks};
 use super::{Pages, Process, Times, Workload};
 use crate::model::access::{Access, Did};
 use crate::model::page::{Page, SpaceError};
@@ -32,8 +30,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// No events so far. A launch ends with the next one, or after `launch_for`.
-    pub fn new(launch_for: Nanos) -> Self {
+    /// No events so far.
+    pub fn new(launching: Launching) -> Self {
         Self {
             numbering: Numbering::default(),
             batch: Vec::new(),
@@ -41,39 +39,40 @@ impl Builder {
             times: Times::default(),
             of_file: Vec::new(),
             owners: Vec::new(),
-            marks: Marks::new(launch_for),
+            marks: Marks::new(launching),
             exits: Vec::new(),
         }
     }
 
-    /// Takes events.
+    /// Takes events; `names` are those of the trace.
     ///
     /// # Errors
     /// They are of paging, or there are too many pages.
-    pub fn extend(&mut self, events: &[Event]) -> Result<(), Refused> {
+    pub fn extend(&mut self, events: &[Event], names: &Names) -> Result<(), Refused> {
         let mut pages = std::mem::take(&mut self.batch);
         pages.clear();
         let of_pages = events.iter().filter(|event| event.operation.is_of_page());
         self.numbering.pages(of_pages, &mut pages)?;
         let mut next = pages.iter();
         for event in events {
-            self.marks.pass(event.at, self.accesses.len());
             let did = match event.operation {
                 Operation::Read => Did::Read,
                 Operation::Write => Did::Write,
                 Operation::FirstTouch => Did::First,
                 Operation::Exit => {
+                    self.marks.exit(event, names);
                     self.exits.push((self.accesses.len(), event.who.0));
                     continue;
                 }
                 Operation::Launch => {
-                    self.marks.begin(event, self.accesses.len());
+                    self.marks.begin(event, names, self.accesses.len());
                     continue;
                 }
                 paging => return Err(Refused::OfPaging(paging.name())),
             };
             if let Some(page) = next.next() {
                 self.note(*page, event);
+                self.marks.step(event, names, self.accesses.len());
                 self.times.note(self.accesses.len(), event.at);
                 self.accesses.push(Access::new(*page, did));
             }
@@ -85,9 +84,9 @@ impl Builder {
     /// The workload; `names` are those of the trace.
     pub fn finish(self, names: &Names) -> Workload {
         let Self { accesses, times, of_file, owners, marks, exits, .. } = self;
-        let (apps, launches) = marks.finish(names, accesses.len());
+        let (apps, launches, spans) = marks.finish(names);
         let pages = Pages::new(&of_file, owners);
-        Workload { accesses, times, pages, launches, exits, apps }
+        Workload { accesses, times, pages, launches, spans, exits, apps }
     }
 
     /// Notes what is known of a page when it appears.
@@ -101,19 +100,22 @@ impl Builder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Launch;
+    use unjank_host::Nanos;
+
+    use super::super::{Launch, Span};
     use super::*;
     use crate::trace::{Options, Trace};
 
     fn build(csv: &str, launch_for: u64) -> Result<Workload, Refused> {
         let text = format!("time,process,space,page,operation,backing\n{csv}");
         let mut trace = Trace::from_memory("t", text.into_bytes(), &Options::default()).unwrap();
-        let (mut events, mut builder) = (Vec::new(), Builder::new(Nanos(launch_for)));
+        let (mut events, mut builder) =
+            (Vec::new(), Builder::new(Launching::lasting(Nanos(launch_for))));
         while trace.read(&mut events, 3).unwrap() {
-            builder.extend(&events)?;
+            builder.extend(&events, trace.names())?;
             events.clear();
         }
-        builder.extend(&events)?;
+        builder.extend(&events, trace.names())?;
         Ok(builder.finish(trace.names()))
     }
 
@@ -138,9 +140,14 @@ mod tests {
         assert_eq!(pages.owner(Page(0)), pages.owner(Page(1)));
         let names: Vec<_> = workload.apps.iter().map(|app| &*app.name).collect();
         assert_eq!(names, ["a", "b"]);
-        let launch = |app, round, begin, end| Launch { app, round, begin, end };
-        let expected = [launch(0, 0, 0, 2), launch(1, 0, 3, 4), launch(0, 1, 4, 4)];
-        assert_eq!(workload.launches, expected);
+        let launch = |app, round, place| Launch { app, round, place };
+        assert_eq!(workload.launches, [launch(0, 0, 0), launch(1, 0, 3), launch(0, 1, 4)]);
+        let span = |launch, begin, end| Span { launch, begin, end };
+        assert_eq!(
+            workload.spans,
+            [span(0, 0, 2), span(1, 3, 4)],
+            "b's read of the library is none"
+        );
         assert_eq!(workload.exits, [(4, pages.owner(Page(0)))]);
     }
 

@@ -6,6 +6,7 @@
 //! | `builder` | from the events of a trace |
 //! | `marks` | launches of apps |
 //! | `owned` | which anonymous pages each process or app has |
+//! | `span` | which steps are part of a launch |
 //! | `pages` | what is known of each page |
 //! | `steps` | accesses, launches and exits in their order |
 //! | `times` | when what happened |
@@ -14,12 +15,15 @@ mod builder;
 pub(in crate::model) mod marks;
 mod owned;
 mod pages;
+mod span;
 pub(in crate::model) mod steps;
 mod times;
 
 pub use builder::{Builder, Refused};
+pub use marks::Launching;
 pub use owned::Owned;
 pub use pages::Pages;
+pub use span::{InLaunches, Span};
 pub use times::Times;
 
 use super::access::Access;
@@ -35,6 +39,8 @@ pub struct Workload {
     pub pages: Pages,
     /// Launches of apps.
     pub launches: Vec<Launch>,
+    /// Accesses that are part of them, by place.
+    pub spans: Vec<Span>,
     /// Ends of processes: how many accesses there were before, and which.
     pub exits: Vec<(usize, Process)>,
     /// The apps that are launched.
@@ -53,20 +59,24 @@ pub struct App {
     pub processes: Vec<Process>,
 }
 
-/// A launch: the accesses from its mark to its end.
+/// A launch: its mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
     /// Index of the app.
     pub app: usize,
     /// Which launch of this app it is, from 0.
     pub round: usize,
-    /// The first access.
-    pub begin: usize,
-    /// The access after the last one.
-    pub end: usize,
+    /// How many accesses there were before.
+    pub place: usize,
 }
 
 impl Workload {
+    /// The accesses of the launch of this number.
+    pub fn accesses_of(&self, launch: usize) -> impl Iterator<Item = &Access> {
+        let spans = self.spans.iter().filter(move |span| span.launch == launch);
+        spans.flat_map(|span| &self.accesses[span.begin..span.end])
+    }
+
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.accesses) + self.times.bytes() + self.pages.bytes()

@@ -3,19 +3,17 @@
 use std::iter::Peekable;
 use std::slice::Iter;
 
-use super::{Launch, Process, Workload};
+use super::{InLaunches, Launch, Process, Workload};
 
 /// One thing that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::model) enum Step {
-    /// The launch that was under way is over.
-    LaunchEnds,
     /// A process ends.
     Exit(Process),
     /// An app is launched.
     Launch(Launch),
-    /// A page is accessed: the place of the access.
-    Access(usize),
+    /// A page is accessed: the place of the access, and the launch that it is part of.
+    Access(usize, Option<usize>),
 }
 
 /// Where accesses, launches and exits come together, in their order.
@@ -25,8 +23,7 @@ pub(in crate::model) struct Steps<'a> {
     launches: Peekable<Iter<'a, Launch>>,
     /// The next access.
     at: usize,
-    /// Where the launch that is under way ends.
-    ends: Option<usize>,
+    spans: InLaunches<'a>,
 }
 
 impl Workload {
@@ -37,7 +34,7 @@ impl Workload {
             exits: self.exits.iter().peekable(),
             launches: self.launches.iter().peekable(),
             at: 0,
-            ends: None,
+            spans: InLaunches::new(&self.spans),
         }
     }
 }
@@ -47,20 +44,15 @@ impl Iterator for Steps<'_> {
 
     fn next(&mut self) -> Option<Step> {
         let at = self.at;
-        if self.ends == Some(at) {
-            self.ends = None;
-            return Some(Step::LaunchEnds);
-        }
         if let Some((_, process)) = self.exits.next_if(|(before, _)| *before == at) {
             return Some(Step::Exit(*process));
         }
-        if let Some(launch) = self.launches.next_if(|launch| launch.begin == at) {
-            self.ends = Some(launch.end);
+        if let Some(launch) = self.launches.next_if(|launch| launch.place == at) {
             return Some(Step::Launch(*launch));
         }
         (at < self.accesses).then(|| {
             self.at += 1;
-            Step::Access(at)
+            Step::Access(at, self.spans.at(at))
         })
     }
 }

@@ -13,7 +13,9 @@ pub(super) struct Writer<W: Write> {
 
 impl<W: Write> Writer<W> {
     pub(super) fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(b"time_ns,process,pid,space,page,operation,backing,cgroup\n")?;
+        out.write_all(
+            b"time_ns,process,pid,space,page,operation,backing,cgroup,launch_id,command_pid\n",
+        )?;
         Ok(Self { out, line: Vec::new() })
     }
 
@@ -32,6 +34,12 @@ impl<W: Write> Writer<W> {
             let (operation, backing) = (event.operation.name(), event.backing.name());
             write!(self.line, ",{},{operation},{backing},", event.page)?;
             field(&mut self.line, process.cgroup.as_deref().unwrap_or_default());
+            for number in [process.launch, process.command] {
+                self.line.push(b',');
+                if let Some(number) = number {
+                    write!(self.line, "{number}")?;
+                }
+            }
             self.line.push(b'\n');
             self.out.write_all(&self.line)?;
         }

@@ -10,6 +10,8 @@
 //! | `operation` | string | `read`, `write`, `page-in` … |
 //! | `backing` | string | `anonymous`, `file`, `unknown` |
 //! | `cgroup` | string or null | the control group of the process |
+//! | `launch_id` | `UINT_32` or null | the number of the launch that the process is part of |
+//! | `command_pid` | `UINT_32` or null | the recorded command's number, if the process is part of it |
 //!
 //! Nothing in it is particular to this program, and columns are found by their names, so that a
 //! table that another one has written is read as well.
@@ -30,4 +32,6 @@ const SCHEMA: &str = "message trace {
     required binary operation (STRING);
     required binary backing (STRING);
     optional binary cgroup (STRING);
+    optional int32 launch_id (INTEGER(32, false));
+    optional int32 command_pid (INTEGER(32, false));
 }";

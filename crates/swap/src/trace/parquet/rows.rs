@@ -8,7 +8,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use unjank_host::Nanos;
 
 use super::super::event::{Backing, Event, Operation};
-use super::super::names::{Full, Names};
+use super::super::names::{Full, Member, Names};
 use super::super::reader::Stop;
 use super::super::skipped::Place;
 use super::super::source::Whole;
@@ -29,8 +29,18 @@ pub(in super::super) struct Rows {
     done: u64,
 }
 
-const COLUMNS: [&str; 8] =
-    ["time_ns", "process", "pid", "space", "page", "operation", "backing", "cgroup"];
+const COLUMNS: [&str; 10] = [
+    "time_ns",
+    "process",
+    "pid",
+    "space",
+    "page",
+    "operation",
+    "backing",
+    "cgroup",
+    "launch_id",
+    "command_pid",
+];
 /// A table lacks the others where nothing is known.
 const NEEDED: [usize; 3] = [0, 4, 5];
 
@@ -187,8 +197,8 @@ fn rows_to_events(
     for row in 0..rows {
         let stop = |what: &str| Stop::At(Place::Row(done + row as u64), what.to_owned());
         let full = |full: Full| stop(full.0);
-        let [time, process, pid, space, page, operation, backing, cgroup] =
-            [0, 1, 2, 3, 4, 5, 6, 7].map(|column| index(column, row));
+        let [time, process, pid, space, page, operation, backing, cgroup, launch, command] =
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|column| index(column, row));
         let number = |column: usize, index: Option<usize>| {
             index.and_then(|index| columns[column].numbers.get(index)).copied()
         };
@@ -204,12 +214,21 @@ fn rows_to_events(
         };
         let process = text(1, process).unwrap_or_default();
         let cgroup = text(7, cgroup).unwrap_or_default();
-        let pid = number(2, pid).map(u32::try_from).transpose();
-        let pid = pid.map_err(|_| stop("the pid is no number of a process"))?;
+        let small = |column: usize, index: Option<usize>, what: &str| {
+            let number = number(column, index).map(u32::try_from).transpose();
+            number.map_err(|_| stop(what))
+        };
+        let member = Member {
+            name: process,
+            pid: small(2, pid, "the pid is no number of a process")?,
+            cgroup,
+            launch: small(8, launch, "the launch is no number of one")?,
+            command: small(9, command, "the command is no number of a process")?,
+        };
         events.push(Event {
             at: Nanos(number(0, time).ok_or_else(|| stop("there is no time"))? as u64),
             page: number(4, page).ok_or_else(|| stop("there is no page"))? as u64,
-            who: names.who_in(process, pid, cgroup).map_err(full)?,
+            who: names.member(member).map_err(full)?,
             space: names.space_number(text(3, space).unwrap_or_default()).map_err(full)?,
             operation: operation.ok_or_else(|| stop("there is no such operation"))?,
             backing,

@@ -81,7 +81,7 @@ impl<W: Write + Send> Writer<W> {
             // A process of which only the number is known has no name.
             (event.who != Who::UNKNOWN).then(|| processes[event.who.0 as usize].clone())
         })?;
-        pids(&mut group, events, names)?;
+        small_numbers(&mut group, events, |event| names.process(event.who).pid)?;
         texts(&mut group, events, |event| {
             (event.space != Space::NONE).then(|| spaces[usize::from(event.space.0)].clone())
         })?;
@@ -89,6 +89,8 @@ impl<W: Write + Send> Writer<W> {
         all_texts(&mut group, events, |event| operations[event.operation as usize].clone())?;
         all_texts(&mut group, events, |event| backings[event.backing as usize].clone())?;
         texts(&mut group, events, |event| cgroups[event.who.0 as usize].clone())?;
+        small_numbers(&mut group, events, |event| names.process(event.who).launch)?;
+        small_numbers(&mut group, events, |event| names.process(event.who).command)?;
         group.close()?;
         self.waiting.clear();
         Ok(())
@@ -147,14 +149,18 @@ fn all_texts<W: Write + Send>(
     column.close()
 }
 
-/// The column of processes' numbers.
-fn pids<W: Write + Send>(group: &mut Group<'_, W>, events: &[Event], names: &Names) -> Result<()> {
+/// A column of numbers of 32 bits that may be missing.
+fn small_numbers<W: Write + Send>(
+    group: &mut Group<'_, W>,
+    events: &[Event],
+    value: impl Fn(&Event) -> Option<u32>,
+) -> Result<()> {
     let mut column = group.next_column()?.ok_or_else(missing)?;
     if let ColumnWriter::Int32ColumnWriter(writer) = column.untyped() {
         for chunk in events.chunks(CHUNK) {
-            let cells: Vec<_> = chunk.iter().map(|event| names.process(event.who).pid).collect();
+            let cells: Vec<_> = chunk.iter().map(&value).collect();
             let levels: Vec<_> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
-            let values: Vec<_> = cells.into_iter().flatten().map(|pid| pid as i32).collect();
+            let values: Vec<_> = cells.into_iter().flatten().map(|cell| cell as i32).collect();
             writer.write_batch(&values, Some(&levels), None)?;
         }
     }

@@ -9,7 +9,7 @@ use unjank_measure::Monitor;
 use unjank_swap::model::admission::WriteRate;
 use unjank_swap::model::memory::{MemoryPolicy, Readahead};
 use unjank_swap::simulate::load::Meaning;
-use unjank_swap::simulate::{Latency, Load, MemoryOptions, load};
+use unjank_swap::simulate::{Latency, Launching, Load, MemoryOptions, load};
 use unjank_swap::synth::{Preset, Synth};
 use unjank_swap::trace::{PAGE, Trace};
 
@@ -41,9 +41,12 @@ pub(super) struct MachineArgs {
     /// Writes of the tier at most, under each policy, such as 1GiB/day, 300MiB/h or 10MiB/s
     #[arg(long, value_name = "SIZE/TIME", value_parser = write_rate)]
     write_budget: Option<WriteRate>,
-    /// A launch lasts until the next one, or this long
+    /// A launch lasts this long
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     launch_for: Nanos,
+    /// Of a recorded command: take launches of all other programs, too
+    #[arg(long)]
+    all_launches: bool,
     /// A launch of an app that has to start, without page-ins
     #[arg(long, value_name = "TIME", default_value = "1500ms", value_parser = values::duration_or_zero)]
     start: Nanos,
@@ -102,6 +105,7 @@ impl MachineArgs {
             .with("readahead", self.readahead)
             .with("write_budget", self.write_budget.map(|rate| rate.to_string()))
             .with("launch_for", self.launch_for.get())
+            .with("all_launches", self.all_launches)
             .with("start", self.start.get())
             .with("resume", self.resume.get())
             .with("storage_read", self.storage_read.get())
@@ -151,15 +155,15 @@ impl Source {
         monitor: &dyn Monitor,
     ) -> Result<Option<Load>> {
         let meaning = if memory { Meaning::Programs } else { Meaning::Paging };
-        let launch_for = machine.launch_for;
+        let launching = Launching { lasts: machine.launch_for, all: machine.all_launches };
         Ok(match self {
             Self::Synthetic(preset) => {
                 let mut synth = Synth::new(**preset, seed.unwrap_or(SEED));
-                load(&mut synth, meaning, launch_for, monitor)?
+                load(&mut synth, meaning, launching, monitor)?
             }
             Self::Files(files) => {
                 let mut trace = Trace::open(files, &reading.options())?;
-                load(&mut trace, meaning, launch_for, monitor)?
+                load(&mut trace, meaning, launching, monitor)?
             }
         })
     }

@@ -26,11 +26,13 @@ use crate::values;
   unjank swap analyze trace.txt --swap-device 254,0                    # thrashing of zram0
   unjank swap analyze trace.txt --priority 254,0=100 --priority 8,16=5 # LRU inversion
   unjank swap analyze phone.txt --only page-in,page-out --json
+  unjank swap analyze gimp.parquet --all --rows all                    # every launch there was
 
 How unevenly accesses are spread over the data, beside what Bahn & Kim found; how soon data is
 used again, or never; who makes the hottest accesses; when pages that were evicted come back
 quickly (thrashing); whether a fast swap device holds colder pages than a slow one; what is read
-after launches. A trace is read once; memory is 25 to 150 bytes for each different page.
+after launches, by what was launched and all that it started (of a recorded command, its own
+launches; --all shows the others). A trace is read once; memory is 25 to 150 bytes for each different page.
 docs/swap.md says what each number is.")]
 pub(crate) struct Args {
     /// Traces, packed or not, or - for stdin; each is analysed by itself
@@ -61,6 +63,12 @@ pub(crate) struct Args {
     /// A swap device, as the trace names it, and its priority, as in /proc/swaps
     #[arg(long, value_name = "NAME=N", value_parser = priority)]
     priority: Vec<(String, i32)>,
+    /// Of a recorded command: launches of all other programs, too
+    #[arg(long)]
+    all: bool,
+    /// Rows of each table, or all
+    #[arg(long, value_name = "N", default_value = "8", value_parser = rows)]
+    rows: usize,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -85,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 let mut trace = Trace::open(files(args, number), &args.trace_options())?;
                 let part = Part { whole: monitor, number, of: labels.len() };
                 let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
-                findings.merge(analyze::findings(&analysis));
+                findings.merge(analyze::findings(&analysis, args.rows));
                 hint(args, &analysis, &mut findings);
                 found.borrow_mut().push(analysis);
                 if monitor.stop_requested() {
@@ -97,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
             Ok(findings)
         },
-        |record| Some(table::tables(record, &found.borrow())),
+        |record| Some(table::tables(record, &found.borrow(), args.rows)),
     )?;
     Ok(ExitCode::from(code))
 }
@@ -130,6 +138,7 @@ impl Args {
                 window: self.thrash_window,
             },
             priorities: self.priority.clone(),
+            all_launches: self.all,
             ..analyze::Options::default()
         }
     }
@@ -223,6 +232,7 @@ fn settings(args: &Args, labels: &[String]) -> Settings {
         .with("thrash_rate", args.thrash_rate)
         .with("thrash_distance", args.thrash_distance.get())
         .with("thrash_window", args.thrash_window.get())
+        .with("all", args.all)
         .with("priority", priorities)
 }
 
@@ -231,6 +241,15 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let share = number.parse::<f64>().map_err(|_| "a percentage looks like 10 or 2.5%")? / 100.0;
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("more than 0 %, at most 100 %".into()) }
+}
+
+/// Reads a number of rows, or `all` of them.
+fn rows(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        _ if text == "all" => Ok(usize::MAX),
+        Ok(rows) if rows > 0 => Ok(rows),
+        _ => Err("a number of rows, such as 50, or all".to_owned()),
+    }
 }
 
 fn rate(text: &str) -> Result<f64, String> {

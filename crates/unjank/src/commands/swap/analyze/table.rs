@@ -10,21 +10,19 @@ use crate::output::{grid, notes};
 
 /// The longest bar, in characters.
 const BAR: usize = 40;
-/// Lines of one table of makers, of episodes, and of launches.
-const LINES: usize = 8;
-
-/// One block of lines for each subject that a trace has something to say about.
-pub(super) fn tables(record: &RunRecord, all: &[Analysis]) -> String {
+/// One block of lines for each subject that a trace has something to say about. Tables of makers,
+/// of episodes and of launches have `rows` lines at most.
+pub(super) fn tables(record: &RunRecord, all: &[Analysis], rows: usize) -> String {
     let told: Vec<&Analysis> = all.iter().filter(|one| one.skew.accesses() > 0).collect();
     let mut blocks: Vec<Vec<String>> = vec![all.iter().map(brief).collect()];
     if !told.is_empty() {
         blocks.push(skew(&told));
         blocks.push(volume(&told));
         blocks.push(reuse(&told));
-        blocks.extend(told.iter().flat_map(|one| makers(one)));
+        blocks.extend(told.iter().flat_map(|one| makers(one, rows)));
         blocks.push(inversions(&told));
-        blocks.extend(told.iter().map(|one| episodes(one)));
-        blocks.extend(told.iter().map(|one| launches(one)));
+        blocks.extend(told.iter().map(|one| episodes(one, rows)));
+        blocks.extend(told.iter().map(|one| launches(one, rows)));
     }
     let answers = record.findings.verdicts.iter().map(|verdict| {
         format!("{} {}: {}.", verdict.question, verdict.answer.words(), verdict.reason)
@@ -152,7 +150,7 @@ fn line(name: &str, series: Option<&SeriesRecord>, never: Option<String>) -> Opt
 }
 
 /// Who makes the hottest accesses, from three sides.
-fn makers(analysis: &Analysis) -> Vec<Vec<String>> {
+fn makers(analysis: &Analysis, most: usize) -> Vec<Vec<String>> {
     let makers = &analysis.makers;
     let side = |name: &str, makers: &[Maker]| {
         let hot: u64 = makers.iter().map(|maker| maker.hot_accesses).sum();
@@ -168,7 +166,7 @@ fn makers(analysis: &Analysis) -> Vec<Vec<String>> {
         };
         let head = format!("{}, hottest {}", name, share(analysis.hot));
         let header = [head.as_str(), "hot accesses", "hot pages", "all accesses", "pages"];
-        grid(first_makers(makers, LINES).iter().map(row), header)
+        grid(first_makers(makers, most).iter().map(row), header)
     };
     let mut blocks = vec![vec![format!("{}: who makes them", visible(&analysis.label))]];
     for (name, makers) in
@@ -214,11 +212,11 @@ fn inversions(all: &[&Analysis]) -> Vec<String> {
 const EPISODES: [&str; 6] =
     ["Thrashing", "from", "to", "came back quickly", "different pages", "mostly for"];
 
-fn episodes(analysis: &Analysis) -> Vec<String> {
+fn episodes(analysis: &Analysis, most: usize) -> Vec<String> {
     let Some(episodes) = analysis.episodes.as_ref().filter(|all| !all.is_empty()) else {
         return Vec::new();
     };
-    let rows = episodes.iter().zip(&analysis.episode_makers).take(LINES).enumerate();
+    let rows = episodes.iter().zip(&analysis.episode_makers).take(most).enumerate();
     let rows = rows.map(|(number, (episode, by))| {
         [
             if number == 0 { visible(&analysis.label).into_owned() } else { String::new() },
@@ -230,20 +228,20 @@ fn episodes(analysis: &Analysis) -> Vec<String> {
         ]
     });
     let mut lines = grid(rows, EPISODES);
-    let more = episodes.len().saturating_sub(LINES) as u64 + analysis.more[0];
+    let more = episodes.len().saturating_sub(most) as u64 + analysis.more[0];
     if more > 0 {
-        lines.push(format!("and {more} more, {} in all", thrashing(episodes)));
+        lines.push(format!("and {more} more, {} in all; --rows shows more", thrashing(episodes)));
     }
     lines
 }
 
 const LAUNCHES: [&str; 7] = ["Launch", "app", "at", "round", "pages in", "pages out", "I/O time"];
 
-fn launches(analysis: &Analysis) -> Vec<String> {
+fn launches(analysis: &Analysis, most: usize) -> Vec<String> {
     if analysis.launches.is_empty() {
         return Vec::new();
     }
-    let rows = analysis.launches.iter().take(LINES).enumerate();
+    let rows = analysis.launches.iter().take(most).enumerate();
     let rows = rows.map(|(number, (app, launch))| {
         [
             if number == 0 { visible(&analysis.label).into_owned() } else { String::new() },
@@ -256,9 +254,15 @@ fn launches(analysis: &Analysis) -> Vec<String> {
         ]
     });
     let mut lines = grid(rows, LAUNCHES);
-    let more = analysis.launches.len().saturating_sub(LINES) as u64 + analysis.more[1];
+    let more = analysis.launches.len().saturating_sub(most) as u64 + analysis.more[1];
     if more > 0 {
-        lines.push(format!("and {more} more"));
+        lines.push(format!("and {more} more; --rows shows more"));
+    }
+    match analysis.other_launches {
+        0 => {}
+        1 => lines.push("1 launch of another program is left out; --all shows it".to_owned()),
+        others => lines
+            .push(format!("{others} launches of other programs are left out; --all shows them")),
     }
     lines
 }
