@@ -31,6 +31,9 @@ static FORMAT: LazyLock<Option<Format>> =
 /// One more than there are formats: told from the content.
 const AUTO: u8 = Format::ALL.len() as u8;
 
+/// Columns that a user may name; the first stands for none.
+const COLUMNS: [&str; 2] = ["", "time,id,offset,size,op,process"];
+
 /// A request of 1 GiB has 262 144 events, and costs as much as a whole input.
 const MOST_EVENTS: u64 = 1 << 19;
 
@@ -39,6 +42,8 @@ fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
     let options = Options {
         format: (*FORMAT)
             .or_else(|| Format::ALL.get(usize::from(*choice) % (usize::from(AUTO) + 1)).copied()),
+        // Of a table whose columns no line names, where the format is that or told.
+        columns: COLUMNS.get(usize::from(how >> 5 & 1)).and_then(|columns| columns.parse().ok()),
         skip_bad: how & 1 != 0,
         device_size: (how & 2 != 0).then_some(Bytes(1 << 30)),
         swap_devices: if how & 4 != 0 { vec!["8,0".to_owned()] } else { Vec::new() },

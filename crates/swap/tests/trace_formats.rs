@@ -6,6 +6,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use unjank_host::{Bytes, Nanos};
 use unjank_swap::trace::{Backing, Event, Format, Operation, Options, Stage, Summary, Trace};
 
@@ -45,12 +46,12 @@ fn skipped(summary: &Summary) -> Vec<(&'static str, u64)> {
 #[test]
 fn mobile() {
     let (events, summary) = read("mobile.csv", &Options::default());
-    assert_eq!(summary.inputs[0].format, Format::Mobile);
+    assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Mobile, false));
     assert_eq!(
         events,
         [
-            "0 kworker/u16:9 sda 128 write unknown",
-            "0 kworker/u16:9 sda 129 write unknown",
+            "0 kworker/u16 sda 128 write unknown",
+            "0 kworker/u16 sda 129 write unknown",
             "250000000 com.game,fg sda 256 read unknown",
             "500001000 com.game,fg sda 0 read unknown",
             "500001000 com.game,fg sda 1 read unknown",
@@ -70,7 +71,7 @@ fn mobile() {
 #[test]
 fn msr() {
     let (events, summary) = read("msr.csv", &Options::default());
-    assert_eq!(summary.inputs[0].format, Format::Msr);
+    assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Msr, true));
     assert_eq!(events.len(), 8 + 2 + 1, "the write is not aligned");
     assert_eq!(events[0], "0  hm.1 93627 read unknown");
     assert_eq!(events[8], "1332052600  hm.1 689000 write unknown");
@@ -110,8 +111,9 @@ fn systor() {
 
 #[test]
 fn ariadne_in_its_three_forms() {
-    let (events, summary) = read("ariadne-swapin.txt", &Options::default());
-    assert_eq!(summary.inputs[0].format, Format::Ariadne);
+    let named = Options { format: Some(Format::Ariadne), ..Options::default() };
+    let (events, summary) = read("ariadne-swapin.txt", &named);
+    assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Ariadne, false));
     assert_eq!(
         events,
         [
@@ -121,7 +123,7 @@ fn ariadne_in_its_three_forms() {
         ]
     );
     let outs = ["0 10123 swap 2 page-out anonymous", "0 10130 swap 512 page-out anonymous"];
-    assert_eq!(read("ariadne-swapout-meta.txt", &Options::default()).0, outs);
+    assert_eq!(read("ariadne-swapout-meta.txt", &named).0, outs);
     let mut records = Vec::new();
     for header in ["TEST^^^#10123,53210,16#^^^\n", "TEST^^^#10130,53211,4096#^^^\n"] {
         records.extend(format!("{header:\0<50}").into_bytes());
@@ -139,7 +141,7 @@ fn ariadne_in_its_three_forms() {
 #[test]
 fn csv_with_named_columns() {
     let (events, summary) = read("named.csv", &Options::default());
-    assert_eq!(summary.inputs[0].format, Format::Csv);
+    assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Csv, false));
     assert_eq!(
         events,
         [
@@ -318,7 +320,11 @@ fn packed_files_are_unpacked_in_place_and_a_cut_one_is_told() {
     gzip.write_all(&plain).unwrap();
     let gzip = gzip.finish().unwrap();
     let zstd = zstd::encode_all(&plain[..], 1).unwrap();
-    for (packed, packing) in [(gzip, "gzip"), (zstd, "zstd")] {
+    let blocks = FrameInfo::new().block_size(BlockSize::Max64KB);
+    let mut lz4 = FrameEncoder::with_frame_info(blocks, Vec::new());
+    lz4.write_all(&plain).unwrap();
+    let lz4 = lz4.finish().unwrap();
+    for (packed, packing) in [(gzip, "gzip"), (zstd, "zstd"), (lz4, "lz4")] {
         let open = |bytes: &[u8], options: &Options| {
             Trace::from_memory("packed", bytes.to_vec(), options).unwrap()
         };
@@ -343,6 +349,184 @@ fn packed_files_are_unpacked_in_place_and_a_cut_one_is_told() {
         assert!(events.len() > 1000 && expected.1.starts_with(&events), "{packing}");
         assert_eq!(summary.inputs[0].skipped.all().len(), 1, "{summary:?}");
     }
+}
+
+#[test]
+fn xz_is_unpacked_in_place() {
+    let (plain, _) = read("msr.csv", &Options::default());
+    let (events, summary) = read("msr.csv.xz", &Options::default());
+    assert_eq!(summary.inputs[0].packing, "xz");
+    assert_eq!(events.len(), 2 * plain.len(), "both streams are read");
+    assert!(events.starts_with(&plain));
+    let mut bytes = std::fs::read(fixture("msr.csv.xz")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle - 40] ^= 0xff;
+    let trace = Trace::from_memory("damaged", bytes, &Options::default());
+    let mut events = Vec::new();
+    let error = trace.and_then(|mut trace| {
+        while trace.read(&mut events, 1000)? {}
+        Ok(())
+    });
+    assert!(error.unwrap_err().to_string().contains("cannot"), "a checksum tells");
+}
+
+fn in_columns(columns: &str) -> Options {
+    Options { columns: Some(columns.parse().unwrap()), ..Options::default() }
+}
+
+fn told(text: &str, options: &Options) -> (Vec<String>, Summary) {
+    let trace = Trace::from_memory("t", text.as_bytes().to_vec(), options).unwrap();
+    let (_, events, summary) = drain(trace);
+    (events, summary)
+}
+
+#[test]
+fn columns_that_no_line_names_are_named_by_the_user() {
+    let text = "\u{feff}0,100,4096\r\n1.5,101,4096\n2,102,4096\n";
+    let (events, summary) = told(text, &in_columns("time,page,size"));
+    let expected =
+        ["0   100 read unknown", "1500000000   101 read unknown", "2000000000   102 read unknown"];
+    assert_eq!(events, expected);
+    assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Csv, false));
+    // A line of names is no event, tabs are told, and fields behind the columns are left out.
+    let (events, summary) =
+        told("when\twhat\tlong\tx\n5\t7\t1\ty\n", &in_columns("time,page,size"));
+    assert_eq!(events, ["0   7 read unknown"]);
+    assert_eq!(skipped(&summary), [("the names of the columns", 1)]);
+    // Alibaba's volumes, Tencent's, and Twitter's keys.
+    let alibaba = "419,W,8192,8192,1577808144360767\n725,R,4096,4096,1577808144361000\n";
+    let (events, _) = told(alibaba, &in_columns("device,op,offset,size,time_us"));
+    let expected =
+        ["0  419 2 write unknown", "0  419 3 write unknown", "233000  725 1 read unknown"];
+    assert_eq!(events, expected);
+    let tencent = "1538323200,8,16,1,1283\n1538323201,0,8,0,1283\n";
+    let (events, _) = told(tencent, &in_columns("time,sector,sectors,op,device"));
+    assert_eq!(events[2], "1000000000  1283 0 read unknown");
+    assert_eq!(events.len(), 3);
+    let twitter = "0,nz:u:eeW511W3dcH3de3d15ec,22,304,10,get,0\n1,other,22,304,10,set,0\n\
+                   1,nz:u:eeW511W3dcH3de3d15ec,22,304,10,delete,0\n";
+    let (events, summary) = told(twitter, &in_columns("time,key,-,-,-,op"));
+    assert!(events[0].ends_with("read unknown") && events[1].ends_with("write unknown"));
+    assert_eq!(skipped(&summary), [("a deletion", 1)]);
+}
+
+#[test]
+fn libcachesims_csv_and_text_are_objects() {
+    let text = "time;size;id\n0;10;0xff\n0;10;a\n3;10;255\n4;10;a\n";
+    let typed = "time-col=1,obj-id-col=3,obj-size-col=2,delimiter=;,has-header=true";
+    let (events, _) = told(text, &in_columns(typed));
+    let page = |event: &String| event.split(' ').nth(3).unwrap().to_owned();
+    let pages: Vec<String> = events.iter().map(page).collect();
+    assert!(pages[0] == "255" && pages[2] == "255" && pages[1] == pages[3], "{pages:?}");
+    assert!(events[3].starts_with("4000000000 "), "{events:?}");
+    let named = Options { format: Some(Format::Txt), ..Options::default() };
+    let (events, _) = told("7\nimage.png\n\n7\n", &named);
+    let pages: Vec<String> = events.iter().map(page).collect();
+    assert!(pages.len() == 3 && pages[0] == "7" && pages[2] == "7", "{events:?}");
+}
+
+/// A record of version 1 or 2.
+fn vscsi(version: u8, command: u16, length: u32, block: u64, micros: u64) -> Vec<u8> {
+    let about = [command.to_le_bytes(), [0, version]].concat();
+    let numbers = [7_u32, length, 1].map(u32::to_le_bytes).concat();
+    let head = if version == 1 { [numbers, about].concat() } else { [about, numbers].concat() };
+    let tail = [block.to_le_bytes(), micros.to_le_bytes()].concat();
+    let response = if version == 1 { Vec::new() } else { 55_u64.to_le_bytes().to_vec() };
+    [head, tail, response].concat()
+}
+
+#[test]
+fn vscsi_in_both_versions() {
+    for version in [1, 2] {
+        let mut bytes = [
+            vscsi(version, 0x28, 8192, 16, 5_000_000),
+            vscsi(version, 0x2a, 4096, 8, 5_000_100),
+            vscsi(version, 0x35, 0, 0, 5_000_150),
+            vscsi(version, 0x88, 512, 1, 5_000_200),
+        ]
+        .concat();
+        bytes.extend([1, 2, 3]);
+        let trace = Trace::from_memory("disk.vscsi", bytes, &Options::default()).unwrap();
+        let (_, events, summary) = drain(trace);
+        assert_eq!((summary.inputs[0].format, summary.inputs[0].is_guessed), (Format::Vscsi, true));
+        let expected = [
+            "0  disk 2 read unknown",
+            "0  disk 3 read unknown",
+            "100000  disk 1 write unknown",
+            "200000  disk 0 read unknown",
+        ];
+        assert_eq!(events, expected, "version {version}");
+        let skips =
+            [("a command that neither reads nor writes", 1), ("the last record is cut off", 1)];
+        assert_eq!(skipped(&summary), skips);
+    }
+}
+
+/// A table of one row for each time and page, with signs.
+fn table(rows: &[(i64, i64)], compression: parquet::basic::Compression) -> Vec<u8> {
+    use parquet::column::writer::ColumnWriter;
+    let schema = "message t { required int64 time_ns; required int64 page; \
+                  required binary operation (STRING); }";
+    let schema = parquet::schema::parser::parse_message_type(schema).unwrap();
+    let properties = parquet::file::properties::WriterProperties::builder();
+    let properties = properties.set_compression(compression).build();
+    let mut bytes = Vec::new();
+    let mut file = parquet::file::writer::SerializedFileWriter::new(
+        &mut bytes,
+        schema.into(),
+        properties.into(),
+    )
+    .unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let (times, pages): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
+    for values in [times, pages] {
+        let mut column = group.next_column().unwrap().unwrap();
+        let ColumnWriter::Int64ColumnWriter(writer) = column.untyped() else { panic!() };
+        writer.write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    let mut column = group.next_column().unwrap().unwrap();
+    let ColumnWriter::ByteArrayColumnWriter(writer) = column.untyped() else { panic!() };
+    writer.write_batch(&vec!["read".into(); rows.len()], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+    bytes
+}
+
+#[test]
+fn a_negative_page_or_time_of_a_table_is_no_good() {
+    let plain = parquet::basic::Compression::UNCOMPRESSED;
+    for (row, what) in [((1, -5), "the page is negative"), ((-1, 5), "the time is negative")] {
+        let bytes = table(&[(0, 1), row, (2, 3)], plain);
+        let mut trace = Trace::from_memory("t", bytes.clone(), &Options::default()).unwrap();
+        let error = trace.read(&mut Vec::new(), 10).unwrap_err().to_string();
+        assert_eq!(error, format!("cannot decode t: row 1: {what}"));
+        let lenient = Options { skip_bad: true, ..Options::default() };
+        let (events, _, summary) = drain(Trace::from_memory("t", bytes, &lenient).unwrap());
+        let pages: Vec<u64> = events.iter().map(|event| event.page).collect();
+        assert_eq!((pages, skipped(&summary)), (vec![1, 3], vec![(what, 1)]));
+    }
+}
+
+#[test]
+fn tables_are_read_however_they_are_packed() {
+    use parquet::basic::{Compression, GzipLevel};
+    let rows = [(0, 1), (5, 2)];
+    let expected = ["0   1 read unknown", "5   2 read unknown"];
+    for compression in
+        [Compression::GZIP(GzipLevel::default()), Compression::LZ4, Compression::LZ4_RAW]
+    {
+        let trace = Trace::from_memory("t", table(&rows, compression), &Options::default());
+        assert_eq!(drain(trace.unwrap()).1, expected, "{compression:?}");
+    }
+    // The whole file.
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&table(&rows, Compression::UNCOMPRESSED)).unwrap();
+    let trace = Trace::from_memory("t", gzip.finish().unwrap(), &Options::default()).unwrap();
+    let (_, events, summary) = drain(trace);
+    assert_eq!(events, expected);
+    assert_eq!((summary.inputs[0].format, summary.inputs[0].packing), (Format::Parquet, "gzip"));
 }
 
 #[test]

@@ -90,7 +90,8 @@ fn check(recording: &Recording, arguments: &[&str], space: &str) {
         let ours = events.iter().filter(|event| event.operation == operation && is_of(event));
         ours.count()
     };
-    assert_eq!(events[0].operation, "launch", "it begins with the program");
+    let first = events.iter().find(|event| event.command_pid.is_some()).unwrap();
+    assert_eq!((&*first.operation, first.command_pid), ("launch", first.pid), "the program");
     // More than a third of the memory does not fit, and every page is wanted twice.
     let pages = SIZE / PAGE;
     assert!(of("page-out") > pages / 3, "{} of {pages}", of("page-out"));
@@ -249,8 +250,8 @@ fn a_launch_is_that_of_the_program_that_was_meant() {
     let ours = || events.iter().filter(is_ours);
     let command = ours().next().unwrap();
     assert!(ours().all(|event| event.command_pid == command.pid && command.pid.is_some()));
-    let launches: HashSet<_> = ours().map(|event| event.launch_id.unwrap()).collect();
-    assert_eq!(launches.len(), 4, "each has a number of its own: {launches:?}");
+    let numbers: HashSet<_> = ours().map(|event| event.launch_id.unwrap()).collect();
+    assert_eq!(numbers.len(), 4, "each has a number of its own: {numbers:?}");
     assert!(events.is_sorted_by_key(|event| event.time_ns), "what is held back is still in order");
 }
 

@@ -143,7 +143,7 @@ fn parts_of_one_trace_are_merged() {
 #[test]
 fn what_a_trace_cannot_tell_is_said() {
     // Ariadne's have no times.
-    let record = json(analyze().arg(fixture("ariadne-swapin.txt")));
+    let record = json(analyze().arg(fixture("ariadne-swapin.txt")).args(["--format", "ariadne"]));
     assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
     assert_eq!(record["verdicts"][0]["reason"], "the trace has no times");
     let dir = tempfile::tempdir().unwrap();
@@ -206,6 +206,47 @@ fn only_what_is_asked_for_is_an_access() {
     assert!(near(fact(&record, "evictions", &[]), 8.0), "paging is followed all the same");
     let error = fails(analyze().arg("x").args(["--only", "exit"]), 2);
     assert!(error.contains("there is no operation \"exit\"; there are read, write,"), "{error}");
+}
+
+#[test]
+fn the_format_is_named_and_a_guess_is_called_one() {
+    let text = stdout(analyze().arg(fixture("msr.csv")));
+    assert!(text.contains("msr.csv: msr (guessed), 11 events\n"), "{text}");
+    assert!(
+        text.contains("msr.csv is read as msr, which is a guess; --format msr says so"),
+        "{text}"
+    );
+    let text = stdout(analyze().arg(fixture("msr.csv")).args(["--format", "msr"]));
+    assert!(text.contains("msr.csv: msr, 11 events\n") && !text.contains("guess"), "{text}");
+    for command in [
+        &["mrc", "--sizes", "4"][..],
+        &["simulate", "--tier", "64KiB", "--policy", "paper"],
+        &["sweep", "--tier", "64KiB", "--policy", "paper"],
+    ] {
+        let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+        let text =
+            stdout(unjank.arg("swap").args(command).arg("--no-store").arg(fixture("msr.csv")));
+        let is_guess =
+            text.contains("msr (guessed)") || text.contains("read as msr, which is a guess");
+        assert!(is_guess, "{command:?}: {text}");
+    }
+}
+
+#[test]
+fn numbers_without_names_are_read_as_the_user_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("cache.csv");
+    fs::write(&trace, "0,100,4096\n1,101,4096\n2,102,4096\n").unwrap();
+    let error = fails(analyze().arg(&trace), 1);
+    assert!(error.contains("--columns does, as in --columns time,page,size"), "{error}");
+    let record = json(analyze().arg(&trace).args(["--columns", "time,page,size"]));
+    assert!(near(fact(&record, "pages", &[]), 3.0));
+    let tabs = dir.path().join("cache.txt");
+    fs::write(&tabs, "0;1 2;4096\n").unwrap();
+    let columns = ["--columns", "time,id,size", "--delimiter", ";"];
+    assert!(near(fact(&json(analyze().arg(&tabs).args(columns)), "pages", &[]), 1.0));
+    let error = fails(analyze().arg(&trace).args(["--columns", "time,pgae"]), 2);
+    assert!(error.contains("there is no column \"pgae\""), "{error}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn what_was_read_and_what_was_not_is_said() {
 fn stdin_and_stdout_are_files_like_others() {
     let trace = fs::read(fixture("ariadne-swapin.txt")).unwrap();
     let mut command = convert();
-    command.args(["-", "-", "--to", "csv"]).write_stdin(trace);
+    command.args(["-", "-", "--to", "csv", "--format", "ariadne"]).write_stdin(trace);
     let output = command.assert().code(0).get_output().clone();
     let expected = "time_ns,process,pid,space,page,operation,backing,cgroup,launch_id,command_pid\n\
                     0,10123,,swap,2,page-in,anonymous,,,\n\
@@ -105,8 +105,8 @@ fn what_cannot_work_is_said_before_anything_is_read() {
     assert!(error.contains("stdin can be read only once"), "{error}");
     let error = stderr(convert().args(["-", "-", "--to", "oracleGeneral"]), 2);
     assert!(error.contains("it needs a file"), "{error}");
-    let error = stderr(convert().args(["--format", "vscsi", "-", "x.csv"]), 2);
-    assert!(error.contains("there is no format vscsi, only ariadne, blkparse"), "{error}");
+    let error = stderr(convert().args(["--format", "lcs", "-", "x.csv"]), 2);
+    assert!(error.contains("there is no format lcs, only ariadne, blkparse"), "{error}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn all_policies_stand_in_one_table_and_chart() {
     let page = dir.path().join("curves.html");
     let mut command = mrc();
     let text = stdout(command.arg(&trace).args(["--policy", "all", "--html"]).arg(&page));
-    assert!(text.starts_with("40000 requests for "), "{text}");
+    assert!(text.contains("csv, 40000 events\n40000 requests for "), "{text}");
     assert!(text.contains("all of them simulated: exact"), "{text}");
     let row = |name: &str| {
         let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
@@ -184,5 +184,5 @@ fn what_cannot_be_simulated_is_said() {
     let error = fails(mrc().arg(&cut), 1);
     assert!(error.contains("cut.csv.gz"), "{error}");
     let none = stdout(mrc().arg(&trace).args(["--only", "write", "--sizes", "1p"]));
-    assert!(none.starts_with("1 requests for 1 different pages"), "{none}");
+    assert!(none.contains("\n1 requests for 1 different pages"), "{none}");
 }

@@ -210,6 +210,33 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
 }
 
 #[test]
+fn a_bad_trace_does_not_end_a_sweep() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let good = "time_ns,page,operation\n0,1,page-in\n1,2,page-out\n2,2,page-in\n";
+    let (first, last) = (file("a.csv", good), file("c.csv", good));
+    let bad = file("b.csv", "time_ns,page,operation\n0,1,page-in\n1,many,page-out\n");
+    let out = directory.path().join("sweep.parquet");
+    let of = ["--tier", "64KiB", "--policy", "paper", "--no-store", "--out", out.to_str().unwrap()];
+    let mut command = swap(&[&["sweep", &first, &bad, &last][..], &of].concat());
+    let output = command.assert().code(1).get_output().clone();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("line 3: the page is no number: “1,many,page-out”"), "{text}");
+    assert!(text.contains("1 trace is left out, for the reason above"), "{text}");
+    for trace in [&first, &last] {
+        assert!(text.contains(&format!("\n{trace}\n")), "{trace} was tried: {text}");
+    }
+    assert!(out.exists() && !directory.path().join("sweep.parquet.partial").exists());
+    let error = stderr(&mut swap(&["sweep", &bad, "/no/such/trace", "--no-store"]), 1);
+    assert!(error.contains("none of 2 traces could be tried"), "{error}");
+    assert!(error.contains("/no/such/trace: No such file"), "{error}");
+}
+
+#[test]
 fn a_write_budget_keeps_pages_out_and_tells_how_many() {
     let wide =
         ["--preset", "games", "--tier", "64MiB", "--policy", "always/lru", "--write-cost", "none"];
@@ -235,6 +262,8 @@ fn a_write_budget_keeps_pages_out_and_tells_how_many() {
             "simulate",
             swapped.to_str().unwrap(),
             "--no-store",
+            "--format",
+            "ariadne",
             "--write-budget",
             "1MiB/s",
         ]),

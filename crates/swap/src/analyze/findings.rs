@@ -299,6 +299,8 @@ fn one_launch(number: u32, app: &str, launch: &Launch, to: &mut To) {
         ("io_time", launch.time.get(), Unit::Nanoseconds),
         ("pages_in", launch.pages_in, Unit::Pages),
         ("pages_out", launch.pages_out, Unit::Pages),
+        ("pages_in_ever", launch.ever[0], Unit::Pages),
+        ("pages_out_ever", launch.ever[1], Unit::Pages),
     ] {
         let fact = to.labelled(&format!("launch/{name}"), value as f64, unit, labels[0]);
         fact.labels.insert(labels[1].0.to_owned(), labels[1].1.to_owned());

@@ -10,7 +10,7 @@ use crate::trace::{Event, Names, Operation, Who};
 /// When the I/O of a launch is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// When there was none for so long,
+    /// When there was none for so long after some,
     pub gap: Nanos,
     /// or the launch is so long ago.
     pub most: Nanos,
@@ -38,6 +38,9 @@ pub struct Launch {
     pub pages_out: u64,
     /// Time from the mark to the last of them.
     pub time: Nanos,
+    /// Pages in and out from the mark to the end of the trace, however late. Where the trace does
+    /// not tell whose they are, those of the burst.
+    pub ever: [u64; 2],
 }
 
 /// All launches, and how they were told.
@@ -73,8 +76,10 @@ struct Open {
     at: Nanos,
     round: u32,
     of_command: bool,
-    /// Of its processes.
+    /// Of its processes, from the first of it on.
     own: Burst,
+    /// Pages in and out of its processes.
+    ever: [u64; 2],
     /// Of all, until the next launch.
     any: Burst,
 }
@@ -111,8 +116,13 @@ impl Counter {
             let launch = launch.and_then(|launch| self.counted.get_mut(launch as usize));
             let Some(launch) = launch else { continue };
             let since = event.at - launch.at;
-            let burst = if is_own { &mut launch.own } else { &mut launch.any };
-            burst.take(since, is_read, self.limits);
+            if is_own {
+                launch.ever[usize::from(!is_read)] += 1;
+                launch.own.begin(since);
+                launch.own.take(since, is_read, self.limits);
+            } else {
+                launch.any.take(since, is_read, self.limits);
+            }
         }
     }
 
@@ -128,7 +138,7 @@ impl Counter {
         let (who, at) = (event.who, event.at);
         let (own, any) = (Burst::default(), Burst::default());
         let of_command = is_of_command(names, who);
-        self.counted.push(Open { who, at, round: *round, of_command, own, any });
+        self.counted.push(Open { who, at, round: *round, of_command, own, ever: [0, 0], any });
     }
 
     pub(super) fn finish(&mut self) -> Counted {
@@ -140,6 +150,8 @@ impl Counter {
         let mut launches: Vec<Launch> = asked
             .map(|open| {
                 let burst = if told_by_process { open.own } else { open.any };
+                let ever =
+                    if told_by_process { open.ever } else { [burst.pages_in, burst.pages_out] };
                 Launch {
                     who: open.who,
                     at: open.at,
@@ -147,6 +159,7 @@ impl Counter {
                     pages_in: burst.pages_in,
                     pages_out: burst.pages_out,
                     time: burst.time,
+                    ever,
                 }
             })
             .collect();
@@ -158,9 +171,19 @@ impl Counter {
 }
 
 impl Burst {
+    /// The first I/O of what was launched may come at any time: nobody else's comes before it.
+    fn begin(&mut self, since: Nanos) {
+        if self.pages_in + self.pages_out == 0 && !self.is_over {
+            self.time = since;
+        }
+    }
+
     fn take(&mut self, since: Nanos, is_read: bool, limits: Limits) {
         if self.is_over || since > self.time + limits.gap || since > limits.most {
             self.is_over = true;
+            if self.pages_in + self.pages_out == 0 {
+                self.time = Nanos::ZERO;
+            }
             return;
         }
         *(if is_read { &mut self.pages_in } else { &mut self.pages_out }) += 1;
@@ -219,6 +242,22 @@ mod tests {
             [is("app", (1, 2, 1, 2_300)), is("app", (2, 1, 0, 150)), is("mail", (1, 1, 0, 100))];
         assert_eq!(launches, expected);
         assert!(counted.told_by_process);
+    }
+
+    #[test]
+    fn the_first_io_may_come_late_and_what_comes_later_is_counted_apart() {
+        let (launches, counted) = count(
+            "0,gimp,10,1,7,0,launch\n\
+             9000,gimp,10,1,7,1,page-out\n\
+             9500,gimp,10,1,7,2,page-out\n\
+             12000,gimp,10,1,7,1,page-in\n\
+             40000,gimp,10,1,7,2,page-in\n",
+            false,
+        );
+        assert_eq!(launches, [is("gimp", (1, 0, 2, 9_500))]);
+        assert_eq!(counted.launches[0].ever, [2, 2]);
+        let (launches, _) = count("0,gimp,10,1,7,0,launch\n31000,gimp,10,1,7,1,page-out\n", false);
+        assert_eq!(launches, [is("gimp", (1, 0, 0, 0))], "that is no part of its launch");
     }
 
     #[test]

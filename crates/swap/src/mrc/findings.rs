@@ -9,7 +9,7 @@ use crate::trace::PAGE;
 
 /// The curves, and what they are of.
 pub fn findings(requests: &Requests, curves: &[Curve]) -> Findings {
-    let mut findings = Findings::default();
+    let mut findings = requests.summary.findings();
     let sample = &requests.sample;
     if sample.requests() == 0 {
         findings.not_supported("swap/mrc", "no requests for pages");

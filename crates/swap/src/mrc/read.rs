@@ -1,11 +1,11 @@
 //! A trace as requests for pages.
 
-use unjank_host::{Error, Nanos, Result};
+use unjank_host::{Error, Result};
 use unjank_measure::Monitor;
 
 use crate::model::mrc::{Sample, Sampler};
 use crate::model::page::SpaceError;
-use crate::trace::{Numbering, Operation, Trace};
+use crate::trace::{Numbering, Operation, Summary, Trace};
 
 /// How requests are read.
 #[derive(Debug, Clone)]
@@ -25,8 +25,8 @@ pub struct Options {
 pub struct Requests {
     /// Those that are looked at.
     pub sample: Sample,
-    /// Time from the first event to the last.
-    pub span: Nanos,
+    /// What was read.
+    pub summary: Summary,
 }
 
 /// Events that are read at once.
@@ -64,5 +64,5 @@ pub fn read(
             break;
         }
     }
-    Ok(Some(Requests { sample: sampler.finish(), span: trace.summary().span }))
+    Ok(Some(Requests { sample: sampler.finish(), summary: trace.summary() }))
 }

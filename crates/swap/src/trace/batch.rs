@@ -30,6 +30,8 @@ impl From<Full> for Wrong {
     }
 }
 
+/// Why the first line of a table makes no event.
+pub(super) const NAMES_OF_COLUMNS: &str = "the names of the columns";
 pub(super) const ZERO_SIZE: Wrong = Wrong::Skip("a request of no bytes");
 pub(super) const DISCARD: Wrong = Wrong::Skip("a discard");
 pub(super) const OTHER_STAGE: Wrong = Wrong::Skip("another stage of a request");

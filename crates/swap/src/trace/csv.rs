@@ -1,4 +1,4 @@
-//! Comma-separated values whose first line names the columns.
+//! Comma-separated values whose first line names the columns, or whose columns the user names.
 //!
 //! | column | what |
 //! |---|---|
@@ -6,10 +6,11 @@
 //! | `process`, `app` | who |
 //! | `pid` | its number |
 //! | `space`, `device`, `file` | which device or file |
-//! | `page` | number of a page of 4 KiB; `id`, `obj_id` are the same |
+//! | `page` | number of a page of 4 KiB |
+//! | `id`, `obj_id`, `object`, `key` | an object, which is one page: a number or any text |
 //! | `offset`, `size` | bytes, instead of a page |
 //! | `sector`, `sectors` | 512 bytes each, instead of a page |
-//! | `operation`, `op` | `read`, `write`, `page-in` …; all are reads where there is none |
+//! | `operation`, `op` | `read`, `write`, `page-in` …; all are reads where there is none. Of caches: `get`, `set` …; of volumes: 0 is a read, 1 a write |
 //! | `backing` | `anonymous`, `file`, `unknown` |
 //! | `cgroup` | the control group of the process |
 //! | `launch_id` | the number of the launch that the process is part of |
@@ -17,40 +18,22 @@
 
 use unjank_host::Nanos;
 
-use super::batch::{Batch, Request, Wrong, sectors};
+use super::batch::{Batch, NAMES_OF_COLUMNS, Request, Wrong, sectors};
+use super::columns::{self, Column, Columns};
 use super::event::{Backing, Event, Operation, Space, Who};
 use super::names::Member;
-use super::number::{decimal, seconds};
+use super::number::{decimal, hexadecimal, seconds};
 
-/// More columns have no meaning here.
-const MOST_COLUMNS: usize = 64;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
-    /// Seconds with a fraction.
-    Seconds,
-    /// Whole units of so many nanoseconds.
-    Time(u64),
-    Process,
-    Pid,
-    Space,
-    Page,
-    Offset,
-    Size,
-    Sector,
-    Sectors,
-    Operation,
-    Backing,
-    Cgroup,
-    Launch,
-    Command,
-    Other,
-}
-
-/// Reads lines, of which the first one is the header.
-#[derive(Debug, Default)]
+/// Reads lines.
+#[derive(Debug)]
 pub(super) struct Lines {
+    /// Empty before the first line, where that names them.
     columns: Vec<Column>,
+    delimiter: u8,
+    /// Those that the user has named, until the first line was read.
+    named: Option<Columns>,
+    /// Whether lines may have more fields than there are columns.
+    is_open: bool,
     /// A line's fields without their quotes, where there are any.
     unquoted: Vec<u8>,
 }
@@ -76,75 +59,53 @@ struct Row<'a> {
 }
 
 impl Lines {
+    pub(super) fn new(columns: Option<&Columns>) -> Self {
+        Self {
+            columns: Vec::new(),
+            delimiter: b',',
+            named: columns.cloned(),
+            is_open: columns.is_some(),
+            unquoted: Vec::new(),
+        }
+    }
+
     pub(super) fn line(&mut self, line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
-        if self.columns.is_empty() {
-            self.columns = header(line)?;
+        let is_first = self.columns.is_empty();
+        // The mark of some systems that what follows is UTF-8.
+        let line = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| is_first).unwrap_or(line);
+        if is_first && self.first(line)? {
             return Ok(());
         }
         if line.is_empty() {
             return Err(Wrong::Skip("an empty line"));
         }
+        let (columns, delimiter, is_open) = (&self.columns, self.delimiter, self.is_open);
         if !line.contains(&b'"') {
-            return row(&self.columns, line.split(|byte| *byte == b','))
+            return row(columns, line.split(|byte| *byte == delimiter), is_open)
                 .and_then(|row| tell(&row, batch));
         }
         // Quotes are gone through once more; fields end in a byte that no text has.
-        unquote(line, &mut self.unquoted, END)?;
-        row(&self.columns, self.unquoted.split(|byte| *byte == END))
+        unquote(line, &mut self.unquoted, delimiter, END)?;
+        row(columns, self.unquoted.split(|byte| *byte == END), is_open)
             .and_then(|row| tell(&row, batch))
     }
-}
 
-fn header(line: &[u8]) -> Result<Vec<Column>, Wrong> {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    let names: Vec<_> = line.split(|byte| *byte == b',').take(MOST_COLUMNS + 1).collect();
-    if names.len() > MOST_COLUMNS {
-        return Err(Wrong::Bad("it has more than 64 columns"));
-    }
-    let columns: Vec<_> = names.into_iter().map(column).collect();
-    let has = |column| columns.contains(&column);
-    let twice = |column: &Column| columns.iter().filter(|other| *other == column).count() > 1;
-    if columns.iter().any(|column| *column != Column::Other && twice(column)) {
-        return Err(Wrong::Bad("a column stands in the header twice"));
-    }
-    let addressed = has(Column::Page)
-        || has(Column::Offset) && has(Column::Size)
-        || has(Column::Sector) && has(Column::Sectors);
-    if !addressed {
-        return Err(Wrong::Bad(
-            "the first line names no columns page, offset and size, or sector and sectors",
-        ));
-    }
-    Ok(columns)
-}
-
-fn column(name: &[u8]) -> Column {
-    let name = name.trim_ascii().to_ascii_lowercase();
-    let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(&name);
-    match name {
-        b"time" | b"time_s" | b"timestamp" => Column::Seconds,
-        b"time_ms" => Column::Time(1_000_000),
-        b"time_us" => Column::Time(1_000),
-        b"time_ns" => Column::Time(1),
-        b"process" | b"app" => Column::Process,
-        b"pid" => Column::Pid,
-        b"space" | b"device" | b"file" => Column::Space,
-        b"page" | b"id" | b"obj_id" => Column::Page,
-        b"offset" => Column::Offset,
-        b"size" => Column::Size,
-        b"sector" => Column::Sector,
-        b"sectors" => Column::Sectors,
-        b"operation" | b"op" => Column::Operation,
-        b"backing" => Column::Backing,
-        b"cgroup" => Column::Cgroup,
-        b"launch_id" => Column::Launch,
-        b"command_pid" => Column::Command,
-        _ => Column::Other,
+    /// Takes the columns from the first line, or from the user: whether the line is no event.
+    fn first(&mut self, line: &[u8]) -> Result<bool, Wrong> {
+        let Some(named) = self.named.take() else {
+            (self.columns, self.delimiter) = columns::header(line).map_err(Wrong::Bad)?;
+            return Ok(true);
+        };
+        self.delimiter =
+            named.delimiter.unwrap_or_else(|| columns::delimiter(line, named.order.len()));
+        let is_header = named.has_header || named.are_named_by(line, self.delimiter);
+        self.columns = named.order;
+        if is_header { Err(Wrong::Skip(NAMES_OF_COLUMNS)) } else { Ok(false) }
     }
 }
 
 /// Ends every field with `end`, without the quotes around it, and with single quotes within.
-fn unquote(line: &[u8], out: &mut Vec<u8>, end: u8) -> Result<(), Wrong> {
+fn unquote(line: &[u8], out: &mut Vec<u8>, delimiter: u8, end: u8) -> Result<(), Wrong> {
     out.clear();
     let mut quoted = false;
     let mut bytes = line.iter().copied().peekable();
@@ -155,7 +116,7 @@ fn unquote(line: &[u8], out: &mut Vec<u8>, end: u8) -> Result<(), Wrong> {
                 out.push(byte);
             }
             b'"' => quoted = !quoted,
-            b',' if !quoted => out.push(end),
+            _ if byte == delimiter && !quoted => out.push(end),
             _ if byte == end => return Err(Wrong::Bad("it has a byte 0")),
             _ => out.push(byte),
         }
@@ -163,11 +124,21 @@ fn unquote(line: &[u8], out: &mut Vec<u8>, end: u8) -> Result<(), Wrong> {
     if quoted { Err(Wrong::Bad("a quote has no end on its line")) } else { Ok(()) }
 }
 
-fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result<Row<'a>, Wrong> {
+/// What the fields say. More fields than columns are allowed where the table `is_open`.
+fn row<'a>(
+    columns: &[Column],
+    fields: impl Iterator<Item = &'a [u8]>,
+    is_open: bool,
+) -> Result<Row<'a>, Wrong> {
     let mut row = Row::default();
     let mut count = 0;
     for field in fields {
-        let column = columns.get(count).ok_or(Wrong::Bad("it has more fields than the header"))?;
+        let Some(column) = columns.get(count) else {
+            if is_open {
+                break;
+            }
+            return Err(Wrong::Bad("it has more fields than the header"));
+        };
         count += 1;
         let number = |why| decimal(field.trim_ascii()).ok_or(Wrong::Bad(why));
         match column {
@@ -197,14 +168,14 @@ fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result
                 let empty = field.trim_ascii().is_empty();
                 row.page = if empty { None } else { Some(number("the page is no number")?) };
             }
+            Column::Object => row.page = Some(object(field.trim_ascii())),
             Column::Offset => row.offset = Some(number("the offset is no number")?),
             Column::Size => row.length = Some(number("the size is no number")?),
             Column::Sector => row.offset = Some(sectors(number("the sector is no number")?)?),
             Column::Sectors => row.length = Some(sectors(number("the sectors are no number")?)?),
             Column::Cgroup => row.cgroup = field,
             Column::Operation => {
-                let operation = Operation::from_name(field.trim_ascii());
-                row.operation = Some(operation.ok_or(Wrong::Bad("there is no such operation"))?);
+                row.operation = Some(operation(field.trim_ascii())?);
             }
             Column::Backing => {
                 let backing = Backing::from_name(field.trim_ascii());
@@ -216,6 +187,30 @@ fn row<'a>(columns: &[Column], fields: impl Iterator<Item = &'a [u8]>) -> Result
         return Err(Wrong::Bad("it has fewer fields than the header"));
     }
     Ok(row)
+}
+
+/// The operation of a name; also the verbs of caches' traces, and 0 and 1 of volumes'.
+fn operation(name: &[u8]) -> Result<Operation, Wrong> {
+    if let Some(operation) = Operation::from_name(name) {
+        return Ok(operation);
+    }
+    match name.to_ascii_lowercase().as_slice() {
+        b"0" | b"get" | b"gets" => Ok(Operation::Read),
+        b"1" | b"set" | b"add" | b"replace" | b"cas" | b"append" | b"prepend" | b"incr"
+        | b"decr" | b"update" => Ok(Operation::Write),
+        b"delete" => Err(Wrong::Skip("a deletion")),
+        _ => Err(Wrong::Bad("there is no such operation")),
+    }
+}
+
+/// The page that stands for an object: its number, or a hash of its name.
+pub(super) fn object(name: &[u8]) -> u64 {
+    let hexadecimal = || name.strip_prefix(b"0x").and_then(hexadecimal);
+    decimal(name).or_else(hexadecimal).unwrap_or_else(|| {
+        // FNV-1a of 64 bits: Fowler, Noll and Vo.
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        name.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+    })
 }
 
 fn small(number: u64, why: &'static str) -> Result<u32, Wrong> {

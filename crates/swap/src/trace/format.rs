@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::ariadne;
-use super::batch::Batch;
+use super::batch::{Batch, NAMES_OF_COLUMNS};
 use super::blkparse::is_device;
 use super::blktrace;
 use super::event::Event;
@@ -13,6 +13,8 @@ use super::options::{Options, Stage};
 use super::oracle_general;
 use super::reader::{Reader, Stop};
 use super::skipped::Skipped;
+use super::unknown;
+use super::vscsi;
 
 /// A format of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +41,10 @@ pub enum Format {
     Spc,
     /// SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size`.
     Systor,
+    /// libCacheSim's plain text: an object a line.
+    Txt,
+    /// `VMware`'s records of requests to a virtual disk, versions 1 and 2.
+    Vscsi,
 }
 
 /// How much of a file is looked at to tell its format.
@@ -48,7 +54,7 @@ const ENOUGH: usize = 100;
 
 impl Format {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Ariadne,
         Self::Blkparse,
         Self::Blktrace,
@@ -60,19 +66,14 @@ impl Format {
         Self::Parquet,
         Self::Spc,
         Self::Systor,
+        Self::Txt,
+        Self::Vscsi,
     ];
 
-    /// Formats of text in the order in which they are tried: the strictest first.
-    const TEXTS: [Self; 8] = [
-        Self::Mobile,
-        Self::Msr,
-        Self::Systor,
-        Self::Spc,
-        Self::Csv,
-        Self::Ariadne,
-        Self::Blkparse,
-        Self::Ftrace,
-    ];
+    /// Formats of text in the order in which they are tried: the strictest first. Lines of numbers
+    /// alone may be anything: Ariadne's without contents, and objects as text, are never guessed.
+    const TEXTS: [Self; 7] =
+        [Self::Mobile, Self::Msr, Self::Systor, Self::Spc, Self::Csv, Self::Blkparse, Self::Ftrace];
 
     /// The name, as it is typed.
     pub const fn name(self) -> &'static str {
@@ -88,12 +89,14 @@ impl Format {
             Self::Parquet => "parquet",
             Self::Spc => "spc",
             Self::Systor => "systor",
+            Self::Txt => "txt",
+            Self::Vscsi => "vscsi",
         }
     }
 
     /// Whether it says when things happened.
     pub const fn has_times(self) -> bool {
-        !matches!(self, Self::Ariadne)
+        !matches!(self, Self::Ariadne | Self::Txt)
     }
 }
 
@@ -115,42 +118,61 @@ impl FromStr for Format {
     }
 }
 
+/// A format, and whether it is known rather than guessed: by a mark at the beginning of the file,
+/// or by a line that names the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Detected {
+    pub(super) format: Format,
+    pub(super) is_known: bool,
+}
+
 /// The format of a file that begins with `head`.
 ///
 /// # Errors
-/// What was tried, and why it is none of that.
-pub(super) fn detect(head: &[u8], options: &Options) -> Result<Format, String> {
+/// What is wrong with the format that is the likeliest; or that none is.
+pub(super) fn detect(head: &[u8], options: &Options) -> Result<Detected, String> {
+    let known = |format| Ok(Detected { format, is_known: true });
+    let guessed = |format| Ok(Detected { format, is_known: false });
     if head.is_empty() {
         return Err("it is empty".to_owned());
     }
+    if options.columns.is_some() {
+        return known(Format::Csv);
+    }
     if head.starts_with(b"PAR1") {
-        return Ok(Format::Parquet);
+        return known(Format::Parquet);
     }
     if head.starts_with(ariadne::MARK) {
-        return Ok(Format::Ariadne);
+        return known(Format::Ariadne);
     }
     if blktrace::is_magic(head) {
-        return Ok(Format::Blktrace);
+        return known(Format::Blktrace);
     }
     if head.contains(&0) {
-        return oracle_general::looks_right(head).map(|()| Format::OracleGeneral).map_err(|why| {
-            format!("it is no text, blktrace or Parquet, and as oracleGeneral {why}")
-        });
+        if vscsi::looks_right(head) {
+            return guessed(Format::Vscsi);
+        }
+        return match oracle_general::looks_right(head) {
+            Ok(()) => guessed(Format::OracleGeneral),
+            Err(_) => Err(format!("it is no text, and {}", unknown::binary(head))),
+        };
     }
     if head.starts_with(b"# tracer:") {
-        return Ok(Format::Ftrace);
+        return known(Format::Ftrace);
     }
-    let mut tried = Vec::new();
+    let mut likeliest: Option<(usize, String)> = None;
     for format in Format::TEXTS {
         match try_on(head, format, options.stage, ENOUGH, options) {
-            Ok((events, _)) if events.is_empty() => {
-                tried.push(format!("{format}: no events at its beginning"));
+            Ok(tried) if tried.events.is_empty() => {}
+            Ok(tried) => return Ok(Detected { format, is_known: tried.has_header }),
+            Err((events, why)) => {
+                if events > likeliest.as_ref().map_or(0, |(most, _)| *most) {
+                    likeliest = Some((events, format!("it begins as {format} does, but {why}")));
+                }
             }
-            Ok(_) => return Ok(format),
-            Err(why) => tried.push(format!("{format}: {why}")),
         }
     }
-    Err(format!("it is none of: {}", tried.join("; ")))
+    Err(likeliest.map_or_else(|| unknown::text(head), |(_, why)| why))
 }
 
 /// The stage that is meant by [`Stage::Auto`] for a file that begins with `head`.
@@ -161,29 +183,45 @@ pub(super) fn resolve(head: &[u8], format: Format, options: &Options) -> Stage {
     }
     let has = |stage| {
         // Events that are no requests, such as those of files, are there in every stage.
-        try_on(head, format, stage, usize::MAX, options).is_ok_and(|(events, names)| {
-            events.iter().any(|event| is_device(names.space(event.space).as_bytes()))
-        })
+        try_on(head, format, stage, usize::MAX, options).is_ok_and(
+            |Tried { events, names, .. }| {
+                events.iter().any(|event| is_device(names.space(event.space).as_bytes()))
+            },
+        )
     };
     if !has(Stage::Issued) && has(Stage::Queued) { Stage::Queued } else { Stage::Issued }
 }
 
-/// The events, `most` or so, that the beginning of a file has as `format`, or why it is none.
+/// What the beginning of a file is in some format.
+struct Tried {
+    events: Vec<Event>,
+    names: Names,
+    /// Whether a line names the format's columns.
+    has_header: bool,
+}
+
+/// The events, `most` or so, that the beginning of a file has as `format`; or how many there were
+/// before what is not of it, and what that is.
 fn try_on(
     head: &[u8],
     format: Format,
     stage: Stage,
     most: usize,
     options: &Options,
-) -> Result<(Vec<Event>, Names), String> {
+) -> Result<Tried, (usize, String)> {
     let options = Options { skip_bad: false, stage, ..options.clone() };
     let (mut events, mut names) = (Vec::new(), Names::default());
     let mut skipped = Skipped::default();
     let mut batch = Batch { events: &mut events, names: &mut names, options: &options };
     let mut source = head;
-    match Reader::new(format, stage, head).read(&mut source, &mut batch, &mut skipped, most) {
-        Ok(_) => Ok((events, names)),
-        Err(Stop::At(place, what)) => Err(format!("{place}: {what}")),
-        Err(Stop::Io(why)) => Err(why.to_string()),
+    let read =
+        Reader::new(format, &options, head).read(&mut source, &mut batch, &mut skipped, most);
+    match read {
+        Ok(_) => {
+            let has_header = format == Format::Csv || skipped.count(NAMES_OF_COLUMNS) > 0;
+            Ok(Tried { events, names, has_header })
+        }
+        Err(Stop::At(place, what)) => Err((events.len(), format!("{place}: {what}"))),
+        Err(Stop::Io(why)) => Err((events.len(), why.to_string())),
     }
 }

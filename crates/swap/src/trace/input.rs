@@ -8,7 +8,7 @@ use unjank_host::{Error, Result};
 
 use super::batch::Batch;
 use super::event::Event;
-use super::format::{Format, detect, resolve};
+use super::format::{Detected, Format, detect, resolve};
 use super::names::Names;
 use super::options::Options;
 use super::parquet::Rows;
@@ -47,8 +47,15 @@ impl Input {
     }
 
     fn new(mut source: Source, options: &Options) -> Result<Self> {
-        let format = match options.format {
-            Some(format) => format,
+        let named = options.format.map(|format| Detected { format, is_known: true });
+        let Detected { format, is_known } = match named {
+            Some(named) if named.format != Format::Csv && options.columns.is_some() => {
+                return Err(Error::Invalid(format!(
+                    "columns are named of comma-separated values, and not of {}",
+                    named.format
+                )));
+            }
+            Some(named) => named,
             None => detect(&source.head, options).map_err(|why| {
                 let why = format!("{why}; --format names the format");
                 decode("tell the format of", &source.name, why)
@@ -57,22 +64,20 @@ impl Input {
         let summary = InputSummary {
             name: source.name.clone(),
             format,
+            is_guessed: !is_known,
             packing: source.packing.name(),
             events: 0,
             skipped: Skipped::default(),
         };
         let progress = source.progress.clone();
         let content = if format == Format::Parquet {
-            let whole = source.whole.take().ok_or_else(|| {
-                let why =
-                    "Parquet is read from its end: neither from a stream nor packed".to_owned();
-                decode("read", &source.name, why)
-            })?;
+            let whole = source.whole()?;
             let rows = Rows::open(whole).map_err(|why| decode("read", &source.name, why))?;
             Content::Rows(Box::new(rows))
         } else {
             let stage = resolve(&source.head, format, options);
-            Content::Stream(Reader::new(format, stage, &source.head), source)
+            let options = Options { stage, ..options.clone() };
+            Content::Stream(Reader::new(format, &options, &source.head), source)
         };
         Ok(Self { summary, progress, ahead: Vec::new(), told: 0, content, at_end: false })
     }
@@ -95,7 +100,7 @@ impl Input {
                 let mut batch = Batch { events, names, options };
                 reader.read(&mut source.stream, &mut batch, skipped, most)
             }
-            Content::Rows(rows) => rows.read(events, names, most),
+            Content::Rows(rows) => rows.read(events, names, options.skip_bad, skipped, most),
         };
         self.summary.events += (events.len() - before) as u64;
         let more = match more {

@@ -1,6 +1,6 @@
 //! Traces of storage and swap, from any of the usual formats, in one form.
 //!
-//! [`Trace::open`] opens files of any format, unpacks gzip and zstd in place, and tells events in
+//! [`Trace::open`] opens files of any format, unpacks gzip, zstd, xz and lz4 in place, and tells events in
 //! batches; several files are merged by time. What a file says and the events do not is counted
 //! in the [`Summary`].
 //!
@@ -21,6 +21,7 @@ mod ariadne;
 mod batch;
 mod blkparse;
 mod blktrace;
+mod columns;
 pub mod convert;
 mod csv;
 mod event;
@@ -30,6 +31,7 @@ mod ftrace;
 mod input;
 mod merged;
 mod names;
+mod note;
 mod number;
 mod numbering;
 mod options;
@@ -41,8 +43,11 @@ mod skipped;
 mod source;
 mod summary;
 mod text;
+mod unknown;
 mod volumes;
+mod vscsi;
 
+pub use columns::Columns;
 pub use event::{Backing, Event, Operation, PAGE, Space, Who};
 pub use events::Events;
 pub use format::Format;

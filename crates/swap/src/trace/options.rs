@@ -2,6 +2,7 @@
 
 use unjank_host::Bytes;
 
+use super::columns::Columns;
 use super::format::Format;
 
 /// How traces are read.
@@ -9,6 +10,8 @@ use super::format::Format;
 pub struct Options {
     /// The format; told from the content where there is none.
     pub format: Option<Format>,
+    /// The columns of comma-separated values that no line names.
+    pub columns: Option<Columns>,
     /// Whether lines and records that are no good are counted rather than an error.
     pub skip_bad: bool,
     /// The size of the device; requests beyond it are counted, not told.

@@ -9,11 +9,12 @@ use super::blktrace::Blktrace;
 use super::csv;
 use super::format::Format;
 use super::ftrace;
-use super::options::Stage;
+use super::options::Options;
 use super::oracle_general::OracleGeneral;
 use super::skipped::{Place, Skipped};
 use super::text::{Lines, Text};
 use super::volumes;
+use super::vscsi::Vscsi;
 
 /// Why reading ends before the file does.
 #[derive(Debug)]
@@ -30,11 +31,13 @@ pub(super) enum Reader {
     Pages(ariadne::Pages),
     Blktrace(Box<Blktrace>),
     OracleGeneral(OracleGeneral),
+    Vscsi(Vscsi),
 }
 
 impl Reader {
     /// A reader of `format`, for a file that begins with `head`.
-    pub(super) fn new(format: Format, stage: Stage, head: &[u8]) -> Self {
+    pub(super) fn new(format: Format, options: &Options, head: &[u8]) -> Self {
+        let stage = options.stage;
         let text = |lines| Self::Text(Box::new(Text::new(lines)));
         match format {
             Format::Ariadne if head.starts_with(ariadne::MARK) => {
@@ -43,13 +46,17 @@ impl Reader {
             Format::Ariadne => text(Lines::Ariadne),
             Format::Blkparse => text(Lines::Blkparse(blkparse::Lines::new(stage))),
             Format::Blktrace => Self::Blktrace(Box::new(Blktrace::new(stage))),
-            Format::Csv | Format::Parquet => text(Lines::Csv(csv::Lines::default())),
+            Format::Csv | Format::Parquet => {
+                text(Lines::Csv(csv::Lines::new(options.columns.as_ref())))
+            }
             Format::Ftrace => text(Lines::Ftrace(ftrace::Lines::new(stage))),
             Format::Mobile => text(Lines::Mobile),
             Format::Msr => text(Lines::Msr(volumes::Msr::default())),
             Format::OracleGeneral => Self::OracleGeneral(OracleGeneral::default()),
             Format::Spc => text(Lines::Spc(volumes::Spc::default())),
             Format::Systor => text(Lines::Systor(volumes::Systor::default())),
+            Format::Txt => text(Lines::Txt),
+            Format::Vscsi => Self::Vscsi(Vscsi::new(head)),
         }
     }
 
@@ -66,6 +73,7 @@ impl Reader {
             Self::Pages(reader) => reader.read(source, batch, skipped, most),
             Self::Blktrace(reader) => reader.read(source, batch, skipped, most),
             Self::OracleGeneral(reader) => reader.read(source, batch, skipped, most),
+            Self::Vscsi(reader) => reader.read(source, batch, skipped, most),
         }
     }
 }
@@ -91,15 +99,17 @@ pub(super) fn settle(
 
 /// What is wrong, and the beginning of the line, so that nobody needs to look it up.
 fn quoted(what: &str, line: &[u8]) -> String {
+    if line.is_empty() { what.to_owned() } else { format!("{what}: {}", shown(line)) }
+}
+
+/// The beginning of a line, for a message.
+pub(super) fn shown(line: &[u8]) -> String {
     const SHOWN: usize = 60;
-    if line.is_empty() {
-        return what.to_owned();
-    }
     let text = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);
     let clean: String = text
         .chars()
         .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
         .collect();
     let more = if line.len() > SHOWN { "…" } else { "" };
-    format!("{what}: “{clean}{more}”")
+    format!("“{clean}{more}”")
 }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
+use lz4_flex::frame::FrameDecoder;
+use lzma_rust2::XzReader;
 use unjank_host::{Error, Result};
 
 use super::format::HEAD;
@@ -18,6 +20,8 @@ pub(super) enum Packing {
     None,
     Gzip,
     Zstd,
+    Xz,
+    Lz4,
 }
 
 impl Packing {
@@ -26,6 +30,8 @@ impl Packing {
             Self::None => "none",
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Lz4 => "lz4",
         }
     }
 }
@@ -63,6 +69,10 @@ impl Progress {
     }
 }
 
+/// What unpacking xz may take, in KiB: a dictionary of `xz -9` is 64 MiB.
+const XZ_MEMORY: u32 = 1 << 20;
+/// The largest Parquet that is unpacked, or taken from a stream, onto disk.
+const LARGEST_SPOOLED: u64 = 64 << 30;
 /// Bytes read at once.
 const BUFFER: usize = 256 << 10;
 
@@ -90,6 +100,22 @@ impl Source {
         Self::new(PathBuf::from(name), Cursor::new(bytes), total, whole)
     }
 
+    /// All of it, to be read at any place. What is packed or comes from a stream is put into a file
+    /// without a name first.
+    pub(super) fn whole(&mut self) -> Result<Whole> {
+        if let Some(whole) = self.whole.take() {
+            return Ok(whole);
+        }
+        let error = |source| Error::file("read", &self.name, source);
+        let mut file = tempfile::tempfile().map_err(error)?;
+        let mut bounded = (&mut self.stream).take(LARGEST_SPOOLED + 1);
+        if io::copy(&mut bounded, &mut file).map_err(error)? > LARGEST_SPOOLED {
+            let why = "a Parquet file that is packed or a stream has 64 GiB at most";
+            return Err(error(io::Error::new(io::ErrorKind::FileTooLarge, why)));
+        }
+        Ok(Whole::File(file))
+    }
+
     fn new(
         name: PathBuf,
         stream: impl Read + Send + 'static,
@@ -111,6 +137,14 @@ impl Source {
                 let unpacked = zstd::Decoder::with_buffer(packed).map_err(error)?;
                 Box::new(BufReader::with_capacity(BUFFER, unpacked))
             }
+            Packing::Xz => {
+                let unpacked = Sticky::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY));
+                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            }
+            Packing::Lz4 => {
+                let unpacked = Sticky::new(Lz4Frames { frame: Some(FrameDecoder::new(packed)) });
+                Box::new(BufReader::with_capacity(BUFFER, unpacked))
+            }
         };
         let mut head = Vec::new();
         let begin = (&mut stream).take(HEAD as u64).read_to_end(&mut head);
@@ -126,11 +160,64 @@ impl Source {
     }
 }
 
+/// A decoder that fails again once it has failed: after an error, some say that there is no more.
+struct Sticky<R> {
+    decoder: R,
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+impl<R: Read> Sticky<R> {
+    fn new(decoder: R) -> Self {
+        Self { decoder, failed: None }
+    }
+}
+
+impl<R: Read> Read for Sticky<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some((kind, why)) = &self.failed {
+            return Err(io::Error::new(*kind, why.clone()));
+        }
+        self.decoder.read(buffer).inspect_err(|why| {
+            if why.kind() != io::ErrorKind::Interrupted {
+                self.failed = Some((why.kind(), why.to_string()));
+            }
+        })
+    }
+}
+
+/// Frames of lz4, one after the other, as `lz4 -c a b` and parallel packers write them.
+struct Lz4Frames<R: BufRead> {
+    /// None at the end.
+    frame: Option<FrameDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Lz4Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(frame) = &mut self.frame {
+            let length = frame.read(buffer)?;
+            if length > 0 || buffer.is_empty() {
+                return Ok(length);
+            }
+            let mut rest = self.frame.take().map(FrameDecoder::into_inner);
+            if let Some(mut rest) = rest.take()
+                && !rest.fill_buf()?.is_empty()
+            {
+                self.frame = Some(FrameDecoder::new(rest));
+            }
+        }
+        Ok(0)
+    }
+}
+
 fn packing(head: &[u8]) -> Packing {
     if head.starts_with(&[0x1f, 0x8b, 8]) {
         Packing::Gzip
     } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         Packing::Zstd
+    } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
+        Packing::Xz
+    } else if head.starts_with(&[0x04, 0x22, 0x4d, 0x18]) {
+        Packing::Lz4
     } else {
         Packing::None
     }

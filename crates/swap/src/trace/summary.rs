@@ -35,7 +35,9 @@ pub struct InputSummary {
     pub name: PathBuf,
     /// Its format.
     pub format: Format,
-    /// How it is packed: `none`, `gzip` or `zstd`.
+    /// Whether the format was guessed: nothing marks it, and the content could be that.
+    pub is_guessed: bool,
+    /// How it is packed: `none`, `gzip`, `zstd`, `xz` or `lz4`.
     pub packing: &'static str,
     /// Events that were read.
     pub events: u64,

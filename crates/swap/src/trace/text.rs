@@ -26,6 +26,7 @@ pub(super) enum Lines {
     Msr(volumes::Msr),
     Spc(volumes::Spc),
     Systor(volumes::Systor),
+    Txt,
 }
 
 impl Lines {
@@ -40,6 +41,7 @@ impl Lines {
             Self::Msr(lines) => lines.line(line, batch),
             Self::Spc(lines) => lines.line(line, batch),
             Self::Systor(lines) => lines.line(line, batch),
+            Self::Txt => volumes::Txt::line(line, batch),
         }
     }
 

@@ -2,12 +2,13 @@
 
 use unjank_host::Nanos;
 
-use super::batch::{Batch, Request, Wrong, is_write, sectors};
-use super::event::Who;
+use super::batch::{Batch, NAMES_OF_COLUMNS, Request, Wrong, is_write, sectors};
+use super::csv::object;
+use super::event::{Backing, Event, Operation, Who};
 use super::number::{decimal, seconds};
 use super::text::fields;
 
-const HEADER: Wrong = Wrong::Skip("the names of the columns");
+const HEADER: Wrong = Wrong::Skip(NAMES_OF_COLUMNS);
 const EMPTY: Wrong = Wrong::Skip("an empty line");
 const FIELDS: Wrong = Wrong::Bad("it has not as many fields as the format");
 const TIME: Wrong = Wrong::Bad("the time is no number");
@@ -15,7 +16,8 @@ const OFFSET: Wrong = Wrong::Bad("the offset is no number");
 const SIZE: Wrong = Wrong::Bad("the size is no number");
 
 /// `MobileBlockIOTraces`: `process,device,rw_flag,sector,size,timestamp`; sector and size in
-/// sectors of 512 bytes, time in seconds.
+/// sectors of 512 bytes, time in seconds. The name is the thread's, and the number that ends it
+/// (`kworker/u16:9`, `Binder:4711_5`, `Thread-12`) is not the process's.
 /// Source: the README of acsl-technion/MobileBlockIOTraces.
 pub(super) struct Mobile;
 
@@ -40,12 +42,48 @@ impl Mobile {
         let request = Request {
             is_write: is_write(flag)?,
             at: seconds(time).ok_or(TIME)?,
-            who: batch.names.who(process, None)?,
+            who: batch.names.who(without_number(process), None)?,
             space: batch.names.space_number(device)?,
             offset: sectors(decimal(sector).ok_or(Wrong::Bad("the sector is no number"))?)?,
             length: sectors(decimal(size).ok_or(SIZE)?)?,
         };
         batch.request(request)
+    }
+}
+
+/// The name of a thread without the number that tells it from others of its process.
+fn without_number(name: &[u8]) -> &[u8] {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, _) = name.split_at(name.len() - digits);
+    let is_mark = |byte: &u8| matches!(byte, b'-' | b'_' | b':' | b'#' | b' ');
+    let marks = before.iter().rev().take_while(|byte| is_mark(byte)).count();
+    if digits == 0 || marks == 0 || marks == before.len() {
+        return name;
+    }
+    &before[..before.len() - marks]
+}
+
+/// libCacheSim's plain text: an object a line, which is one page, whether a number or any text.
+/// There are no times.
+/// Source: libCacheSim, `traceReader/generalReader/txt.c`.
+pub(super) struct Txt;
+
+impl Txt {
+    pub(super) fn line(line: &[u8], batch: &mut Batch<'_>) -> Result<(), Wrong> {
+        let name = line.trim_ascii();
+        if name.is_empty() {
+            return Err(EMPTY);
+        }
+        let space = batch.names.space_number(b"objects")?;
+        batch.events.push(Event {
+            at: Nanos::ZERO,
+            page: object(name),
+            who: Who::UNKNOWN,
+            space,
+            operation: Operation::Read,
+            backing: Backing::Unknown,
+        });
+        Ok(())
     }
 }
 
@@ -169,5 +207,30 @@ impl Systor {
             length: decimal(size).ok_or(SIZE)?,
         };
         batch.request(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_thread_is_not_the_processs() {
+        for (thread, process) in [
+            ("kworker/u16:9", "kworker/u16"),
+            ("Binder:4711_5", "Binder:4711"),
+            ("Thread-12", "Thread"),
+            ("AsyncTask #1", "AsyncTask"),
+            ("RenderThread-4720", "RenderThread"),
+            ("com.game,fg", "com.game,fg"),
+            ("kworker/0:1H", "kworker/0:1H"),
+            ("loop12", "loop12"),
+            ("mp3", "mp3"),
+            ("4711", "4711"),
+            ("-1", "-1"),
+            ("", ""),
+        ] {
+            assert_eq!(without_number(thread.as_bytes()), process.as_bytes(), "{thread}");
+        }
     }
 }

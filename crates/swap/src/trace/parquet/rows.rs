@@ -1,5 +1,6 @@
 //! Reading events out of a table.
 
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 use ::parquet::column::reader::ColumnReader;
 use ::parquet::data_type::ByteArray;
 use ::parquet::errors::ParquetError;
@@ -7,10 +8,11 @@ use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use unjank_host::Nanos;
 
+use super::super::batch::Wrong;
 use super::super::event::{Backing, Event, Operation};
-use super::super::names::{Full, Member, Names};
+use super::super::names::{Member, Names};
 use super::super::reader::Stop;
-use super::super::skipped::Place;
+use super::super::skipped::{Place, Skipped};
 use super::super::source::Whole;
 
 /// Rows decoded at once.
@@ -21,6 +23,8 @@ pub(in super::super) struct Rows {
     reader: SerializedFileReader<Whole>,
     /// Where the table has the columns that are known; [`COLUMNS`] says which is which.
     places: [Option<usize>; COLUMNS.len()],
+    /// Whether a column's numbers are unsigned, and a sign bit is a part of them.
+    unsigned: [bool; COLUMNS.len()],
     next_group: usize,
     columns: Option<[Column; COLUMNS.len()]>,
     /// Rows that are left in the group.
@@ -49,7 +53,8 @@ const NEEDED: [usize; 3] = [0, 4, 5];
 struct Column {
     reader: Option<ColumnReader>,
     levels: Vec<i16>,
-    numbers: Vec<i64>,
+    /// Of 64 bits, with a sign or without.
+    numbers: Vec<i128>,
     texts: Vec<ByteArray>,
 }
 
@@ -59,13 +64,26 @@ impl Rows {
         let reader = guarded(|| SerializedFileReader::new(file)).map_err(|why| why.to_string())?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let mut places = [None; COLUMNS.len()];
+        let mut unsigned = [false; COLUMNS.len()];
         for (index, column) in schema.columns().iter().enumerate() {
             let known = COLUMNS.iter().position(|name| column.path().string() == *name);
             if let Some(known) = known {
                 if column.max_rep_level() > 0 || column.max_def_level() > 1 {
                     return Err(format!("the column {} holds lists", COLUMNS[known]));
                 }
+                if let Some(LogicalType::Timestamp(time)) = column.logical_type_ref()
+                    && !matches!(time.unit, TimeUnit::NANOS)
+                {
+                    return Err(format!("the column {} is not in nanoseconds", COLUMNS[known]));
+                }
                 places[known] = Some(index);
+                unsigned[known] = matches!(
+                    column.converted_type(),
+                    ConvertedType::UINT_8
+                        | ConvertedType::UINT_16
+                        | ConvertedType::UINT_32
+                        | ConvertedType::UINT_64
+                );
             }
         }
         for needed in NEEDED {
@@ -73,7 +91,7 @@ impl Rows {
                 return Err(format!("the table has no column {}", COLUMNS[needed]));
             }
         }
-        Ok(Self { reader, places, next_group: 0, columns: None, left: 0, done: 0 })
+        Ok(Self { reader, places, unsigned, next_group: 0, columns: None, left: 0, done: 0 })
     }
 
     /// Appends `most` events or so; false at the end.
@@ -81,6 +99,8 @@ impl Rows {
         &mut self,
         events: &mut Vec<Event>,
         names: &mut Names,
+        skip_bad: bool,
+        skipped: &mut Skipped,
         most: usize,
     ) -> Result<bool, Stop> {
         let enough = events.len().saturating_add(most);
@@ -93,10 +113,19 @@ impl Rows {
             let Some(columns) = &mut self.columns else { return Ok(false) };
             for (index, column) in columns.iter_mut().enumerate() {
                 column
-                    .read(rows)
+                    .read(rows, self.unsigned[index])
                     .map_err(|why| Stop::At(place, format!("column {}: {why}", COLUMNS[index])))?;
             }
-            rows_to_events(columns, rows, self.done, events, names)?;
+            let mut bad = |row: u64, wrong: Wrong| match wrong {
+                Wrong::Skip(reason) | Wrong::Bad(reason) if skip_bad => {
+                    skipped.add(reason, 1, Place::Row(row));
+                    Ok(())
+                }
+                Wrong::Skip(what) | Wrong::Bad(what) | Wrong::Full(what) => {
+                    Err(Stop::At(Place::Row(row), what.to_owned()))
+                }
+            };
+            rows_to_events(columns, rows, self.done, events, names, &mut bad)?;
             self.left -= rows;
             self.done += rows as u64;
         }
@@ -130,23 +159,31 @@ impl Rows {
 
 impl Column {
     /// Decodes `rows` rows, one level for each, and one value for each that has one.
-    fn read(&mut self, rows: usize) -> Result<(), ParquetError> {
+    fn read(&mut self, rows: usize, unsigned: bool) -> Result<(), ParquetError> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         self.levels.clear();
         self.numbers.clear();
         self.texts.clear();
-        let (levels, numbers, texts) = (&mut self.levels, &mut self.numbers, &mut self.texts);
+        let (levels, texts) = (&mut self.levels, &mut self.texts);
+        let (numbers, mut longs) = (&mut self.numbers, Vec::new());
         let mut read = 0;
         while read < rows {
             let wanted = rows - read;
             let (records, ..) = guarded(|| match reader {
                 ColumnReader::Int64ColumnReader(reader) => {
-                    reader.read_records(wanted, Some(levels), None, numbers)
+                    let result = reader.read_records(wanted, Some(levels), None, &mut longs);
+                    let longs = longs.drain(..);
+                    numbers.extend(longs.map(|number| {
+                        if unsigned { i128::from(number as u64) } else { i128::from(number) }
+                    }));
+                    result
                 }
                 ColumnReader::Int32ColumnReader(reader) => {
                     let mut small = Vec::new();
                     let result = reader.read_records(wanted, Some(levels), None, &mut small);
-                    numbers.extend(small.into_iter().map(|number| i64::from(number as u32)));
+                    numbers.extend(small.into_iter().map(|number| {
+                        if unsigned { i128::from(number as u32) } else { i128::from(number) }
+                    }));
                     result
                 }
                 ColumnReader::ByteArrayColumnReader(reader) => {
@@ -157,7 +194,7 @@ impl Column {
                     let mut doubles = Vec::new();
                     let result = reader.read_records(wanted, Some(levels), None, &mut doubles);
                     for number in doubles {
-                        numbers.push(whole(number)?);
+                        numbers.push(i128::from(whole(number)?));
                     }
                     result
                 }
@@ -180,12 +217,14 @@ impl Column {
     }
 }
 
+/// Takes what is no good to `bad`, which says whether it goes on.
 fn rows_to_events(
     columns: &[Column; COLUMNS.len()],
     rows: usize,
     done: u64,
     events: &mut Vec<Event>,
     names: &mut Names,
+    bad: &mut impl FnMut(u64, Wrong) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let mut at = [0; COLUMNS.len()];
     // The index of a row's value, if it has one.
@@ -195,52 +234,77 @@ fn rows_to_events(
         has.then(|| at[column] - 1)
     };
     for row in 0..rows {
-        let stop = |what: &str| Stop::At(Place::Row(done + row as u64), what.to_owned());
-        let full = |full: Full| stop(full.0);
-        let [time, process, pid, space, page, operation, backing, cgroup, launch, command] =
-            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|column| index(column, row));
-        let number = |column: usize, index: Option<usize>| {
-            index.and_then(|index| columns[column].numbers.get(index)).copied()
-        };
-        let text = |column: usize, index: Option<usize>| {
-            index.and_then(|index| columns[column].texts.get(index)).map(ByteArray::data)
-        };
-        let operation = text(5, operation).and_then(Operation::from_name);
-        let backing = match text(6, backing) {
-            Some(name) => {
-                Backing::from_name(name).ok_or_else(|| stop("there is no such backing"))?
-            }
-            None => Backing::Unknown,
-        };
-        let process = text(1, process).unwrap_or_default();
-        let cgroup = text(7, cgroup).unwrap_or_default();
-        let small = |column: usize, index: Option<usize>, what: &str| {
-            let number = number(column, index).map(u32::try_from).transpose();
-            number.map_err(|_| stop(what))
-        };
-        let member = Member {
-            name: process,
-            pid: small(2, pid, "the pid is no number of a process")?,
-            cgroup,
-            launch: small(8, launch, "the launch is no number of one")?,
-            command: small(9, command, "the command is no number of a process")?,
-        };
-        events.push(Event {
-            at: Nanos(number(0, time).ok_or_else(|| stop("there is no time"))? as u64),
-            page: number(4, page).ok_or_else(|| stop("there is no page"))? as u64,
-            who: names.member(member).map_err(full)?,
-            space: names.space_number(text(3, space).unwrap_or_default()).map_err(full)?,
-            operation: operation.ok_or_else(|| stop("there is no such operation"))?,
-            backing,
-        });
+        let values = Values { columns, at: std::array::from_fn(|column| index(column, row)) };
+        match values.event(names) {
+            Ok(event) => events.push(event),
+            Err(wrong) => bad(done + row as u64, wrong)?,
+        }
     }
     Ok(())
+}
+
+/// The values of a row.
+struct Values<'a> {
+    columns: &'a [Column; COLUMNS.len()],
+    /// Where each column has the row's.
+    at: [Option<usize>; COLUMNS.len()],
+}
+
+impl Values<'_> {
+    fn number(&self, column: usize) -> Option<i128> {
+        self.at[column].and_then(|index| self.columns[column].numbers.get(index)).copied()
+    }
+
+    fn text(&self, column: usize) -> Option<&[u8]> {
+        let text = self.at[column].and_then(|index| self.columns[column].texts.get(index));
+        text.map(ByteArray::data)
+    }
+
+    /// A number that every row has.
+    fn needed(
+        &self,
+        column: usize,
+        missing: &'static str,
+        negative: &'static str,
+    ) -> Result<u64, Wrong> {
+        let number = self.number(column).ok_or(Wrong::Bad(missing))?;
+        u64::try_from(number).map_err(|_| Wrong::Bad(negative))
+    }
+
+    /// A number of 32 bits that a row may have.
+    fn small(&self, column: usize, wrong: &'static str) -> Result<Option<u32>, Wrong> {
+        let number = self.number(column).map(u32::try_from).transpose();
+        number.map_err(|_| Wrong::Bad(wrong))
+    }
+
+    fn event(&self, names: &mut Names) -> Result<Event, Wrong> {
+        let operation = self.text(5).and_then(Operation::from_name);
+        let backing = match self.text(6) {
+            Some(name) => Backing::from_name(name).ok_or(Wrong::Bad("there is no such backing"))?,
+            None => Backing::Unknown,
+        };
+        let member = Member {
+            name: self.text(1).unwrap_or_default(),
+            pid: self.small(2, "the pid is no number of a process")?,
+            cgroup: self.text(7).unwrap_or_default(),
+            launch: self.small(8, "the launch is no number of one")?,
+            command: self.small(9, "the command is no number of a process")?,
+        };
+        Ok(Event {
+            at: Nanos(self.needed(0, "there is no time", "the time is negative")?),
+            page: self.needed(4, "there is no page", "the page is negative")?,
+            who: names.member(member)?,
+            space: names.space_number(self.text(3).unwrap_or_default())?,
+            operation: operation.ok_or(Wrong::Bad("there is no such operation"))?,
+            backing,
+        })
+    }
 }
 
 /// A real number that is a whole one, and exactly so.
 fn whole(number: f64) -> Result<i64, ParquetError> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && (0.0..=EXACT).contains(&number) {
+    if number.fract() == 0.0 && (-EXACT..=EXACT).contains(&number) {
         Ok(number as i64)
     } else {
         Err(wrong("it holds a number that is not whole"))

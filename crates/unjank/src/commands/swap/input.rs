@@ -11,7 +11,7 @@ use unjank_swap::model::memory::{MemoryPolicy, Readahead};
 use unjank_swap::simulate::load::Meaning;
 use unjank_swap::simulate::{Latency, Launching, Load, MemoryOptions, load};
 use unjank_swap::synth::{Preset, Synth};
-use unjank_swap::trace::{PAGE, Trace};
+use unjank_swap::trace::{PAGE, Summary, Trace};
 
 use super::reading::ReadingArgs;
 use crate::commands::measured::Settings;
@@ -118,6 +118,14 @@ impl MachineArgs {
     }
 }
 
+/// What was read to be simulated.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) load: Load,
+    /// Of files.
+    pub(super) read: Option<Summary>,
+}
+
 /// What is simulated.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
@@ -153,19 +161,21 @@ impl Source {
         machine: &MachineArgs,
         reading: &ReadingArgs,
         monitor: &dyn Monitor,
-    ) -> Result<Option<Load>> {
+    ) -> Result<Option<Loaded>> {
         let meaning = if memory { Meaning::Programs } else { Meaning::Paging };
         let launching = Launching { lasts: machine.launch_for, all: machine.all_launches };
-        Ok(match self {
+        let (load, read) = match self {
             Self::Synthetic(preset) => {
                 let mut synth = Synth::new(**preset, seed.unwrap_or(SEED));
-                load(&mut synth, meaning, launching, monitor)?
+                (load(&mut synth, meaning, launching, monitor)?, None)
             }
             Self::Files(files) => {
                 let mut trace = Trace::open(files, &reading.options())?;
-                load(&mut trace, meaning, launching, monitor)?
+                let load = load(&mut trace, meaning, launching, monitor)?;
+                (load, Some(trace.summary()))
             }
-        })
+        };
+        Ok(load.map(|load| Loaded { load, read }))
     }
 
     /// What it is, in words.

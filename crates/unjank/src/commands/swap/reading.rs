@@ -1,7 +1,8 @@
 //! How traces are read: options of every command that reads some.
 
 use unjank_host::Bytes;
-use unjank_swap::trace::{Format, Operation, Options, Stage};
+use unjank_report::visible;
+use unjank_swap::trace::{Columns, Format, InputSummary, Operation, Options, Stage, Summary};
 
 use crate::values;
 
@@ -12,6 +13,13 @@ pub(super) struct ReadingArgs {
     /// The traces' format [default: told from their content]
     #[arg(long, value_name = "FORMAT", help = format_help())]
     format: Option<Format>,
+    /// The columns of a table that no line names: time,page,size, - for others; or as libCacheSim
+    /// has them: time-col=1,obj-id-col=2
+    #[arg(long, value_name = "NAME,…")]
+    columns: Option<Columns>,
+    /// What ends a column of --columns [default: told from the first line]
+    #[arg(long, value_name = "CHARACTER", requires = "columns", value_parser = delimiter)]
+    delimiter: Option<u8>,
     /// Count lines and records that are no good, and go on
     #[arg(long)]
     skip_bad: bool,
@@ -31,6 +39,10 @@ impl ReadingArgs {
     pub(super) fn options(&self) -> Options {
         Options {
             format: self.format,
+            columns: self.columns.clone().map(|columns| match self.delimiter {
+                Some(delimiter) => columns.split_by(delimiter),
+                None => columns,
+            }),
             skip_bad: self.skip_bad,
             device_size: self.device_size,
             swap_devices: self.swap_device.clone(),
@@ -65,6 +77,35 @@ impl StageName {
 fn format_help() -> String {
     let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
     format!("The traces' format [default: told from their content]: {}", names.join(", "))
+}
+
+/// A line for each file that was read: its format, and what of it makes no events.
+pub(super) fn lines(summary: &Summary) -> Vec<String> {
+    summary.inputs.iter().map(line).collect()
+}
+
+fn line(input: &InputSummary) -> String {
+    let packing = match input.packing {
+        "none" => String::new(),
+        packing => format!(" in {packing}"),
+    };
+    let skipped: Vec<String> = input
+        .skipped
+        .all()
+        .iter()
+        .map(|skip| format!("; skipped {}: {}", skip.count, skip.reason))
+        .collect();
+    let (name, format) = (input.name.display().to_string(), input.format_in_words());
+    format!("{}: {format}{packing}, {} events{}", visible(&name), input.events, skipped.concat())
+}
+
+/// Reads a delimiter: one character, or `\t`.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ if text == "\\t" => Ok(b'\t'),
+        _ => Err("one character, such as ; or \\t".to_owned()),
+    }
 }
 
 /// Reads the name of an operation of a page.

@@ -94,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 let part = Part { whole: monitor, number, of: labels.len() };
                 let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
                 findings.merge(analyze::findings(&analysis, args.rows));
+                findings.merge(analysis.summary.findings());
                 hint(args, &analysis, &mut findings);
                 found.borrow_mut().push(analysis);
                 if monitor.stop_requested() {

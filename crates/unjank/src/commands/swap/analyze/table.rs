@@ -6,6 +6,7 @@ use unjank_report::visible;
 use unjank_swap::analyze::{Analysis, Maker, first_makers, paper, thrashing};
 use unjank_swap::trace::{Operation, PAGE};
 
+use crate::commands::swap::reading;
 use crate::output::{grid, notes};
 
 /// The longest bar, in characters.
@@ -14,7 +15,8 @@ const BAR: usize = 40;
 /// of episodes and of launches have `rows` lines at most.
 pub(super) fn tables(record: &RunRecord, all: &[Analysis], rows: usize) -> String {
     let told: Vec<&Analysis> = all.iter().filter(|one| one.skew.accesses() > 0).collect();
-    let mut blocks: Vec<Vec<String>> = vec![all.iter().map(brief).collect()];
+    let read = |one: &Analysis| [reading::lines(&one.summary), vec![brief(one)]].concat();
+    let mut blocks: Vec<Vec<String>> = vec![all.iter().flat_map(read).collect()];
     if !told.is_empty() {
         blocks.push(skew(&told));
         blocks.push(volume(&told));
@@ -235,7 +237,8 @@ fn episodes(analysis: &Analysis, most: usize) -> Vec<String> {
     lines
 }
 
-const LAUNCHES: [&str; 7] = ["Launch", "app", "at", "round", "pages in", "pages out", "I/O time"];
+const LAUNCHES: [&str; 9] =
+    ["Launch", "app", "at", "round", "pages in", "pages out", "I/O time", "ever in", "ever out"];
 
 fn launches(analysis: &Analysis, most: usize) -> Vec<String> {
     if analysis.launches.is_empty() {
@@ -251,6 +254,8 @@ fn launches(analysis: &Analysis, most: usize) -> Vec<String> {
             launch.pages_in.to_string(),
             launch.pages_out.to_string(),
             launch.time.to_string(),
+            launch.ever[0].to_string(),
+            launch.ever[1].to_string(),
         ]
     });
     let mut lines = grid(rows, LAUNCHES);

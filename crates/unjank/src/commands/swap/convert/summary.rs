@@ -23,7 +23,7 @@ pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &
         line(format_args!(
             "{}: {}{packing}, {} events",
             input.name.display(),
-            input.format,
+            input.format_in_words(),
             input.events
         ));
         for skip in input.skipped.all() {
@@ -96,6 +96,7 @@ pub(super) fn json(summary: &Summary, names: &Names, written: Written) -> Result
             json!({
                 "name": input.name.display().to_string(),
                 "format": input.format.name(),
+                "guessed": input.is_guessed,
                 "packing": input.packing,
                 "events": input.events,
                 "skipped": skipped,

@@ -9,12 +9,13 @@ use unjank_measure::RunRecord;
 use unjank_swap::mrc::{Curve, Point, Requests};
 use unjank_swap::trace::PAGE;
 
+use crate::commands::swap::reading;
 use crate::output::{columns, notes};
 
 /// A line for each policy, and a column for each size.
 pub(super) fn tables(record: &RunRecord, requests: &Requests, curves: &[Curve]) -> String {
     let sample = &requests.sample;
-    let mut lines = Vec::new();
+    let mut lines = reading::lines(&requests.summary);
     if sample.requests() > 0 {
         let footprint = sample.whole_footprint();
         let about = if sample.is_all() { "" } else { "about " };

@@ -14,9 +14,9 @@ use unjank_swap::model::bounds::DEAREST_WRITE;
 use unjank_swap::simulate::{self, Options};
 use unjank_swap::synth::Preset;
 
-use super::input::{MachineArgs, Source};
+use super::input::{Loaded, MachineArgs, Source};
 use super::policies::{Policies, flatten, policies};
-use super::reading::ReadingArgs;
+use super::reading::{self, ReadingArgs};
 use crate::commands::measured::{self, OutputArgs};
 use crate::values;
 
@@ -126,14 +126,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         |_, _, monitor| {
             let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
             let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
-            let Some(load) = load else { return Ok(Findings::default()) };
+            let Some(Loaded { load, read }) = load else { return Ok(Findings::default()) };
             let warning = machine.hold_to_budget(&load)?;
             let outcome = simulate::run(&load, &options, monitor)?;
             if outcome.lines.is_empty() {
                 bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
             }
-            *text.borrow_mut() = Some(table::text(&outcome, &options, &source, warning.as_deref()));
+            let read_lines = read.as_ref().map(reading::lines).unwrap_or_default();
+            let table = table::text(&outcome, &options, &source, warning.as_deref());
+            *text.borrow_mut() = Some([read_lines, vec![table]].concat().join("\n"));
             let mut findings = simulate::findings(&outcome, &options);
+            findings.merge(read.map(|read| read.findings()).unwrap_or_default());
             findings.warnings.extend(warning);
             Ok(findings)
         },

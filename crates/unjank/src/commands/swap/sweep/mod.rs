@@ -3,22 +3,25 @@
 mod sizes;
 mod table;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
 use anyhow::{Context as _, Result, bail};
 use unjank_host::{Bytes, Error};
-use unjank_measure::Findings;
+use unjank_measure::{Findings, Monitor};
 use unjank_report::Detail;
 use unjank_swap::sweep::{self, Kept, Options};
 use unjank_swap::synth::{Preset, presets};
+use unjank_swap::trace::Summary;
 
-use super::input::{MachineArgs, SEED, Source};
+use super::input::{Loaded, MachineArgs, SEED, Source};
 use super::policies::{Policies, flatten, policies};
 use super::reading::ReadingArgs;
 use crate::commands::measured::{self, OutputArgs};
+use crate::exit;
 use sizes::Sizes;
 
 /// Arguments of `unjank swap sweep`.
@@ -31,7 +34,8 @@ use sizes::Sizes;
 
 A..B/N is N sizes from A to B, each as many times the one before. What is done is
 kept in OUT.partial: a sweep that was ended, however it was, goes on where it stood
-when the same command is typed again. --restart begins anew.
+when the same command is typed again. --restart begins anew. A trace that cannot be read is said and left out, and
+the exit code is 1.
 
 Policies are those of unjank swap simulate, and so is --write-budget. All numbers are modelled.")]
 pub(crate) struct Args {
@@ -88,12 +92,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         detail: Detail::Everything,
     };
     let scratch = tempfile::tempdir().context("while making a directory for what is done")?;
-    let text = RefCell::new(None);
+    let (text, failed) = (RefCell::new(None), Cell::new(false));
     let code = command.run_and_print(
         |_, _, monitor| {
             let partial = partial(args, scratch.path())?;
             let kept = Mutex::new(Kept::open(&partial, &of(args))?);
-            let (mut whole, mut warnings) = (true, Vec::new());
+            let (mut whole, mut read) = (true, Read::default());
             for source in &sources {
                 let preset = source.preset();
                 let memories = match (sizes::all(&args.memory), preset) {
@@ -109,26 +113,30 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                     latency: args.machine.latency(),
                 };
                 options.cells()?;
-                let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
-                let load = source
-                    .load(!memories.is_empty(), seed, machine, reading, monitor)
-                    .with_context(|| format!("while reading {}", source.name()))?;
-                if let Some(load) = &load {
-                    let warning = machine.hold_to_budget(load)?;
-                    warnings.extend(warning.map(|text| format!("{}: {text}", source.name())));
+                match one(args, source, &options, &kept, &mut read, monitor) {
+                    Ok(done) => whole &= done,
+                    // The others may be good.
+                    Err(error) if sources.len() > 1 && !is_of_output(&error) => {
+                        read.failed(source, &error);
+                    }
+                    Err(error) => return Err(error),
                 }
-                whole &= match &load {
-                    Some(load) => sweep::run(&source.name(), load, &options, &kept, monitor)?,
-                    None => false,
-                };
                 if monitor.stop_requested() {
                     break;
                 }
             }
+            if read.failed == sources.len() {
+                bail!(
+                    "none of {} traces could be tried: {}",
+                    sources.len(),
+                    read.warnings.join("; ")
+                );
+            }
+            failed.set(read.failed > 0);
             let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
             let cells = kept.cells();
             let mut findings = sweep::findings(&cells);
-            findings.warnings.extend(warnings);
+            read.note(&mut findings);
             deliver(args, kept, whole, &mut findings)?;
             *text.borrow_mut() = Some(table::text(&cells));
             Ok(findings)
@@ -138,7 +146,86 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             text.take().map(|text| warnings.collect::<String>() + &text)
         },
     )?;
+    let code = if code == exit::FINE && failed.get() { exit::FAILURE } else { code };
     Ok(ExitCode::from(code))
+}
+
+/// What was read of all traces.
+#[derive(Debug, Default)]
+struct Read {
+    warnings: Vec<String>,
+    /// Names of traces by the format that was guessed for them.
+    guessed: BTreeMap<&'static str, Vec<String>>,
+    findings: Findings,
+    /// How many traces could not be read or tried.
+    failed: usize,
+}
+
+impl Read {
+    fn take(&mut self, source: &Source, summary: &Summary) {
+        for input in summary.inputs.iter().filter(|input| input.is_guessed) {
+            self.guessed.entry(input.format.name()).or_default().push(source.name());
+        }
+        self.findings.facts.extend(summary.findings().facts);
+    }
+
+    fn failed(&mut self, source: &Source, error: &anyhow::Error) {
+        self.failed += 1;
+        let name = source.name();
+        let why = exit::sentence(error);
+        self.warnings.push(if why.contains(&name) { why } else { format!("{name}: {why}") });
+    }
+
+    fn note(self, findings: &mut Findings) {
+        findings.merge(self.findings);
+        for (format, names) in self.guessed {
+            let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let more = match names.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            findings.warn(format!(
+                "{named}{more}: read as {format}, which is a guess; --format {format} says so, or \
+                 another one"
+            ));
+        }
+        findings.warnings.extend(self.warnings);
+        if self.failed > 0 {
+            let traces = if self.failed == 1 { "trace is" } else { "traces are" };
+            findings.warn(format!("{} {traces} left out, for the reason above", self.failed));
+        }
+    }
+}
+
+/// Traces whose names are told where one thing is said of many.
+const NAMED: usize = 5;
+
+/// Tries everything on one trace: whether all of it was tried.
+fn one(
+    args: &Args,
+    source: &Source,
+    options: &Options,
+    kept: &Mutex<Kept>,
+    read: &mut Read,
+    monitor: &dyn Monitor,
+) -> Result<bool> {
+    let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
+    let loaded = source
+        .load(!options.memories.is_empty(), seed, machine, reading, monitor)
+        .with_context(|| format!("while reading {}", source.name()))?;
+    let Some(Loaded { load, read: summary }) = loaded else { return Ok(false) };
+    if let Some(summary) = summary {
+        read.take(source, &summary);
+    }
+    let warning = machine.hold_to_budget(&load)?;
+    read.warnings.extend(warning.map(|text| format!("{}: {text}", source.name())));
+    Ok(sweep::run(&source.name(), &load, options, kept, monitor)?)
+}
+
+/// Whether cells cannot be kept, whatever trace they are of.
+fn is_of_output(error: &anyhow::Error) -> bool {
+    let host = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
+    matches!(host, Some(Error::File { action: "write", .. }))
 }
 
 /// Writes the table when all is done; else says how to go on.
