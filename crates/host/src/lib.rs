@@ -93,6 +93,7 @@ pub mod thread_activity;
 pub mod thread_ledger;
 pub mod threads;
 pub mod tracefs;
+mod trusted_place;
 pub mod units;
 pub mod virtio_port;
 pub mod wait;

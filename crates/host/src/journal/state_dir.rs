@@ -1,21 +1,19 @@
 //! The directory that holds the journals: `restore` does what they say, so
 //! only their owner may be able to write them.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, open, openat,
-    unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
 use super::fuse;
 use crate::error::{Error, Result};
+use crate::trusted_place::{Missing, check_private, open_directory};
 
 /// How the name of every journal ends.
 const SUFFIX: &str = ".journal";
@@ -36,27 +34,21 @@ pub(crate) struct StateDirLock(#[expect(dead_code, reason = "held for its lock")
 impl StateDir {
     /// Opens `path`, and makes it if it is not there.
     pub(crate) fn make(path: &Path) -> Result<Self> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(|source| Error::file("make the state directory", path, source))?;
-        Self::open(path)
+        Self::open(path, Missing::Make)
     }
 
     /// Opens `path` if it is there.
     pub(crate) fn open_if_there(path: &Path) -> Result<Option<Self>> {
-        match Self::open(path) {
+        match Self::open(path, Missing::Refuse) {
             Err(error) if error.is_not_found() => Ok(None),
             opened => opened.map(Some),
         }
     }
 
-    fn open(path: &Path) -> Result<Self> {
-        let error = |source: Errno| Error::file("open the state directory", path, source.into());
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let dir = open(path, flags, Mode::empty()).map_err(error)?;
-        check_owner(&fstat(&dir).map_err(error)?, path)?;
+    fn open(path: &Path, missing: Missing) -> Result<Self> {
+        let dir = open_directory(path, missing)?;
+        let stat = fstat(&dir).map_err(|error| Error::file("look at", path, error.into()))?;
+        check_private(&stat, path)?;
         let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
         Ok(Self { path, dir })
     }
@@ -124,7 +116,8 @@ impl StateDir {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(Error::file("open", &path, io::Error::other("not a regular file")));
         }
-        check_owner(&stat, &path)?;
+        // Whoever can write a journal decides what root writes.
+        check_private(&stat, &path)?;
         Ok(Some(File::from(file)))
     }
 
@@ -159,22 +152,6 @@ impl StateDir {
             Err(source) => Err(Error::file("remove", &path, source.into())),
         }
     }
-}
-
-/// Whoever can write a journal decides what root writes.
-fn check_owner(stat: &Stat, path: &Path) -> Result<()> {
-    let user = geteuid().as_raw();
-    let wrong = if stat.st_uid != user {
-        format!("it belongs to user {}, and this is user {user}", stat.st_uid)
-    } else if stat.st_mode & 0o022 != 0 {
-        format!("others may write to it (mode {:o})", stat.st_mode & 0o7777)
-    } else {
-        return Ok(());
-    };
-    Err(Error::Permission {
-        what: format!("trusting {} ({wrong})", path.display()),
-        needs: "a place that nobody but this user can write".to_owned(),
-    })
 }
 
 #[cfg(test)]

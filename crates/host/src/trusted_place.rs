@@ -1,0 +1,306 @@
+//! Directories that only root and this user can put in the place where they are.
+//!
+//! Whoever can write to a directory above a file can put another file there,
+//! so a path is walked from `/` down, and every directory on the way must
+//! belong to root or to this user and be writable by nobody else, as sshd(8)
+//! and sudo(8) ask. In a sticky directory (`/tmp`) others can make entries and
+//! not replace ours. Links are followed where they are root's or this user's
+//! own.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, mkdirat, open, openat, readlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::error::{Error, Result};
+
+/// As many links as the kernel follows in a path: path_resolution(7).
+const MOST_LINKS: usize = 40;
+/// Bits of a mode: writable by the group or all; only owners remove entries.
+const OTHERS_WRITE: u32 = 0o022;
+const STICKY: u32 = 0o1000;
+/// Android's `AID_SYSTEM`, to which init gives `/data`.
+const ANDROID_SYSTEM: u32 = 1000;
+
+/// What to do about directories that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// Fail.
+    Refuse,
+    /// Make them, for this user alone.
+    Make,
+}
+
+/// Opens the directory `path`, which must not be a link itself and not be
+/// writable by others at all.
+///
+/// # Errors
+/// `File` if it cannot be opened or made, `Permission` if somebody else could
+/// put another one in its place: the error names the directory that they own
+/// or can write to.
+pub(crate) fn open_directory(path: &Path, missing: Missing) -> Result<OwnedFd> {
+    let mut walk = Walk::begin(path, missing)?;
+    let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    while let Some(name) = walk.left.pop_front() {
+        if walk.left.is_empty() {
+            let opened = walk.open(&name, directory)?;
+            let stat = walk.stat(&opened)?;
+            walk.shown.push(&name);
+            check(&stat, &walk.shown, OTHERS_WRITE)?;
+            return Ok(opened);
+        }
+        walk.step(&name)?;
+    }
+    Err(Error::Invalid(format!("{} is no directory of its own", path.display())))
+}
+
+/// Checks that `stat` is of something that belongs to this user alone.
+///
+/// # Errors
+/// `Permission` names the owner or the mode.
+pub(crate) fn check_private(stat: &Stat, path: &Path) -> Result<()> {
+    if stat.st_uid == geteuid().as_raw() {
+        check(stat, path, OTHERS_WRITE)
+    } else {
+        Err(untrusted(path, &belongs_to(stat)))
+    }
+}
+
+/// A path on the way from `/` to its end.
+#[derive(Debug)]
+struct Walk<'a> {
+    asked: &'a Path,
+    missing: Missing,
+    dir: OwnedFd,
+    shown: PathBuf,
+    left: VecDeque<OsString>,
+    /// How many links were followed.
+    links: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn begin(asked: &'a Path, missing: Missing) -> Result<Self> {
+        let path = std::path::absolute(asked).map_err(|e| Error::file("find", asked, e))?;
+        let dir = top().map_err(|error| Error::file("open", "/", error.into()))?;
+        let (shown, left) = (PathBuf::from("/"), names(&path).collect());
+        let walk = Self { asked, missing, dir, shown, left, links: 0 };
+        walk.check_here()?;
+        Ok(walk)
+    }
+
+    /// Goes into `name`, or to where it leads.
+    fn step(&mut self, name: &OsStr) -> Result<()> {
+        let next = self.open(name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;
+        let stat = self.stat(&next)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return self.follow(name, &next, &stat);
+        }
+        if name == ".." {
+            self.shown.pop();
+        } else {
+            self.shown.push(name);
+        }
+        self.dir = next;
+        self.check_here()
+    }
+
+    fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<()> {
+        let shown = self.shown.join(name);
+        if !is_ours(stat, &shown) {
+            return Err(untrusted(&shown, &format!("a link: {}", belongs_to(stat))));
+        }
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(self.error(Errno::LOOP));
+        }
+        let target = readlinkat(link, "", Vec::new()).map_err(|error| self.error(error))?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        if target.is_absolute() {
+            self.dir = top().map_err(|error| self.error(error))?;
+            self.shown = PathBuf::from("/");
+        }
+        for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
+            self.left.push_front(name);
+        }
+        Ok(())
+    }
+
+    fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
+        let opened = match openat(&self.dir, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) if self.missing == Missing::Make => {
+                match mkdirat(&self.dir, name, Mode::RWXU) {
+                    // Made by somebody else just now: whose it is, is looked at below.
+                    Ok(()) | Err(Errno::EXIST) => {
+                        openat(&self.dir, name, flags, Mode::empty())
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            opened => opened,
+        };
+        opened.map_err(|error| self.error(error))
+    }
+
+    fn stat(&self, opened: &OwnedFd) -> Result<Stat> {
+        fstat(opened).map_err(|error| self.error(error))
+    }
+
+    fn check_here(&self) -> Result<()> {
+        let stat = self.stat(&self.dir)?;
+        let sticky = stat.st_mode & STICKY != 0;
+        check(&stat, &self.shown, if sticky { 0 } else { OTHERS_WRITE })
+    }
+
+    fn error(&self, source: Errno) -> Error {
+        let action = match self.missing {
+            Missing::Refuse => "open the state directory",
+            Missing::Make => "make the state directory",
+        };
+        Error::file(action, self.asked, source.into())
+    }
+}
+
+fn top() -> Result<OwnedFd, Errno> {
+    open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn names(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    })
+}
+
+fn check(stat: &Stat, path: &Path, forbidden: u32) -> Result<()> {
+    if !is_ours(stat, path) {
+        return Err(untrusted(path, &belongs_to(stat)));
+    }
+    if stat.st_mode & forbidden != 0 && !is_androids(stat, path) {
+        let mode = stat.st_mode & 0o7777;
+        return Err(untrusted(path, &format!("others may write to it (mode {mode:o})")));
+    }
+    Ok(())
+}
+
+fn is_ours(stat: &Stat, path: &Path) -> bool {
+    stat.st_uid == 0 || stat.st_uid == geteuid().as_raw() || is_androids(stat, path)
+}
+
+/// Android's init gives `/data` to the system's user and group.
+fn is_androids(stat: &Stat, path: &Path) -> bool {
+    path == Path::new("/data")
+        && (stat.st_uid, stat.st_gid) == (ANDROID_SYSTEM, ANDROID_SYSTEM)
+        && stat.st_mode & 0o002 == 0
+        && Path::new("/system/build.prop").exists()
+}
+
+fn belongs_to(stat: &Stat) -> String {
+    let user = geteuid().as_raw();
+    format!("it belongs to user {}, and this is user {user}", stat.st_uid)
+}
+
+fn untrusted(path: &Path, why: &str) -> Error {
+    Error::Permission {
+        what: format!("trusting {} ({why})", path.display()),
+        needs: "a place that nobody but this user can write".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+
+    use super::*;
+
+    fn allow(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn why(path: &Path) -> String {
+        open_directory(path, Missing::Refuse).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_directory_is_made_with_those_above_it_for_this_user_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/c");
+        assert!(open_directory(&path, Missing::Refuse).unwrap_err().is_not_found());
+        open_directory(&path, Missing::Make).unwrap();
+        open_directory(&path, Missing::Refuse).unwrap();
+        for made in ["a", "a/b", "a/b/c"] {
+            let mode = dir.path().join(made).metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{made}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_others_can_write_to_is_refused_wherever_it_is_on_the_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/c");
+        fs::create_dir_all(&path).unwrap();
+        for above in ["a", "a/b", "a/b/c"] {
+            let place = dir.path().join(above);
+            for mode in [0o775, 0o757] {
+                allow(&place, mode);
+                let said = format!(
+                    "trusting {} (others may write to it (mode {mode:o})) needs a place that \
+                     nobody but this user can write",
+                    place.display()
+                );
+                assert_eq!(why(&path), said);
+                assert_eq!(open_directory(&path, Missing::Make).unwrap_err().to_string(), said);
+            }
+            allow(&place, 0o755);
+        }
+        // In a sticky one, others can make entries and not replace ours.
+        allow(&dir.path().join("a"), 0o1777);
+        open_directory(&path, Missing::Refuse).unwrap();
+        allow(&path, 0o1777);
+        assert!(why(&path).contains("mode 1777"), "but not as the last one");
+    }
+
+    #[test]
+    fn links_of_this_user_are_followed_on_the_way_and_not_at_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("real/state")).unwrap();
+        symlink("real", at("relative")).unwrap();
+        symlink(at("real/../relative"), at("absolute")).unwrap();
+        symlink("state", at("real/last")).unwrap();
+        symlink("round", at("round")).unwrap();
+        for path in ["relative/state", "absolute/state", "real/../absolute/state"] {
+            open_directory(&at(path), Missing::Refuse).unwrap();
+        }
+        assert!(open_directory(&at("real/last"), Missing::Refuse).is_err());
+        assert!(why(&at("round/state")).contains("symbolic links"));
+        // Where it leads counts as well.
+        allow(&at("real"), 0o777);
+        assert!(why(&at("absolute/state")).contains("real (others may write to it"));
+    }
+
+    #[test]
+    fn what_belongs_to_somebody_else_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("theirs/state")).unwrap();
+        fs::create_dir_all(at("ours/state")).unwrap();
+        symlink("ours", at("link")).unwrap();
+        open_directory(&at("link/state"), Missing::Refuse).unwrap();
+        if chown(at("theirs"), Some(65534), None).is_err() {
+            return println!("without root, files cannot be given to somebody else");
+        }
+        std::os::unix::fs::lchown(at("link"), Some(65534), None).unwrap();
+        assert!(why(&at("theirs/state")).contains("theirs (it belongs to user 65534, and this is"));
+        assert!(why(&at("link/state")).contains("link (a link: it belongs to user 65534, and"));
+        assert!(!at("theirs/new").exists());
+        assert!(open_directory(&at("theirs/new"), Missing::Make).is_err());
+        assert!(!at("theirs/new").exists(), "nothing is made there");
+    }
+}
