@@ -5,19 +5,12 @@ use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::journal::{Directory, Session};
 use crate::machine::cgroup::{Hierarchies, Location};
-use crate::process::send_signal;
 use crate::root::Root;
 use crate::support::Support;
-
-/// How often processes are looked for that have been killed and not gone yet.
-const LOOKS: u32 = 100;
-const LOOK: Duration = Duration::from_millis(10);
 
 /// A group below one of those that this process is in. When this is dropped,
 /// its members are killed and it is removed; it is in the session's journal, in
@@ -27,7 +20,7 @@ pub(crate) struct ControlGroup {
     root: Root,
     directory: PathBuf,
     version: u8,
-    /// Removes it.
+    /// Kills its members and removes it.
     _guard: Directory,
 }
 
@@ -89,26 +82,6 @@ impl ControlGroup {
         // are allowed (signal-safety(7)): `join` makes one system call.
         unsafe { command.pre_exec(join) };
         Ok(())
-    }
-
-    /// Kills all members, and waits until they are gone.
-    fn clear(&self) {
-        for _ in 0..LOOKS {
-            let members = self.read("cgroup.procs").unwrap_or_default();
-            if members.trim().is_empty() {
-                return;
-            }
-            for member in members.lines().filter_map(|line| line.trim().parse().ok()) {
-                let _gone_already = send_signal(member, libc::SIGKILL);
-            }
-            thread::sleep(LOOK);
-        }
-    }
-}
-
-impl Drop for ControlGroup {
-    fn drop(&mut self) {
-        self.clear();
     }
 }
 

@@ -27,11 +27,12 @@
 //! | [`perf_event`] | where in its program a thread is, by the kernel's samples |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`program_code`] | what lies at an address of another process |
-//! | [`process`] | processes that help a measurement |
+//! | [`process`] | processes that help a measurement, and signals |
 //! | [`process_events`] | being told of every process that starts or ends |
 //! | [`process_group`] | a program and all that it has started |
 //! | [`first_process`], [`virtio_port`] | being `init` in a virtual machine, and talking to its host |
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
+//! | [`keeper`] | a process that puts things back if its owner is killed |
 //! | [`kernel_symbols`] | where in the kernel a function is |
 //! | [`machine`] | what this machine is |
 //! | [`pthread_mutex`] | the C library's mutex |
@@ -51,6 +52,7 @@ compile_error!(
 );
 
 pub mod block_device;
+mod checked_lines;
 pub mod clock;
 pub mod context_switches;
 mod control_group;
@@ -62,8 +64,10 @@ pub mod extents;
 pub mod first_process;
 pub mod frequency;
 pub mod futex;
+mod group_kill;
 pub mod inotify;
 pub mod journal;
+pub mod keeper;
 pub mod kernel_symbols;
 pub mod lines;
 pub mod loop_device;

@@ -135,6 +135,21 @@ fn send(
     }
 }
 
+/// Has a write beyond `RLIMIT_FSIZE` fail (`EFBIG`) instead of ending this
+/// process: a journal that may not grow is no reason to leave a machine changed.
+/// A handler does that rather than `SIG_IGN`, because programs that are started
+/// from here have the default again: execve(2).
+pub fn survive_file_size_limit() {
+    extern "C" fn only_the_write_fails(_: libc::c_int) {}
+    if ignores_signal(libc::SIGXFSZ) {
+        return;
+    }
+    let handler: extern "C" fn(libc::c_int) = only_the_write_fails;
+    // SAFETY: signal(2); the handler does nothing, which any handler may do at
+    // any moment.
+    unsafe { libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) };
+}
+
 /// Whether this process ignores `signal`, by its number, at this moment:
 /// `sigaction(2)`. A program that is started ignores what its starter ignored.
 pub fn ignores_signal(signal: i32) -> bool {

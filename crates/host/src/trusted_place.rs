@@ -135,9 +135,7 @@ impl<'a> Walk<'a> {
             Err(Errno::NOENT) if self.missing == Missing::Make => {
                 match mkdirat(&self.dir, name, Mode::RWXU) {
                     // Made by somebody else just now: whose it is, is looked at below.
-                    Ok(()) | Err(Errno::EXIST) => {
-                        openat(&self.dir, name, flags, Mode::empty())
-                    }
+                    Ok(()) | Err(Errno::EXIST) => openat(&self.dir, name, flags, Mode::empty()),
                     Err(error) => Err(error),
                 }
             }

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, openat};
-use unjank_host::journal::{Directory, KeeperCommand, Session, keep};
+use unjank_host::journal::{Directory, Session};
+use unjank_host::keeper::{KeeperCommand, keep};
 use unjank_host::{Error, Root};
 
 const ROLE: &str = "UNJANK_TEST_ROLE";

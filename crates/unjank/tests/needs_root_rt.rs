@@ -10,6 +10,7 @@
 mod program;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use program::place::{Place, end, line, of_nobody, stderr, stdout};
 use program::{Program, await_that};
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Policy, ThreadId, policy_of};
+use unjank_host::{Root, pid};
 
 const KILL: i32 = 9;
 
@@ -86,7 +88,48 @@ fn a_thread_that_burns_its_cpu_is_ordinary_again_and_stays_so() {
 }
 
 #[test]
-fn a_killed_session_is_put_back() {
+fn a_killed_session_is_put_back_by_its_keeper() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
+    let limit = program.run_limit();
+    let (mut unjank, _) = place.watch(&program, &RULES);
+    assert_ne!(program.run_limit(), limit);
+    send_signal(unjank.id(), KILL).unwrap();
+    unjank.wait().unwrap();
+    await_that("the keeper", || place.ledgers() == 0);
+    assert!(ordinary(&program) && program.run_limit() == limit);
+    assert_eq!(stdout(&place.run(&["restore"])), "nothing was left changed\n");
+}
+
+#[test]
+fn a_command_whose_unjank_is_killed_is_ordinary_again() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let place = Place::new();
+    let script = "echo $$; exec sleep 600";
+    let mut unjank = place
+        .rt(&["exec", "--process", "fifo:1", "--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(unjank.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let command = ThreadId(said.trim().parse().unwrap());
+    let policy = || policy_of(command).unwrap().0;
+    await_that("the policy", || policy().is_realtime());
+    send_signal(unjank.id(), KILL).unwrap();
+    unjank.wait().unwrap();
+    await_that("the keeper", || place.ledgers() == 0);
+    let policy = policy();
+    send_signal(command.0, KILL).unwrap();
+    assert!(is_ordinary(policy), "{policy}");
+}
+
+#[test]
+fn a_session_that_is_killed_with_its_keeper_is_put_back_by_the_next() {
     if !unjank_needs::root() {
         return;
     }
@@ -94,6 +137,9 @@ fn a_killed_session_is_put_back() {
         let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
         let limit = program.run_limit();
         let (mut unjank, _) = place.watch(&program, &RULES);
+        let keepers = pid::children(&Root::system(), unjank.id());
+        assert_eq!(keepers.len(), 1);
+        send_signal(keepers[0], KILL).unwrap();
         send_signal(unjank.id(), KILL).unwrap();
         unjank.wait().unwrap();
         assert_eq!(program.policy("meas").0.to_string(), "fifo:2");
@@ -103,6 +149,36 @@ fn a_killed_session_is_put_back() {
         assert!(ordinary(&program) && program.run_limit() == limit);
         assert_eq!(place.ledgers(), 0);
     }
+}
+
+#[test]
+fn what_is_kept_survives_the_session_and_what_was_cut_off_does_not() {
+    if !unjank_needs::root() {
+        return;
+    }
+    // A session that keeps is killed at any moment: all or nothing stays.
+    let mut kept = 0;
+    for round in 0..20_u64 {
+        let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
+        let id = program.id().to_string();
+        let arguments = [&["set", &id, "--keep"], &RULES[..]].concat();
+        let mut unjank =
+            place.rt(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(4 * round));
+        let _it_may_have_ended = send_signal(unjank.id(), KILL);
+        // The keeper has it, too.
+        let mut said = String::new();
+        unjank.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        unjank.wait().unwrap();
+        let policies = ["meas", "GC Thread#0"].map(|name| program.policy(name).0.to_string());
+        let stays = place.ledgers() == 1;
+        kept += u32::from(stays);
+        let wanted = if stays { ["fifo:2", "rr:1"] } else { ["other", "other"] };
+        assert_eq!(policies, wanted, "round {round}: {said}");
+        assert_eq!(place.run(&["restore"]).status.code(), Some(0));
+        assert!(ordinary(&program));
+    }
+    println!("{kept} of 20 were kept");
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod recorded;
 
 use std::collections::HashSet;
 use std::fs::{self, Permissions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 
 use recorded::{Event, LIMIT, PAGE, Recording, SIZE, can_record, fact, fill, look_at};
 use serde_json::Value;
+use unjank_host::Root;
 use unjank_host::process::send_signal;
+use unjank_host::tracefs::remove_leftovers;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
 /// What takes longer hangs.
@@ -50,7 +52,14 @@ fn recorded(recording: &Recording, arguments: &[&str], role: &str) -> Command {
 /// Begins a recording that does not end by itself, and waits until the program has swapped: a
 /// few pages may have a slot and not be written yet, or be another program's from before.
 fn begin(recording: &Recording) -> Child {
-    let child = recorded(recording, &["--swap", "256MiB"], "for ever").spawn().unwrap();
+    let mut unjank = recording.record();
+    unjank.args(["--memory-limit", LIMIT, "--swap", "256MiB", "--", "sh", "-c"]);
+    // A child of the program's, which nobody but its control group knows.
+    unjank
+        .arg("\"$0\" hog --exact & exec \"$0\" hog --exact")
+        .arg(std::env::current_exe().unwrap());
+    unjank.env(ROLE, "for ever").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = unjank.spawn().unwrap();
     let swaps = || fs::read_to_string("/proc/swaps").unwrap();
     let kib = |line: &str| line.split_whitespace().nth(3).and_then(|used| used.parse().ok());
     let used = |line: &str| kib(line).is_some_and(|kib: u64| kib >= 8192);
@@ -175,13 +184,18 @@ fn a_kill_leaves_nothing() {
     let recording = Recording::new();
     let mut child = begin(&recording);
     assert!(!is_tidy());
+    let instance = format!("unjank-{}-", child.id());
     send_signal(child.id(), 9).unwrap();
+    // The program, all that it has started, and the keepers have the other end.
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     child.wait().unwrap();
-    wait("the keeper", is_tidy);
+    assert!(is_tidy(), "{said}");
+    assert!(said.contains("of its changes: 2 put back"), "{said}");
     assert!(!recording.out.exists());
-    // What is left of an instance is an empty directory, and goes with the next look.
-    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
-    assert_eq!(unjank.arg("restore").output().unwrap().status.code(), Some(0));
+    let leftovers = remove_leftovers(&Root::system()).unwrap();
+    let left = leftovers.removed.iter().chain(&leftovers.busy).find(|n| n.starts_with(&instance));
+    assert_eq!(left, None, "{said}");
 }
 
 fn an_interrupt_keeps_what_there_is() {

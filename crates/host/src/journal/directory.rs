@@ -11,11 +11,15 @@ use super::fuse;
 use super::rule::Seen;
 use super::site::{KernelFs, Site, kernel_fs, no_knob};
 use crate::error::{Error, Result};
+use crate::group_kill::kill_members;
 use crate::support::Support;
 use crate::tracefs::Tracefs;
 
 /// Where tracefs belongs. It is found even if nobody has mounted it there.
 const TRACEFS: &str = "/sys/kernel/tracing";
+
+/// How the names of unjank's own control groups begin.
+const OURS: &str = "unjank-";
 
 /// A place for one directory: its parent is open, it need not be there.
 #[derive(Debug)]
@@ -23,6 +27,7 @@ pub(super) struct DirectoryPlace {
     path: String,
     name: String,
     parent: OwnedFd,
+    kernel: Option<KernelFs>,
     /// Keeps a tracefs that is mounted for nobody but us.
     _tracefs: Option<Tracefs>,
 }
@@ -36,19 +41,25 @@ impl DirectoryPlace {
     pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str());
         let (Some(name), Some(above)) = (name, path.parent()) else { return Err(no_knob(path)) };
-        if let Some(below) = site.is_system().then(|| above.strip_prefix(TRACEFS).ok()).flatten() {
+        if let Some(below) = below_tracefs(site, above) {
             return Self::in_tracefs(site, path, below, name);
         }
         let (named, real) = site.locate_parent(path, name)?;
         let parent = open_directory(&real, path)?;
+        let kernel = kernel_fs(&parent);
         let takes_directories = matches!(
-            kernel_fs(&parent),
+            kernel,
             Some(KernelFs::Cgroup | KernelFs::Configfs | KernelFs::Resctrl | KernelFs::Tracefs)
         );
         if site.is_system() && !takes_directories {
             return Err(no_knob(path));
         }
-        Ok(Self { path: named, name: name.to_owned(), parent, _tracefs: None })
+        Ok(Self { path: named, name: name.to_owned(), parent, kernel, _tracefs: None })
+    }
+
+    /// Whether `path` is looked for in tracefs wherever that is mounted.
+    pub(super) fn is_in_tracefs(site: &Site, path: &str) -> bool {
+        below_tracefs(site, Path::new(path)).is_some()
     }
 
     /// As [`open`](Self::open) for the running machine's tracefs, wherever it
@@ -62,8 +73,8 @@ impl DirectoryPlace {
             Support::No(reason) => return Err(Error::Unsupported(reason)),
         };
         let parent = open_directory(&tracefs.root().resolve(tracefs.path(below)), path)?;
-        let path = path.display().to_string();
-        Ok(Self { path, name: name.to_owned(), parent, _tracefs: Some(tracefs) })
+        let (path, kernel) = (path.display().to_string(), Some(KernelFs::Tracefs));
+        Ok(Self { path, name: name.to_owned(), parent, kernel, _tracefs: Some(tracefs) })
     }
 
     /// Its name on the machine.
@@ -94,9 +105,14 @@ impl DirectoryPlace {
         }
     }
 
-    /// Removes the directory, with what the kernel put into it.
+    /// Removes the directory, with what the kernel put into it. Processes in a
+    /// control group of ours are killed before: it was made for them, and they
+    /// keep it from going.
     pub(super) fn remove(&self) -> Result<()> {
         fuse::burn().map_err(|error| Error::file("remove", &self.path, error))?;
+        if self.kernel == Some(KernelFs::Cgroup) && self.name.starts_with(OURS) {
+            kill_members(self.enter()?, Path::new(&self.path))?;
+        }
         unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)
             .map_err(|error| self.error("remove", error))
     }
@@ -111,6 +127,10 @@ impl DirectoryPlace {
     fn error(&self, action: &'static str, error: Errno) -> Error {
         Error::file(action, &self.path, error.into())
     }
+}
+
+fn below_tracefs<'a>(site: &Site, path: &'a Path) -> Option<&'a Path> {
+    site.is_system().then(|| path.strip_prefix(TRACEFS).ok()).flatten()
 }
 
 fn open_directory(directory: &Path, shown: &Path) -> Result<OwnedFd> {

@@ -1,14 +1,18 @@
-//! The lines of a journal: JSON, one entry a line, only ever appended.
+//! The lines of a journal: JSON with a checksum, one entry a line, only ever
+//! appended.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Ledger;
+use crate::checked_lines::{self, Damaged};
 use crate::error::{Error, Result};
 
 /// The name and major version of the journal's form. A reader refuses others.
-pub const SCHEMA: &str = "unjank.journal/1";
+pub const SCHEMA: &str = "unjank.journal/2";
+/// The form of before, in which lines have no checksum. It is still read.
+const UNCHECKED_SCHEMA: &str = "unjank.journal/1";
 
 /// No journal is longer. A session stops announcing changes well before, so
 /// that there is always room to write down how they ended.
@@ -23,6 +27,10 @@ pub struct Header {
     pub pid: u32,
     /// `/proc/sys/kernel/random/boot_id` at that time, where the kernel tells.
     pub boot_id: Option<String>,
+    /// The namespace whose control groups it names, as `/proc/self/ns/cgroup`
+    /// has it, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup_namespace: Option<String>,
     /// The directory that stood for the machine: `/` for the running one.
     pub root: String,
     /// When the session began, RFC 3339 in UTC.
@@ -92,32 +100,51 @@ pub struct Journal {
     pub header: Option<Header>,
     /// What the session still held when the journal ends.
     pub ledger: Ledger,
-    /// The length of the whole lines. What follows them is a torn line.
+    /// Lines that are not as they were written, counted from 1. What they said
+    /// is not known, so what is known of the changes before them is in doubt.
+    pub damaged: Vec<usize>,
+    /// The length of what is to be kept. What follows is a torn line.
     pub intact: u64,
 }
 
 impl Journal {
-    /// Reads a journal; `origin` names it in errors. A last line without a
-    /// line end is left out: the change it announces was never made.
+    /// Reads a journal; `origin` names it in errors. A last line that was cut
+    /// off is left out: the change it announces was never made.
     ///
     /// # Errors
-    /// `Parse` names the first line that no session of this version wrote.
+    /// `Parse` names the first line that no session of this version wrote, and
+    /// a first line that is damaged: without it, nothing can be done.
     pub fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
-        let intact = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let mut lines = bytes[..intact].split_inclusive(|&byte| byte == b'\n').zip(1..);
-        let mut journal = Self { header: None, ledger: Ledger::default(), intact: intact as u64 };
-        if let Some((line, _)) = lines.next() {
-            let header = Header::parse(line).map_err(|what| Error::parse(origin, 1, what))?;
-            journal.header = Some(header);
-        }
-        for (line, number) in lines {
+        let lines = checked_lines::read(bytes);
+        let (ledger, intact) = (Ledger::default(), lines.intact);
+        let mut journal = Self { header: None, ledger, damaged: Vec::new(), intact };
+        for (text, number) in lines.texts.into_iter().zip(1..) {
             let wrong = |what: String| Error::parse(origin, number, what);
-            let entry: Entry = serde_json::from_slice(line).map_err(|e| wrong(e.to_string()))?;
-            journal.ledger.apply(&entry).map_err(wrong)?;
+            match text {
+                Ok(line) if number == 1 => {
+                    journal.header = Some(Header::parse(line).map_err(wrong)?);
+                }
+                Err(Damaged) if number == 1 => return Err(wrong(DAMAGED.to_owned())),
+                Ok(line) => {
+                    let entry = serde_json::from_slice(line).map_err(|e| wrong(e.to_string()))?;
+                    let applied = journal.ledger.apply(&entry);
+                    // It may speak of a change that a damaged line announced.
+                    if journal.damaged.is_empty() {
+                        applied.map_err(wrong)?;
+                    }
+                }
+                Err(Damaged) => {
+                    journal.damaged.push(number);
+                    journal.ledger.doubt();
+                }
+            }
         }
         Ok(journal)
     }
 }
+
+/// What is said of a damaged line.
+pub(crate) const DAMAGED: &str = "it is damaged: it does not have its checksum";
 
 impl Header {
     /// Reads the first line of a journal.
@@ -130,24 +157,11 @@ impl Header {
             schema: String,
         }
         let head: Head = serde_json::from_slice(line).map_err(|e| e.to_string())?;
-        if head.schema != SCHEMA {
+        if ![SCHEMA, UNCHECKED_SCHEMA].contains(&head.schema.as_str()) {
             return Err(format!("its schema is {:?}; this unjank reads {SCHEMA:?}", head.schema));
         }
         serde_json::from_slice(line).map_err(|e| e.to_string())
     }
-
-    /// Whether the machine has surely been started anew since: both boots are
-    /// known, and differ.
-    pub fn is_of_another_boot(&self, boot_id: Option<&str>) -> bool {
-        matches!((self.boot_id.as_deref(), boot_id), (Some(then), Some(now)) if then != now)
-    }
-}
-
-/// One line of a journal, with its line end.
-pub(super) fn line(entry: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(entry).expect("an entry has only string keys");
-    line.push('\n');
-    line
 }
 
 #[cfg(test)]
@@ -155,12 +169,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::checked_lines::line;
 
     fn header() -> Header {
         Header {
             schema: SCHEMA.to_owned(),
             pid: 77,
             boot_id: Some("b660de06".to_owned()),
+            cgroup_namespace: None,
             root: "/".to_owned(),
             started_at: "2026-11-21T10:15:30Z".to_owned(),
         }
@@ -180,24 +196,25 @@ mod tests {
 
     #[test]
     fn the_lines_are_as_documented() {
+        let json = |entry: &Entry| serde_json::to_string(entry).unwrap();
         assert_eq!(
-            line(&header()),
-            "{\"schema\":\"unjank.journal/1\",\"pid\":77,\"boot_id\":\"b660de06\",\"root\":\"/\",\
-             \"started_at\":\"2026-11-21T10:15:30Z\"}\n"
+            serde_json::to_string(&header()).unwrap(),
+            "{\"schema\":\"unjank.journal/2\",\"pid\":77,\"boot_id\":\"b660de06\",\"root\":\"/\",\
+             \"started_at\":\"2026-11-21T10:15:30Z\"}"
         );
         assert_eq!(
-            line(&swappiness()),
+            json(&swappiness()),
             "{\"intent\":{\"seq\":1,\"path\":\"/proc/sys/vm/swappiness\",\"kind\":\"file\",\
-             \"before\":\"60\",\"wanted\":\"10\"}}\n"
+             \"before\":\"60\",\"wanted\":\"10\"}}"
         );
         let directory =
             Entry::Intent { seq: 2, path: "/sys/a".to_owned(), change: Change::Directory };
         assert_eq!(
-            line(&directory),
-            "{\"intent\":{\"seq\":2,\"path\":\"/sys/a\",\"kind\":\"directory\"}}\n"
+            json(&directory),
+            "{\"intent\":{\"seq\":2,\"path\":\"/sys/a\",\"kind\":\"directory\"}}"
         );
-        assert_eq!(line(&Entry::Settled { seq: 2, value: None }), "{\"settled\":{\"seq\":2}}\n");
-        assert_eq!(line(&Entry::Restored { seq: 2 }), "{\"restored\":{\"seq\":2}}\n");
+        assert_eq!(json(&Entry::Settled { seq: 2, value: None }), "{\"settled\":{\"seq\":2}}");
+        assert_eq!(json(&Entry::Restored { seq: 2 }), "{\"restored\":{\"seq\":2}}");
     }
 
     #[test]
@@ -206,9 +223,10 @@ mod tests {
         let whole = format!("{head}{}", line(&swappiness()));
         for cut in 0..=whole.len() {
             let journal = parse(&whole[..cut]).unwrap();
-            assert_eq!(journal.header.is_some(), cut >= head.len());
-            assert_eq!(journal.ledger.held().len(), usize::from(cut == whole.len()));
-            assert!(journal.intact <= cut as u64);
+            // Without its line end, a line is whole all the same.
+            assert_eq!(journal.header.is_some(), cut + 1 >= head.len());
+            assert_eq!(journal.ledger.held().len(), usize::from(cut + 1 >= whole.len()));
+            assert!(journal.intact <= cut as u64 && journal.damaged.is_empty());
         }
     }
 
@@ -216,25 +234,25 @@ mod tests {
     fn a_line_that_no_session_wrote_is_named() {
         let head = line(&header());
         let wrong = |text: &str| parse(text).unwrap_err().to_string();
-        assert!(wrong(&format!("{head}nonsense\n{{}}")).starts_with("cannot parse j, line 2: "));
+        assert_eq!(parse(&format!("{head}nonsense\n")).unwrap().damaged, [2]);
         assert_eq!(
-            wrong(&format!("{head}{{\"restored\":{{\"seq\":4}}}}\n")),
+            wrong(&format!("nonsense\n{head}")),
+            "cannot parse j, line 1: it is damaged: it does not have its checksum"
+        );
+        assert_eq!(
+            wrong(&format!("{head}{}", line(&"nonsense"))),
+            "cannot parse j, line 2: unknown variant `nonsense`, expected one of `intent`, `set`, \
+             `settled`, `restored` at line 1 column 10"
+        );
+        assert_eq!(
+            wrong(&format!("{head}{}", line(&Entry::Restored { seq: 4 }))),
             "cannot parse j, line 2: there is no change 4 to speak of"
         );
         assert_eq!(
             wrong("{\"schema\":\"unjank.journal/9\"}\n"),
             "cannot parse j, line 1: its schema is \"unjank.journal/9\"; this unjank reads \
-             \"unjank.journal/1\""
+             \"unjank.journal/2\""
         );
-    }
-
-    #[test]
-    fn another_boot_must_be_known_to_be_another() {
-        let then = header();
-        assert!(then.is_of_another_boot(Some("another")));
-        assert!(!then.is_of_another_boot(Some("b660de06")));
-        assert!(!then.is_of_another_boot(None));
-        assert!(!Header { boot_id: None, ..then }.is_of_another_boot(Some("another")));
     }
 
     fn any_entry() -> impl Strategy<Value = Entry> {
@@ -261,7 +279,10 @@ mod tests {
         fn an_entry_survives_its_line(entry in any_entry()) {
             let line = line(&entry);
             prop_assert_eq!(line.matches('\n').count(), 1);
-            prop_assert_eq!(serde_json::from_str::<Entry>(&line).unwrap(), entry);
+            let lines = checked_lines::read(line.as_bytes());
+            prop_assert_eq!(lines.texts.len(), 1);
+            let text = lines.texts[0].expect("it is whole");
+            prop_assert_eq!(serde_json::from_slice::<Entry>(text).unwrap(), entry);
         }
 
         #[test]

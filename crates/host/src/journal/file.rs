@@ -9,9 +9,10 @@ use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use super::entry::{Entry, Header, Journal, LARGEST_JOURNAL, line};
+use super::entry::{Entry, Header, Journal, LARGEST_JOURNAL};
 use super::fuse;
 use super::state_dir::StateDir;
+use crate::checked_lines::line;
 use crate::error::{Error, Result};
 
 /// From this length on, no new changes are announced; the rest is for how the
@@ -32,6 +33,8 @@ pub(super) struct JournalFile {
     length: u64,
     /// A torn line is in the file and could not be cut off.
     torn: bool,
+    /// The last line has no line end, so the next one begins with one.
+    open: bool,
 }
 
 /// Who holds the lock of a journal.
@@ -54,7 +57,8 @@ impl JournalFile {
         let file = state.create_journal(name)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|source| Error::file("lock", &path, source.into()))?;
-        let mut journal = Self { file, name: name.to_owned(), path, length: 0, torn: false };
+        let mut journal =
+            Self { file, name: name.to_owned(), path, length: 0, torn: false, open: false };
         if let Err(error) = journal.append_lines(&[header], LARGEST_JOURNAL) {
             state.remove_journal(name)?;
             return Err(error);
@@ -87,7 +91,9 @@ impl JournalFile {
         }
         let bytes = content(&file, &path)?;
         let length = bytes.len() as u64;
-        Ok(Claim::Ours(Self { file, name: name.to_owned(), path, length, torn: false }, bytes))
+        let open = bytes.last().is_some_and(|&byte| byte != b'\n');
+        let name = name.to_owned();
+        Ok(Claim::Ours(Self { file, name, path, length, torn: false, open }, bytes))
     }
 
     /// Its name in the state directory.
@@ -95,10 +101,13 @@ impl JournalFile {
         &self.name
     }
 
-    /// Cuts off what a killed session left of its last line.
-    pub(super) fn cut_after(&mut self, journal: &Journal) {
+    /// Cuts off what a killed session left of its last line of `bytes`, which
+    /// are what the file holds.
+    pub(super) fn cut_after(&mut self, journal: &Journal, bytes: &[u8]) {
         self.torn = journal.intact < self.length;
         self.length = journal.intact;
+        let kept = bytes.get(..journal.intact as usize).unwrap_or(bytes);
+        self.open = kept.last().is_some_and(|&byte| byte != b'\n');
         self.mend();
     }
 
@@ -129,7 +138,9 @@ impl JournalFile {
     /// Writes the lines in one call. If that fails half-way, what was written
     /// is cut off again, so that the next line begins on its own.
     fn append_lines(&mut self, entries: &[impl Serialize], room: u64) -> Result<()> {
-        let lines: String = entries.iter().map(line).collect();
+        let first = if self.open { "\n" } else { "" };
+        let lines: String =
+            [first.to_owned()].into_iter().chain(entries.iter().map(line)).collect();
         let length = self.length.saturating_add(lines.len() as u64);
         if length > room {
             let full = io::Error::new(io::ErrorKind::FileTooLarge, "too many changes");
@@ -154,6 +165,7 @@ impl JournalFile {
             return Err(self.error(source));
         }
         self.length = length;
+        self.open = false;
         Ok(())
     }
 
@@ -201,6 +213,7 @@ mod tests {
             schema: SCHEMA.to_owned(),
             pid: 1,
             boot_id: None,
+            cgroup_namespace: None,
             root: "/".to_owned(),
             started_at: String::new(),
         }

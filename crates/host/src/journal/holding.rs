@@ -10,7 +10,6 @@ use super::directory::DirectoryPlace;
 use super::entry::{Change, Entry};
 use super::file::JournalFile;
 use super::guard::{Made, Taken, TurnedOn};
-use super::keeper::Keeper;
 use super::knob_file::{KnobFile, explained, refusal};
 use super::ledger::{Held, Ledger};
 use super::report::ChangeReport;
@@ -22,6 +21,7 @@ use super::step::Step;
 use super::swap_place::SwapPlace;
 use super::undo::{Mode, look, put_back_all};
 use crate::error::{Error, Result};
+use crate::keeper::Keeper;
 
 /// The state of one session, until it has ended.
 #[derive(Debug)]

@@ -43,6 +43,8 @@ pub struct Held {
     pub ours: BTreeSet<String>,
     /// Whether the last write is known to have been made, and what it reads.
     pub settled: bool,
+    /// Whether a damaged line follows, which may have said more about it.
+    pub doubtful: bool,
 }
 
 /// Everything a session holds, in the order in which it was taken.
@@ -111,6 +113,11 @@ impl Ledger {
         }
     }
 
+    /// A line that may be about any of the changes so far cannot be read.
+    pub(super) fn doubt(&mut self) {
+        self.held.iter_mut().for_each(|held| held.doubtful = true);
+    }
+
     fn intend(&mut self, seq: u64, path: &str, change: &Change) -> Result<(), String> {
         if seq <= self.last_seq {
             return Err(format!("change {seq} follows change {}", self.last_seq));
@@ -129,6 +136,7 @@ impl Ledger {
             during: during.to_owned(),
             ours: BTreeSet::from([during.to_owned()]),
             settled: false,
+            doubtful: false,
         });
         Ok(())
     }

@@ -7,7 +7,7 @@
 //! with what the knob reads afterwards. It is put back
 //!
 //! - when its guard ([`Knob`], [`Directory`], [`SwapArea`]) is dropped, or the session ends;
-//! - when the process is killed: a keeper process ([`keep`]) waits for the
+//! - when the process is killed: a [keeper](crate::keeper) process waits for the
 //!   lock, and gets it from the kernel;
 //! - when the keeper is killed too: by the next session, or [`restore`]. A
 //!   journal whose lock is free is stale, and whoever gets the lock clears it.
@@ -17,8 +17,8 @@
 //! `/sys` or `/dev` and is gone after a boot; such a journal is only cleared.
 //!
 //! ```text
-//! unjank.journal/1, JSON lines
-//! {"schema":"unjank.journal/1","pid":77,"boot_id":"b6…","root":"/","started_at":"2026-…"}
+//! unjank.journal/2, JSON lines, each in {"crc32":"…","line":…}
+//! {"schema":"unjank.journal/2","pid":77,"boot_id":"b6…","root":"/","started_at":"2026-…"}
 //! {"intent":{"seq":1,"path":"/proc/sys/vm/swappiness","kind":"file","before":"60","wanted":"10"}}
 //! {"settled":{"seq":1,"value":"10"}}
 //! {"set":{"seq":1,"value":"20"}}          another value by the same guard
@@ -26,12 +26,15 @@
 //! {"restored":{"seq":1}}
 //! ```
 //!
+//! `unjank.journal/1`, without checksums, is read as well.
+//!
 //! | file | subject |
 //! |---|---|
 //! | `session`, `guard`, `holding`, `step` | taking knobs and giving them back |
-//! | `keeper`, `stale` | seeing to it when a session could not |
+//! | `stale` | seeing to it when a session could not |
 //! | `entry`, `ledger`, `rule`, `value` | what is written and what follows from it: pure |
 //! | `undo` | doing what the rule says |
+//! | `visible` | whether something is gone or only hidden |
 //! | `dependants` | what the kernel forgets when a knob changes |
 //! | `site`, `knob_file`, `directory`, `swap_place` | what may be changed, and how |
 //! | `state_dir`, `file` | where journals lie, and their locks |
@@ -43,7 +46,6 @@ mod file;
 mod fuse;
 mod guard;
 mod holding;
-mod keeper;
 mod knob_file;
 mod ledger;
 mod report;
@@ -56,16 +58,18 @@ mod step;
 mod swap_place;
 mod undo;
 mod value;
+pub(crate) mod visible;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use entry::DAMAGED;
 pub use entry::{Change, Entry, Header, Journal, LARGEST_JOURNAL, SCHEMA};
 pub use guard::{Directory, Knob, SwapArea};
-pub use keeper::{KeeperCommand, Kept, keep};
 pub use ledger::{Held, Kind, Ledger};
 pub use report::{ChangeReport, Obstacle, Outcome};
 pub use rule::{Action, Seen, decide};
 pub use session::Session;
+pub(crate) use stale::see_to;
 pub use stale::{FoundJournal, Standing, restore};
 pub use undo::Mode;

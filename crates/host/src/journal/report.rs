@@ -58,6 +58,8 @@ pub enum Obstacle {
     Permission,
     /// Something uses it; a little later it may work.
     Busy,
+    /// It cannot be seen from here: another mount namespace, a chroot.
+    Hidden,
     /// Anything else.
     Other,
 }
@@ -65,6 +67,10 @@ pub enum Obstacle {
 impl Outcome {
     pub(crate) fn failed(reason: impl Into<String>) -> Self {
         Self::Failed { reason: reason.into(), obstacle: Obstacle::Other }
+    }
+
+    pub(crate) fn hidden(reason: &str) -> Self {
+        Self::Failed { reason: reason.to_owned(), obstacle: Obstacle::Hidden }
     }
 
     pub(crate) fn from_error(error: &Error) -> Self {
@@ -77,6 +83,14 @@ impl Outcome {
             _ => Obstacle::Other,
         };
         Self::Failed { reason: error.to_string(), obstacle }
+    }
+
+    /// What stands in the way, if something does.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        match self {
+            Self::Failed { obstacle, .. } => Some(*obstacle),
+            _ => None,
+        }
     }
 
     /// Whether the machine is still changed, and somebody has to see to it.

@@ -15,6 +15,8 @@ pub enum Seen {
     /// Something that cannot be looked at: the failure that this is, unless
     /// the rule says to write all the same.
     Unreadable(Outcome),
+    /// Nothing, and the kernel's own files are not what is seen here: why.
+    Hidden(String),
     /// A directory.
     Directory,
     /// A swap area that is in use.
@@ -39,6 +41,11 @@ pub enum Action {
 /// | reads anything else | left to whoever wrote it | undo |
 /// | cannot be read | failed | undo |
 /// | is not there | gone | gone |
+/// | is hidden | failed | failed |
+///
+/// Where a damaged line of the journal may have said more about it, a value
+/// that is neither the old one nor one of ours may still be of our making, so
+/// the change is neither undone nor given up: failed.
 ///
 /// A directory that is there is removed, a swap area that is on is turned off; one that is
 /// not is back already.
@@ -50,13 +57,19 @@ pub fn decide(held: &Held, seen: &Seen) -> Action {
         (Kind::Directory, Seen::Directory) | (Kind::SwapArea, Seen::SwapArea) => Action::Undo,
         (Kind::Directory | Kind::SwapArea, Seen::Nothing) => Action::Leave(Outcome::AlreadyBack),
         (Kind::File, Seen::Nothing) => Action::Leave(Outcome::Gone),
+        (_, Seen::Hidden(why)) => Action::Leave(Outcome::hidden(why)),
         (Kind::File, Seen::Reads(value)) if *value == held.before => {
             Action::Leave(Outcome::AlreadyBack)
         }
-        (Kind::File, Seen::Reads(value)) if !held.settled || held.ours.contains(value) => {
+        (Kind::File, Seen::Reads(value)) if held.ours.contains(value) => Action::Undo,
+        (Kind::File, Seen::Reads(value)) if held.doubtful => {
+            Action::Leave(Outcome::failed(format!(
+                "it reads {value:?}, and the journal is damaged where it may say whose that is"
+            )))
+        }
+        (Kind::File, Seen::Reads(_) | Seen::Unreadable(_)) if !held.settled && !held.doubtful => {
             Action::Undo
         }
-        (Kind::File, Seen::Unreadable(_)) if !held.settled => Action::Undo,
         (_, Seen::Unreadable(outcome)) => Action::Leave(outcome.clone()),
         (_, Seen::Reads(_) | Seen::Directory | Seen::SwapArea) => {
             Action::Leave(Outcome::LeftToOthers)
@@ -77,6 +90,7 @@ mod tests {
             during: "10".to_owned(),
             ours: ["010", "10"].map(str::to_owned).into(),
             settled,
+            doubtful: false,
         }
     }
 
@@ -106,6 +120,27 @@ mod tests {
         assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
         assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::Gone));
         assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
+    }
+
+    #[test]
+    fn what_is_hidden_is_neither_gone_nor_back() {
+        for kind in [Kind::File, Kind::Directory, Kind::SwapArea] {
+            let action = decide(&held(kind, false), &Seen::Hidden("no /sys".to_owned()));
+            assert_eq!(action, Action::Leave(Outcome::hidden("no /sys")), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn in_doubt_only_a_value_of_ours_is_put_back_and_no_other_is_given_up() {
+        for settled in [false, true] {
+            let held = Held { doubtful: true, ..held(Kind::File, settled) };
+            assert_eq!(decide(&held, &reads("10")), Action::Undo);
+            assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
+            let Action::Leave(outcome) = decide(&held, &reads("30")) else { panic!("it is left") };
+            assert!(outcome.is_failure(), "{outcome:?}");
+            let unreadable = Seen::Unreadable(Outcome::failed("no"));
+            assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+        }
     }
 
     #[test]

@@ -9,13 +9,13 @@ use super::entry::{Header, SCHEMA};
 use super::file::JournalFile;
 use super::guard::{Directory, Knob, SwapArea};
 use super::holding::Holding;
-use super::keeper::{Keeper, KeeperCommand, Order};
 use super::report::ChangeReport;
 use super::site::Site;
 use super::stale::{FoundJournal, Standing, clear_all};
 use super::state_dir::StateDir;
 use super::undo::Mode;
 use crate::error::Result;
+use crate::keeper::{Keeper, KeeperCommand, Order};
 use crate::root::Root;
 
 /// Tells apart the sessions of one process.
@@ -52,11 +52,12 @@ impl Session {
             schema: SCHEMA.to_owned(),
             pid: process::id(),
             boot_id: site.boot_id().map(str::to_owned),
+            cgroup_namespace: site.cgroup_namespace().map(str::to_owned),
             root: site.root_name().to_owned(),
             started_at: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         };
         let name = journal_name(&header);
-        let order = Order {
+        let order = Order::Journal {
             root: header.root.clone(),
             state_dir: state.path().to_owned(),
             journal: name.clone(),

@@ -17,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::fstatfs;
 
+use super::visible::{is_control_group, namespace, why_hidden, why_no_proc};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
@@ -27,6 +28,12 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) struct Site {
     root: Root,
     boot_id: Option<String>,
+    /// Why nothing can be said about this machine.
+    hidden: Option<String>,
+    cgroup_namespace: Option<String>,
+    /// Whether the changes that are looked at were made in another namespace of
+    /// control groups, where the same names mean others.
+    other_groups: bool,
 }
 
 /// Names the file systems that the kernel makes up, by the numbers that
@@ -54,8 +61,13 @@ impl Site {
             return Err(Error::Invalid(format!("{} is not UTF-8", dir.display())));
         }
         let root = Root::at(dir);
-        let boot_id = root.read_if_there(BOOT_ID)?.filter(|id| !id.is_empty());
-        Ok(Self { root, boot_id })
+        let hidden = why_no_proc(&root, BOOT_ID);
+        let boot_id = match &hidden {
+            Some(_) => None,
+            None => root.read_if_there(BOOT_ID)?.filter(|id| !id.is_empty()),
+        };
+        let cgroup_namespace = namespace(&root, "cgroup");
+        Ok(Self { root, boot_id, hidden, cgroup_namespace, other_groups: false })
     }
 
     /// The tree.
@@ -71,6 +83,46 @@ impl Site {
     /// Which boot of the machine this is, where that is known.
     pub(super) fn boot_id(&self) -> Option<&str> {
         self.boot_id.as_deref()
+    }
+
+    /// Whether the machine has surely been started anew since `then`, which is
+    /// what a journal says of its boot.
+    ///
+    /// # Errors
+    /// Why that cannot be told.
+    pub(super) fn is_another_boot(&self, then: Option<&str>) -> Result<bool, String> {
+        match (&self.hidden, then, self.boot_id()) {
+            (Some(why), ..) => Err(why.clone()),
+            (None, Some(_), None) => {
+                Err(format!("{BOOT_ID} does not say which boot of the machine this is"))
+            }
+            (None, Some(then), Some(now)) => Ok(then != now),
+            (None, None, _) => Ok(false),
+        }
+    }
+
+    /// The namespace of the control groups that this process sees.
+    pub(super) fn cgroup_namespace(&self) -> Option<&str> {
+        self.cgroup_namespace.as_deref()
+    }
+
+    /// This machine for changes that were made in `then`, a namespace of
+    /// control groups.
+    pub(super) fn for_groups_of(&self, then: Option<&str>) -> Self {
+        let other_groups = then.is_some() && then != self.cgroup_namespace();
+        Self { other_groups, ..self.clone() }
+    }
+
+    /// Why what is seen at `path`, if anything is, is not what was changed.
+    pub(super) fn why_another(&self, path: &str) -> Option<String> {
+        let is_another = self.other_groups && is_control_group(Path::new(path));
+        is_another
+            .then(|| "it is in another namespace of control groups than this process".to_owned())
+    }
+
+    /// Why `path` may be there and not be seen from here.
+    pub(super) fn why_hidden(&self, path: &str) -> Option<String> {
+        why_hidden(&self.root, Path::new(path))
     }
 
     /// Whether this is the running machine.

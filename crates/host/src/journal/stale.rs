@@ -12,7 +12,9 @@ use super::report::{ChangeReport, Outcome};
 use super::site::Site;
 use super::state_dir::StateDir;
 use super::undo::{Mode, put_back_all};
+use crate::checked_lines;
 use crate::error::{Error, Result};
+use crate::keeper::Kept;
 use crate::root::Root;
 
 /// How long a keeper may take to put things back. Most knobs take no time at
@@ -37,6 +39,10 @@ pub struct FoundJournal {
     pub standing: Standing,
     /// What became of its changes, oldest first.
     pub changes: Vec<ChangeReport>,
+    /// Lines that are damaged, counted from 1. What they said is not known, so
+    /// the journal is kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<usize>,
 }
 
 /// Whether a journal is somebody's, ours to act upon, or neither.
@@ -63,13 +69,14 @@ impl FoundJournal {
     /// Whether something is still changed, or may be, that nobody sees to.
     pub fn is_unresolved(&self) -> bool {
         matches!(self.standing, Standing::Unreadable { .. })
+            || !self.damaged.is_empty()
             || self.changes.iter().any(|change| change.outcome.is_failure())
     }
 
     fn new(state: &StateDir, name: &str, header: Option<Header>, standing: Standing) -> Self {
         let (pid, started_at) = header.map(|header| (header.pid, header.started_at)).unzip();
         let file = state.journal_path(name);
-        Self { file, pid, started_at, standing, changes: Vec::new() }
+        Self { file, pid, started_at, standing, changes: Vec::new(), damaged: Vec::new() }
     }
 
     fn unreadable(state: &StateDir, name: &str, error: &Error) -> Self {
@@ -94,6 +101,21 @@ pub fn restore(root: &Root, state_dir: &Path, mode: Mode) -> Result<Vec<FoundJou
             clear_all(&site, &state, mode)
         }
     }
+}
+
+/// Waits for the end of the session that holds `journal`, and puts back what it
+/// left: the work of its keeper.
+pub(crate) fn see_to(root: &Root, state_dir: &Path, journal: &str) -> Result<Kept> {
+    let site = Site::of(root)?;
+    let Some(state) = StateDir::open_if_there(state_dir)? else { return Ok(Kept::default()) };
+    let Claim::Ours(file, bytes) = JournalFile::wait_for(&state, journal)? else {
+        return Ok(Kept::default());
+    };
+    let found = clear(&site, &state, file, &bytes, Mode::Act);
+    let left = found.is_unresolved().then(|| found.file.clone());
+    let is_damaged = !found.damaged.is_empty();
+    let outcomes = found.changes.into_iter().map(|change| change.outcome).collect();
+    Ok(Kept { pid: found.pid, outcomes, left, is_damaged })
 }
 
 /// [`restore`] for a caller that has the lock of the state directory.
@@ -141,12 +163,22 @@ pub(super) fn clear(
         let root = header.root.clone();
         return FoundJournal::new(state, &name, Some(header.clone()), Standing::Elsewhere { root });
     }
+    let site = &site.for_groups_of(header.as_ref().and_then(|h| h.cgroup_namespace.as_deref()));
     let held = journal.ledger.held();
-    let changes = if is_of_another_boot(site, header.as_ref()) {
-        held.iter().map(|held| ChangeReport::new(held, None, Outcome::ResetByBoot)).collect()
+    let all = |outcome: &Outcome| -> Vec<ChangeReport> {
+        held.iter().map(|held| ChangeReport::new(held, None, outcome.clone())).collect()
+    };
+    let mut damaged = Vec::new();
+    let another_boot = is_of_another_boot(site, header.as_ref());
+    let changes = if another_boot == Ok(true) {
+        all(&Outcome::ResetByBoot)
+    } else if let Err(why) = another_boot {
+        damaged.clone_from(&journal.damaged);
+        all(&Outcome::hidden(&why))
     } else {
+        damaged.clone_from(&journal.damaged);
         if mode == Mode::Act {
-            file.cut_after(&journal);
+            file.cut_after(&journal, bytes);
         }
         put_back_all(site, held, mode, |held| {
             // If this cannot be written, the next one finds it back already.
@@ -157,7 +189,7 @@ pub(super) fn clear(
         })
     };
     let mut found = FoundJournal::new(state, &name, header, Standing::Stale);
-    found.changes = changes;
+    (found.changes, found.damaged) = (changes, damaged);
     if mode == Mode::Act && !found.is_unresolved() {
         forget(state, &name, &mut found);
     }
@@ -175,7 +207,8 @@ fn damaged(
     mode: Mode,
 ) -> FoundJournal {
     let header = owner(bytes);
-    if !is_of_another_boot(site, header.as_ref()) {
+    let is_of_this_tree = header.as_ref().is_none_or(|header| header.root == site.root_name());
+    if !is_of_this_tree || is_of_another_boot(site, header.as_ref()) != Ok(true) {
         let reason = error.to_string();
         return FoundJournal::new(state, name, header, Standing::Unreadable { reason });
     }
@@ -186,8 +219,8 @@ fn damaged(
     found
 }
 
-fn is_of_another_boot(site: &Site, header: Option<&Header>) -> bool {
-    header.is_some_and(|header| header.is_of_another_boot(site.boot_id()))
+fn is_of_another_boot(site: &Site, header: Option<&Header>) -> Result<bool, String> {
+    header.map_or(Ok(false), |header| site.is_another_boot(header.boot_id.as_deref()))
 }
 
 fn forget(state: &StateDir, name: &str, found: &mut FoundJournal) {
@@ -198,7 +231,10 @@ fn forget(state: &StateDir, name: &str, found: &mut FoundJournal) {
 
 /// Whose journal it is, even if the rest of it cannot be read.
 fn owner(bytes: &[u8]) -> Option<Header> {
-    Header::parse(bytes.split(|&byte| byte == b'\n').next().unwrap_or_default()).ok()
+    // A file may hold megabytes, of which only the first line is wanted.
+    let first = bytes.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
+    let text = checked_lines::read(first).texts.into_iter().next()?.ok()?;
+    Header::parse(text).ok()
 }
 
 /// Makes sure that nobody else holds one of `paths`: stale journals that do

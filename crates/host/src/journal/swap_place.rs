@@ -11,6 +11,7 @@ use std::path::Path;
 use super::fuse;
 use super::rule::Seen;
 use super::site::Site;
+use super::visible::why_no_proc;
 use crate::error::{Error, Result};
 use crate::machine::swap;
 use crate::temporary_swap::{LABEL, LABEL_AT};
@@ -43,14 +44,22 @@ impl SwapPlace {
 
     /// Whether the machine swaps to it.
     pub(super) fn look(&self) -> Result<Seen> {
+        if let Some(why) = why_no_proc(self.site.root(), "/proc/swaps") {
+            return Ok(Seen::Hidden(why));
+        }
         let devices = swap::devices(self.site.root())?;
         Ok(if !devices.iter().any(|device| device.path == self.path) {
             Seen::Nothing
-        } else if self.is_ours()? {
-            Seen::SwapArea
         } else {
-            // The number of a loop device is used again.
-            Seen::Reads("somebody else's swap area".to_owned())
+            match self.is_ours() {
+                Ok(true) => Seen::SwapArea,
+                // The number of a loop device is used again.
+                Ok(false) => Seen::Reads("somebody else's swap area".to_owned()),
+                Err(error) if error.is_not_found() => {
+                    Seen::Hidden(format!("it is swapped to, and there is no {} here", self.path))
+                }
+                Err(error) => return Err(error),
+            }
         })
     }
 
@@ -136,6 +145,9 @@ mod tests {
         let look = |path: &str| SwapPlace::open(&site, Path::new(path)).unwrap().look().unwrap();
         assert_eq!(look("/dev/loop7"), Seen::SwapArea);
         assert_eq!(look("/dev/loop8"), Seen::Nothing);
+        fs::rename(top.path().join("dev/loop7"), top.path().join("elsewhere")).unwrap();
+        assert!(matches!(look("/dev/loop7"), Seen::Hidden(_)), "in use, and not to be seen");
+        fs::rename(top.path().join("elsewhere"), top.path().join("dev/loop7")).unwrap();
         let place = SwapPlace::open(&site, Path::new("/dev/loop7")).unwrap();
         assert!(matches!(place.turn_off(), Err(Error::Unsupported(_))), "not this machine's");
         device(&[0; 4096]);

@@ -71,19 +71,45 @@ pub(super) fn put_back_all(
 
 /// What stands at the place of a change now.
 pub(super) fn look(site: &Site, held: &Held) -> Seen {
+    if let Some(why) = site.why_another(&held.path) {
+        return Seen::Hidden(why);
+    }
     let path = Path::new(&held.path);
     let seen = match held.kind {
         Kind::File => KnobFile::open(site, path).and_then(|knob| knob.read()).map(Seen::Reads),
         Kind::Directory => DirectoryPlace::open(site, path).and_then(|place| place.look()),
         Kind::SwapArea => SwapPlace::open(site, path).and_then(|place| place.look()),
     };
-    seen.unwrap_or_else(|error| {
+    let seen = seen.unwrap_or_else(|error| {
         if says_gone(&error) {
             Seen::Nothing
         } else {
             Seen::Unreadable(Outcome::from_error(&error))
         }
-    })
+    });
+    match seen {
+        Seen::Nothing => nothing(site, held),
+        seen => seen,
+    }
+}
+
+/// Nothing is seen there: is there nothing?
+fn nothing(site: &Site, held: &Held) -> Seen {
+    // Areas and tracefs are looked for without a way through /dev and /sys.
+    let by_other_means = held.kind == Kind::SwapArea
+        || held.kind == Kind::Directory && DirectoryPlace::is_in_tracefs(site, &held.path);
+    match site.why_hidden(&held.path) {
+        Some(why) if !by_other_means => Seen::Hidden(why),
+        _ => Seen::Nothing,
+    }
+}
+
+/// What an attempt has come to that found nothing there.
+fn gone(site: &Site, held: &Held) -> Outcome {
+    match nothing(site, held) {
+        Seen::Hidden(why) => Outcome::hidden(&why),
+        _ => Outcome::Gone,
+    }
 }
 
 fn put_back(site: &Site, held: &Held, mode: Mode) -> ChangeReport {
@@ -97,7 +123,7 @@ fn put_back(site: &Site, held: &Held, mode: Mode) -> ChangeReport {
                     Outcome::PutBack => Outcome::AlreadyBack,
                     failed => failed,
                 },
-                Err(error) if says_gone(&error) => Outcome::Gone,
+                Err(error) if says_gone(&error) => gone(site, held),
                 Err(error) => Outcome::from_error(&error),
             }
         }
@@ -105,7 +131,7 @@ fn put_back(site: &Site, held: &Held, mode: Mode) -> ChangeReport {
         (Action::Undo, Mode::DryRun) => Outcome::WouldPutBack,
         (Action::Undo, Mode::Act) => match undo(site, held) {
             Ok(now) => return ChangeReport::new(held, value_of(held, &now), ending(held, now)),
-            Err(error) if says_gone(&error) => Outcome::Gone,
+            Err(error) if says_gone(&error) => gone(site, held),
             Err(error) => Outcome::from_error(&error),
         },
     };
@@ -148,7 +174,7 @@ fn value_of(held: &Held, seen: &Seen) -> Option<String> {
         Seen::SwapArea => Some(ON.to_owned()),
         Seen::Nothing if held.kind == Kind::SwapArea => Some(OFF.to_owned()),
         Seen::Nothing => Some(ABSENT.to_owned()),
-        Seen::Unreadable(_) => None,
+        Seen::Hidden(_) | Seen::Unreadable(_) => None,
     }
 }
 
@@ -175,6 +201,7 @@ mod tests {
             during: "10".to_owned(),
             ours: ["10".to_owned()].into(),
             settled: true,
+            doubtful: false,
         }
     }
 

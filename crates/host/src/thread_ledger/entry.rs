@@ -8,7 +8,10 @@ use crate::sched::{Policy, RunLimit, ThreadId};
 use crate::threads::Began;
 
 /// The name and major version of a ledger's form. A reader refuses others.
-pub const SCHEMA: &str = "unjank.threads/1";
+pub const SCHEMA: &str = "unjank.threads/2";
+/// The form of before, without checksums and without [`Entry::Kept`]. It is
+/// still read.
+pub(super) const FORMER_SCHEMA: &str = "unjank.threads/1";
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +26,10 @@ pub struct Header {
     pub tied: bool,
     /// `/proc/sys/kernel/random/boot_id` at that time, where the kernel tells.
     pub boot_id: Option<String>,
+    /// The PID namespace in which the numbers are, as `/proc/self/ns/pid` has
+    /// it, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_namespace: Option<String>,
     /// When it began, RFC 3339 in UTC.
     pub started_at: String,
 }
@@ -93,6 +100,8 @@ pub enum Entry {
         /// What it is about to get.
         during: RunLimit,
     },
+    /// The session has ended as it should, and the changes are to stay.
+    Kept,
     /// That limit is back, or not ours any more.
     LimitRestored {
         /// The process.

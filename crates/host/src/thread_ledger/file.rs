@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
-use serde::Serialize;
 
 use super::entry::{Entry, Header};
+use crate::checked_lines::line;
 use crate::error::{Error, Result};
 use crate::journal::state_dir::StateDir;
 
@@ -21,6 +21,10 @@ pub(super) struct LedgerFile {
     file: File,
     name: String,
     path: PathBuf,
+    /// The last line is not whole, and could not be cut off.
+    torn: bool,
+    /// The last line has no line end, so the next one begins with one.
+    open: bool,
 }
 
 /// Whose a ledger is.
@@ -41,9 +45,16 @@ impl LedgerFile {
         let path = state.journal_path(name);
         flock(&file, FlockOperation::LockExclusive)
             .map_err(|error| Error::file("lock", &path, error.into()))?;
-        let mut ledger = Self { file, name: name.to_owned(), path };
+        let mut ledger = Self { file, name: name.to_owned(), path, torn: false, open: false };
         ledger.append(&line(header))?;
         Ok(ledger)
+    }
+
+    /// Waits until nobody has the lock of the ledger `name`.
+    pub(super) fn wait_for(state: &StateDir, name: &str) -> Result<()> {
+        let Some(file) = state.open_journal(name)? else { return Ok(()) };
+        rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))
+            .map_err(|error| Error::file("lock", state.journal_path(name), error.into()))
     }
 
     /// The ledger `name`, with its lock if nobody has it.
@@ -73,7 +84,8 @@ impl LedgerFile {
         if !ours {
             return Ok(Claim::Held(bytes));
         }
-        Ok(Claim::Ours(Self { file, name: name.to_owned(), path }, bytes))
+        let open = bytes.last().is_some_and(|&byte| byte != b'\n');
+        Ok(Claim::Ours(Self { file, name: name.to_owned(), path, torn: false, open }, bytes))
     }
 
     /// Writes entries, in one piece.
@@ -81,9 +93,14 @@ impl LedgerFile {
         self.append(&entries.into_iter().map(line).collect::<String>())
     }
 
-    /// Cuts off a line that is not whole, which nothing could be added to.
-    pub(super) fn cut_after(&self, length: u64) -> Result<()> {
-        self.file.set_len(length).map_err(|source| Error::file("write", &self.path, source))
+    /// Cuts off a line of `bytes`, which are what the file holds, that is not
+    /// whole. If that does not work, nothing is added any more.
+    pub(super) fn cut_after(&mut self, intact: u64, bytes: &[u8]) {
+        if intact < bytes.len() as u64 {
+            self.torn = self.file.set_len(intact).is_err();
+        }
+        let kept = bytes.get(..intact as usize).unwrap_or(bytes);
+        self.open = kept.last().is_some_and(|&byte| byte != b'\n');
     }
 
     /// Its length in bytes, as far as that can be found out.
@@ -106,17 +123,16 @@ impl LedgerFile {
             let full = format!("it would be larger than {LARGEST} bytes");
             return Err(error(std::io::Error::new(std::io::ErrorKind::FileTooLarge, full)));
         }
-        let written = self.file.write_all(text.as_bytes());
-        if written.is_err() {
-            // Half a line would make the rest unreadable.
-            let _kept_as_it_is = self.file.set_len(length);
+        if self.torn {
+            return Err(error(std::io::Error::other("its last line is torn")));
         }
-        written.map_err(error)
+        let text = if self.open { format!("\n{text}") } else { text.to_owned() };
+        if let Err(source) = self.file.write_all(text.as_bytes()) {
+            // Half a line would make the rest unreadable.
+            self.torn = self.file.set_len(length).is_err();
+            return Err(error(source));
+        }
+        self.open = false;
+        Ok(())
     }
-}
-
-fn line(entry: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(entry).expect("an entry has only string keys");
-    line.push('\n');
-    line
 }

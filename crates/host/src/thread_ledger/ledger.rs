@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::entry::{Entry, Header, Intent, SCHEMA, State};
 use super::file::{LARGEST, LedgerFile};
-use super::restore::clear_dead;
+use super::restore::{BOOT_ID, clear_dead};
 use super::scheduler::Scheduler;
 use super::sum::Sum;
 use super::undo::{ThreadReport, put_back, put_back_all};
@@ -14,6 +14,8 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::journal::Mode;
 use crate::journal::state_dir::StateDir;
+use crate::journal::visible::namespace;
+use crate::keeper::{Keeper, KeeperCommand, Order};
 use crate::root::Root;
 use crate::sched::ThreadId;
 use crate::units::Nanos;
@@ -26,36 +28,45 @@ pub struct Ledger<'a> {
     file: LedgerFile,
     sum: Sum,
     scheduler: &'a dyn Scheduler,
+    /// After the file, whose lock it waits for.
+    keeper: Option<Keeper>,
 }
 
 impl<'a> Ledger<'a> {
     /// Begins a ledger in the directory `dir` for threads of `process`, or of one
-    /// that is started later. Changes of a `tied` one end with this session.
+    /// that is started later. Changes of a `tied` one end with this session. A
+    /// keeper puts them back if this process is killed, and those of others if
+    /// it is killed before [`keep`](Self::keep).
     ///
     /// # Errors
-    /// The directory cannot be used, or others can write to it.
+    /// The directory cannot be used, or others can write to it; the keeper does
+    /// not start.
     pub fn begin(
         root: &Root,
         dir: &Path,
         process: Option<u32>,
         tied: bool,
         scheduler: &'a dyn Scheduler,
+        keeper: Option<KeeperCommand>,
     ) -> Result<Self> {
         let state = StateDir::make(dir)?;
+        let owner = std::process::id();
+        let order = Order::Threads { state_dir: state.path().to_owned(), owner };
+        let keeper = keeper.map(|command| Keeper::start(command, order)).transpose()?;
         let _nobody_else = state.lock()?;
         clear_dead(root, &state)?;
-        let owner = std::process::id();
         let header = Header {
             schema: SCHEMA.to_owned(),
             process,
             owner,
             tied,
-            boot_id: root.read_if_there("/proc/sys/kernel/random/boot_id")?,
+            boot_id: root.read_if_there(BOOT_ID)?,
+            pid_namespace: namespace(root, "pid"),
             started_at: jiff::Timestamp::now().to_string(),
         };
         let file = LedgerFile::create(&state, &name(owner), &header)?;
         let sum = Sum { header: Some(header), ..Sum::default() };
-        Ok(Self { state, file, sum, scheduler })
+        Ok(Self { state, file, sum, scheduler, keeper })
     }
 
     /// Writes down what is about to be done.
@@ -63,7 +74,15 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// It cannot be written: then nothing must be done.
     pub fn announce(&mut self, intents: &[Intent]) -> Result<()> {
-        let entries: Vec<Entry> = intents.iter().cloned().map(Entry::Intent).collect();
+        self.keeper.as_mut().map_or(Ok(()), Keeper::ensure)?;
+        // Each line says what a thread is put back to, whatever becomes of the others.
+        let with_first = |intent: &Intent| {
+            let held = self.sum.threads.get(&intent.thread);
+            let first = held.filter(|held| held.intent.began == intent.began);
+            let before = first.map_or(intent.before, |held| held.intent.before);
+            Entry::Intent(Intent { before, ..intent.clone() })
+        };
+        let entries: Vec<Entry> = intents.iter().map(with_first).collect();
         self.note(&entries)
     }
 
@@ -119,6 +138,9 @@ impl<'a> Ledger<'a> {
                 let target = format!("RLIMIT_RTTIME of process {process}");
                 return Err(Error::syscall("prlimit", target, Errno::SRCH));
             };
+            let held = self.sum.limits.iter().find(|held| held.process == process);
+            let first = held.filter(|held| held.began == began);
+            let before = first.map_or(before, |held| held.before);
             self.note(&[Entry::Limit { process, began, before, during }])?;
             self.scheduler.set_run_limit(process, during)?;
         }
@@ -141,20 +163,30 @@ impl<'a> Ledger<'a> {
         let reports =
             put_back_all(&self.sum, self.scheduler, Mode::Act, |entry| over.push(entry.clone()));
         let _best_effort = self.note(&over);
-        self.clear_if_empty();
+        if !reports.iter().any(|report| report.outcome.is_failure()) {
+            self.clear();
+        }
         reports
     }
 
     /// Ends the session; the changes stay until they are restored.
-    pub fn keep(self) {
-        self.clear_if_empty();
+    ///
+    /// # Errors
+    /// That they are to stay cannot be written down: then they do not.
+    pub fn keep(mut self) -> Result<()> {
+        if let Err(error) = self.note(&[Entry::Kept]) {
+            self.finish();
+            return Err(error);
+        }
+        if self.sum.is_empty() {
+            self.clear();
+        }
+        Ok(())
     }
 
-    fn clear_if_empty(&self) {
-        if self.sum.is_empty() {
-            // One that stays is cleared by the next session.
-            let _best_effort = self.state.remove_journal(self.file.name());
-        }
+    fn clear(&self) {
+        // One that stays is cleared by the next session.
+        let _best_effort = self.state.remove_journal(self.file.name());
     }
 
     fn note(&mut self, entries: &[Entry]) -> Result<()> {
@@ -188,4 +220,9 @@ impl<'a> Ledger<'a> {
 /// Sorted by name, ledgers are in the order in which they began.
 fn name(owner: u32) -> String {
     format!("{:020}-{owner}.journal", Timestamp::now().as_nanos())
+}
+
+/// Whether a ledger of this name is one of `owner`'s.
+pub(super) fn is_of(name: &str, owner: u32) -> bool {
+    name.ends_with(&format!("-{owner}.journal"))
 }

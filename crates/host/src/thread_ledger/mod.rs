@@ -10,13 +10,16 @@
 //! on the disk before a change, only out of this process.
 //!
 //! ```text
-//! unjank.threads/1, JSON lines
-//! {"schema":"unjank.threads/1","process":77,"owner":80,"tied":false,"boot_id":"b6…","started_at":"2026-…"}
+//! unjank.threads/2, JSON lines, each in {"crc32":"…","line":…}
+//! {"schema":"unjank.threads/2","process":77,"owner":80,"tied":false,"boot_id":"b6…","started_at":"2026-…"}
 //! {"limit":{"process":77,"began":900,"before":{"soft":null,"hard":null},"during":{"soft":1000000000,"hard":null}}}
 //! {"intent":{"process":77,"thread":79,"began":901,"name":"meas","before":{"policy":{"other":{"nice":0}},"reset_on_fork":false,"nice":0},"wanted":{"policy":{"fifo":80},"reset_on_fork":true,"nice":0}}}
 //! {"settled":{"thread":79}}
 //! {"restored":{"thread":79}}
+//! "kept"
 //! ```
+//!
+//! `unjank.threads/1`, without checksums and `kept`, is read as well.
 //!
 //! | file | subject |
 //! |---|---|
@@ -39,6 +42,7 @@ mod undo;
 
 pub use entry::{Entry, Header, Intent, SCHEMA, State};
 pub use ledger::Ledger;
+pub(crate) use restore::see_to;
 pub use restore::{FoundLedger, Standing, Which, restore};
 pub use scheduler::{Kernel, Scheduler};
 pub use undo::ThreadReport;

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::entry::{Entry, Header, Intent, SCHEMA, State};
+use super::entry::{Entry, FORMER_SCHEMA, Header, Intent, SCHEMA, State};
+use crate::checked_lines::{self, Damaged};
 use crate::error::{Error, Result};
+use crate::journal::DAMAGED;
 use crate::sched::{RunLimit, ThreadId};
 use crate::threads::Began;
 
@@ -20,6 +22,8 @@ pub(super) struct HeldThread {
     pub(super) ours: BTreeSet<String>,
     /// Whether the last change is known to have been made.
     pub(super) settled: bool,
+    /// Whether a damaged line follows, which may have said more about it.
+    pub(super) doubtful: bool,
 }
 
 /// A process whose limit is changed and not put back.
@@ -29,6 +33,8 @@ pub(super) struct HeldLimit {
     pub(super) began: Began,
     pub(super) before: RunLimit,
     pub(super) during: RunLimit,
+    /// As of a thread.
+    pub(super) doubtful: bool,
 }
 
 /// What a session holds.
@@ -37,32 +43,62 @@ pub(super) struct Sum {
     pub(super) header: Option<Header>,
     pub(super) threads: BTreeMap<ThreadId, HeldThread>,
     pub(super) limits: Vec<HeldLimit>,
-    /// The length of the whole lines.
+    /// Whether the session has ended as it should, with changes that stay.
+    pub(super) kept: bool,
+    /// Lines that are not as they were written, counted from 1.
+    pub(super) damaged: Vec<usize>,
+    /// The length of what is to be kept of the file.
     pub(super) intact: u64,
 }
 
 impl Sum {
-    /// Reads a ledger; `origin` names it in errors. A last line without a line
-    /// end is left out: what it announces was never done.
+    /// Reads a ledger; `origin` names it in errors. A last line that was cut
+    /// off is left out: what it announces was never done.
     pub(super) fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
-        let intact = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let mut sum = Self { intact: intact as u64, ..Self::default() };
-        for (line, number) in bytes[..intact].split_inclusive(|&byte| byte == b'\n').zip(1..) {
+        let lines = checked_lines::read(bytes);
+        let mut sum = Self { intact: lines.intact, ..Self::default() };
+        for (text, number) in lines.texts.into_iter().zip(1..) {
             let wrong = |what: String| Error::parse(origin, number, what);
-            if number == 1 {
-                let header: Header =
-                    serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
-                if header.schema != SCHEMA {
-                    let schema = header.schema;
-                    return Err(wrong(format!("its schema is {schema:?}, not {SCHEMA:?}")));
+            match text {
+                Ok(line) if number == 1 => {
+                    let header: Header =
+                        serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
+                    if ![SCHEMA, FORMER_SCHEMA].contains(&header.schema.as_str()) {
+                        let schema = header.schema;
+                        return Err(wrong(format!("its schema is {schema:?}, not {SCHEMA:?}")));
+                    }
+                    sum.header = Some(header);
                 }
-                sum.header = Some(header);
-                continue;
+                Err(Damaged) if number == 1 => return Err(wrong(DAMAGED.to_owned())),
+                Ok(line) => {
+                    let entry =
+                        serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
+                    let applied = sum.apply(&entry);
+                    // It may speak of a thread that a damaged line announced.
+                    if sum.damaged.is_empty() {
+                        applied.map_err(wrong)?;
+                    }
+                }
+                Err(Damaged) => {
+                    sum.damaged.push(number);
+                    sum.threads.values_mut().for_each(|held| held.doubtful = true);
+                    sum.limits.iter_mut().for_each(|held| held.doubtful = true);
+                }
             }
-            let entry = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
-            sum.apply(&entry).map_err(wrong)?;
         }
         Ok(sum)
+    }
+
+    /// Whether its session was cut off: it was to put its changes back in the
+    /// end, or did not come to the moment from which they were to stay. Where
+    /// that moment may stand in a damaged line, the session is taken for one
+    /// that ended as it should, and its changes are left.
+    pub(super) fn was_cut_off(&self) -> bool {
+        let Some(header) = &self.header else { return true };
+        let unfinished = || {
+            self.threads.values().any(|held| !held.settled) || header.schema == SCHEMA && !self.kept
+        };
+        header.tied || self.damaged.is_empty() && unfinished()
     }
 
     /// Takes one entry into account.
@@ -85,7 +121,7 @@ impl Sum {
                 self.threads.remove(thread);
             }
             &Entry::Limit { process, began, before, during } => {
-                let limit = HeldLimit { process, began, before, during };
+                let limit = HeldLimit { process, began, before, during, doubtful: false };
                 match self.limits.iter_mut().find(|held| held.process == process) {
                     // A further change of the same process keeps what it had first.
                     Some(held) if held.began == began => held.during = during,
@@ -93,6 +129,7 @@ impl Sum {
                     None => self.limits.push(limit),
                 }
             }
+            Entry::Kept => self.kept = true,
             Entry::LimitRestored { process } => {
                 self.limits.retain(|held| held.process != *process);
             }
@@ -103,7 +140,7 @@ impl Sum {
     /// Entries that say what is held, and nothing of what is over.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
-        for &HeldLimit { process, began, before, during } in &self.limits {
+        for &HeldLimit { process, began, before, during, .. } in &self.limits {
             entries.push(Entry::Limit { process, began, before, during });
         }
         for (&thread, held) in &self.threads {
@@ -131,11 +168,6 @@ impl Sum {
         named || self.processes().any(|held| held == process)
     }
 
-    /// Whether something was announced and not known to be done.
-    pub(super) fn is_unsettled(&self) -> bool {
-        self.threads.values().any(|held| !held.settled)
-    }
-
     /// A further change of the same thread keeps what it had first; another
     /// thread with the same number takes its place.
     fn intend(&mut self, intent: &Intent) {
@@ -152,6 +184,7 @@ impl Sum {
                     during: intent.wanted,
                     ours: BTreeSet::from([ours]),
                     settled: false,
+                    doubtful: false,
                 };
                 self.threads.insert(intent.thread, held);
             }

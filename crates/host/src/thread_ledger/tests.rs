@@ -103,7 +103,7 @@ fn ledgers(dir: &tempfile::TempDir) -> usize {
 fn what_was_to_stay_stays_until_it_is_restored() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
     assert_eq!(
         ledger.limit(77, Nanos::from_millis(1_000), false).unwrap(),
@@ -111,7 +111,7 @@ fn what_was_to_stay_stays_until_it_is_restored() {
     );
     let all = |which, mode| restore(&root, &place, which, mode, &scheduler).unwrap();
     assert_eq!(all(Which::All, Mode::Act)[0].standing, Standing::Live);
-    ledger.keep();
+    ledger.keep().unwrap();
     let found = all(Which::CutOff, Mode::Act);
     assert_eq!((&found[0].standing, found[0].held), (&Standing::Kept, 1));
     assert_eq!(outcomes(&found), []);
@@ -129,7 +129,7 @@ fn what_was_to_stay_stays_until_it_is_restored() {
 fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
     change(&mut ledger, &scheduler, 77, fifo(80));
     for (millis, hard) in [(1_000, false), (200, true)] {
         ledger.limit(77, Nanos::from_millis(millis), hard).unwrap();
@@ -145,7 +145,7 @@ fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
 fn a_ledger_forgets_what_is_over_before_it_is_full() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, None, true, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap();
     change(&mut ledger, &scheduler, 77, fifo(80));
     ledger.limit(77, Nanos::from_millis(1_000), false).unwrap();
     let many: Vec<Intent> = (1_000..2_000).map(|id| intent(id, OTHER, fifo(70))).collect();
@@ -167,9 +167,9 @@ fn sessions_are_undone_newest_first() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
     for priority in [70, 80] {
-        let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
+        let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
         change(&mut ledger, &scheduler, 78, fifo(priority));
-        ledger.keep();
+        ledger.keep().unwrap();
     }
     let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
     assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::PutBack]);
@@ -180,7 +180,7 @@ fn sessions_are_undone_newest_first() {
 fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone() {
     let (_dir, root, scheduler) = machine();
     let place = root.resolve("/rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
     for id in 77..80 {
         change(&mut ledger, &scheduler, id, fifo(80));
     }
@@ -202,7 +202,7 @@ fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone()
 fn what_a_killed_session_had_announced_is_put_back() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
     ledger.announce(&[intent(78, OTHER, fifo(80)), intent(79, OTHER, fifo(80))]).unwrap();
     scheduler.set(ThreadId(78), fifo(80)).unwrap();
     drop(ledger);
@@ -216,9 +216,9 @@ fn what_a_killed_session_had_announced_is_put_back() {
 fn what_cannot_be_put_back_is_kept_and_said() {
     let (dir, root, mut scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
-    ledger.keep();
+    ledger.keep().unwrap();
     scheduler.denies = true;
     let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
     assert!(found[0].is_unresolved());
@@ -230,15 +230,120 @@ fn what_cannot_be_put_back_is_kept_and_said() {
     assert!(matches!(found[1].standing, Standing::Unreadable { .. }), "{found:?}");
 }
 
+/// Two threads and the limit, changed by a session that was killed, and its file.
+fn cut_off() -> (tempfile::TempDir, Root, Scripted, std::path::PathBuf) {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+    ledger.limit(77, Nanos::from_millis(1_000), false).unwrap();
+    change(&mut ledger, &scheduler, 78, fifo(80));
+    change(&mut ledger, &scheduler, 79, fifo(70));
+    change(&mut ledger, &scheduler, 79, fifo(60));
+    drop(ledger);
+    let file = fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();
+    (dir, root, scheduler, file)
+}
+
+#[test]
+fn a_flipped_bit_anywhere_sets_nothing_wrong_and_loses_nothing() {
+    let (dir, root, scheduler, file) = cut_off();
+    let whole = fs::read(&file).unwrap();
+    let limit = *scheduler.limit.borrow();
+    for at in 0..whole.len() {
+        let bit = at % 8;
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1 << bit;
+        fs::write(&file, &flipped).unwrap();
+        for (id, state) in [(78, fifo(80)), (79, fifo(60))] {
+            scheduler.set(ThreadId(id), state).unwrap();
+        }
+        scheduler.set_run_limit(77, limit).unwrap();
+        let told = format!("byte {at}, bit {bit}");
+        let found = restore(&root, &dir.path().join("rt"), Which::CutOff, Mode::Act, &scheduler);
+        let found = found.unwrap();
+        let now = |id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
+        assert!([OTHER, fifo(80)].contains(&now(78)), "{told}");
+        assert!([OTHER, fifo(60)].contains(&now(79)), "{told}");
+        assert!([UNLIMITED, limit].contains(&scheduler.limit.borrow()), "{told}");
+        let back = (now(78), now(79), *scheduler.limit.borrow()) == (OTHER, OTHER, UNLIMITED);
+        assert!(back || ledgers(&dir) == 1, "{told}: it is lost: {found:?}");
+        let said = found.iter().any(FoundLedger::is_unresolved);
+        assert!(ledgers(&dir) == 0 || said, "{told}: {found:?}");
+    }
+}
+
+#[test]
+fn what_a_damaged_line_does_not_hold_is_put_back() {
+    let (dir, root, scheduler, file) = cut_off();
+    let mut text = fs::read_to_string(&file).unwrap();
+    let at = text.find("\"thread\":79").unwrap();
+    text.replace_range(at + 10..at + 11, "6");
+    fs::write(&file, text).unwrap();
+    let all = || restore(&root, &dir.path().join("rt"), Which::CutOff, Mode::Act, &scheduler);
+    let found = all().unwrap();
+    assert_eq!((&found[0].standing, found[0].damaged.len()), (&Standing::CutOff, 1));
+    assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
+    assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
+    assert!(all().unwrap()[0].is_unresolved(), "it is said until the file is removed");
+    Ledger::begin(&root, &dir.path().join("rt"), Some(78), true, &scheduler, None).unwrap();
+    assert_eq!(ledgers(&dir), 2, "and kept by the next session");
+}
+
+#[test]
+fn what_was_to_stay_stays_only_once_that_is_written_down() {
+    let (dir, root, scheduler) = machine();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
+    change(&mut ledger, &scheduler, 78, fifo(80));
+    drop(ledger);
+    let found = restore(&root, &place, Which::CutOff, Mode::Act, &scheduler).unwrap();
+    assert_eq!((&found[0].standing, outcomes(&found)), (&Standing::CutOff, vec![Outcome::PutBack]));
+}
+
+#[test]
+fn a_ledger_is_kept_where_its_threads_cannot_be_seen() {
+    let (dir, root, scheduler) = machine();
+    fs::create_dir_all(dir.path().join("proc/self/ns")).unwrap();
+    let namespace = dir.path().join("proc/self/ns/pid");
+    let boot_id = dir.path().join("proc/sys/kernel/random/boot_id");
+    std::os::unix::fs::symlink("pid:[1]", &namespace).unwrap();
+    fs::create_dir_all(boot_id.parent().unwrap()).unwrap();
+    fs::write(&boot_id, "first").unwrap();
+    let place = dir.path().join("rt");
+    let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
+    change(&mut ledger, &scheduler, 78, fifo(80));
+    drop(ledger);
+    let is_kept = |why: &str| {
+        // As in another namespace: none of its threads is there.
+        scheduler.threads.borrow_mut().remove(&ThreadId(78));
+        let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
+        let Standing::Hidden { reason } = &found[0].standing else { panic!("{found:?}") };
+        assert!(reason.contains(why), "{reason}");
+        // Nor does a session make an end of it.
+        Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap().finish();
+        assert_eq!(ledgers(&dir), 1);
+    };
+    fs::remove_file(&namespace).unwrap();
+    std::os::unix::fs::symlink("pid:[2]", &namespace).unwrap();
+    is_kept("another PID namespace");
+    fs::remove_file(&boot_id).unwrap();
+    is_kept("boot_id");
+    fs::remove_file(&namespace).unwrap();
+    std::os::unix::fs::symlink("pid:[1]", &namespace).unwrap();
+    fs::write(&boot_id, "first").unwrap();
+    assert_eq!(restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap().len(), 1);
+    assert_eq!(ledgers(&dir), 0);
+}
+
 #[test]
 fn ledgers_of_dead_processes_are_cleared_by_the_next_session() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
-    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler).unwrap();
+    let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
-    ledger.keep();
+    ledger.keep().unwrap();
     fs::remove_dir(dir.path().join("proc/77")).unwrap();
-    Ledger::begin(&root, &place, Some(78), false, &scheduler).unwrap().keep();
+    Ledger::begin(&root, &place, Some(78), false, &scheduler, None).unwrap().keep().unwrap();
     assert_eq!(ledgers(&dir), 0);
 }
 

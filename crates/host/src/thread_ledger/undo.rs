@@ -1,6 +1,5 @@
 //! Putting threads back.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -91,7 +90,7 @@ pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode)
         Err(error) => Seen::Unreadable(Outcome::from_error(&error)),
     };
     let (before, during) = (intent.before.to_string(), held.during.to_string());
-    let rule = as_held(before.clone(), during.clone(), held.ours.clone(), held.settled);
+    let rule = as_held(held);
     let mut seen = look();
     let mut outcome = match (decide(&rule, &seen), mode) {
         (Action::Leave(outcome), _) => outcome,
@@ -150,6 +149,9 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         Err(error) => Outcome::from_error(error),
         Ok(None) => Outcome::Gone,
         Ok(Some(now)) if *now == held.before => Outcome::AlreadyBack,
+        Ok(Some(now)) if !ours(*now) && held.doubtful => {
+            Outcome::failed("the ledger is damaged where it may say whose the limit is")
+        }
         Ok(Some(now)) if !ours(*now) => Outcome::LeftToOthers,
         Ok(Some(_)) if mode == Mode::DryRun => Outcome::WouldPutBack,
         Ok(Some(now)) => match raise(held, *now, scheduler) {
@@ -187,6 +189,9 @@ fn raise(held: HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()
 }
 
 /// A thread as the rule of the journal looks at a change: by its values.
-fn as_held(before: String, during: String, ours: BTreeSet<String>, settled: bool) -> Held {
-    Held { seq: 0, path: String::new(), kind: Kind::File, before, during, ours, settled }
+fn as_held(held: &HeldThread) -> Held {
+    let &HeldThread { settled, doubtful, .. } = held;
+    let (before, during) = (held.intent.before.to_string(), held.during.to_string());
+    let (path, ours) = (String::new(), held.ours.clone());
+    Held { seq: 0, path, kind: Kind::File, before, during, ours, settled, doubtful }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::decode::Decoder;
 use super::format::{Format, Malformed};
@@ -18,6 +18,7 @@ use super::trace::{CpuTrace, Lost, Trace};
 use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::keeper::{Keeper, KeeperCommand, Order};
 use crate::sched::ThreadId;
 use crate::support::Unsupported;
 
@@ -25,8 +26,10 @@ use crate::support::Unsupported;
 /// sees or shares. Its times are [`Timestamp`]s.
 ///
 /// It goes when this is dropped. If the process is killed, the kernel stops
-/// the recording and frees the buffer at once, and
-/// [`remove_leftovers`](super::remove_leftovers) removes the rest.
+/// the recording and frees the buffer at once, and its keeper
+/// ([`keep_instances_with`]) removes the rest, which is an empty instance whose
+/// events are enabled and cost all that they happen to. If the keeper is killed
+/// too, [`remove_leftovers`](super::remove_leftovers) does.
 #[derive(Debug)]
 pub struct Instance {
     tracefs: Tracefs,
@@ -44,6 +47,17 @@ pub struct Instance {
     /// Nanoseconds since boot of the latest start and stop.
     started: AtomicU64,
     stopped: AtomicU64,
+    /// Removes the instance if this process dies. It ends after that has gone.
+    _keeper: Option<Keeper>,
+}
+
+/// How the keeper of each instance is started.
+static KEEPER: OnceLock<KeeperCommand> = OnceLock::new();
+
+/// From now on every instance of this process has a keeper, which removes it if
+/// the process is killed. The first command that is given here counts.
+pub fn keep_instances_with(command: KeeperCommand) {
+    let _the_first_counts = KEEPER.set(command);
 }
 
 /// Files that stay open: a write to one of them is all that starting, stopping
@@ -66,14 +80,26 @@ impl Tracefs {
     pub fn instance(&self, options: &InstanceOptions) -> Result<Instance> {
         let name = fresh_name(self.root());
         let dir = self.path("instances").join(&name);
+        let keeper = KEEPER.get().map(|command| self.keeper(command, &name)).transpose()?;
         create_instance_dir(self.root(), &dir)?;
-        self.set_up(options, name, &dir).inspect_err(|_| {
+        self.set_up(options, name, &dir, keeper).inspect_err(|_| {
             // The first error is the one to tell.
             let _left_for_later = remove_instance_dir(self.root(), &dir);
         })
     }
 
-    fn set_up(&self, options: &InstanceOptions, name: String, dir: &Path) -> Result<Instance> {
+    fn keeper(&self, command: &KeeperCommand, instance: &str) -> Result<Keeper> {
+        let root = self.root().dir().display().to_string();
+        Keeper::start(command.clone(), Order::Trace { root, instance: instance.to_owned() })
+    }
+
+    fn set_up(
+        &self,
+        options: &InstanceOptions,
+        name: String,
+        dir: &Path,
+        keeper: Option<Keeper>,
+    ) -> Result<Instance> {
         let open = |name: &str| {
             let path = dir.join(name);
             let file = OpenOptions::new().write(true).open(self.root().resolve(&path));
@@ -100,6 +126,7 @@ impl Tracefs {
             readers: Mutex::default(),
             started: AtomicU64::new(u64::MAX),
             stopped: AtomicU64::new(u64::MAX),
+            _keeper: keeper,
         })
     }
 

@@ -27,6 +27,9 @@ const PATIENCE: [Duration; 4] = [
     Duration::from_millis(100),
 ];
 
+/// How often an instance of a dead owner is tried again, and the pause between.
+const A_DEATH: (u32, Duration) = (600, Duration::from_millis(100));
+
 /// What became of the instances whose owner has died.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
@@ -61,6 +64,25 @@ pub fn remove_instance_named(root: &Root, name: &str) -> Result<()> {
     match Tracefs::open(root) {
         Support::Yes(tracefs) => remove_instance_dir(root, &tracefs.path("instances").join(name)),
         Support::No(reason) => Err(Error::Unsupported(reason)),
+    }
+}
+
+/// Removes the instance `name`, whose owner has just died: the work of its
+/// keeper. The owner's files may stay open for as long as the kernel needs to
+/// take down a process, which is long where memory or CPUs are short.
+pub(crate) fn see_to(root: &Root, name: &str) -> Result<()> {
+    let mut answer = remove_instance_named(root, name);
+    for _ in 0..A_DEATH.0 {
+        if !matches!(answer, Err(Error::Busy(_))) {
+            break;
+        }
+        thread::sleep(A_DEATH.1);
+        answer = remove_instance_named(root, name);
+    }
+    match answer {
+        // Without tracefs there is no instance.
+        Err(Error::Unsupported(_)) => Ok(()),
+        answer => answer,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use unjank_host::keeper::KeeperCommand;
 use unjank_host::sched::{Policy, ThreadId, check_policy};
 use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
 use unjank_host::threads::{self, Began, Thread};
@@ -64,11 +65,13 @@ pub fn set<'a>(
     rules: &'a Rules,
     ladder: &'a Ladder<'a>,
     options: Options,
+    keeper: Option<KeeperCommand>,
 ) -> Result<(Walk, Changer<'a>)> {
     check(root, rules, options.force)?;
     let listed = threads::list(root, process)?;
     nothing_unmatched(process, rules, &listed.threads)?;
-    let mut changer = Changer::begin(root, state_dir, Some(process), rules, ladder, options)?;
+    let mut changer =
+        Changer::begin(root, state_dir, Some(process), rules, ladder, options, keeper)?;
     let mut walk = Walk { gone: listed.gone, ..Walk::default() };
     let outcome = changer.apply(process, listed.threads, &mut walk).and_then(|()| {
         for _ in 0..MOST_ROUNDS {
@@ -144,10 +147,12 @@ fn named(failed: &Failed) -> Error {
 
 impl<'a> Changer<'a> {
     /// Begins to change threads of `process` and of what it starts, as they
-    /// are handed to [`visit`](Self::visit).
+    /// are handed to [`visit`](Self::visit). The keeper puts them back if this
+    /// process is killed.
     ///
     /// # Errors
-    /// What the checks say, and a state directory that cannot be used.
+    /// What the checks say, a state directory that cannot be used, and a keeper
+    /// that does not start.
     pub fn begin(
         root: &'a Root,
         state_dir: &Path,
@@ -155,9 +160,11 @@ impl<'a> Changer<'a> {
         rules: &'a Rules,
         ladder: &'a Ladder<'a>,
         options: Options,
+        keeper: Option<KeeperCommand>,
     ) -> Result<Self> {
         check(root, rules, options.force)?;
-        let ledger = Ledger::begin(root, state_dir, process, options.tied, ladder.scheduler)?;
+        let scheduler = ladder.scheduler;
+        let ledger = Ledger::begin(root, state_dir, process, options.tied, scheduler, keeper)?;
         let (known, limited, refused, matched) = Default::default();
         Ok(Self { root, rules, ladder, ledger, options, known, limited, refused, matched })
     }
@@ -354,7 +361,10 @@ impl<'a> Changer<'a> {
     }
 
     /// Ends the session; the changes stay.
-    pub fn keep(self) {
-        self.ledger.keep();
+    ///
+    /// # Errors
+    /// That cannot be written down: then everything is put back.
+    pub fn keep(self) -> Result<()> {
+        self.ledger.keep()
     }
 }

@@ -220,7 +220,7 @@ mod tests {
     fn give(kernel: &Ordinary, rtkit: bool, best_nice: i32) -> Result<Given> {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
-        let mut ledger = Ledger::begin(&root, dir.path(), Some(7), true, kernel).unwrap();
+        let mut ledger = Ledger::begin(&root, dir.path(), Some(7), true, kernel, None).unwrap();
         let rtkit = if rtkit { Ok(kernel as &dyn RealtimeKit) } else { Err("none".to_owned()) };
         let ladder = Ladder { scheduler: kernel, rtkit, best_nice };
         let policy = Policy::Fifo(Priority::new(80).unwrap());

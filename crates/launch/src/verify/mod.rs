@@ -84,6 +84,7 @@ pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<F
             events: EVENTS.map(str::to_owned).to_vec(),
             ..InstanceOptions::default()
         };
+        tracefs.remove_leftovers()?;
         let instance = tracefs.instance(&options)?;
         instance.start()?;
         let from = Timestamp::now();

@@ -104,6 +104,7 @@ pub fn run(
             return Ok(findings);
         }
     };
+    tracefs.remove_leftovers()?;
     let instance = tracefs.instance(&InstanceOptions {
         buffer: buffer_per_cpu(root, options.buffer),
         events: events(options),

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::journal::{ChangeReport, KeeperCommand, Kept, Outcome, keep};
+use unjank_host::journal::Outcome;
+use unjank_host::keeper::{KeeperCommand, Kept, keep};
 
 use crate::exit;
 use crate::output;
@@ -15,22 +16,21 @@ use crate::output;
 /// Arguments of `unjank keeper`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where the journal lies, for lists of processes and messages: the order
-    /// itself comes on stdin
-    state_dir: PathBuf,
+    /// What it sees to, for lists of processes and messages: the order itself
+    /// comes on stdin
+    place: PathBuf,
 }
 
-/// The command that starts this one.
-pub(crate) fn command(state_dir: &Path) -> KeeperCommand {
-    KeeperCommand::this_program(["keeper".as_ref(), state_dir.as_os_str()])
+/// The command that starts this one for what lies in `place`.
+pub(crate) fn command(place: &Path) -> KeeperCommand {
+    KeeperCommand::this_program(["keeper".as_ref(), place.as_os_str()])
 }
 
 /// Waits for the end of the owner, and says what was left to do, if anything.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let owner = io::stdin().as_fd().try_clone_to_owned().context("while looking for the owner")?;
-    let kept = keep(owner)
-        .with_context(|| format!("while watching a journal in {}", args.state_dir.display()))?;
-    if kept.changes.is_empty() && kept.left.is_none() {
+    let kept = keep(owner).with_context(|| format!("while keeping {}", args.place.display()))?;
+    if kept.outcomes.is_empty() && kept.left.is_none() {
         return Ok(ExitCode::from(exit::FINE));
     }
     output::remark(&sentence(&kept));
@@ -38,9 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn sentence(kept: &Kept) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| {
-        kept.changes.iter().filter(|ChangeReport { outcome, .. }| wanted(outcome)).count()
-    };
+    let count =
+        |wanted: fn(&Outcome) -> bool| kept.outcomes.iter().filter(|end| wanted(end)).count();
     let counts = [
         (count(|end| matches!(end, Outcome::PutBack | Outcome::AlreadyBack)), "put back"),
         (count(|end| matches!(end, Outcome::LeftToOthers)), "left to somebody else"),
@@ -53,7 +52,12 @@ fn sentence(kept: &Kept) -> String {
         .map(|(count, end)| format!("{count} {end}"))
         .collect();
     let pid = kept.pid.map_or("unjank".to_owned(), |pid| format!("unjank (process {pid})"));
-    let ends =
-        if counts.is_empty() { "its journal cannot be read".to_owned() } else { counts.join(", ") };
+    let ends = if counts.is_empty() {
+        "its journal cannot be read".to_owned()
+    } else if kept.is_damaged {
+        format!("{}; more are in lines of its journal that are damaged", counts.join(", "))
+    } else {
+        counts.join(", ")
+    };
     format!("{pid} was cut off; of its changes: {ends}")
 }

@@ -18,14 +18,19 @@ pub(crate) mod schd_dbg;
 pub(crate) mod swap;
 pub(crate) mod with;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use unjank_host::process::survive_file_size_limit;
+use unjank_host::tracefs::keep_instances_with;
 
 use crate::cli::{Cli, Command};
 
 /// Runs what was typed.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
+    survive_file_size_limit();
+    keep_instances_with(keeper::command(Path::new("tracing")));
     match cli.command {
         Command::Checkup(args) => checkup::run(&args),
         Command::Host(args) => host::run(&args),

@@ -1,7 +1,7 @@
 //! `unjank restore`: puts back what an unjank that was cut off left changed.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -24,7 +24,9 @@ use crate::{exit, output, paths};
 Needed only if unjank and its keeper were both killed, for instance with the
 container or service that they ran in; the next unjank that changes something
 does the same first. A knob that somebody else has changed since is left to
-them. Exit code 0 means that nothing is left to put back.")]
+them. Exit codes: 0 nothing is left to put back, 1 something is, or a journal is
+damaged, 3 this process cannot see the kernel's files (a chroot, another mount
+namespace), 4 not permitted. What is not put back stays in its journal.")]
 pub(crate) struct Args {
     /// Only say what would be put back
     #[arg(long)]
@@ -104,13 +106,25 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn code(found: &[FoundJournal]) -> u8 {
-    let not_allowed = found.iter().flat_map(|journal| &journal.changes).any(|change| {
-        matches!(change.outcome, Outcome::Failed { obstacle: Obstacle::Permission, .. })
-    });
-    match found.iter().any(FoundJournal::is_unresolved) {
-        false => exit::FINE,
-        true if not_allowed => exit::PERMISSION,
-        true => exit::FAILURE,
+    let is_damaged = |journal: &&FoundJournal| {
+        matches!(journal.standing, Standing::Unreadable { .. }) || !journal.damaged.is_empty()
+    };
+    let outcomes = found.iter().flat_map(|journal| &journal.changes).map(|change| &change.outcome);
+    code_of(outcomes, found.iter().any(|journal| is_damaged(&journal)))
+}
+
+/// The exit code for changes that ended so, and for what `is_damaged` and of
+/// which nothing more is known.
+pub(super) fn code_of<'a>(outcomes: impl Iterator<Item = &'a Outcome>, is_damaged: bool) -> u8 {
+    let obstacles: Vec<Obstacle> = outcomes.filter_map(Outcome::obstacle).collect();
+    if obstacles.contains(&Obstacle::Permission) {
+        exit::PERMISSION
+    } else if is_damaged || obstacles.iter().any(|obstacle| *obstacle != Obstacle::Hidden) {
+        exit::FAILURE
+    } else if obstacles.contains(&Obstacle::Hidden) {
+        exit::UNSUPPORTED
+    } else {
+        exit::FINE
     }
 }
 
@@ -143,8 +157,37 @@ fn text(found: &[FoundJournal], traces: &[String]) -> String {
         for change in &journal.changes {
             let _to_a_string = writeln!(text, "  {change}");
         }
+        if let Some(damage) = damage(&journal.damaged, &journal.file) {
+            let _to_a_string = writeln!(text, "  {damage}");
+        }
     }
     text
+}
+
+/// What cannot be known of changes, if `lines` of the file about them are damaged.
+pub(super) fn damage(lines: &[usize], file: &Path) -> Option<String> {
+    let numbers: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    (!lines.is_empty()).then(|| {
+        format!(
+            "{noun} {} of {} cannot be read (damaged), so more may be changed; removing the file \
+             gives it up",
+            numbers.join(", "),
+            file.display()
+        )
+    })
+}
+
+/// What a session that begins says of journals that it cannot use.
+pub(crate) fn unusable(found: &[FoundJournal]) -> Vec<String> {
+    let told = |journal: &FoundJournal| match &journal.standing {
+        Standing::Unreadable { reason } => {
+            Some(format!("the journal {} is not usable: {reason}", journal.file.display()))
+        }
+        _ => damage(&journal.damaged, &journal.file),
+    };
+    let told = found.iter().filter_map(told);
+    told.map(|told| format!("left by an earlier unjank: {told}")).collect()
 }
 
 fn session(journal: &FoundJournal) -> String {

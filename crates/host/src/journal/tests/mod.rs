@@ -1,6 +1,8 @@
 //! Sessions on a tree that stands for a machine: what they leave behind when
 //! they end, fail, or are killed.
 
+mod damage;
+mod hidden;
 mod interleavings;
 mod recovery;
 mod sessions;
@@ -9,8 +11,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ChangeReport, FoundJournal, KeeperCommand, Mode, Outcome, Session, restore};
+use super::{ChangeReport, FoundJournal, Mode, Outcome, Session, restore};
 use crate::error::Result;
+use crate::keeper::KeeperCommand;
 use crate::root::Root;
 
 /// A keeper that says what keepers say and never puts anything back, so that

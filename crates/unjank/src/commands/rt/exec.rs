@@ -13,6 +13,7 @@ use super::means::{self, Means};
 use super::restore;
 use super::tell::Teller;
 use super::wishes::{Form, WishArgs};
+use crate::commands::keeper;
 use crate::commands::with::child::{Bell, End, Running, Signals};
 use crate::exit;
 use crate::output::{self, Stream};
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // The command has the limits of this process.
     let ladder = found.ladder(std::process::id());
     let options = args.wishes.options(true);
-    let changer = Changer::begin(&root, &dir, None, &rules, &ladder, options)?;
+    let keeper = Some(keeper::command(&dir));
+    let changer = Changer::begin(&root, &dir, None, &rules, &ladder, options, keeper)?;
     if let Support::No(reason) = &events
         && args.wishes.form() == Form::Text
     {

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use unjank_host::Root;
-use unjank_host::journal::{Mode, Obstacle, Outcome};
+use unjank_host::journal::Mode;
 use unjank_host::thread_ledger::{FoundLedger, Kernel, Standing, Which, restore};
 
 use super::tell::Teller;
 use super::wishes::{StateArgs, threads_in};
+use crate::commands::restore::{code_of, damage};
 use crate::{exit, output};
 
 /// Arguments of `unjank rt restore`.
@@ -21,11 +22,13 @@ use crate::{exit, output};
   sudo unjank rt restore 4711
   sudo unjank rt restore --dry-run --json
 
-Puts back what rt set --keep has left, and what an rt set or rt exec that was
-killed has. A thread is known by its number and the moment it began, so no other
+Puts back what rt set --keep has left, and what an rt set or rt exec has that
+was killed together with its keeper. A thread is known by its number and the moment it began, so no other
 one is ever touched; one whose policy somebody else has changed since is left to
 them. `unjank restore` does the same for what was killed, and leaves what was
-to be kept.")]
+to be kept. Exit codes: 0 fine, 1 something is not put back or cannot be read,
+3 the threads cannot be seen from here (a chroot, another namespace), 4 not
+permitted.")]
 pub(crate) struct Args {
     /// Only threads of this process
     #[arg(value_name = "PID")]
@@ -92,14 +95,13 @@ pub(super) fn what_was_cut_off(
 
 /// The exit code: whether anything is left that nobody sees to.
 pub(crate) fn code(found: &[FoundLedger]) -> u8 {
-    let not_allowed = found.iter().flat_map(|ledger| &ledger.changes).any(|change| {
-        matches!(change.outcome, Outcome::Failed { obstacle: Obstacle::Permission, .. })
-    });
-    match found.iter().any(FoundLedger::is_unresolved) {
-        false => exit::FINE,
-        true if not_allowed => exit::PERMISSION,
-        true => exit::FAILURE,
-    }
+    let is_damaged = |ledger: &FoundLedger| {
+        matches!(ledger.standing, Standing::Unreadable { .. }) || !ledger.damaged.is_empty()
+    };
+    let outcomes = found.iter().flat_map(|ledger| &ledger.changes).map(|change| &change.outcome);
+    let code = code_of(outcomes, found.iter().any(is_damaged));
+    let is_hidden = |ledger: &FoundLedger| matches!(ledger.standing, Standing::Hidden { .. });
+    if code == exit::FINE && found.iter().any(is_hidden) { exit::UNSUPPORTED } else { code }
 }
 
 /// A sentence for each session, and a line for each of its changes.
@@ -121,6 +123,9 @@ pub(crate) fn text(found: &[FoundLedger]) -> String {
             }
             Standing::Kept => writeln!(text, "{session} has left on purpose:"),
             Standing::CutOff => writeln!(text, "{session} was cut off:"),
+            Standing::Hidden { reason } => {
+                writeln!(text, "{session} cannot be judged from here, and is kept: {reason}")
+            }
             Standing::Unreadable { reason } => {
                 writeln!(
                     text,
@@ -130,6 +135,9 @@ pub(crate) fn text(found: &[FoundLedger]) -> String {
         };
         for change in &ledger.changes {
             let _to_a_string = writeln!(text, "  {change}");
+        }
+        if let Some(damage) = damage(&ledger.damaged, &ledger.file) {
+            let _to_a_string = writeln!(text, "  {damage}");
         }
     }
     text

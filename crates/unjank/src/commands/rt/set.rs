@@ -17,6 +17,7 @@ use super::means::{self, Means};
 use super::restore;
 use super::tell::Teller;
 use super::wishes::WishArgs;
+use crate::commands::keeper;
 use crate::output::Stream;
 use crate::{exit, values};
 
@@ -38,8 +39,8 @@ rtkit is asked, then for a better nice value; what was given is said.
 
 With --keep nobody watches: the kernel ends the process (SIGXCPU) if one of its
 real-time threads computes for longer than --max-busy without a sleep.
-What it changes is written down first; if it is killed, unjank rt restore puts
-it back.")]
+What it changes is written down first; if unjank is killed, a keeper process
+puts it back, and if that is killed too, unjank restore.")]
 pub(crate) struct Args {
     /// The process
     #[arg(value_name = "PID")]
@@ -68,10 +69,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let ladder = found.ladder(args.process);
     let options = args.wishes.options(!args.keep);
     let began = Timestamp::now();
-    let (walk, changer) = rt::set(&root, &dir, args.process, &rules, &ladder, options)?;
+    let keeper = Some(keeper::command(&dir));
+    let (walk, changer) = rt::set(&root, &dir, args.process, &rules, &ladder, options, keeper)?;
     let took = Timestamp::now().since(began);
     if args.keep {
-        changer.keep();
+        changer.keep()?;
         let kept = "they stay until unjank rt restore";
         teller.walked(args.process, &walk, took, Some(kept))?;
         return Ok(ExitCode::from(exit::FINE));

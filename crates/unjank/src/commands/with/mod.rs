@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use unjank_host::journal::{Knob, Outcome, Session};
 
 use super::keeper;
-use super::restore::PlaceArgs;
+use super::restore::{PlaceArgs, unusable};
 use crate::{exit, output};
 use child::{End, Signals};
 
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         tell(&format!("left by an earlier unjank: {change}"));
     }
+    unusable(session.recovered()).iter().for_each(|told| output::remark(told));
     let (held, ended) = match session.change_all(&wanted) {
         Ok(held) => {
             for knob in &held {

@@ -29,6 +29,7 @@ use unjank_measure::Store;
 use super::requests::{self, Action, Request};
 use super::setup::{self, Clocks};
 use super::{ServiceArgs, log};
+use crate::commands::restore::unusable;
 use crate::commands::{keeper, measured};
 use crate::{exit, output};
 
@@ -66,6 +67,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         output::remark(&format!("left by an earlier unjank: {change}"));
     }
+    unusable(session.recovered()).iter().for_each(|told| output::remark(told));
     // After the keeper has started, or it would be the first launch.
     let (sources, _logcat) = setup::sources(&config)?;
     // Where another service listens, no knob is touched.

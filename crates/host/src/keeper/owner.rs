@@ -1,0 +1,126 @@
+//! The owner's side of a keeper.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::LONGEST_LINE;
+use super::order::Order;
+use crate::error::{Error, Result};
+
+/// How long a keeper may take to start on a machine that is very busy.
+const SLOWEST_START: Duration = Duration::from_secs(30);
+/// How long an owner waits for its keeper to end. It has nothing left to do.
+const SLOWEST_END: Duration = Duration::from_secs(5);
+
+/// How to start a keeper: a program that calls [`keep`](super::keep) with its standard
+/// input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeeperCommand {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl KeeperCommand {
+    /// The program and its arguments.
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { program: program.into(), arguments }
+    }
+
+    /// The very program that runs now, even if its file has been replaced.
+    pub fn this_program<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Self {
+        Self::new("/proc/self/exe", arguments)
+    }
+}
+
+/// The owner's side of a keeper.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    command: KeeperCommand,
+    order: Order,
+    child: Child,
+    line: BufReader<UnixStream>,
+}
+
+impl Keeper {
+    /// Starts a keeper and waits until it is `up`.
+    pub(crate) fn start(command: KeeperCommand, order: Order) -> Result<Self> {
+        let failed = |source| Error::file("start the keeper", &command.program, source);
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        ours.set_read_timeout(Some(SLOWEST_START)).map_err(failed)?;
+        let child = Command::new(&command.program)
+            .args(&command.arguments)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let mut keeper = Self { command, order, child, line: BufReader::new(ours) };
+        let order = serde_json::to_string(&keeper.order).expect("an order is plain text");
+        keeper.say(&order, "up")?;
+        Ok(keeper)
+    }
+
+    /// Tells it that the journal is there, and waits until it is `ready`.
+    pub(crate) fn watch(&mut self) -> Result<()> {
+        self.say("watch", "ready")
+    }
+
+    /// Starts another one if this one is gone: somebody may have killed it.
+    pub(crate) fn ensure(&mut self) -> Result<()> {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            return Ok(());
+        }
+        *self = Self::start(self.command.clone(), self.order.clone())?;
+        if self.order.is_followed_by_watch() { self.watch() } else { Ok(()) }
+    }
+
+    fn say(&mut self, words: &str, expected: &str) -> Result<()> {
+        // The errors of the socket say nothing to the user, and "broken pipe"
+        // would be taken for a reader of our output that went away.
+        let _an_answer_tells = self.line.get_ref().write_all(format!("{words}\n").as_bytes());
+        let mut answer = String::new();
+        let heard = self.line.by_ref().take(LONGEST_LINE).read_line(&mut answer);
+        let answer = answer.trim_end();
+        if answer == expected {
+            return Ok(());
+        }
+        let problem = match heard {
+            Ok(_) if !answer.is_empty() => answer.to_owned(),
+            Err(error) if !says_ended(&error) => format!("no answer from it: {error}"),
+            _ => "it ended before it was ready".to_owned(),
+        };
+        let _it_may_be_gone = self.child.kill();
+        let _reaped = self.child.wait();
+        let program = &self.command.program;
+        Err(Error::file("start the keeper", program, io::Error::other(problem)))
+    }
+}
+
+/// Waits for the keeper's end: what it would see to is let go, or was never made.
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let stream = self.line.get_ref();
+        let _it_may_be_gone = stream.shutdown(Shutdown::Write);
+        let _for_the_wait = stream.set_read_timeout(Some(SLOWEST_END));
+        // Its end closes the socket. A keeper that somebody has stopped is
+        // left alone rather than waited for.
+        let heard = self.line.read_exact(&mut [0]);
+        if heard.is_err_and(|error| says_ended(&error)) {
+            let _reaped = self.child.wait();
+        }
+    }
+}
+
+/// The other end is closed; abruptly, if it had not read everything.
+fn says_ended(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
+}

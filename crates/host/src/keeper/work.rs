@@ -1,0 +1,118 @@
+//! Being a keeper.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use super::LONGEST_LINE;
+use super::order::Order;
+use crate::error::{Error, Result};
+use crate::journal::state_dir::StateDir;
+use crate::journal::{self, Outcome};
+use crate::root::Root;
+use crate::thread_ledger;
+use crate::tracefs;
+
+/// What a keeper had to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The owner, where that is known.
+    pub pid: Option<u32>,
+    /// How the changes ended that its owner had left, oldest first: none if the
+    /// owner came to its normal end.
+    pub outcomes: Vec<Outcome>,
+    /// What is still there because something failed: a journal, a ledger.
+    pub left: Option<PathBuf>,
+    /// Whether parts of that cannot be read.
+    pub is_damaged: bool,
+}
+
+/// Makes the calling process a keeper: takes its order from `owner`, waits
+/// for the owner's end, and puts back what is left then. Changes the process
+/// for good: it leaves its terminal and ignores the signals that ask to end.
+///
+/// # Errors
+/// The order makes no sense, or the state directory cannot be used; the owner
+/// hears of it too. What the owner left cannot be looked at.
+pub fn keep(owner: OwnedFd) -> Result<Kept> {
+    let mut owner = BufReader::new(UnixStream::from(owner));
+    leave_the_owners_group();
+    let order = match take_order(&mut owner) {
+        Ok(order) => order,
+        Err(error) => {
+            answer(&owner, &error.to_string());
+            return Err(error);
+        }
+    };
+    answer(&owner, "up");
+    if order.is_followed_by_watch() {
+        // Whether this is `watch` or the owner's end, the journal is what counts.
+        let _watch = owner.by_ref().take(LONGEST_LINE).read_line(&mut String::new());
+        answer(&owner, "ready");
+    } else {
+        let _nothing_more = io::copy(&mut owner, &mut io::sink());
+    }
+    match order {
+        Order::Journal { root, state_dir, journal } => {
+            journal::see_to(&Root::at(root), &state_dir, &journal)
+        }
+        Order::Threads { state_dir, owner } => thread_ledger::see_to(&state_dir, owner),
+        Order::Trace { root, instance } => {
+            tracefs::see_to(&Root::at(root), &instance)?;
+            Ok(Kept::default())
+        }
+    }
+}
+
+fn take_order(owner: &mut BufReader<UnixStream>) -> Result<Order> {
+    let mut order = String::new();
+    let no_order = |reason: String| {
+        Error::Invalid(format!("a keeper is started by the program it keeps: {reason}"))
+    };
+    owner.take(LONGEST_LINE).read_line(&mut order).map_err(|e| no_order(e.to_string()))?;
+    let order: Order = serde_json::from_str(&order).map_err(|e| no_order(e.to_string()))?;
+    if !order.is_sound() {
+        return Err(no_order("it names no file in its directory".to_owned()));
+    }
+    if let Order::Journal { state_dir, .. } | Order::Threads { state_dir, .. } = &order
+        && StateDir::open_if_there(state_dir)?.is_none()
+    {
+        return Err(no_order(format!("there is no {}", state_dir.display())));
+    }
+    Ok(order)
+}
+
+fn answer(owner: &BufReader<UnixStream>, word: &str) {
+    // An owner that is gone needs no answer.
+    let _nobody_listens = owner.get_ref().write_all(format!("{word}\n").as_bytes());
+}
+
+/// Away from everything that ends a group of processes together, except for
+/// what cannot be escaped: a cgroup that is killed as a whole.
+fn leave_the_owners_group() {
+    for signal in [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTERM,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGTSTP,
+        libc::SIGPIPE,
+        // A journal that may not grow (`RLIMIT_FSIZE`) is no reason to die.
+        libc::SIGXFSZ,
+        libc::SIGXCPU,
+    ] {
+        // SAFETY: signal(2) with SIG_IGN installs no code, and these signals
+        // may all be ignored.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    // A leader of a process group has left already, `/` is always there, and
+    // the rest is courtesy: a name to be found by, and the wish to be spared
+    // when the memory is full.
+    let _left = rustix::process::setsid();
+    let _nothing_in_use = rustix::process::chdir("/");
+    let _named = rustix::thread::set_name(c"unjank-keeper");
+    let _spared = Root::system().write("/proc/self/oom_score_adj", "-1000");
+}

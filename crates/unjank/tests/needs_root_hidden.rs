@@ -1,0 +1,180 @@
+//! `unjank restore` where the kernel's files are hidden: in a mount namespace
+//! and in a chroot that share the state directory.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! was skipped.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod machine;
+mod program;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use machine::{stderr, stdout};
+use program::Program;
+use program::place::Place;
+
+/// A knob that nobody else turns, and that does no harm for a moment.
+const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
+
+fn unjank(state_dir: &Path, arguments: &[&str]) -> Command {
+    let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    unjank.arg(arguments[0]).arg("--state-dir").arg(state_dir).args(&arguments[1..]);
+    unjank
+}
+
+/// `unjank` where `script` has hidden something: a shell's commands, with the
+/// directory `$1` for what it needs.
+fn hidden(script: &str, scratch: &Path, unjank: &Command) -> Output {
+    let script = format!("set -e; {script}; shift; exec \"$@\"");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script, "sh"]).arg(scratch);
+    command.arg(unjank.get_program()).args(unjank.get_args()).output().unwrap()
+}
+
+/// Ways to hide /proc. The last one runs what follows in a chroot: the file
+/// system of `/` without those that are mounted in it.
+const WAYS: [&str; 3] = [
+    "mount -t tmpfs none /proc",
+    "mount -t tmpfs none /proc && mkdir -p /proc/sys/kernel/random /proc/sys/vm && \
+     echo x > /proc/sys/kernel/random/boot_id",
+    "mkdir \"$1/root\" && mount --bind / \"$1/root\" && r=\"$1/root\" && shift && \
+     exec chroot \"$r\" \"$@\"",
+];
+
+/// Leaves the knob changed, with the unjank that changed it and its keeper
+/// killed. Returns what it was.
+fn leave_changed(state_dir: &Path) -> String {
+    let before = fs::read_to_string(KNOB).unwrap().trim().to_owned();
+    let wanted = if before == "41000" { "41001" } else { "41000" };
+    // The keeper is the other child; the command kills it before its parent.
+    let script = "for p in $(cat /proc/$PPID/task/$PPID/children); do \
+                  [ $p = $$ ] || kill -9 $p; done; kill -9 $PPID";
+    let setting = format!("{KNOB}={wanted}");
+    let output = unjank(state_dir, &["with", &setting, "--", "sh", "-c", script]).output().unwrap();
+    assert_eq!(output.status.code(), None, "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(KNOB).unwrap().trim(), wanted, "it is left changed");
+    before
+}
+
+fn journals(state_dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(state_dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
+}
+
+#[test]
+fn what_is_hidden_is_not_gone() {
+    if !unjank_needs::root() {
+        return;
+    }
+    for way in WAYS {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let device = |path: &Path| fs::metadata(path).unwrap().dev();
+        if way.contains("chroot") && device(dir.path()) != device(Path::new("/")) {
+            unjank_needs::skip("a build directory in the file system of /");
+            continue;
+        }
+        let state_dir = dir.path().join("state");
+        let before = leave_changed(&state_dir);
+        let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
+        let said = stdout(&output);
+        assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));
+        assert!(said.contains("not put back to"), "{way}: {said}");
+        assert!(said.contains("/proc/sys/kernel/random/boot_id is not the kernel's"), "{said}");
+        // Nor does an unrelated session make an end of it.
+        fs::create_dir_all(dir.path().join("tree/sys")).unwrap();
+        fs::write(dir.path().join("tree/sys/a"), "1\n").unwrap();
+        let tree = dir.path().join("tree").display().to_string();
+        let unrelated = ["with", "--root", &tree, "/sys/a=2", "--", "true"];
+        let _the_answer_is_its_own = hidden(way, dir.path(), &unjank(&state_dir, &unrelated));
+        assert_eq!(journals(&state_dir).len(), 1, "{way}");
+        let output = unjank(&state_dir, &["restore"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{way}: {}", stdout(&output));
+        assert_eq!(fs::read_to_string(KNOB).unwrap().trim(), before, "{way}");
+        assert_eq!(journals(&state_dir).len(), 0);
+    }
+}
+
+#[test]
+fn threads_that_cannot_be_seen_have_not_ended() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let ways = [WAYS[0], "mount -t proc proc /proc"];
+    for (way, other_pids) in ways.into_iter().zip([false, true]) {
+        let (place, program) = (Place::new(), Program::start(&["meas"]));
+        let output = place.set(&program, &["--thread", "meas=fifo:2", "--keep"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        for verb in ["restore", "set"] {
+            let id = program.id().to_string();
+            let arguments = ["set", &id, "--thread", "meas=fifo:2", "--for", "1ms"];
+            let unjank = place.rt(if verb == "set" { &arguments[..] } else { &["restore"] });
+            let script = format!("{way}; shift; exec \"$@\"");
+            let mut command = Command::new("unshare");
+            if other_pids {
+                command.args(["--pid", "--fork"]);
+            }
+            command.args(["--mount", "sh", "-c", &script, "sh", "x"]);
+            command.arg(unjank.get_program()).args(unjank.get_args()).stdin(Stdio::null());
+            let output = command.output().unwrap();
+            if verb == "restore" {
+                let said = stdout(&output);
+                assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));
+                assert!(said.contains("cannot be judged from here, and is kept"), "{way}: {said}");
+            }
+            assert_eq!(place.ledgers(), 1, "{way}, {verb}");
+        }
+        assert_eq!(program.policy("meas").0.to_string(), "fifo:2");
+        assert_eq!(place.run(&["restore"]).status.code(), Some(0));
+        assert_eq!(program.policy("meas").0.to_string(), "other");
+    }
+}
+
+#[test]
+fn a_hidden_sys_is_not_an_empty_one() {
+    if !unjank_needs::root() {
+        return;
+    }
+    // A control group that a killed recorder would have made; nobody is in it.
+    let Some(group) = control_group() else { return unjank_needs::skip("control groups") };
+    let dir = tempfile::tempdir().unwrap();
+    let state_dir = dir.path().join("state");
+    let output = unjank(&state_dir, &["restore"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    fs::create_dir(&state_dir).unwrap();
+    fs::set_permissions(&state_dir, fs::Permissions::from_mode(0o700)).unwrap();
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let journal = format!(
+        "{{\"schema\":\"unjank.journal/1\",\"pid\":1,\"boot_id\":\"{}\",\"root\":\"/\",\
+         \"started_at\":\"2026-11-21T10:15:30Z\"}}\n\
+         {{\"intent\":{{\"seq\":1,\"path\":\"{}\",\"kind\":\"directory\"}}}}\n",
+        boot_id.trim(),
+        group.display()
+    );
+    fs::write(state_dir.join("1.journal"), journal).unwrap();
+    fs::set_permissions(state_dir.join("1.journal"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir(&group).unwrap();
+    for way in ["mount -t tmpfs none /sys", "mount -t sysfs none /sys", "umount -l /sys"] {
+        let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
+        let said = stdout(&output);
+        assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));
+        assert!(said.contains("is not mounted here, so it may be hidden"), "{way}: {said}");
+        assert!(group.is_dir() && journals(&state_dir).len() == 1, "{way}");
+    }
+    let output = unjank(&state_dir, &["restore"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert!(!group.exists() && journals(&state_dir).is_empty());
+}
+
+/// A group that is not there, in the first hierarchy that is.
+fn control_group() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let groups = mounts.lines().filter(|line| line.contains(" - cgroup"));
+    let mut tops = groups.filter_map(|line| line.split(' ').nth(4));
+    let name = format!("unjank-{}", std::process::id());
+    tops.find(|top| top.starts_with("/sys/fs/cgroup")).map(|top| Path::new(top).join(name))
+}
