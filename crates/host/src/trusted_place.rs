@@ -19,7 +19,7 @@ use rustix::process::geteuid;
 
 use crate::error::{Error, Result};
 
-/// As many links as the kernel follows in a path: path_resolution(7).
+/// As many links as the kernel follows in a path: `path_resolution(7)`.
 const MOST_LINKS: usize = 40;
 /// Bits of a mode: writable by the group or all; only owners remove entries.
 const OTHERS_WRITE: u32 = 0o022;

@@ -158,7 +158,11 @@ fn a_hidden_sys_is_not_an_empty_one() {
     fs::write(state_dir.join("1.journal"), journal).unwrap();
     fs::set_permissions(state_dir.join("1.journal"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::create_dir(&group).unwrap();
-    for way in ["mount -t tmpfs none /sys", "mount -t sysfs none /sys", "umount -l /sys"] {
+    for way in [
+        "mount -t tmpfs none /sys",
+        "mount -t tmpfs none /sys && mount -t sysfs sysfs /sys",
+        "umount -l /sys",
+    ] {
         let output = hidden(way, dir.path(), &unjank(&state_dir, &["restore"]));
         let said = stdout(&output);
         assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));

@@ -14,11 +14,10 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use program::place::{Place, end, line, of_nobody, stderr, stdout};
+use program::place::{Place, end, kill_with_keeper, line, of_nobody, stderr, stdout};
 use program::{Program, await_that};
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Policy, ThreadId, policy_of};
-use unjank_host::{Root, pid};
 
 const KILL: i32 = 9;
 
@@ -137,11 +136,7 @@ fn a_session_that_is_killed_with_its_keeper_is_put_back_by_the_next() {
         let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
         let limit = program.run_limit();
         let (mut unjank, _) = place.watch(&program, &RULES);
-        let keepers = pid::children(&Root::system(), unjank.id());
-        assert_eq!(keepers.len(), 1);
-        send_signal(keepers[0], KILL).unwrap();
-        send_signal(unjank.id(), KILL).unwrap();
-        unjank.wait().unwrap();
+        kill_with_keeper(&mut unjank);
         assert_eq!(program.policy("meas").0.to_string(), "fifo:2");
         let output = if general { place.restore_all() } else { place.run(&["restore"]) };
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

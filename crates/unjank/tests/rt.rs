@@ -7,7 +7,7 @@ mod program;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Output, Stdio};
 
-use program::place::{Place, end, line, stderr, stdout};
+use program::place::{Place, end, kill_with_keeper, line, stderr, stdout};
 use program::{Program, await_that};
 use serde_json::Value;
 use unjank_host::process::send_signal;
@@ -170,15 +170,14 @@ fn new_and_renamed_threads_are_followed_and_all_are_put_back() {
 }
 
 #[test]
-fn a_killed_session_is_put_back_by_the_next_command() {
+fn a_session_killed_with_its_keeper_is_put_back_by_the_next_command() {
     for restore in ["rt restore", "restore", "set"] {
         let (place, program) = (Place::new(), Program::start(&["work-0"]));
         let rule = format!("work-*={}", batch());
         let (mut unjank, _) = place.watch(&program, &["--thread", &rule]);
         let live = place.run(&["restore"]);
         assert!(stdout(&live).contains("is running, and puts its changes back"), "{live:?}");
-        send_signal(unjank.id(), KILL).unwrap();
-        unjank.wait().unwrap();
+        kill_with_keeper(&mut unjank);
         assert!(is_batch(program.policy("work-0").0));
         let output = match restore {
             "set" => {
@@ -276,7 +275,18 @@ fn signals_go_on_to_the_command() {
 }
 
 #[test]
-fn a_killed_exec_is_put_back() {
+fn a_killed_session_is_put_back_by_its_keeper() {
+    let (place, program) = (Place::new(), Program::start(&["work-0"]));
+    let (mut unjank, _) = place.watch(&program, &["--thread", &format!("work-*={}", batch())]);
+    assert!(is_batch(program.policy("work-0").0));
+    send_signal(unjank.id(), KILL).unwrap();
+    unjank.wait().unwrap();
+    await_that("the keeper", || place.ledgers() == 0);
+    assert!(is_ordinary(program.policy("work-0").0));
+}
+
+#[test]
+fn an_exec_killed_with_its_keeper_is_put_back() {
     let (place, batch) = (Place::new(), batch());
     let mut unjank = place
         .rt(&["exec", "--process", &batch, "--", "sh", "-c", "echo $$; exec sleep 600"])
@@ -289,8 +299,7 @@ fn a_killed_exec_is_put_back() {
     let id: u32 = id.trim().parse().unwrap();
     let policy = || policy_of(ThreadId(id)).unwrap().0;
     await_that("the command to be batch", || is_batch(policy()));
-    send_signal(unjank.id(), KILL).unwrap();
-    unjank.wait().unwrap();
+    kill_with_keeper(&mut unjank);
     let output = place.run(&["restore", &id.to_string()]);
     assert!(stdout(&output).contains("was cut off:"), "{}", stdout(&output));
     assert!(is_ordinary(policy()));

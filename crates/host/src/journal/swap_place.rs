@@ -48,19 +48,18 @@ impl SwapPlace {
             return Ok(Seen::Hidden(why));
         }
         let devices = swap::devices(self.site.root())?;
-        Ok(if !devices.iter().any(|device| device.path == self.path) {
-            Seen::Nothing
-        } else {
-            match self.is_ours() {
-                Ok(true) => Seen::SwapArea,
-                // The number of a loop device is used again.
-                Ok(false) => Seen::Reads("somebody else's swap area".to_owned()),
-                Err(error) if error.is_not_found() => {
-                    Seen::Hidden(format!("it is swapped to, and there is no {} here", self.path))
-                }
-                Err(error) => return Err(error),
+        if devices.iter().all(|device| device.path != self.path) {
+            return Ok(Seen::Nothing);
+        }
+        match self.is_ours() {
+            Ok(true) => Ok(Seen::SwapArea),
+            // The number of a loop device is used again.
+            Ok(false) => Ok(Seen::Reads("somebody else's swap area".to_owned())),
+            Err(error) if error.is_not_found() => {
+                Ok(Seen::Hidden(format!("it is swapped to, and there is no {} here", self.path)))
             }
-        })
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the area has the label of those that unjank makes.

@@ -8,10 +8,12 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serde_json::Value;
 use unjank_host::process::send_signal;
+use unjank_host::{Root, pid};
 
 use super::Program;
 
 const INTERRUPT: i32 = 2;
+const KILL: i32 = 9;
 const NOBODY: u32 = 65_534;
 
 /// A directory, and unjank with it.
@@ -79,6 +81,18 @@ pub(crate) fn end(mut unjank: Child, mut lines: BufReader<ChildStdout>) -> Strin
     lines.read_to_string(&mut rest).unwrap();
     assert_eq!(unjank.wait().unwrap().code(), Some(0), "{rest}");
     rest
+}
+
+/// Kills a session and its keeper, so that others see to what it leaves.
+pub(crate) fn kill_with_keeper(unjank: &mut Child) {
+    let is_keeper = |&process: &u32| {
+        let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+        name.trim_end() == "unjank-keeper"
+    };
+    let mut keepers = pid::children(&Root::system(), unjank.id()).into_iter().filter(is_keeper);
+    send_signal(keepers.next().expect("it has a keeper"), KILL).unwrap();
+    send_signal(unjank.id(), KILL).unwrap();
+    unjank.wait().unwrap();
 }
 
 /// A place of nobody's, with copies of unjank and of this test in it.
