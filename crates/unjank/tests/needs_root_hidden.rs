@@ -158,6 +158,7 @@ fn a_hidden_sys_is_not_an_empty_one() {
     fs::write(state_dir.join("1.journal"), journal).unwrap();
     fs::set_permissions(state_dir.join("1.journal"), fs::Permissions::from_mode(0o600)).unwrap();
     fs::create_dir(&group).unwrap();
+    let _removed_whatever_happens = Group(group.clone());
     for way in [
         "mount -t tmpfs none /sys",
         "mount -t tmpfs none /sys && mount -t sysfs sysfs /sys",
@@ -172,6 +173,15 @@ fn a_hidden_sys_is_not_an_empty_one() {
     let output = unjank(&state_dir, &["restore"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
     assert!(!group.exists() && journals(&state_dir).is_empty());
+}
+
+/// A control group of this test's, which no failure may leave behind.
+struct Group(PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _it_is_gone_already = fs::remove_dir(&self.0);
+    }
 }
 
 /// A group that is not there, in the first hierarchy that is.
