@@ -1,6 +1,9 @@
 //! What had the CPU over many late wake-ups together.
 
+use std::cmp::Reverse;
+
 use unjank_host::Nanos;
+use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Occupant;
 
 use super::cause::{Cause, Phase};
@@ -21,7 +24,7 @@ pub struct Blame {
 }
 
 /// What one culprit took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Total {
     /// Interrupt, idleness, or the first of the threads of this name.
     pub who: Occupant,
@@ -31,6 +34,8 @@ pub struct Total {
     pub held: Nanos,
     /// How many wake-ups it delayed.
     pub wakeups: u64,
+    /// The threads of this name and how long each held the CPU, longest first.
+    pub threads: Vec<(ThreadId, Nanos)>,
 }
 
 impl Blame {
@@ -45,7 +50,10 @@ impl Blame {
             blame.ran_late = blame.ran_late + cause.ran_late;
             blame.add_culprits(cause);
         }
-        blame.culprits.sort_by_key(|total| (std::cmp::Reverse(total.held), total.phase));
+        blame.culprits.sort_by_key(|total| (Reverse(total.held), total.phase));
+        for total in &mut blame.culprits {
+            total.threads.sort_by_key(|(_, held)| Reverse(*held));
+        }
         blame
     }
 
@@ -67,15 +75,37 @@ impl Blame {
                 |total: &Total| total.phase == culprit.phase && alike(&total.who, &culprit.who);
             let place = self.culprits.iter().position(same).unwrap_or_else(|| {
                 let (who, phase) = (culprit.who, culprit.phase);
-                self.culprits.push(Total { who, phase, held: Nanos::ZERO, wakeups: 0 });
+                let (held, wakeups, threads) = (Nanos::ZERO, 0, Vec::new());
+                self.culprits.push(Total { who, phase, held, wakeups, threads });
                 self.culprits.len() - 1
             });
             let total = &mut self.culprits[place];
             total.held = total.held + culprit.held;
+            if let Occupant::Thread(task) = culprit.who {
+                match total.threads.iter_mut().find(|(tid, _)| *tid == task.tid) {
+                    Some((_, held)) => *held = *held + culprit.held,
+                    None => total.threads.push((task.tid, culprit.held)),
+                }
+            }
             if !counted.contains(&place) {
                 counted.push(place);
                 total.wakeups += 1;
             }
+        }
+    }
+}
+
+impl Total {
+    /// The numbers of its threads, the one that held the CPU longest first:
+    /// `4711, 4712, 4713 and 40 more`. `None` for interrupts and idleness.
+    pub fn thread_numbers(&self) -> Option<String> {
+        const TOLD: usize = 3;
+        let numbers: Vec<String> =
+            self.threads.iter().take(TOLD).map(|(tid, _)| tid.0.to_string()).collect();
+        match self.threads.len().saturating_sub(TOLD) {
+            _ if numbers.is_empty() => None,
+            0 => Some(numbers.join(", ")),
+            more => Some(format!("{} and {more} more", numbers.join(", "))),
         }
     }
 }
@@ -108,7 +138,7 @@ mod tests {
     use unjank_host::tracefs::script::{Script, at};
 
     use super::*;
-    use crate::explain::{LateWakeUp, cause_of};
+    use crate::explain::{Culprit, LateWakeUp, cause_of};
 
     fn cause(script: &Script, due: u64, ran: u64) -> Cause {
         let timer_slack = Nanos::ZERO;
@@ -145,6 +175,35 @@ mod tests {
             ]
         );
         assert!((blame.share(blame.waited) - 400.0 / 430.0).abs() < 1e-9);
+        let numbers: Vec<_> = blame.culprits.iter().map(Total::thread_numbers).collect();
+        assert_eq!(numbers, [Some("9".to_owned()), None, Some("9".to_owned())]);
+    }
+
+    #[test]
+    fn the_threads_of_a_name_are_counted_and_the_longest_told() {
+        let named = |tid| Task { tid: ThreadId(tid), comm: "cc1".into(), prio: 120 };
+        let culprit = |tid, held| Culprit {
+            who: Occupant::Thread(named(tid)),
+            cpu: 1,
+            phase: Phase::Wait,
+            held: Nanos(held),
+        };
+        let cause = |culprits| Cause {
+            timer_late: Nanos::ZERO,
+            within_slack: Nanos::ZERO,
+            since_expiry: None,
+            waited: Nanos(1_000),
+            ran_late: Nanos::ZERO,
+            was_busy: false,
+            culprits,
+            switch_seen: true,
+        };
+        let one = cause(vec![culprit(21, 400), culprit(22, 300), culprit(23, 200)]);
+        let other = cause(vec![culprit(24, 350), culprit(22, 150), culprit(25, 10)]);
+        let blame = Blame::of([&one, &other]);
+        let [only] = blame.culprits.as_slice() else { panic!("{blame:?}") };
+        assert_eq!((only.held, only.wakeups), (Nanos(1_410), 2));
+        assert_eq!(only.thread_numbers().as_deref(), Some("22, 21, 24 and 2 more"));
     }
 
     #[test]

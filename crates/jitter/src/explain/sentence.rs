@@ -44,8 +44,14 @@ fn timer(cause: &Cause) -> String {
             Some(Culprit { who: Occupant::Idle(Some(state)), cpu, .. }) => {
                 format!("CPU {cpu} in idle state {state}, or the hypervisor ran others")
             }
-            Some(Culprit { who: Occupant::Thread(task), cpu, .. }) => {
-                format!("{task} kept interrupts off on CPU {cpu}, or the hypervisor ran others")
+            // Whoever switched threads meanwhile did not keep interrupts off.
+            Some(longest) if longest.held.times(2) < late => {
+                let they_ran = while_they_ran(cause, Phase::Timer);
+                return format!("the timer fired {late} late{they_ran} on CPU {}", longest.cpu);
+            }
+            Some(Culprit { who: who @ Occupant::Thread(_), cpu, .. }) => {
+                let who = name(who);
+                format!("{who} kept interrupts off on CPU {cpu}, or the hypervisor ran others")
             }
             Some(Culprit { who, cpu, .. }) => format!("{who} ran on CPU {cpu}"),
         }
@@ -66,7 +72,7 @@ fn run(cause: &Cause) -> String {
     format!("took {} from the switch to its next instruction{why}", cause.ran_late)
 }
 
-/// ` while hog (150 µs) and irq 24 (disk) (40 µs) ran`, or nothing.
+/// ` while hog[9] (150 µs) and irq 24 (disk) (40 µs) ran`, or nothing.
 fn while_they_ran(cause: &Cause, phase: Phase) -> String {
     let total = match phase {
         Phase::Timer => cause.timer_late,
@@ -74,24 +80,79 @@ fn while_they_ran(cause: &Cause, phase: Phase) -> String {
         Phase::Run => cause.ran_late,
     };
     let all = culprits(cause, phase);
-    let Some(first) = all.first() else { return String::new() };
-    if let Occupant::Idle(_) = first.who {
-        return format!(" while CPU {} left its idle state", first.cpu);
-    }
-    let mut named: Vec<&Culprit> = all
-        .into_iter()
-        .filter(|culprit| !matches!(culprit.who, Occupant::Idle(_)))
-        .filter(|culprit| culprit.held.times(WORTH_NAMING) >= total)
-        .take(MOST_NAMED)
-        .collect();
-    match named.pop() {
-        None => String::new(),
-        Some(only) if named.is_empty() => format!(" while {} ran", only.who),
-        Some(last) => {
-            let show = |culprit: &Culprit| format!("{} ({})", culprit.who, culprit.held);
-            let others: Vec<String> = named.into_iter().map(show).collect();
-            format!(" while {} and {} ran", others.join(", "), show(last))
+    let idle_first = |culprit: &&Culprit| matches!(culprit.who, Occupant::Idle(_));
+    let (idle, others): (Vec<&Culprit>, Vec<&Culprit>) = all.into_iter().partition(idle_first);
+    match idle.first() {
+        Some(first) if sum(&idle) > sum(&others) => {
+            format!(" while CPU {} left its idle state", first.cpu)
         }
+        _ => who_ran(&others, total),
+    }
+}
+
+/// Names those that held the CPU for a good part of `total`. Where they do
+/// not explain most of it, the others are summed up, and the longest of them
+/// are named.
+fn who_ran(others: &[&Culprit], total: Nanos) -> String {
+    let large = |culprit: &&&Culprit| culprit.held.times(WORTH_NAMING) >= total;
+    let named = others.iter().filter(large).count().min(MOST_NAMED);
+    let explained = |held: Nanos| held.times(5) >= total.times(4);
+    let (named, rest) = others.split_at(named);
+    let rest_matters = named.is_empty() || sum(rest).times(WORTH_NAMING) >= total;
+    let few = others.len() <= MOST_NAMED;
+    let mut items: Vec<String> = Vec::new();
+    match (named, rest) {
+        ([], []) => return String::new(),
+        ([only], _) if explained(only.held) => items.push(name(&only.who)),
+        _ if explained(sum(named)) || !rest_matters => {
+            items.extend(named.iter().copied().map(with_time));
+        }
+        _ if few => items.extend(others.iter().copied().map(with_time)),
+        _ => {
+            items.extend(named.iter().copied().map(with_time));
+            items.push(summed_up(rest, named.is_empty()));
+        }
+    }
+    format!(" while {} ran", in_a_row(&items))
+}
+
+/// `57 threads and interrupts (9.80 ms in all; longest: cc1[11] (310 µs), …)`.
+fn summed_up(many: &[&Culprit], alone: bool) -> String {
+    let threads = many.iter().all(|culprit| matches!(culprit.who, Occupant::Thread(_)));
+    let kind = match (alone, threads) {
+        (false, _) => "others",
+        (true, true) => "threads",
+        (true, false) => "threads and interrupts",
+    };
+    let longest: Vec<String> = many.iter().take(MOST_NAMED).copied().map(with_time).collect();
+    let (n, held) = (many.len(), sum(many));
+    format!("{n} {kind} ({held} in all; longest: {})", in_a_row(&longest))
+}
+
+fn sum(culprits: &[&Culprit]) -> Nanos {
+    culprits.iter().fold(Nanos::ZERO, |sum, culprit| sum + culprit.held)
+}
+
+fn with_time(culprit: &Culprit) -> String {
+    format!("{} ({})", name(&culprit.who), culprit.held)
+}
+
+/// A thread with its number, as `perf sched` and syslog write it: `hog[9]`.
+fn name(who: &Occupant) -> String {
+    match who {
+        Occupant::Thread(task) if !task.comm.as_bytes().is_empty() => {
+            format!("{task}[{}]", task.tid.0)
+        }
+        _ => who.to_string(),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn in_a_row(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -136,14 +197,52 @@ mod tests {
     #[test]
     fn a_wait_names_who_ran() {
         let one = with(cause(3, 212, 2), Phase::Wait, hog(), 210);
-        assert_eq!(of(&one), "waited 212 µs while hog ran");
+        assert_eq!(of(&one), "waited 212 µs while hog[9] ran");
         let two = with(one, Phase::Wait, disk(), 60);
-        assert_eq!(of(&two), "waited 212 µs while hog (210 µs) and irq 24 (disk) (60.0 µs) ran");
+        assert_eq!(of(&two), "waited 212 µs while hog[9] (210 µs) and irq 24 (disk) (60.0 µs) ran");
         let idle = with(cause(3, 80, 2), Phase::Wait, Occupant::Idle(Some(2)), 70);
         assert_eq!(of(&idle), "waited 80.0 µs while CPU 1 left its idle state");
         assert_eq!(of(&cause(3, 80, 2)), "waited 80.0 µs");
         let unseen = Cause { switch_seen: false, ..cause(3, 80, 0) };
         assert_eq!(of(&unseen), "waited 80.0 µs (the trace lacks the switch to it)");
+    }
+
+    #[test]
+    fn many_small_culprits_are_summed_up_and_the_longest_named() {
+        let many = |mut cause: Cause, threads: u32, micros: u64| {
+            for tid in 11..11 + threads {
+                let thread = Occupant::Thread(task(tid));
+                cause = with(cause, Phase::Wait, thread, micros - u64::from(tid - 11));
+            }
+            cause
+        };
+        let small = many(cause(3, 1_000, 2), 10, 100);
+        let told = "waited 1.00 ms while 10 threads (955 µs in all; longest: t11[11] (100 µs), \
+                    t12[12] (99.0 µs) and t13[13] (98.0 µs)) ran";
+        assert_eq!(of(&small), told);
+        let and_one = with(cause(3, 1_000, 2), Phase::Wait, hog(), 400);
+        let and_one = with(many(and_one, 6, 100), Phase::Wait, disk(), 5);
+        let told = "waited 1.00 ms while hog[9] (400 µs) and 7 others (590 µs in all; longest: \
+                    t11[11] (100 µs), t12[12] (99.0 µs) and t13[13] (98.0 µs)) ran";
+        assert_eq!(of(&and_one), told);
+        let interrupts = with(many(cause(3, 1_000, 2), 9, 100), Phase::Wait, disk(), 60);
+        assert!(of(&interrupts).contains("while 10 threads and interrupts (924 µs in all"));
+        // Two that hold too little to be named are named: nobody else was there.
+        let two = many(cause(3, 1_000, 2), 2, 30);
+        let told = "waited 1.00 ms while t11[11] (30.0 µs) and t12[12] (29.0 µs) ran";
+        assert_eq!(of(&two), told);
+        // Idleness is told only where it is more than all the others.
+        let idle = with(small, Phase::Wait, Occupant::Idle(None), 120);
+        assert!(of(&idle).contains("while 10 threads (955 µs"), "{}", of(&idle));
+    }
+
+    #[test]
+    fn nobody_who_lost_the_cpu_kept_interrupts_off() {
+        let one = with(cause(90, 2, 2), Phase::Timer, hog(), 40);
+        let two = with(one, Phase::Timer, Occupant::Thread(task(5)), 38);
+        let told = "the timer fired 90.0 µs late while hog[9] (40.0 µs) and t5[5] (38.0 µs) ran \
+                    on CPU 1";
+        assert_eq!(of(&two), told);
     }
 
     #[test]
@@ -156,7 +255,7 @@ mod tests {
         );
         assert_eq!(
             late(hog()),
-            "the timer fired 90.0 µs late (hog kept interrupts off on CPU 1, or the hypervisor \
+            "the timer fired 90.0 µs late (hog[9] kept interrupts off on CPU 1, or the hypervisor \
              ran others)"
         );
         assert_eq!(late(disk()), "the timer fired 90.0 µs late (irq 24 (disk) ran on CPU 1)");
@@ -173,7 +272,7 @@ mod tests {
     #[test]
     fn parts_of_like_size_are_told_in_their_order() {
         let both = with(cause(90, 100, 2), Phase::Wait, hog(), 100);
-        assert_eq!(of(&both), "the timer fired 90.0 µs late, then waited 100 µs while hog ran");
+        assert_eq!(of(&both), "the timer fired 90.0 µs late, then waited 100 µs while hog[9] ran");
         let run = with(cause(1, 2, 60), Phase::Run, disk(), 50);
         assert_eq!(
             of(&run),

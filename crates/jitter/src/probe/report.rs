@@ -167,17 +167,29 @@ fn blame(
         };
         findings.facts.push(share);
     }
-    let mut told: Vec<&Total> = blame.culprits.iter().take(CULPRITS).collect();
+    let told = blame.culprits.len().min(CULPRITS);
+    let (told, rest) = blame.culprits.split_at(told);
     // Part by part, so that a table groups them.
-    told.sort_by_key(|total| total.phase);
-    findings.facts.extend(told.into_iter().map(|total| {
-        Fact {
-            n: Some(total.wakeups),
-            ..named("culprit", total.held.get() as f64, Unit::Nanoseconds)
-                .with_label("part", total.phase.name())
-                .with_label("who", total.who.to_string())
+    for (phase, _) in parts {
+        let of_part = |total: &&Total| total.phase == phase;
+        let fact = |who: String, held: Nanos| {
+            named("culprit", held.get() as f64, Unit::Nanoseconds)
+                .with_label("part", phase.name())
+                .with_label("who", who)
+        };
+        findings.facts.extend(told.iter().filter(of_part).map(|total| {
+            let fact = Fact { n: Some(total.wakeups), ..fact(total.who.to_string(), total.held) };
+            match total.thread_numbers() {
+                Some(numbers) => fact.with_label("threads", numbers),
+                None => fact,
+            }
+        }));
+        let rest: Vec<&Total> = rest.iter().filter(of_part).collect();
+        if !rest.is_empty() {
+            let held = rest.iter().fold(Nanos::ZERO, |sum, total| sum + total.held);
+            findings.facts.push(fact(format!("{} others together", rest.len()), held));
         }
-    }));
+    }
 }
 
 /// Says how many events the trace could not keep: without them, a wake-up may
