@@ -148,6 +148,103 @@ fn a_service_ends_with_its_condition() {
     assert_eq!(running("sleep\x00677"), 0);
 }
 
+/// `launch bench` without a condition to compare with.
+fn alone(arguments: &[&str]) -> (Option<i32>, Value) {
+    let common = ["launch", "bench", "--pause", "0", "--no-store", "--json"];
+    let output = unjank(&common).args(arguments).output().unwrap();
+    let record = serde_json::from_slice(&output.stdout);
+    (output.status.code(), record.unwrap_or_else(|_| panic!("{}", stderr(&output))))
+}
+
+fn fact<'a>(record: &'a Value, name: &str) -> Option<&'a Value> {
+    record["facts"].as_array().unwrap().iter().find(|fact| fact["name"] == name)
+}
+
+#[test]
+fn a_condition_alone_is_compared_with_itself() {
+    // With --b the same as --a it is the same question.
+    for options in [&["-n", "8"][..], &["-n", "8", "--b", "as-is"]] {
+        let (code, record) = alone(&[options, &["--", "true"]].concat());
+        assert_eq!(code, Some(0));
+        for arm in ["as is", "as is again"] {
+            assert_eq!(series(&record, "launch/bench/total", arm)["n"], 8);
+        }
+        let floor = fact(&record, "launch/bench/total/noise_floor").expect("a noise floor");
+        assert!(floor["value"].as_f64().unwrap() > 0.0, "{floor}");
+        assert_eq!((&floor["unit"], &floor["n"]), (&Value::from("ratio"), &Value::from(8)));
+    }
+    let others = record(&["-n", "7", "--", "true"]);
+    assert!(fact(&others, "launch/bench/total/noise_floor").is_none());
+}
+
+#[test]
+fn three_pairs_show_what_they_have() {
+    let output = bench(&["-n", "3", "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let line = stdout(&output).lines().find(|line| line.starts_with("total ")).unwrap();
+    assert!(line.contains(" %") && line.contains("cannot tell"), "{line}");
+    let why = "total: cannot tell: 3 pairs decide nothing: 6 are the fewest.";
+    assert!(stdout(&output).contains(why), "{}", stdout(&output));
+    let record = record(&["-n", "3", "--", "true"]);
+    let difference = fact(&record, "launch/bench/total/difference").unwrap();
+    assert!(difference["value"].is_number() && difference["interval"].is_null());
+}
+
+#[test]
+fn launches_that_all_failed_are_no_success() {
+    let (code, record) = alone(&["-n", "7", "--", "false"]);
+    assert_eq!(code, Some(1));
+    let failed = fact(&record, "launch/bench/failed").unwrap();
+    assert_eq!((&failed["value"], &failed["n"]), (&Value::from(7.0), &Value::from(7)));
+    assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
+    assert_eq!(record["verdicts"][0]["reason"], "no launch under as is succeeded");
+    // A condition under which none succeeds says as little; one failure of many does not matter.
+    let directory = tempfile::tempdir().unwrap();
+    let mark = directory.path().join("mark");
+    let condition = format!(
+        "with:sh -c 'touch {0}; trap \"rm {0}; exit\" TERM; sleep 600 & wait'",
+        mark.display()
+    );
+    let launch = format!(
+        "for i in 1 2 3 4 5 6 7 8 9; do [ -e {0} ] && exit 1; sleep 0.05; done",
+        mark.display()
+    );
+    let (code, record) = alone(&["-n", "2", "--b", &condition, "--", "sh", "-c", &launch]);
+    assert_eq!(code, Some(1), "{record:#}");
+    let failed = fact(&record, "launch/bench/failed").unwrap();
+    assert_eq!(failed["labels"]["arm"], condition.as_str());
+}
+
+#[test]
+fn conditions_are_read_as_a_shell_reads_words_and_typos_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let mark = directory.path().join("two words");
+    let condition = format!("with:sh -c 'touch \"{}\"; sleep 600'", mark.display());
+    let output = unjank(&["launch", "bench", "--pause", "200ms", "--no-store", "-n", "1"])
+        .args(["--b", &condition, "--", "true"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(mark.exists());
+    let (code, said) = refusal(&["--a", "with:sh -c 'exit", "--", "true"]);
+    assert_eq!(code, Some(2));
+    assert!(said.ends_with("a quote in \"sh -c 'exit\" is not closed"), "{said}");
+    let (code, said) = refusal(&["--a", "goveror=performance", "--", "true"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("\"goveror\" is no key of a condition"), "{said}");
+}
+
+#[test]
+fn a_boost_that_this_machine_cannot_have_is_unsupported() {
+    if Path::new("/sys/devices/system/cpu/cpufreq/policy0").exists() {
+        return;
+    }
+    let output =
+        unjank(&["launch", "bench", "--no-store", "--b", "boost", "--", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("boost: "), "{}", stderr(&output));
+}
+
 #[test]
 fn every_way_of_being_ready_is_noticed_and_nobody_is_left_behind() {
     let own = env!("CARGO_BIN_EXE_unjank");
@@ -226,7 +323,7 @@ fn what_cannot_be_launched_is_told_at_once() {
     );
     assert_eq!(refusal(&["--ready", "stdout:(", "--", "true"]).0, Some(2));
     assert_eq!(refusal(&["--a", "faster", "--", "true"]).0, Some(2));
-    assert_eq!(refusal(&["--a", "with:sleep 600", "--", "true"]).0, Some(2), "twice the same");
+    assert_eq!(refusal(&["--b", "with:sleep 600", "--", "true"]).0, Some(2), "twice the same");
     assert_eq!(refusal(&[]).0, Some(2), "no command");
     let (code, said) = refusal(&["--ready", "window", "--", "true"]);
     assert_eq!(code, Some(3));

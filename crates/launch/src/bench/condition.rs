@@ -23,6 +23,9 @@ pub struct Condition {
     pub knobs: Vec<(PathBuf, String)>,
     /// A program that runs meanwhile.
     pub service: Option<Service>,
+    /// Whether this is the baseline once more: what such launches differ in
+    /// is the noise of the machine.
+    pub is_baseline: bool,
 }
 
 /// A program that runs while another is launched.
@@ -32,7 +35,14 @@ pub struct Service {
     pub command: Vec<OsString>,
     /// Whether it says that it is ready (`NOTIFY_SOCKET`), and is waited for.
     pub notifies: bool,
+    /// Whether it is a command of unjank, whose exit codes say why it ended.
+    pub own: bool,
 }
+
+/// Exit codes of unjank's commands: not possible on this machine, and not
+/// possible for this user.
+const UNSUPPORTED: i32 = 3;
+const PERMISSION: i32 = 4;
 
 /// A condition that holds until this is dropped or ended.
 #[derive(Debug)]
@@ -43,6 +53,13 @@ pub(super) struct InForce {
 }
 
 impl Condition {
+    /// The same condition to be compared with itself, called `NAME again`. It
+    /// is taken back and put in force anew as any other would be.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self { name: format!("{} again", self.name), is_baseline: true, ..self.clone() }
+    }
+
     /// Puts it in force: knobs first, then the service.
     ///
     /// # Errors
@@ -84,8 +101,19 @@ impl Condition {
             Came::TimedOut => format!("was not ready within {PATIENCE}"),
         };
         let said = started.last_words();
-        let said = if said.is_empty() { said } else { format!("; it said: {said}") };
-        Err(Error::Invalid(format!("{}: {} {reason}{said}", self.name, program.name())))
+        let code = started.end(PATIENCE).and_then(|status| status.code());
+        let code = code.filter(|_| service.own);
+        let why = format!("{}: {}", self.name, said.strip_prefix("error: ").unwrap_or(&said));
+        Err(match (code, why.split_once(" needs ")) {
+            (Some(UNSUPPORTED), _) => Error::Unsupported(why),
+            (Some(PERMISSION), Some((what, needs))) => {
+                Error::Permission { what: what.to_owned(), needs: needs.to_owned() }
+            }
+            _ => {
+                let said = if said.is_empty() { said } else { format!("; it said: {said}") };
+                Error::Invalid(format!("{}: {} {reason}{said}", self.name, program.name()))
+            }
+        })
     }
 }
 

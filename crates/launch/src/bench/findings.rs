@@ -2,16 +2,25 @@
 
 use unjank_host::energy::Origin;
 use unjank_measure::experiment::{Outcome, Pair, Plan, Question, Visits};
-use unjank_measure::record::Direction;
+use unjank_measure::record::{Answer, Direction};
+use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
 
 use super::condition::Condition;
 use super::options::{Options, Workload};
 use super::visit::{End, Launch};
 
+/// The last segment of a fact: launches that failed, of n.
+const FAILED: &str = "failed";
+/// The last segment of a fact: the smallest difference, as a share of the
+/// median, that would have shown four times out of five.
+pub(super) const NOISE_FLOOR: &str = "noise_floor";
+
 /// All launches under the baseline and one other condition.
 pub(super) struct Comparison<'a> {
     arms: [&'a str; 2],
+    /// Whether both arms are the same condition.
+    of_itself: bool,
     /// Whether the baseline is held against several others, so that its own
     /// launches need to be told apart.
     one_of_several: bool,
@@ -39,6 +48,7 @@ impl<'a> Comparison<'a> {
     ) -> Self {
         Self {
             arms: [&options.baseline.name, &other.name],
+            of_itself: other.is_baseline,
             one_of_several: options.others.len() > 1,
             origin,
             plan: Plan { pairs: options.pairs, warm_up: options.warm_up, seed },
@@ -121,9 +131,36 @@ impl<'a> Comparison<'a> {
             better: Direction::Smaller,
             min_effect: 0.0,
         };
-        let outcome = Visits { plan: visits.plan, pairs }.outcome(&question);
+        let change = share_of(&pairs);
+        let failed = self.arms_that_failed(visits);
+        let mut outcome = Visits { plan: visits.plan, pairs }.outcome(&question);
+        if let [arm, ..] = failed.as_slice() {
+            for effect in &mut outcome.effects {
+                effect.answer = Answer::CannotTell;
+                effect.reason = format!("no launch under {arm} succeeded");
+            }
+        }
         outcome.note(findings);
-        self.note_facts(asked, &outcome, findings);
+        self.note_facts(asked, &outcome, change, findings);
+        let differs = outcome
+            .median()
+            .filter(|median| matches!(median.answer, Answer::Better | Answer::Worse));
+        if let Some(median) = differs.filter(|_| self.of_itself) {
+            findings.warn(format!(
+                "{}: the same condition differs from itself ({}): the machine changed meanwhile, \
+                 and differences of this size mean nothing",
+                asked.name, median.reason
+            ));
+        }
+    }
+
+    /// The arms of which no launch succeeded.
+    fn arms_that_failed(&self, visits: &Visits<Launch>) -> Vec<&'a str> {
+        let failed = |side: fn(&Pair<Launch>) -> &Launch| {
+            !visits.pairs.is_empty() && !visits.pairs.iter().map(side).any(Launch::succeeded)
+        };
+        let sides = [failed(|pair| &pair.a), failed(|pair| &pair.b)];
+        self.arms.into_iter().zip(sides).filter(|(_, failed)| *failed).map(|(arm, _)| arm).collect()
     }
 
     /// All launches of either arm; those that were never ready as missed.
@@ -144,7 +181,13 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn note_facts(&self, asked: &Asked, outcome: &Outcome, findings: &mut Findings) {
+    fn note_facts(
+        &self,
+        asked: &Asked,
+        outcome: &Outcome,
+        change: Option<f64>,
+        findings: &mut Findings,
+    ) {
         let Some(median) = outcome.median() else { return };
         let labelled = |fact: Fact, arm: &str| {
             let mut fact = fact.with_label("arm", arm);
@@ -156,8 +199,11 @@ impl<'a> Comparison<'a> {
         for (arm, side) in self.arms.into_iter().zip([median.a, median.b]) {
             findings.facts.push(labelled(median_of(asked, side, outcome.pairs), arm));
         }
-        if let Some(difference) = difference(&asked.name, median) {
+        if let Some(difference) = difference(&asked.name, median, change) {
             findings.facts.push(labelled(difference, self.arms[1]));
+        }
+        if let Some(floor) = noise_floor(&asked.name, median).filter(|_| self.of_itself) {
+            findings.facts.push(labelled(floor, self.arms[1]));
         }
     }
 
@@ -185,6 +231,21 @@ impl<'a> Comparison<'a> {
             if failed > 0 {
                 findings.warn(format!("{place}: {failed} of {n} launches ended with a failure"));
             }
+            if never + failed > 0 {
+                let segment =
+                    if workload.is_empty() { String::new() } else { format!("/{workload}") };
+                let mut fact = Fact::new(
+                    format!("launch/bench{segment}/{FAILED}"),
+                    (never + failed) as f64,
+                    Unit::Count,
+                );
+                fact.n = Some(n as u64);
+                fact = fact.with_label("arm", arm);
+                if self.one_of_several {
+                    fact = fact.with_label("against", self.arms[1]);
+                }
+                findings.facts.push(fact);
+            }
         }
     }
 }
@@ -204,12 +265,41 @@ fn median_of(asked: &Asked, side: Side, pairs: usize) -> Fact {
     fact
 }
 
-/// The median difference within pairs as a share of the baseline.
-fn difference(name: &str, median: &Effect) -> Option<Fact> {
-    let ratio = median.ratio?;
-    let mut fact = Fact::new(format!("{name}/difference"), ratio.value - 1.0, Unit::Ratio)
-        .with_better(Direction::Smaller);
-    fact.interval = Some(ratio.interval.map(|end| end - 1.0));
+/// The median difference within pairs as a share of the baseline: `change`,
+/// without an interval, where there are too few pairs for one.
+fn difference(name: &str, median: &Effect, change: Option<f64>) -> Option<Fact> {
+    let value = median.ratio.map(|ratio| ratio.value - 1.0).or(change)?;
+    let mut fact =
+        Fact::new(format!("{name}/difference"), value, Unit::Ratio).with_better(Direction::Smaller);
+    fact.interval = median.ratio.map(|ratio| ratio.interval.map(|end| end - 1.0));
     fact.n = median.b.n;
     Some(fact)
+}
+
+/// The median of the differences within pairs, in terms of the median of A.
+fn share_of(pairs: &[Pair<f64>]) -> Option<f64> {
+    let mut baseline: Vec<f64> = pairs.iter().map(|pair| pair.a).collect();
+    let mut differences: Vec<f64> = pairs.iter().map(|pair| pair.b - pair.a).collect();
+    let baseline = quantile(&mut baseline, 0.5).filter(|median| *median > 0.0)?;
+    Some(quantile(&mut differences, 0.5)? / baseline)
+}
+
+/// What a comparison of a condition with itself is for: the smallest
+/// difference that the noise of this machine does not hide.
+fn noise_floor(name: &str, median: &Effect) -> Option<Fact> {
+    let smallest = median.minimum_effect.filter(|_| median.a.value > 0.0)?;
+    let share = smallest / median.a.value;
+    let mut fact = Fact::new(format!("{name}/{NOISE_FLOOR}"), share, Unit::Ratio)
+        .with_better(Direction::Smaller);
+    fact.n = median.b.n;
+    Some(fact)
+}
+
+/// Whether all launches of one program under one condition failed, so that a
+/// comparison says nothing.
+pub fn a_condition_failed(findings: &Findings) -> bool {
+    findings.facts.iter().any(|fact| {
+        let of_launches = fact.name.starts_with("launch/bench/") && fact.name.ends_with(FAILED);
+        of_launches && fact.n.is_some_and(|n| n > 0 && fact.value >= n as f64)
+    })
 }

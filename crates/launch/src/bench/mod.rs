@@ -23,6 +23,7 @@ mod started;
 mod visit;
 
 pub use condition::{Condition, Service};
+pub use findings::a_condition_failed;
 pub use options::{Options, Program, Workload};
 pub use ready::Ready;
 pub use rows::{Row, rows};
@@ -47,7 +48,8 @@ use visit::{End, Launch, Visitor};
 /// Series: `launch/bench/…/total`, and `launch/bench/…/basic` for programs
 /// that say how long their generated load took; each with the label `arm`.
 /// Facts: the medians, and the differences within pairs as shares; the same for
-/// `launch/bench/…/energy`.
+/// `launch/bench/…/energy`. For a condition that is compared with itself
+/// ([`Condition::again`]), `launch/bench/…/noise_floor`.
 ///
 /// # Errors
 /// `Invalid` options; a program that does not start, or ends before it is

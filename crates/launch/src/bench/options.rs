@@ -82,7 +82,7 @@ impl Options {
             return wrong("no launch to measure");
         }
         if self.others.is_empty() {
-            return wrong("there is no other condition to compare with (--b)");
+            return wrong("there is no other condition to compare with");
         }
         for (place, name) in conditions.iter().enumerate() {
             if conditions[..place].contains(name) {
@@ -123,7 +123,9 @@ mod tests {
             says(Options { others: twice, ..good.clone() }),
             "the condition \"as is\" is there twice"
         );
-        assert!(says(Options { others: Vec::new(), ..good.clone() }).contains("--b"));
+        assert!(
+            says(Options { others: Vec::new(), ..good.clone() }).contains("no other condition")
+        );
         assert!(says(Options { pairs: 0, ..good.clone() }).contains("no launch"));
         let mut empty = good;
         empty.workloads[0].program.command.clear();

@@ -2,7 +2,9 @@
 //! beside each other.
 
 use unjank_measure::record::Answer;
-use unjank_measure::{Fact, Findings};
+use unjank_measure::{Fact, Findings, Verdict};
+
+use super::findings::NOISE_FLOOR;
 
 /// What launches were compared in, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,11 @@ pub struct Row {
     pub difference: Option<Fact>,
     /// The answer.
     pub answer: Answer,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// For a condition that is compared with itself: the smallest difference,
+    /// as a share of the median, that would have shown.
+    pub noise_floor: Option<f64>,
 }
 
 /// The rows of all comparisons in `findings`, in the order of its questions.
@@ -25,7 +32,7 @@ pub struct Row {
 pub fn rows(findings: &Findings) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for verdict in &findings.verdicts {
-        let found = row(findings, &verdict.subject, verdict.answer, &verdict.question);
+        let found = row(findings, verdict);
         let is_new = |new: &Row| {
             rows.iter().all(|row| (&row.name, &row.other.0) != (&new.name, &new.other.0))
         };
@@ -34,8 +41,9 @@ pub fn rows(findings: &Findings) -> Vec<Row> {
     rows
 }
 
-/// The row of the question whose `subject` is the name of a comparison.
-fn row(findings: &Findings, subject: &str, answer: Answer, question: &str) -> Option<Row> {
+/// The row of a question whose subject is the name of a comparison.
+fn row(findings: &Findings, verdict: &Verdict) -> Option<Row> {
+    let Verdict { subject, answer, question, reason, .. } = verdict;
     let median = format!("{subject}/median");
     // With several other conditions, a label says which one a fact belongs to.
     let asked = |fact: &Fact| {
@@ -48,12 +56,16 @@ fn row(findings: &Findings, subject: &str, answer: Answer, question: &str) -> Op
     let difference = format!("{subject}/difference");
     let of_difference = |fact: &&Fact| fact.name == difference && asked(fact);
     let difference = findings.facts.iter().find(of_difference).cloned();
-    Some(Row { name: subject.to_owned(), baseline, other, difference, answer })
+    let noise = format!("{subject}/{NOISE_FLOOR}");
+    let (answer, reason) = (*answer, reason.clone());
+    let of_noise = |fact: &&Fact| fact.name == noise && asked(fact);
+    let noise_floor = findings.facts.iter().find(of_noise).map(|fact| fact.value);
+    Some(Row { name: subject.clone(), baseline, other, difference, answer, reason, noise_floor })
 }
 
 #[cfg(test)]
 mod tests {
-    use unjank_measure::{Unit, Verdict};
+    use unjank_measure::Unit;
 
     use super::*;
 

@@ -55,6 +55,10 @@ impl Launch {
     pub(super) fn was_ready(&self) -> bool {
         matches!(self.end, End::Ready { .. })
     }
+
+    pub(super) fn succeeded(&self) -> bool {
+        self.end == End::Ready { failed: false }
+    }
 }
 
 /// Launches one workload again and again.

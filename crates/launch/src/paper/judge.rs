@@ -188,7 +188,15 @@ mod tests {
         let arm = || ("arm".to_owned(), Fact::new("x", 1.0, Unit::Nanoseconds));
         let (baseline, other) = (arm(), arm());
         let difference = Some(difference);
-        let row = Row { name: "x".to_owned(), baseline, other, difference, answer: Answer::Better };
+        let row = Row {
+            name: "x".to_owned(),
+            baseline,
+            other,
+            difference,
+            answer: Answer::Better,
+            reason: String::new(),
+            noise_floor: None,
+        };
         Line { load: Some(Nanos::from_millis(load)), measured: Some(row), predicted: -0.03 }
     }
 

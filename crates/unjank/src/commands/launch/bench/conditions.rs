@@ -16,11 +16,12 @@ pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
         let service = parse(service, policies, root)?.service;
         return Ok(Condition { name: text.to_owned(), service, ..changed(knobs, policies, root)? });
     }
-    let service = |command: Vec<OsString>, notifies| Condition {
+    let condition = |service| Condition {
         name: text.to_owned(),
-        service: Some(Service { command, notifies }),
+        service: Some(service),
         ..Condition::default()
     };
+    let service = |command, notifies| condition(Service { command, notifies, own: false });
     let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     match kind {
         "as-is" if rest.is_empty() => {
@@ -30,8 +31,9 @@ pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
         "notify" => Ok(service(words(rest)?, true)),
         "boost" => {
             let own = ["/proc/self/exe", "launch", "boost"].map(OsString::from);
-            let options = rest.split_whitespace().map(OsString::from);
-            Ok(service(own.into_iter().chain(options).collect(), true))
+            let options = if rest.trim().is_empty() { Vec::new() } else { words(rest)? };
+            let command = own.into_iter().chain(options).collect();
+            Ok(condition(Service { command, notifies: true, own: true }))
         }
         _ if text.contains('=') => changed(text, policies, root),
         _ => Err(wrong(format!(
@@ -48,9 +50,15 @@ fn split(text: &str) -> Option<(&str, &str)> {
     signs.find(|(knobs, rest)| knobs.contains('=') && !is_service(knobs) && is_service(rest))
 }
 
+/// The words of a command, with quotes and backslashes as in a shell, which
+/// does not run here: nothing is expanded.
 fn words(command: &str) -> Result<Vec<OsString>> {
-    let words: Vec<OsString> = command.split_whitespace().map(OsString::from).collect();
-    if words.is_empty() { Err(wrong("there is no command after the colon")) } else { Ok(words) }
+    let words = shlex::split(command)
+        .ok_or_else(|| wrong(format!("a quote in {command:?} is not closed")))?;
+    if words.is_empty() {
+        return Err(wrong("there is no command after the colon"));
+    }
+    Ok(words.into_iter().map(OsString::from).collect())
 }
 
 fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
@@ -93,6 +101,17 @@ mod tests {
         assert_eq!(words[1..], ["launch", "boost", "--double-tap", "--for", "1s"]);
         assert!(notifies);
         assert_eq!(command("boost").0.len(), 3);
+        assert_eq!(command("boost: ").0.len(), 3);
+    }
+
+    #[test]
+    fn quotes_hold_words_together() {
+        let (words, _) = command(r#"with:sh -c "while :; do true; done" 'a b' c\ d"#);
+        assert_eq!(words, ["sh", "-c", "while :; do true; done", "a b", "c d"]);
+        let (words, _) = command("boost:--config '/etc/my boost.toml'");
+        assert_eq!(words[3..], ["--config", "/etc/my boost.toml"]);
+        let open = parsed("with:sh -c 'exit").unwrap_err().to_string();
+        assert_eq!(open, "a quote in \"sh -c 'exit\" is not closed");
     }
 
     #[test]

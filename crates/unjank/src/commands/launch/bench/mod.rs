@@ -24,11 +24,12 @@ use super::load::{BASIC, Threads};
 use super::power::meter::MeterArgs;
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::{paths, values};
+use crate::{exit, paths, values};
 
 /// Arguments of `unjank launch bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  unjank launch bench -- ./app                               (how long, and the noise of the machine)
   sudo unjank launch bench --b governor=performance --ready window -- xterm
   sudo unjank launch bench --a sampling_rate=100ms --b sampling_rate=50ms --load 0,200ms,400ms,800ms
   unjank launch bench --b 'with:nice -n 19 make -j8' --ready stdout:listening -- ./server
@@ -39,11 +40,14 @@ A condition (--a, --b) is one of
   KNOB=VALUE[,KNOB=VALUE]     as for `unjank with`; or in short, for all clocks: governor, min_freq
                               and max_freq (min, max or 800MHz), epp, and any tunable of the present
                               governor, as in sampling_rate=50ms
-  with:COMMAND                a command that runs meanwhile; its words are separated by spaces
+  with:COMMAND                a command that runs meanwhile; its words may be in quotes
   notify:COMMAND              the same, waited for until it says that it is ready (sd_notify)
   boost[:OPTIONS]             unjank launch boost, with these options
   KNOB=VALUE[,…]+SERVICE      knobs, and one of the three above; a service cannot change a knob
                               that is held already
+
+Without --b, the condition is compared with itself: what is left is the noise
+of the machine. So it is with a --b that is the same as --a.
 
 It is in force from the pause before a launch to its end. Launches take turns,
 A B B A, and a launch that is never ready counts as the time-out. With --load,
@@ -53,8 +57,8 @@ pub(crate) struct Args {
     /// What the others are compared with
     #[arg(long, value_name = "CONDITION", default_value = "as-is")]
     a: String,
-    /// What is compared with it; may be given several times
-    #[arg(long, value_name = "CONDITION", required = true)]
+    /// What is compared with it; may be given several times [default: the same once more]
+    #[arg(long, value_name = "CONDITION")]
     b: Vec<String>,
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
     #[arg(long, value_name = "WAY", default_value = "exit", conflicts_with = "load")]
@@ -125,9 +129,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(args),
         detail: Detail::Everything,
     };
-    let code = command
-        .run_and_print(|root, seed, monitor| measure(args, root, seed, monitor), table::table)?;
-    Ok(ExitCode::from(code))
+    let mut failed = false;
+    let code = command.run_and_print(
+        |root, seed, monitor| {
+            let findings = measure(args, root, seed, monitor)?;
+            failed = bench::a_condition_failed(&findings);
+            Ok(findings)
+        },
+        table::table,
+    )?;
+    Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
 }
 
 fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
@@ -137,7 +148,14 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
             .with_context(|| format!("while reading the condition {text}"))
     };
     let baseline = condition(&args.a)?;
-    let others: Vec<Condition> = args.b.iter().map(condition).collect::<Result<_>>()?;
+    let mut others: Vec<Condition> = args.b.iter().map(condition).collect::<Result<_>>()?;
+    if others.is_empty() {
+        others.push(baseline.again());
+    }
+    // The baseline itself may be among several others; twice it is a mistake.
+    if let Some(same) = others.iter_mut().find(|other| other.name == baseline.name) {
+        *same = baseline.again();
+    }
     let mut findings = Findings::default();
     let workloads = match &args.sweep.load {
         Some(lengths) => sweep::workloads(lengths, &args.sweep, root, &mut findings)?,

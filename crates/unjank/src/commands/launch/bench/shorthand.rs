@@ -18,6 +18,13 @@ pub(in crate::commands::launch) fn knobs(
     value: &str,
     policies: &[FrequencyPolicy],
 ) -> Result<Vec<(PathBuf, String)>> {
+    if !is_known(name, policies) {
+        return Err(wrong(format!(
+            "{name:?} is no key of a condition: it is governor, min_freq, max_freq, epp or a \
+             tunable of a governor, such as sampling_rate; a knob as for unjank with has a dot or a \
+             slash in it"
+        )));
+    }
     if policies.is_empty() {
         return Err(Error::Unsupported(format!(
             "{name}={value}: the kernel has no cpufreq files here (as in most virtual machines)"
@@ -50,6 +57,51 @@ pub(in crate::commands::launch) fn knobs(
         )));
     }
     Ok(found)
+}
+
+/// Names that mean something on some machine: those of all clocks, and the
+/// tunables of the kernel's governors and of Android's (`interactive`, `walt`).
+const KEYS: [&str; 4] = ["governor", "min_freq", "max_freq", "epp"];
+const TUNABLES: [&str; 29] = [
+    // ondemand, conservative
+    "down_threshold",
+    "freq_step",
+    "ignore_nice_load",
+    "io_is_busy",
+    "powersave_bias",
+    "sampling_down_factor",
+    "sampling_rate",
+    "sampling_rate_min",
+    "up_threshold",
+    // schedutil, walt
+    "adaptive_high_freq",
+    "adaptive_low_freq",
+    "down_rate_limit_us",
+    "hispeed_freq",
+    "hispeed_load",
+    "iowait_boost_enable",
+    "pl",
+    "rate_limit_us",
+    "up_rate_limit_us",
+    // interactive
+    "above_hispeed_delay",
+    "align_windows",
+    "boost",
+    "boostpulse",
+    "boostpulse_duration",
+    "go_hispeed_load",
+    "max_freq_hysteresis",
+    "min_sample_time",
+    "target_loads",
+    "timer_rate",
+    "timer_slack",
+];
+
+/// Whether `name` is a key on this machine, or would be one on another.
+fn is_known(name: &str, policies: &[FrequencyPolicy]) -> bool {
+    KEYS.contains(&name)
+        || TUNABLES.contains(&name)
+        || policies.iter().any(|policy| tunable(name, policy).is_some())
 }
 
 /// The directory of the governor's tunables, if `name` is one of them.
@@ -140,5 +192,10 @@ mod tests {
             assert!(says("min_freq", wrong).contains("is no frequency"), "{wrong}");
         }
         assert!(matches!(knobs("governor", "x", &[]), Err(Error::Unsupported(_))));
+        for policies in [policies(), Vec::new()] {
+            let typo = knobs("samplingrate", "50ms", &policies);
+            let Err(Error::Invalid(told)) = typo else { panic!("{typo:?}") };
+            assert!(told.starts_with("\"samplingrate\" is no key of a condition: "), "{told}");
+        }
     }
 }

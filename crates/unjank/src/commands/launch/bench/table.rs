@@ -1,7 +1,7 @@
 //! What people read of a comparison of launches: one line for each load.
 
 use unjank_launch::bench::{Row, rows};
-use unjank_measure::{Fact, RunRecord};
+use unjank_measure::{Fact, RunRecord, Unit};
 
 use crate::commands::launch::power::table::notes;
 use crate::output::grid;
@@ -34,8 +34,26 @@ pub(super) fn table(record: &RunRecord) -> Option<String> {
          median of those within pairs, as a share of A."
             .to_owned(),
     );
+    lines.extend(all.iter().filter_map(remark));
     lines.extend(notes(record));
     Some(lines.join("\n"))
+}
+
+/// What a row has no column for: the noise of the machine, and why there is no
+/// interval.
+fn remark(row: &Row) -> Option<String> {
+    let (what, n) = (what(&row.name), row.baseline.1.n.unwrap_or(0));
+    match (row.noise_floor, &row.difference) {
+        (Some(floor), _) => Some(format!(
+            "Noise floor, {what}: {} of A. With {n} pairs, a smaller difference is found less often \
+             than four times out of five.",
+            Unit::Ratio.show(floor)
+        )),
+        (None, Some(difference)) if difference.interval.is_none() => {
+            Some(format!("{what}: cannot tell: {}.", row.reason))
+        }
+        _ => None,
+    }
 }
 
 fn arms(row: &Row) -> [&str; 2] {
@@ -111,8 +129,7 @@ mod tests {
     #[test]
     fn changes_have_a_sign() {
         assert_eq!(percent(-0.0334), "−3.34 %");
-        let fact =
-            Fact::new("x", 0.01, unjank_measure::Unit::Ratio).with_interval([-0.01, 0.03], 9);
+        let fact = Fact::new("x", 0.01, Unit::Ratio).with_interval([-0.01, 0.03], 9);
         assert_eq!(change(Some(&fact)), ["+1.00 %", "−1.00 % to +3.00 %"]);
     }
 }

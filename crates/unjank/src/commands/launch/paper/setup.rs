@@ -77,11 +77,12 @@ pub(super) fn launches(
         basic: args.basic,
         emulated_clock: args.emulates_clock(root),
     };
-    let baseline = Condition { name: format!("ondemand at {NORMAL}"), knobs, service: None };
+    let baseline =
+        Condition { name: format!("ondemand at {NORMAL}"), knobs, ..Condition::default() };
     let service = Condition {
         name: format!("the service ({DURING} for launches)"),
-        knobs: Vec::new(),
-        service: Some(Service { command, notifies: true }),
+        service: Some(Service { command, notifies: true, own: true }),
+        ..Condition::default()
     };
     Ok(bench::Options {
         workloads: workloads(&args.loads, &sweep, root, findings)?,
