@@ -92,6 +92,21 @@ impl Error {
         Self::Parse { path: path.as_ref().to_owned(), line, what: what.into() }
     }
 
+    /// The same error, of a file that the user named: one that is not there,
+    /// or is a directory, is a wrong request (`Invalid`).
+    #[must_use]
+    pub fn of_named_file(self) -> Self {
+        use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        match &self {
+            Self::File { source, .. }
+                if matches!(source.kind(), NotFound | IsADirectory | NotADirectory) =>
+            {
+                Self::Invalid(self.to_string())
+            }
+            _ => self,
+        }
+    }
+
     /// The kind of failure.
     pub fn class(&self) -> ErrorClass {
         match self {

@@ -33,7 +33,7 @@ const MOST_SEGMENTS: u16 = 128;
 pub fn linkage(file: &Path) -> Result<Linkage> {
     let failed = |error| Error::file("read", file, error);
     let not = |what: &str| Error::Invalid(format!("{} is not {what}", file.display()));
-    let mut source = File::open(file).map_err(failed)?;
+    let mut source = File::open(file).map_err(|error| failed(error).of_named_file())?;
     let mut header = [0; 64];
     source.read_exact(&mut header).map_err(|error| match error.kind() {
         ErrorKind::UnexpectedEof => not("a program"),

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use unjank_host::Nanos;
-use unjank_measure::record::QUANTILES;
 use unjank_measure::{Answer, Change, Curve, Point, SeriesRecord, Unit, Verdict};
 
 use crate::visible::visible;
@@ -123,21 +122,19 @@ pub(crate) fn series_in_brief(series: &SeriesRecord) -> String {
     text
 }
 
-/// The quantiles of a series in the order of [`QUANTILES`], each with its
+/// The quantiles of a series in the order of its summary, each with its
 /// interval: nothing where it takes more samples to tell a quantile from the
 /// maximum.
 pub(crate) fn quantiles(series: &SeriesRecord) -> [Option<Quantile>; 5] {
-    let told = |index: usize| {
-        let summary = series.summary?;
-        let beyond = series.n as f64 * (1.0 - QUANTILES[index]);
-        let interval = summary.intervals[index].map(|bounds| bounds.map(|bound| bound as f64));
-        // A hair less than 1: 1 − 0.9 is not exact.
-        (beyond > 0.999).then(|| Quantile {
-            value: value(series.unit, summary.quantiles()[index] as f64),
+    let known = series.quantiles_known();
+    let intervals = series.summary.map_or([None; 5], |summary| summary.intervals);
+    [0, 1, 2, 3, 4].map(|index| {
+        let interval = intervals[index].map(|bounds| bounds.map(|bound| bound as f64));
+        known[index].map(|quantile| Quantile {
+            value: value(series.unit, quantile as f64),
             interval: interval.map(|bounds| self::interval(series.unit, bounds)),
         })
-    };
-    [told(0), told(1), told(2), told(3), told(4)]
+    })
 }
 
 /// A quantile in words.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     checkup, host, ipc, jitter, keeper, lab, launch, lock, restore, rt, runs, schd_dbg, swap, with,
@@ -34,10 +34,10 @@ pub(crate) enum Command {
     Checkup(checkup::Args),
     /// Describe this machine: everything about it that changes how long things take
     Host(host::Args),
-    /// The CPU is still slow when an app starts: the ramp of its clock, launches, their energy
+    /// The CPU is still slow when an app starts: measure launches, raise the clock for them, energy
     #[command(subcommand)]
     Launch(launch::Verb),
-    /// What the app needs was swapped out: the cost of a page-in
+    /// What the app needs was swapped out: the cost of a page-in, traces of swap, policies for a tier
     #[command(subcommand)]
     Swap(swap::Verb),
     /// The thread is woken late: wake-up latency
@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// The virtual phone: a kernel with binder, ublk and P-states, in QEMU
     #[command(subcommand)]
     Lab(lab::Verb),
-    /// The runs that were kept: list, show, export, import, prune
+    /// The runs that were kept: list, show, compare, export, import, prune
     #[command(subcommand)]
     Runs(runs::Verb),
     /// Change knobs of the kernel for the time of a command, and put them back
@@ -85,8 +85,21 @@ impl Cli {
         {
             return Self { command: Command::Launch(launch::Verb::Load(args)) };
         }
-        Self::parse_from(typed)
+        let command = with_negative_numbers(Self::command());
+        let typed = command.get_matches_from(typed);
+        Self::from_arg_matches(&typed).unwrap_or_else(|error| error.exit())
     }
+}
+
+/// Lets every value begin with a minus before a digit: an option's own rules say what is
+/// wrong with `--tier -5`, rather than that there is no option `-5`.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| {
+            let has_value = argument.get_action().takes_values();
+            if has_value { argument.allow_negative_numbers(true) } else { argument }
+        })
+        .mut_subcommands(with_negative_numbers)
 }
 
 /// The rules for `launch load` alone.

@@ -117,7 +117,7 @@ fn a_run_may_come_from_a_file_or_a_pipe_and_is_checked() {
     let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(stderr.starts_with("error: - is not a run record: series lock/"), "{stderr}");
 
-    let stderr = kept.fails(&["runs", "show", "no/such/run.json"], 1);
+    let stderr = kept.fails(&["runs", "show", "no/such/run.json"], 2);
     assert!(stderr.starts_with("error: cannot read no/such/run.json: "), "{stderr}");
 }
 
@@ -194,6 +194,16 @@ fn without_a_home_the_store_has_to_be_named() {
     let output = output.assert().code(2).get_output().clone();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("--store FILE does"), "{stderr}");
+
+    // What was measured is not lost with it, nor does a script believe so.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
+    command.args(["lock", "probe", "--for", "100ms", "--json"]);
+    let output = command.env_remove("HOME").env_remove("XDG_DATA_HOME").assert().success();
+    let output = output.get_output();
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    assert_eq!(record["command"], "lock probe");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.starts_with("not stored: neither HOME nor XDG_DATA_HOME says"), "{stderr}");
 
     let home = Kept::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));

@@ -68,7 +68,7 @@ fn a_recording_needs_an_end_and_a_place() {
 
 #[test]
 fn a_directory_that_is_not_there_is_named() {
-    let stderr = fails(&["swap", "probe", "--pages", "file", "--directory", "/no/such/dir"], 1);
+    let stderr = fails(&["swap", "probe", "--pages", "file", "--directory", "/no/such/dir"], 2);
     assert!(stderr.starts_with("error: cannot create a file in /no/such/dir: "), "{stderr}");
 }
 
@@ -83,6 +83,51 @@ fn a_report_that_cannot_be_written_is_named_and_the_numbers_are_printed() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("lock/pause"));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("while writing /no/such/dir/x.html"), "{stderr}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_a_wrong_request_everywhere() {
+    let missing = "/no/such/file.json";
+    for command in [
+        &["swap", "analyze", missing][..],
+        &["swap", "mrc", missing],
+        &["swap", "simulate", missing],
+        &["swap", "sweep", missing],
+        &["swap", "convert", missing, "/no/such/out.parquet"],
+        &["jitter", "import", missing],
+        &["runs", "show", missing],
+        &["runs", "compare", missing, missing],
+        &["runs", "export", missing],
+        &["runs", "import", missing],
+        &["launch", "simulate", "app", missing],
+        &["launch", "boost", "plan", "--config", missing],
+        &["launch", "power", "--meter", "csv:/no/such/file.json", "--for", "1s"],
+        &["lab", "run", "--pstates", missing, "--", "true"],
+        &["with", "--root", missing, "vm.swappiness=1", "--", "true"],
+        &["host", "--root", missing],
+    ] {
+        let stderr = fails(command, 2);
+        assert!(stderr.contains("/no/such/"), "{command:?}: {stderr}");
+    }
+    // A directory is no file.
+    for command in [["swap", "analyze", "/proc"], ["runs", "show", "/proc"]] {
+        assert!(fails(&command, 2).contains("/proc"));
+    }
+}
+
+#[test]
+fn a_negative_value_is_told_by_its_own_option() {
+    for (command, told) in [
+        (&["swap", "simulate", "--preset", "games", "--tier", "-5"][..], "'--tier <SIZE>'"),
+        (&["launch", "bench", "-n", "-5", "--", "true"], "'--pairs <N>'"),
+        (&["launch", "load", "-5"], "'<LENGTH>'"),
+        (&["jitter", "native", "--wakeups", "-1"], "'--wakeups <N>'"),
+    ] {
+        let stderr = fails(command, 2);
+        assert!(stderr.contains("invalid value '-") && stderr.contains(told), "{stderr}");
+    }
+    // An option that is none is still none.
+    assert!(fails(&["checkup", "-5"], 2).contains("unexpected argument '-5'"));
 }
 
 #[test]

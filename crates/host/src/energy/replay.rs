@@ -54,7 +54,8 @@ impl Replay {
     /// without a time and a power.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
-        let file = BufReader::new(File::open(path).map_err(failed)?);
+        let file = File::open(path).map_err(|error| failed(error).of_named_file())?;
+        let file = BufReader::new(file);
         let mut table = Table::default();
         for line in file.lines() {
             table.line(&line.map_err(failed)?, path)?;

@@ -56,7 +56,8 @@ impl Site {
     /// `File` if `root` is not there; `Invalid` if its name is not UTF-8,
     /// which a journal could not hold.
     pub(super) fn of(root: &Root) -> Result<Self> {
-        let dir = fs::canonicalize(root.dir()).map_err(|e| Error::file("find", root.dir(), e))?;
+        let dir = fs::canonicalize(root.dir())
+            .map_err(|e| Error::file("find", root.dir(), e).of_named_file())?;
         if dir.to_str().is_none() {
             return Err(Error::Invalid(format!("{} is not UTF-8", dir.display())));
         }

@@ -94,7 +94,7 @@ impl Profile {
     pub fn find(name: &str) -> Result<Self> {
         if name.contains(['.', '/']) {
             let path = Path::new(name);
-            let failed = |error| unjank_host::Error::file("read", path, error);
+            let failed = |error| unjank_host::Error::file("read", path, error).of_named_file();
             if fs::metadata(path).map_err(failed)?.len() > LARGEST {
                 return Err(wrong(name, "it is larger than 1 MiB"));
             }

@@ -123,6 +123,19 @@ impl SeriesRecord {
     }
 }
 
+impl SeriesRecord {
+    /// The five quantiles of [`QUANTILES`], in order: `None` where the series
+    /// has too few samples to tell one from its largest.
+    pub fn quantiles_known(&self) -> [Option<u64>; 5] {
+        let quantiles = self.summary.map(|summary| summary.quantiles());
+        [0, 1, 2, 3, 4].map(|index| {
+            let beyond = self.n as f64 * (1.0 - QUANTILES[index]);
+            // A hair less than 1: 1 − 0.9 is not exact.
+            quantiles.filter(|_| beyond > 0.999).map(|quantiles| quantiles[index])
+        })
+    }
+}
+
 impl Summary {
     /// The five quantiles of [`QUANTILES`], in order.
     pub fn quantiles(&self) -> [u64; 5] {

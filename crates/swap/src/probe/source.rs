@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use unjank_host::memory::{Access, Mapping, page_size};
 use unjank_host::storage::ScratchFile;
-use unjank_host::{Result, Support};
+use unjank_host::{Error, Result, Support};
 use unjank_measure::Monitor;
 
 use super::content::Random;
@@ -52,7 +52,7 @@ pub(crate) fn file(
     random: &mut Random,
     monitor: &dyn Monitor,
 ) -> Result<Support<Box<dyn Evictable>>> {
-    let mut scratch = match ScratchFile::create(directory)? {
+    let mut scratch = match ScratchFile::create(directory).map_err(Error::of_named_file)? {
         Support::Yes(scratch) => scratch,
         Support::No(reason) => return Ok(Support::No(reason)),
     };

@@ -82,7 +82,7 @@ impl Source {
         if path == Path::new("-") {
             return Self::new(PathBuf::from("stdin"), io::stdin(), None, None);
         }
-        let error = |source| Error::file("read", path, source);
+        let error = |source| Error::file("read", path, source).of_named_file();
         let file = File::open(path).map_err(error)?;
         let metadata = file.metadata().map_err(error)?;
         if metadata.is_dir() {

@@ -215,15 +215,21 @@ pub(super) fn deliver(
     printed.and(page).and(markdown).and(stored)
 }
 
-/// The file of the store that was named, or the user's.
-pub(super) fn store_path(named: Option<&Path>) -> Result<PathBuf> {
-    named.map(Path::to_owned).or_else(paths::store).context(
-        "the run was not stored: neither HOME nor XDG_DATA_HOME says where (--store FILE does)",
-    )
+/// The file of the store that was named, or the user's; `None`, and said, where
+/// nothing tells where that is. That is no reason to lose what was measured.
+pub(super) fn store_path(named: Option<&Path>) -> Option<PathBuf> {
+    let path = named.map(Path::to_owned).or_else(paths::store);
+    if path.is_none() {
+        output::remark(
+            "not stored: neither HOME nor XDG_DATA_HOME says where (--store FILE does, and \
+             --no-store asks for no store)",
+        );
+    }
+    path
 }
 
 fn keep(record: &RunRecord, store: Option<&Path>) -> Result<()> {
-    let path = store_path(store)?;
+    let Some(path) = store_path(store) else { return Ok(()) };
     Store::open(&path)
         .and_then(|mut store| store.put(record))
         .context("the run was measured, but not kept (--no-store measures without keeping)")?;

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn read(name: &str) -> Result<String> {
-    let failed = |error: io::Error| Error::file("read", name, error);
+    let failed = |error: io::Error| Error::file("read", name, error).of_named_file();
     let source: Box<dyn Read> = match name {
         "-" => Box::new(io::stdin().lock()),
         path => Box::new(File::open(path).map_err(failed)?),

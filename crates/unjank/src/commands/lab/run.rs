@@ -122,8 +122,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         talkative: args.verbose,
         scratch: cache.directory().to_owned(),
     };
-    let mut store =
-        if args.no_store { None } else { Some(Store::open(&store_path(args.store.as_deref())?)?) };
+    let path = if args.no_store { None } else { store_path(args.store.as_deref()) };
+    let mut store = path.map(|path| Store::open(&path)).transpose()?;
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
     let progress = Progress::new("lab run", interrupt);
     let mut failure = Ok(());

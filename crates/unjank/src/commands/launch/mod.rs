@@ -22,11 +22,11 @@ pub(crate) enum Verb {
     Ramp(ramp::Args),
     /// Raise the clock while programs start, as a service
     Boost(Box<boost::Args>),
-    /// Compare the launch of any program under two conditions or more
+    /// Measure the launch of any program, under one condition or several in turn
     Bench(Box<bench::Args>),
-    /// Be an app that launches: work of a given length, then on screen
+    /// Run a synthetic app launch: work of a given length, then "on screen"
     Load(load::Args),
-    /// Measure what the machine takes, now or at each sampling period of its governor
+    /// Measure the power the machine takes, now or at each sampling period of its governor
     Power(Box<power::Args>),
     /// Repeat Jo & Suh's experiments: launch times and idle energy, their values beside ours
     Paper(Box<paper::Args>),

@@ -21,8 +21,8 @@ use crate::output;
   unjank runs export 20261121 | jq '.verdicts'
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
-series: its run, name, labels, unit, n, missed and quantiles. hgrm is the
-percentile distribution of one series, which HdrHistogram's plotter reads.
+series: its run, name, labels, unit, n, missed and quantiles, empty where it has
+too few samples for one. hgrm is the percentile distribution of one series, which HdrHistogram's plotter reads.
 
 A run that is damaged keeps no other from being exported.")]
 pub(crate) struct Args {
@@ -111,7 +111,8 @@ const COLUMNS: [&str; 15] = [
     "max",
 ];
 
-/// One row for each series; quantiles of an empty one are empty.
+/// One row for each series. A quantile that its samples do not tell from the
+/// largest is empty.
 fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
     let mut rows = String::new();
     for series in record.findings.series.iter().filter(|series| is_wanted(series, wanted)) {
@@ -119,8 +120,9 @@ fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
             series.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let quantiles = match &series.summary {
             Some(summary) => {
-                let [p50, p90, p99, p99_9, p99_99] = summary.quantiles();
-                [summary.min, p50, p90, p99, p99_9, p99_99, summary.max].map(|q| q.to_string())
+                let [p50, p90, p99, p99_9, p99_99] = series.quantiles_known();
+                [Some(summary.min), p50, p90, p99, p99_9, p99_99, Some(summary.max)]
+                    .map(|value| value.map_or_else(String::new, |value| value.to_string()))
             }
             None => Default::default(),
         };
@@ -203,6 +205,24 @@ mod tests {
     fn fields_with_commas_and_quotes_are_quoted() {
         let fields = ["plain", "a,b", "say \"hi\"", ""];
         assert_eq!(line(&fields).unwrap(), "plain,\"a,b\",\"say \"\"hi\"\"\",\n");
+    }
+
+    #[test]
+    fn a_quantile_that_few_samples_do_not_tell_is_empty() {
+        let record = |n: u64| {
+            let mut series = Series::new("test");
+            (1..=n).for_each(|value| series.record(Nanos(value)));
+            let json = serde_json::json!({
+                "schema": "unjank.run/1", "id": "x", "tool": { "version": "" }, "command": "y",
+                "started_at": "z", "elapsed": 0, "host": {}, "settings": {},
+            });
+            let mut record: RunRecord = serde_json::from_value(json).unwrap();
+            record.findings.series.push(series.finish());
+            record
+        };
+        assert_eq!(rows(&record(16), None).unwrap(), "x,z,y,test,,ns,16,0,1,8,15,,,,16\n");
+        assert_eq!(rows(&record(100), None).unwrap(), "x,z,y,test,,ns,100,0,1,50,90,99,,,100\n");
+        assert_eq!(rows(&record(0), None).unwrap(), "x,z,y,test,,ns,0,0,,,,,,,\n");
     }
 
     #[test]

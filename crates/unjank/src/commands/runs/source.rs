@@ -68,7 +68,7 @@ const LARGEST: u64 = 1 << 30;
 
 /// The whole text of a file; `-` is stdin.
 pub(super) fn read(name: &str) -> Result<String> {
-    let failed = |error: io::Error| unjank_host::Error::file("read", name, error);
+    let failed = |error: io::Error| unjank_host::Error::file("read", name, error).of_named_file();
     let source: Box<dyn Read> = match name {
         "-" => Box::new(io::stdin().lock()),
         path => Box::new(File::open(path).map_err(failed)?),

@@ -23,7 +23,7 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Measure what it costs to bring an evicted page back
     Probe(probe::Args),
-    /// Say what traces hold: skew, reuse, thrashing, who makes it
+    /// Say what traces hold: skew, reuse, thrashing, launches, and which processes cause it
     Analyze(analyze::Args),
     /// Draw the misses of a trace over the size of the cache, under any policy
     Mrc(mrc::Args),
@@ -35,9 +35,9 @@ pub(crate) enum Verb {
     Simulate(simulate::Args),
     /// Try many policies on many sizes and traces, on all cores
     Sweep(sweep::Args),
-    /// The figures of Bahn & Kim on phones that do not exist, the paper's values beside
+    /// Repeat the figures of Bahn & Kim on synthetic phones, the paper's values beside ours
     Paper(paper::Args),
-    /// Write the trace of a phone that does not exist
+    /// Write the trace of a synthetic phone
     Synth(synth::Args),
 }
 

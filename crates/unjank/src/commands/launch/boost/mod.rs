@@ -154,7 +154,7 @@ impl ChoiceArgs {
         // A mistake in the file is one of whoever wrote it, as a wrong option is.
         let mut config = read.map_err(|error| match error {
             Error::Parse { .. } => Error::Invalid(error.to_string()),
-            other => other,
+            other => other.of_named_file(),
         })?;
         let boost = &mut config.boost;
         let set = |place: &mut Time, typed: Option<Nanos>| {

@@ -337,7 +337,10 @@ impl Memory {
             return nothing();
         }
         let recalled = || -> Result<Self> {
-            let store = Store::open(&measured::store_path(args.store.as_deref())?)?;
+            let Some(path) = measured::store_path(args.store.as_deref()) else {
+                return Ok(nothing());
+            };
+            let store = Store::open(&path)?;
             let text = store.recall(LEARNED)?.unwrap_or_default();
             let learned = serde_json::from_str(&text).unwrap_or_default();
             Ok(Self { store: Some(store), learned })

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use unjank_host::{Error, Nanos};
 use unjank_launch::model::Profile;
 use unjank_launch::model::profile::{SHIPPED, Wrong, shipped};
@@ -46,11 +46,11 @@ fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
             known.join(", ")
         )));
     }
-    let reading = || format!("while reading {name}");
-    if fs::metadata(name).with_context(reading)?.len() > LARGEST {
+    let failed = |error| Error::file("read", name, error).of_named_file();
+    if fs::metadata(name).map_err(failed)?.len() > LARGEST {
         bail!("profile {name}: it is larger than 4 MiB");
     }
-    let text = fs::read_to_string(name).with_context(reading)?;
+    let text = fs::read_to_string(name).map_err(failed)?;
     if Path::new(name).extension().is_some_and(|extension| extension == "json") {
         let imported = Profile::from_rt_app(&text, name).map_err(|wrong| usage(&wrong))?;
         warnings.extend(imported.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
