@@ -4,7 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unjank_host::{perf_event, program_code, thread_activity, thread_ledger, threads, waiting_call};
+use unjank_host::{
+    perf_event, program_code, surroundings, thread_activity, thread_ledger, threads, waiting_call,
+};
 use unjank_jitter::rt::Rule;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -12,6 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     perf_event::parse_for_fuzzing(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     threads::parse_for_fuzzing(text);
+    surroundings::parse_for_fuzzing(text);
     program_code::parse_for_fuzzing(text);
     waiting_call::parse_for_fuzzing(text);
     let mut files = text.splitn(3, '\u{1}');

@@ -39,6 +39,7 @@
 //! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
 //! | [`loop_device`], [`temporary_swap`] | swap for a while |
+//! | [`surroundings`] | what the whole machine lives through between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
 //! | [`threads`], [`thread_activity`] | the threads of another process, and what they have done |
 //! | [`tracefs`] | private traces of what the scheduler did |
@@ -91,6 +92,7 @@ pub mod rtkit;
 pub mod sched;
 pub mod storage;
 mod support;
+pub mod surroundings;
 pub mod temporary_swap;
 pub mod terminal;
 pub mod thread_activity;

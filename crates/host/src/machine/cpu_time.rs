@@ -60,6 +60,16 @@ impl CpuTime {
         }
     }
 
+    /// Both spans together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            total: self.total.saturating_add(other.total),
+            idle: self.idle.saturating_add(other.idle),
+            steal: self.steal.saturating_add(other.steal),
+        }
+    }
+
     /// The stolen share of all time, in percent; `None` before the first tick.
     pub fn steal_percent(self) -> Option<f64> {
         (self.total > 0).then(|| self.steal as f64 * 100.0 / self.total as f64)

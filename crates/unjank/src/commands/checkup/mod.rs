@@ -2,6 +2,8 @@
 
 mod budget;
 mod part;
+mod surroundings;
+mod weigh;
 
 use std::process::ExitCode;
 
@@ -16,6 +18,7 @@ use super::measured::{self, OutputArgs, Settings};
 use crate::{exit, paths};
 use budget::Budget;
 use part::Part;
+use surroundings::Watch;
 
 /// Arguments of `unjank checkup`.
 #[derive(Debug, clap::Args)]
@@ -96,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     command.run(|root, seed, monitor| {
         let mut findings = Findings::default();
+        let mut watch = Watch::start(root);
         let mut before = 0.0;
         let all: f64 = delays.iter().map(|&delay| budget.of(delay).as_secs_f64()).sum();
         for &delay in &delays {
@@ -110,7 +114,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 Ok(found) => findings.merge(found),
                 Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
             }
+            watch.part_ended(delay);
         }
+        watch.weigh(&mut findings);
         Ok(findings)
     })
 }

@@ -1,0 +1,225 @@
+//! All programs of the machine, and what each did between two moments:
+//! `proc_pid_stat(5)`.
+
+use std::collections::BTreeMap;
+
+use rustix::param::clock_ticks_per_second;
+
+use crate::root::Root;
+use crate::units::Nanos;
+
+/// Threads whose switches are read; on a machine with more, those of the rest
+/// count as none.
+const MOST_THREADS: usize = 10_000;
+/// `PF_KTHREAD` of `include/linux/sched.h`.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// Counters of all programs at one moment. Threads of the kernel are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Processes(BTreeMap<u32, Process>);
+
+/// Counters of one program since it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Process {
+    name: String,
+    parent: u32,
+    began: u64,
+    threads: u64,
+    cpu: Nanos,
+    major_faults: u64,
+    switches: u64,
+}
+
+/// What one program, with those of its children that have its name, did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deeds {
+    /// Its number.
+    pub process: u32,
+    /// Its name, of which the kernel keeps 15 bytes.
+    pub name: String,
+    /// Its threads, all processes together.
+    pub threads: u64,
+    /// CPU time, to the clock tick.
+    pub cpu: Nanos,
+    /// Pages that it had to wait for: from storage, or from swap.
+    pub major_faults: u64,
+    /// How often one of its threads got a CPU.
+    pub switches: u64,
+}
+
+impl Processes {
+    /// Looks at all of them. Those that end meanwhile are left out.
+    pub fn look(root: &Root) -> Self {
+        let mut threads_left = MOST_THREADS;
+        let names = root.list("/proc").unwrap_or_default();
+        let numbers = names.iter().filter_map(|name| name.parse::<u32>().ok());
+        let look = |number: u32| {
+            let stat = root.read(format!("/proc/{number}/stat")).ok()?;
+            let mut process = parse(&stat)?;
+            if process.threads as usize <= threads_left {
+                threads_left -= process.threads as usize;
+                process.switches = switches(root, number);
+            }
+            Some((number, process))
+        };
+        Self(numbers.filter_map(look).collect())
+    }
+
+    /// What each did since `earlier`, those that began in between from their
+    /// beginning. Children with the name of their parent count as their
+    /// parent: servers that make a process for each client are one program.
+    /// Processes for which `is_own` holds are left out.
+    pub fn since(&self, earlier: &Self, is_own: impl Fn(u32) -> bool) -> Vec<Deeds> {
+        let mut families: BTreeMap<u32, Deeds> = BTreeMap::new();
+        for (&number, now) in &self.0 {
+            if is_own(number) {
+                continue;
+            }
+            let then = earlier.0.get(&number).filter(|then| then.began == now.began);
+            let since = |of: fn(&Process) -> u64| of(now).saturating_sub(then.map_or(0, of));
+            let head = self.head(number);
+            let family = families.entry(head).or_insert_with(|| Deeds {
+                process: head,
+                name: now.name.clone(),
+                ..Deeds::default()
+            });
+            family.threads += now.threads;
+            family.cpu = family.cpu + Nanos(since(|process| process.cpu.get()));
+            family.major_faults += since(|process| process.major_faults);
+            family.switches += since(|process| process.switches);
+        }
+        families.into_values().collect()
+    }
+
+    /// The eldest of its ancestors in a row that have the same name.
+    fn head(&self, mut number: u32) -> u32 {
+        // A list that was read while processes came and went may hold a circle.
+        for _ in 0..64 {
+            let Some(process) = self.0.get(&number) else { break };
+            match self.0.get(&process.parent) {
+                Some(parent) if parent.name == process.name => number = process.parent,
+                _ => break,
+            }
+        }
+        number
+    }
+}
+
+/// How often its threads got a CPU: the third number of `schedstat`
+/// (`CONFIG_SCHED_INFO`; zero without).
+fn switches(root: &Root, number: u32) -> u64 {
+    let threads = root.list(format!("/proc/{number}/task")).unwrap_or_default();
+    let of_thread = |thread: &String| {
+        let text = root.read(format!("/proc/{number}/task/{thread}/schedstat")).ok()?;
+        text.split_ascii_whitespace().nth(2)?.parse::<u64>().ok()
+    };
+    threads.iter().filter_map(of_thread).fold(0, u64::saturating_add)
+}
+
+/// `None` for a thread of the kernel, and for a process that has ended and
+/// waits for its parent.
+fn parse(stat: &str) -> Option<Process> {
+    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Fields are numbered from 1; the first one here is the third.
+    let number = |at: usize| fields.get(at - 3)?.parse::<u64>().ok();
+    let ended = matches!(fields.first(), Some(&("Z" | "X")));
+    if ended || number(9)? & KERNEL_THREAD != 0 {
+        return None;
+    }
+    let tick = 1_000_000_000 / clock_ticks_per_second().max(1);
+    let ticks = number(14)?.saturating_add(number(15)?);
+    Some(Process {
+        name: name.to_owned(),
+        parent: u32::try_from(number(4)?).ok()?,
+        began: number(22)?,
+        threads: number(20)?,
+        cpu: Nanos(ticks.saturating_mul(tick)),
+        major_faults: number(12)?,
+        switches: 0,
+    })
+}
+
+/// Reads the text as the `stat` of a process; for the fuzzer.
+#[cfg(fuzzing)]
+pub fn parse_for_fuzzing(stat: &str) {
+    let _either = parse(stat);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(name: &str, parent: u32, faults: u64, ticks: u64) -> String {
+        format!(
+            "7 ({name}) S {parent} 7 7 0 -1 4194560 1 0 {faults} 0 {ticks} 0 0 0 20 0 3 0 99 1 2"
+        )
+    }
+
+    fn process(name: &str, parent: u32, faults: u64, switches: u64) -> Process {
+        Process { switches, ..parse(&stat(name, parent, faults, 100)).unwrap() }
+    }
+
+    #[test]
+    fn a_program_is_read_whatever_it_is_called() {
+        let seen = parse(&stat("a) S (b", 5, 33, 150)).unwrap();
+        assert_eq!((seen.name.as_str(), seen.parent, seen.threads), ("a) S (b", 5, 3));
+        assert_eq!((seen.major_faults, seen.began), (33, 99));
+        assert_eq!(seen.cpu.get() * clock_ticks_per_second(), 150_000_000_000);
+        assert_eq!(parse(&stat("x", 5, 1, 1).replace(" S ", " Z ")), None);
+        assert_eq!(parse(&stat("kswapd0", 2, 1, 1).replace("4194560", "2097216")), None);
+        assert_eq!(parse("nonsense"), None);
+    }
+
+    #[test]
+    fn a_server_and_its_workers_are_one_program() {
+        let earlier = Processes(
+            [
+                (1, process("init", 0, 0, 0)),
+                (10, process("postgres", 1, 5, 100)),
+                (11, process("postgres", 10, 5, 100)),
+            ]
+            .into(),
+        );
+        let later = Processes(
+            [
+                (1, process("init", 0, 0, 2)),
+                (10, process("postgres", 1, 6, 110)),
+                (11, process("postgres", 10, 9, 300)),
+                // It began meanwhile, so all of it counts.
+                (12, process("postgres", 11, 2, 40)),
+                (13, process("unjank", 1, 900, 900)),
+            ]
+            .into(),
+        );
+        let deeds = later.since(&earlier, |number| number == 13);
+        let told: Vec<_> = deeds
+            .iter()
+            .map(|deeds| (deeds.process, deeds.threads, deeds.major_faults, deeds.switches))
+            .collect();
+        assert_eq!(told, [(1, 3, 0, 2), (10, 9, 7, 250)]);
+    }
+
+    #[test]
+    fn a_number_that_was_given_again_is_another_process() {
+        let earlier = Processes([(7, process("old", 1, 500, 500))].into());
+        let new = Process { began: 200, ..process("new", 1, 3, 4) };
+        let deeds = Processes([(7, new)].into()).since(&earlier, |_| false);
+        assert_eq!((deeds[0].major_faults, deeds[0].switches), (3, 4));
+    }
+
+    #[test]
+    fn this_process_is_among_them_and_a_circle_has_an_end() {
+        let look = Processes::look(&Root::system());
+        assert!(look.0.contains_key(&std::process::id()));
+        let circle = Processes([(7, process("a", 8, 0, 0)), (8, process("a", 7, 0, 0))].into());
+        assert!(!circle.since(&Processes::default(), |_| false).is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken(stat in ".{0,200}") {
+            let _either = parse(&stat);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `unjank checkup` beside a program that has too little memory: its own page-ins are fast, and
+//! that program waits all the time.
+//!
+//! Needs root, tracefs, loop devices and memory control groups. Fails without them when
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The program is this test itself,
+//! started again.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod recorded;
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use recorded::{LIMIT, Recording, can_record, fill, look_at};
+use serde_json::Value;
+use unjank_host::process::send_signal;
+
+const ROLE: &str = "UNJANK_TEST_ROLE";
+
+/// Not a test: the program that thrashes.
+#[test]
+fn hog() {
+    if std::env::var(ROLE).is_err() {
+        return;
+    }
+    let memory = fill();
+    loop {
+        look_at(&memory);
+    }
+}
+
+/// A program under a memory limit with a swap area of its own, until this is dropped.
+struct Thrashing(Child);
+
+impl Thrashing {
+    /// Begins, and waits until pages come back from swap.
+    fn begin(recording: &Recording) -> Self {
+        let mut unjank = recording.record();
+        unjank.args(["--memory-limit", LIMIT, "--swap", "256MiB", "--"]);
+        unjank.arg(std::env::current_exe().unwrap()).args(["hog", "--exact"]).env(ROLE, "hog");
+        let swapped_in = || {
+            let counters = fs::read_to_string("/proc/vmstat").unwrap();
+            let line = counters.lines().find_map(|line| line.strip_prefix("pswpin "));
+            line.unwrap().parse::<u64>().unwrap()
+        };
+        let before = swapped_in();
+        let mut child = unjank.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while swapped_in() < before + 10_000 {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+            thread::sleep(Duration::from_millis(10));
+        }
+        Self(child)
+    }
+}
+
+impl Drop for Thrashing {
+    fn drop(&mut self) {
+        send_signal(self.0.id(), 2).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_thrashing_program_makes_the_swap_row_slow_and_is_named() {
+    if !can_record() || std::env::var(ROLE).is_ok() {
+        return;
+    }
+    let recording = Recording::new();
+    let thrashing = Thrashing::begin(&recording);
+    let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["checkup", "--quick", "--only", "swap,lock", "--json", "--no-store"])
+        .output()
+        .unwrap();
+    drop(thrashing);
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let verdicts = record["verdicts"].as_array().unwrap();
+    let swap = verdicts.iter().find(|verdict| verdict["subject"] == "swap").unwrap();
+    assert_eq!(swap["answer"], "slow", "{swap:#}");
+    // This test is called after its file, of which the kernel keeps 15 bytes.
+    let reason = swap["reason"].as_str().unwrap();
+    assert!(reason.contains("needs_root_chec["), "{reason}");
+    assert_eq!(swap["next"], "sudo unjank swap record --for 60s --out swap.parquet");
+    let facts = record["facts"].as_array().unwrap();
+    let fact = |name: &str| facts.iter().find(|fact| fact["name"] == name);
+    assert!(fact("checkup/swapped_in").unwrap()["value"].as_f64().unwrap() > 0.0);
+    let has_pressure = std::path::Path::new("/proc/pressure/memory").exists();
+    assert_eq!(fact("checkup/waited").is_some(), has_pressure);
+}
