@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Nanos = Nanos::from_millis(10_000);
+    const PATIENCE: Nanos = Nanos::from_millis(600_000);
 
     fn shell(script: &str) -> ProcessGroup {
         let mut command = Command::new("sh");

@@ -24,7 +24,7 @@ fn listener(kinds: EventKinds) -> Option<ProcessEvents> {
 /// All events until `last` says that this is the last one.
 fn until(events: &mut ProcessEvents, last: impl Fn(&ProcessEvent) -> bool) -> Vec<ProcessEvent> {
     let mut seen = Vec::new();
-    let patience = Instant::now() + Duration::from_secs(20);
+    let patience = Instant::now() + Duration::from_secs(600);
     while !seen.iter().any(&last) {
         assert!(Instant::now() < patience, "{seen:?}");
         events.read(|event| seen.push(event)).unwrap();

@@ -113,15 +113,21 @@ fn who_had_the_cpu_while_a_thread_waited() {
     let instance = tracefs.instance(&InstanceOptions::default()).unwrap();
     instance.start().unwrap();
 
-    let start = Timestamp::now() + Nanos::from_millis(20);
-    let due = start + Nanos::from_millis(3);
+    let (tell, told) = std::sync::mpsc::channel::<Timestamp>();
+    let (is_ready, ready) = std::sync::mpsc::channel();
     let hog = thread::Builder::new().name("hog".to_owned()).spawn(move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         let priority = Priority::new(20).unwrap();
         set_policy(ThreadId::current(), Policy::Fifo(priority), true).unwrap();
+        is_ready.send(()).unwrap();
+        let start = told.recv().unwrap();
         start.sleep_until();
         while Timestamp::now() < start + Nanos::from_millis(8) {}
     });
+    ready.recv().unwrap();
+    let start = Timestamp::now() + Nanos::from_millis(100);
+    let due = start + Nanos::from_millis(3);
+    tell.send(start).unwrap();
     let victim = thread::spawn(move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         due.sleep_until();
@@ -281,7 +287,7 @@ fn child_that_is_killed() {
     let instance = tracefs().unwrap().instance(&InstanceOptions::default()).unwrap();
     instance.start().unwrap();
     println!("\ninstance {}", instance.name());
-    thread::sleep(Nanos::from_millis(60_000).into());
+    thread::sleep(Nanos::from_millis(3_600_000).into());
 }
 
 #[test]

@@ -7,6 +7,7 @@
 // where it prepares itself.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use unjank_host::sched::{
@@ -26,25 +27,40 @@ fn instance() -> Option<Instance> {
     }
 }
 
-/// Computes from `start` on, before every ordinary thread of the CPU.
-fn hog(cpu: usize, name: &str, start: Timestamp, length: Nanos) -> JoinHandle<()> {
+/// Enough for a thread to start and to fall asleep, nearly always.
+const LEAD: Nanos = Nanos::from_millis(200);
+
+/// Computes from the moment that it gets, before every ordinary thread of the CPU.
+fn hog(cpu: usize, name: &str, length: Nanos) -> (JoinHandle<()>, Sender<Timestamp>) {
+    let (tell, told) = channel::<Timestamp>();
+    let (is_ready, ready) = channel();
     let work = move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         let priority = Priority::new(20).unwrap();
         set_policy(ThreadId::current(), Policy::Fifo(priority), true).unwrap();
+        is_ready.send(()).unwrap();
+        let start = told.recv().unwrap();
         start.sleep_until();
         while Timestamp::now() < start + length {}
     };
-    thread::Builder::new().name(name.to_owned()).spawn(work).unwrap()
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work).unwrap();
+    ready.recv().unwrap();
+    (thread, tell)
 }
 
 fn sleep_until(cpu: usize, due: Timestamp) -> LateWakeUp {
+    sleeps_until(cpu, due).0
+}
+
+/// The same, and whether it was about to sleep in time.
+fn sleeps_until(cpu: usize, due: Timestamp) -> (LateWakeUp, bool) {
     let victim = thread::spawn(move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         let timer_slack = timer_slack().unwrap();
+        let in_time = Timestamp::now() < due;
         due.sleep_until();
         let ran = Timestamp::now();
-        LateWakeUp { thread: ThreadId::current(), due, ran, timer_slack }
+        (LateWakeUp { thread: ThreadId::current(), due, ran, timer_slack }, in_time)
     });
     victim.join().unwrap()
 }
@@ -58,16 +74,22 @@ fn cause(trace: &Trace, late: &LateWakeUp) -> Cause {
 
 #[test]
 fn the_hog_is_named() {
-    let Some(instance) = instance() else { return };
     let cpu = CpuSet::allowed().unwrap().iter().last().unwrap();
-    instance.start().unwrap();
-    let start = Timestamp::now() + Nanos::from_millis(20);
-    // A thread may call itself anything.
-    let hog = hog(cpu, "evil ==> 1\n\x1b[m", start, Nanos::from_millis(8));
-    let late = sleep_until(cpu, start + Nanos::from_millis(3));
-    instance.stop().unwrap();
-    hog.join().unwrap();
-
+    // On a busy machine, a thread may start too late to be kept waiting.
+    let (instance, late) = loop {
+        let Some(instance) = instance() else { return };
+        instance.start().unwrap();
+        // A thread may call itself anything.
+        let (hog, begin) = hog(cpu, "evil ==> 1\n\x1b[m", Nanos::from_millis(8));
+        let start = Timestamp::now() + LEAD;
+        begin.send(start).unwrap();
+        let (late, in_time) = sleeps_until(cpu, start + Nanos::from_millis(3));
+        instance.stop().unwrap();
+        hog.join().unwrap();
+        if in_time {
+            break (instance, late);
+        }
+    };
     let cause = cause(&instance.read_events().unwrap(), &late);
     assert_eq!(cause.late(), late.ran.since(late.due));
     // On a busy machine, another may run after it, and for longer.
@@ -98,10 +120,8 @@ fn an_undisturbed_wake_up_is_explained_too() {
     let Some(instance) = instance() else { return };
     let allowed = CpuSet::allowed().unwrap();
     instance.start().unwrap();
-    let wakeups: Vec<LateWakeUp> = allowed
-        .iter()
-        .map(|cpu| sleep_until(cpu, Timestamp::now() + Nanos::from_millis(5)))
-        .collect();
+    let wakeups: Vec<LateWakeUp> =
+        allowed.iter().map(|cpu| sleep_until(cpu, Timestamp::now() + LEAD)).collect();
     instance.stop().unwrap();
     let trace = instance.read_events().unwrap();
     for late in wakeups {

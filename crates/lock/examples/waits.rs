@@ -16,7 +16,7 @@ use unjank_host::wait::until_readable;
 
 const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, nobody, herd, realtime, \
      healthy, compute, rayon, churn";
-const LIFE: Duration = Duration::from_secs(60);
+const LIFE: Duration = Duration::from_secs(1_200);
 
 /// Never set, so whoever waits for it waits for ever.
 static NEVER: AtomicBool = AtomicBool::new(false);

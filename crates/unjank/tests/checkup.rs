@@ -2,10 +2,10 @@
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use unjank_needs::wait::Process;
 
 fn unjank() -> Command {
     Command::new(env!("CARGO_BIN_EXE_unjank"))
@@ -54,7 +54,8 @@ fn an_interrupt_prints_what_is_known() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_millis(1_500));
+    // The lock comes first, and takes seconds.
+    Process(child.id()).until_it_has_computed(Duration::from_secs(1));
     let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(interrupt.success());
     let mut printed = String::new();

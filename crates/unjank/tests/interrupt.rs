@@ -4,6 +4,19 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use unjank_needs::wait::Process;
+
+const SIGINT: u32 = 2;
+
+/// Waits until it computes no more than it takes to look for a Ctrl-C now and then.
+fn rests(process: Process) {
+    process.until("it rests", || {
+        let before = process.cpu_time();
+        thread::sleep(Duration::from_millis(200));
+        process.cpu_time() == before
+    });
+}
+
 #[test]
 fn ctrl_c_ends_a_sleep_of_hours() {
     for arguments in [
@@ -18,7 +31,9 @@ fn ctrl_c_ends_a_sleep_of_hours() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        thread::sleep(Duration::from_millis(1_500));
+        let process = Process(child.id());
+        process.until_it_handles(SIGINT);
+        rests(process);
         signal("-INT", child.id());
         assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
     }
@@ -33,7 +48,9 @@ fn nohup_keeps_a_run_alive() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_secs(1));
+    let process = Process(child.id());
+    process.until("nohup has become it", || process.command_line().contains("unjank\0lock\0"));
+    process.until_it_handles(SIGINT);
     signal("-HUP", child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));

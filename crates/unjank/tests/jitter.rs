@@ -1,10 +1,9 @@
 //! `unjank jitter native` as an ordinary user may run it.
 
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+use unjank_needs::wait::Process;
 
 fn native(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_unjank"))
@@ -49,22 +48,6 @@ fn each_thread_has_its_period_and_every_one_of_them_counts() {
     assert_eq!(record["changes"], serde_json::json!([]), "nothing on the machine was touched");
 }
 
-/// Waits until the threads of the process measure.
-fn await_threads(process: u32) {
-    let tasks = format!("/proc/{process}/task");
-    let names = || {
-        let tasks = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
-        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
-    };
-    for _ in 0..600 {
-        if names().any(|name| name.starts_with("jitter/")) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("no thread measures after 30 s");
-}
-
 #[test]
 fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
     for signal in ["-INT", "-TERM"] {
@@ -74,7 +57,7 @@ fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unjank runs");
-        await_threads(child.id());
+        Process(child.id()).until_it_has_a_thread("jitter/");
         let killed = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(killed.is_ok_and(|status| status.success()));
         let output = child.wait_with_output().expect("it ends");

@@ -15,13 +15,12 @@ use std::time::{Duration, Instant};
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unjank_host::process::send_signal;
+use unjank_needs::wait::HANGS;
 
 const KILLS: u64 = 1_000;
 const KNOBS: usize = 10;
 /// Two CPUs, and processes that mostly wait for the disk.
 const AT_ONCE: usize = 3;
-/// What hangs is told rather than waited for.
-const HANGS: Duration = Duration::from_secs(60);
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;

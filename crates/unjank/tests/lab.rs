@@ -40,7 +40,7 @@ fn bare_program() -> Vec<u8> {
 fn a_guest_that_was_not_built_is_named() {
     let directory = tempfile::tempdir().expect("a directory");
     let alone = directory.path().join("unjank");
-    fs::copy(unjank(), &alone).expect("room for a copy");
+    unjank_needs::copy_program(unjank(), &alone);
     let stderr = fails(&alone, directory.path(), &[], 3);
     assert!(stderr.contains("`make guest` builds one"), "{stderr}");
 }

@@ -8,10 +8,9 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+use unjank_needs::wait::{HANGS, until};
 
 fn unjank(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
@@ -87,7 +86,7 @@ fn the_load_app_says_when_it_is_on_screen() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    socket.set_read_timeout(Some(HANGS)).unwrap();
     let mut app = unjank(&["launch", "load", "1ms", "--basic", "1ms", "--rate", "1000"]);
     app.args(["--threads", "3", "--ready", "notify"]).env("NOTIFY_SOCKET", &path);
     let output = app.output().unwrap();
@@ -345,9 +344,12 @@ fn a_port_that_is_in_use_would_say_nothing() {
 #[test]
 fn ctrl_c_prints_what_was_measured() {
     let mut command = unjank(&["launch", "bench", "--b", "with:sleep 600", "--pause", "0"]);
-    command.args(["--no-store", "-n", "100000", "--json", "--", "sleep", "0.02"]);
+    let directory = tempfile::tempdir().unwrap();
+    let launches = directory.path().join("launches");
+    let program = format!("echo >>{}; sleep 0.02", launches.display());
+    command.args(["--no-store", "-n", "100000", "--json", "--", "sh", "-c", &program]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    thread::sleep(Duration::from_secs(3));
+    until("some launches", || fs::read(&launches).is_ok_and(|lines| lines.len() > 12));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.unwrap().success());
     let output = child.wait_with_output().unwrap();

@@ -4,10 +4,10 @@
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use unjank_needs::wait::Process;
 
 const STRATEGIES: [&str; 12] = [
     "std",
@@ -214,7 +214,8 @@ fn ctrl_c_prints_what_was_measured() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    thread::sleep(Duration::from_millis(1_500));
+    // A round takes a tenth of that, and a thousand of them are asked for.
+    Process(child.id()).until_it_has_computed(Duration::from_secs(1));
     let status = Command::new("kill").args(["-INT", "--", &format!("-{}", child.id())]).status();
     assert!(status.is_ok_and(|status| status.success()));
     let output = child.wait_with_output().expect("it was started here");

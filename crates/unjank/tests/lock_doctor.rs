@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output};
 
 use serde_json::Value;
+use unjank_needs::wait::{Process, until};
 
 /// A process, killed when dropped.
 struct Watched(Child);
@@ -42,7 +43,7 @@ fn a_hostile_name_does_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     let name = "\u{1b}[2J\nx\u{202e}";
     let program = dir.path().join(name);
-    std::fs::copy("/bin/sleep", &program).expect("sleep is everywhere");
+    unjank_needs::copy_program("/bin/sleep", &program);
     let sleeper = Command::new(&program).arg0(name).arg("600").spawn();
     let sleeper = Watched(sleeper.expect("a copy runs as well"));
     let page = dir.path().join("x.html");
@@ -64,7 +65,7 @@ fn what_cannot_be_watched_is_a_mistake_of_the_user() {
     let output = doctor(std::process::id(), &["--for", "1ms"]);
     assert_eq!(output.status.code(), Some(2));
     let ended = Watched(Command::new("true").spawn().expect("true is everywhere"));
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    until("it has ended", || !Process(ended.0.id()).is_alive());
     let output = doctor(ended.0.id(), &["--quick"]);
     assert_eq!(output.status.code(), Some(2), "it waits for its parent only");
     let error = format!("error: process {} has ended\n", ended.0.id());
@@ -79,7 +80,8 @@ fn ctrl_c_prints_what_was_seen() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    // It takes samples, and sleeps between them.
+    Process(child.id()).until_it_has_slept(400);
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let output = child.wait_with_output().expect("it ends");

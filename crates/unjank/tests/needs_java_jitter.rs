@@ -150,8 +150,10 @@ fn fake_jdk(dir: &Path, script: &str) -> PathBuf {
     let java = dir.join("bin/java");
     fs::create_dir_all(dir.join("bin")).expect("a directory");
     fs::write(dir.join("release"), "JAVA_VERSION=\"17.0.1\"\n").expect("a file");
-    fs::write(&java, format!("#!/bin/sh\n{script}\n")).expect("a file");
-    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let written = dir.join("java.sh");
+    fs::write(&written, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    fs::set_permissions(&written, fs::Permissions::from_mode(0o755)).expect("a mode");
+    unjank_needs::copy_program(&written, &java);
     dir.to_owned()
 }
 

@@ -27,7 +27,7 @@ fn the_clock_is_up_while_a_launch_runs_and_exactly_back_afterwards() {
     phone.until_reads(MIN, "200000");
     // A child in its parent's group is no launch.
     Command::new(phone.app()).args(["-c", "true"]).status().unwrap();
-    let mut second = phone.launch("sleep 0.2; true");
+    let mut second = phone.launch("sleep 1; true");
     second.wait().unwrap();
     let second = format!("boosted {} ({})", phone.app().display(), second.id());
     service.until_said(&second);
@@ -106,7 +106,7 @@ fn rules_say_who_is_boosted() {
         let phone = Phone::new().with("launch", rule);
         let service = phone.boost(&[]);
         // Who ends at once may be gone before anybody looks.
-        let stay = "sleep 0.2; true";
+        let stay = "sleep 1; true";
         let script = format!("{} -c '{stay}'", phone.app().display());
         phone.launch(stay).wait().unwrap();
         let mut as_nobody = Command::new(phone.app());
@@ -167,7 +167,7 @@ fn a_used_up_budget_ends_a_boost_and_lets_none_begin() {
     let app = phone.launch_busy(MIN, "1200000");
     service.until_said(": budget used up; 1 knob raised ");
     phone.until_reads(MIN, "200000");
-    phone.launch("sleep 0.2; true").wait().unwrap();
+    phone.launch("sleep 1; true").wait().unwrap();
     until("it is passed over", || service.status()["counts"]["not"]["budget"].as_u64() >= Some(1));
     phone.let_end(app);
     assert_eq!(service.status()["counts"]["launches"], 1);
@@ -182,7 +182,7 @@ fn the_state_is_written_for_prometheus() {
     let phone = Phone::new();
     let file = phone.path("boost.prom");
     let service = phone.boost(&["--metrics-file", file.to_str().unwrap()]);
-    phone.launch("sleep 0.2; true").wait().unwrap();
+    phone.launch("sleep 1; true").wait().unwrap();
     until("it is told", || service.boosts().len() == 1);
     service.status();
     let text = fs::read_to_string(file).unwrap();

@@ -59,7 +59,7 @@ fn who_always_changes_a_knob_gets_it() {
         }
     }
     service.until_said("is left to whoever changes it, from now on");
-    phone.launch("sleep 0.2; true").wait().unwrap();
+    phone.launch("sleep 1; true").wait().unwrap();
     until("it is heard", || service.status()["counts"]["launches"] == 5);
     assert_eq!(phone.read(MIN), "800000");
 }
@@ -77,7 +77,7 @@ fn a_pause_ends_boosts_until_it_is_over() {
     service.until_said(": paused; 1 knob raised ");
     phone.let_end(app);
     assert_eq!(service.status()["paused"], true);
-    phone.launch("sleep 0.2; true").wait().unwrap();
+    phone.launch("sleep 1; true").wait().unwrap();
     until("it is passed over", || service.status()["counts"]["not"]["paused"].as_u64() >= Some(1));
     assert_eq!(phone.ask("resume", &[], 0).status.code(), Some(0));
     phone.let_end(phone.launch_busy(MIN, "1200000"));

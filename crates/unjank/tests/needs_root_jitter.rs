@@ -9,9 +9,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
+use unjank_needs::wait::Process;
 
 fn native(arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
@@ -137,7 +137,8 @@ impl Hog {
             .stdout(Stdio::null())
             .spawn()
             .expect("taskset and chrt are in util-linux");
-        thread::sleep(Duration::from_millis(300));
+        let process = Process(child.id());
+        process.until("it computes", || process.command_line().starts_with("sh\0"));
         Self(child)
     }
 }

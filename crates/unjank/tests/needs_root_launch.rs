@@ -55,7 +55,7 @@ fn nobody_may_not_change_knobs() {
     let directory = tempfile::tempdir_in("/tmp").unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = directory.path().join("unjank");
-    fs::copy(env!("CARGO_BIN_EXE_unjank"), &program).unwrap();
+    unjank_needs::copy_program(env!("CARGO_BIN_EXE_unjank"), &program);
     for options in [
         &["--b", "vm.dirtytime_expire_seconds=40007"][..],
         &["--b", "with:sleep 600", "--drop-caches"],

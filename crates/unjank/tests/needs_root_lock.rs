@@ -9,15 +9,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use unjank_host::process::send_signal;
 use unjank_host::sched::CpuSet;
-
-/// What takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+use unjank_needs::wait::until as wait;
 
 fn bench(home: &Path, arguments: &[&str]) -> Command {
     let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
@@ -47,14 +43,6 @@ fn find(directory: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) {
                 find(&entry.path(), name, depth - 1, found);
             }
         }
-    }
-}
-
-fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < end, "waited too long for {what}");
-        thread::sleep(Duration::from_millis(10));
     }
 }
 

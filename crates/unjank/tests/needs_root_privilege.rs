@@ -17,7 +17,7 @@ fn as_nobody(arguments: &[&str]) -> (Value, Option<i32>) {
     let dir = tempfile::tempdir_in("/tmp").expect("a temporary directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("own directory");
     let program: PathBuf = dir.path().join("unjank");
-    fs::copy(env!("CARGO_BIN_EXE_unjank"), &program).expect("a copy of the program");
+    unjank_needs::copy_program(env!("CARGO_BIN_EXE_unjank"), &program);
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .args(["--inh-caps=-all", "--bounding-set=-all"])

@@ -14,18 +14,15 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use recorded::{Event, LIMIT, PAGE, Recording, SIZE, can_record, fact, fill, look_at};
 use serde_json::Value;
 use unjank_host::Root;
 use unjank_host::process::send_signal;
 use unjank_host::tracefs::remove_leftovers;
+use unjank_needs::wait::until as wait;
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
-/// What takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Not a test: the program that is recorded. It changes all of its memory, and looks at it.
 #[test]
@@ -67,14 +64,6 @@ fn begin(recording: &Recording) -> Child {
         swaps().lines().skip(1).any(|line| line.starts_with("/dev/loop") && used(line))
     });
     child
-}
-
-fn wait(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < end, "waited too long for {what}");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// Records, and holds the trace against the kernel's counters and against itself.

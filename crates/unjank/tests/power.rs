@@ -7,11 +7,10 @@ mod machine;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use machine::{Machine, stderr, stdout};
 use serde_json::Value;
+use unjank_needs::wait::until;
 
 const POLICY: &str = "devices/system/cpu/cpufreq/policy0";
 const RATE: &str = "devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -166,11 +165,16 @@ fn what_somebody_else_changes_ends_it_and_nothing_is_lost() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        while machine.journals() == 0 {
-            thread::sleep(Duration::from_millis(1));
-        }
-        // Some rounds.
-        thread::sleep(Duration::from_millis(700));
+        until("it has begun", || machine.journals() > 0);
+        // Some rounds: each writes both rates.
+        let mut seen = String::new();
+        let mut changes = 0;
+        until("some rounds", || {
+            let rate = machine.read(RATE);
+            changes += u32::from(rate != seen);
+            seen = rate;
+            changes > 6
+        });
         let policy = machine.root().join("sys").join(POLICY);
         if disturb == "governor" {
             machine.write(&format!("{POLICY}/scaling_governor"), "performance");

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use unjank_host::process::send_signal;
@@ -25,8 +24,6 @@ pub(crate) const KILL: i32 = 9;
 pub(crate) const TERMINATE: i32 = 15;
 /// Nobody.
 pub(crate) const NOBODY: u32 = 65534;
-/// Machines of tests are slow now and then.
-const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Whether programs of this machine can be seen to start.
 pub(crate) fn sees_starts() -> bool {
@@ -43,14 +40,7 @@ pub(crate) fn unjank() -> &'static str {
     env!("CARGO_BIN_EXE_unjank")
 }
 
-/// Waits until `what` is so.
-pub(crate) fn until(what: &str, mut so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !so() {
-        assert!(begin.elapsed() < PATIENCE, "never so: {what}");
-        thread::sleep(Duration::from_millis(1));
-    }
-}
+pub(crate) use unjank_needs::wait::until;
 
 /// The recorded tree of the Exynos 4210, and a program of its own that is
 /// launched: rules keep what other tests start apart.
@@ -70,7 +60,7 @@ impl Phone {
             .unwrap();
         let copied = Command::new("cp").arg("-r").arg(fixture).arg(phone.path("root")).status();
         assert!(copied.unwrap().success());
-        fs::copy("/bin/sh", phone.app()).unwrap();
+        unjank_needs::copy_program("/bin/sh", phone.app());
         let executables = format!("executables = [\"{}\"]", phone.app().display());
         phone.with("launch", &executables)
     }

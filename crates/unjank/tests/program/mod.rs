@@ -9,7 +9,6 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use unjank_host::sched::{Policy, ThreadId, policy_of};
 use unjank_host::threads::{self, Thread};
@@ -105,14 +104,7 @@ impl Drop for Program {
     }
 }
 
-/// Waits for something that has to come.
-pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "waited for {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
+pub(crate) use unjank_needs::wait::until as await_that;
 
 /// The program. As a test it does nothing.
 #[test]
