@@ -99,6 +99,13 @@ pub fn look(root: &Root, process: u32, thread: ThreadId) -> Result<Option<Thread
     Ok(Some(seen))
 }
 
+/// What a thread of `process` does, as the letter of `proc_pid_stat(5)`: `R` for one that runs or is
+/// ready to; `None` if it has ended.
+pub fn state(root: &Root, process: u32, thread: ThreadId) -> Option<char> {
+    let text = root.read(format!("/proc/{process}/task/{}/stat", thread.0)).ok()?;
+    text.rsplit_once(") ")?.1.chars().next()
+}
+
 /// Where a thread may run and how often it has slept; `None` if it has ended
 /// or the kernel does not tell.
 pub fn status(root: &Root, process: u32, thread: ThreadId) -> Option<Status> {

@@ -1,35 +1,27 @@
 //! `unjank ipc probe`, its other process, and signals to both.
 
-use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use unjank_needs::wait::Process;
+
 /// A probe over `transport`, and its peer once there is one.
 fn probe(transport: &str) -> (Child, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["ipc", "probe", "--placement", "free", "--for", "60s", "--no-store"])
+    let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
+        .args(["ipc", "probe", "--placement", "free", "--for", "1h", "--no-store"])
         .args(["--transport", transport])
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    for _ in 0..600 {
-        let peer = fs::read_to_string(&children).expect("the probe lives");
-        if let Some(peer) = peer.split_whitespace().next() {
-            // Some calls, past the warm-up.
-            thread::sleep(Duration::from_millis(800));
-            return (child, peer.to_owned());
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    child.kill().expect("the probe lives");
-    child.wait().expect("it was started here");
-    panic!("no peer was started");
+    let peer = Process(child.id()).child("\0peer\0");
+    // It sleeps before each call: some calls, past the warm-up.
+    peer.until_it_has_slept(1_000);
+    (child, peer.0.to_string())
 }
 
 fn kill(signal: &str, target: &str) {
@@ -78,7 +70,8 @@ fn a_peer_that_dies_or_stops_is_an_error() {
     let output = end(child);
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
-    assert_eq!(stderr, "error: call failed for the peer over pipe: no reply within 5 s\n");
+    let told = "no reply: it is stopped, or hangs\n";
+    assert_eq!(stderr, format!("error: call failed for the peer over pipe: {told}"));
 }
 
 #[test]
@@ -114,7 +107,7 @@ fn ctrl_c_ends_a_comparison_with_another_tool_between_visits() {
         .spawn()
         .expect("unjank runs");
     // The first visit is one of perf's.
-    thread::sleep(Duration::from_millis(300));
+    Process(child.id()).until_it_handles(2);
     kill("-INT", &format!("-{}", child.id()));
     let output = end(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
@@ -129,18 +122,9 @@ fn a_peer_that_stops_ends_a_comparison() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    let peer = std::iter::repeat_with(|| {
-        thread::sleep(Duration::from_millis(50));
-        let children = fs::read_to_string(&children).unwrap_or_default();
-        let is_peer = |child: &&str| {
-            fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|c| c.contains("peer"))
-        };
-        children.split_whitespace().find(is_peer).map(str::to_owned)
-    });
-    let peer = peer.take(600).flatten().next().expect("a peer is started");
-    kill("-STOP", &peer);
+    let peer = Process(child.id()).child("\0peer\0");
+    kill("-STOP", &peer.0.to_string());
     let output = end(child);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("no reply within 5 s"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no reply: it is stopped"), "{}", text(&output.stderr));
 }

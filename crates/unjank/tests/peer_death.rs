@@ -7,7 +7,6 @@ mod kills;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use kills::{KILL, Killed, Moment, child_of, wait};
@@ -56,7 +55,7 @@ fn schd_dbg_does_not_pass_on_half_of_its_pairs() {
         .spawn()
         .expect("unjank runs");
     let client = child_of(command.id(), "caller").expect("it has two clients");
-    thread::sleep(Duration::from_millis(100));
+    // However far it has come.
     send_signal(client, KILL).expect("it runs");
     let (code, told) = wait(command, "a killed client");
     assert_eq!(code, Some(1), "{told}");

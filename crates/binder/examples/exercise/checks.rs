@@ -20,8 +20,8 @@ use crate::calls::{
     WHO, WRITE, WRITTEN, number,
 };
 
-/// Time for a peer to do what it is asked.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time for a peer to do what it is asked. One that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// The name of this process's own object.
 const MINE: u64 = 77;
 

@@ -18,7 +18,7 @@ use crate::calls::{
 };
 
 /// Time for the registry to come up, and for others to meet.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// The code of an unknown call, as Android answers it.
 const BAD_CALL: Answer = Answer::Refuse(-libc::EBADMSG);
 

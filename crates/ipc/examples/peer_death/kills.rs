@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 
 use unjank_host::process::send_signal;
 
-/// The watch over calls gives up after five seconds, and its owner after
-/// fifteen.
-const TOO_LONG: Duration = Duration::from_secs(40);
-/// Those who are left end as soon as the kernel has told them.
-const SOON: Duration = Duration::from_secs(5);
+/// What takes longer hangs: longer than the watch over calls has patience, and
+/// its owner.
+const TOO_LONG: Duration = Duration::from_secs(1_200);
 /// `SIGKILL` of `signal(7)`.
 pub(crate) const KILL: i32 = 9;
 
@@ -81,8 +79,9 @@ pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Mome
             let (code, told) = wait(command, transport);
             panic!("{transport}, {round} kills: it did not start its pair ({code:?}): {told}");
         };
-        if round % 2 == 0 {
-            has_slept(server, moment.sleeps);
+        if round % 2 == 0 && !has_slept(server, moment.sleeps) {
+            let (code, told) = wait(command, transport);
+            panic!("{transport}, {round} kills: its server serves no calls ({code:?}): {told}");
         }
         let micros = u64::try_from(moment.spread.as_micros()).unwrap_or(u64::MAX);
         thread::sleep(Duration::from_micros(random.below(micros.max(1))));
@@ -104,7 +103,7 @@ pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Mome
         killed.during_calls += u64::from(during_calls);
         let start = Instant::now();
         while all.iter().copied().any(is_alive) {
-            assert!(start.elapsed() < SOON, "{what}: somebody is left behind");
+            assert!(start.elapsed() < TOO_LONG, "{what}: somebody is left behind");
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -144,19 +143,24 @@ pub(crate) fn child_of(process: u32, argument: &str) -> Option<u32> {
     None
 }
 
-/// Waits until a process has slept so often.
-fn has_slept(process: u32, times: u64) {
+/// Waits until a process has slept so often; false if it ends before that.
+fn has_slept(process: u32, times: u64) -> bool {
     const FIELD: &str = "voluntary_ctxt_switches:";
     let start = Instant::now();
-    while times > 0 && start.elapsed() < TOO_LONG {
+    loop {
+        // Asked first: its status stays until it is reaped.
+        let more_to_come = is_alive(process);
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         let field = status.lines().find_map(|line| line.strip_prefix(FIELD));
         if field.and_then(|field| field.trim().parse::<u64>().ok()) >= Some(times) {
-            return;
+            return true;
         }
+        if !more_to_come {
+            return false;
+        }
+        assert!(start.elapsed() < TOO_LONG, "process {process} serves no calls");
         thread::sleep(Duration::from_millis(1));
     }
-    assert!(times == 0, "process {process} serves no calls");
 }
 
 /// Whether a process runs on; one that only waits to be reaped does not.

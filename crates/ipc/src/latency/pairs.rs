@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use unjank_host::process::{Helper, send_signal};
-use unjank_host::{Error, Result};
+use unjank_host::sched::ThreadId;
+use unjank_host::{Error, Result, Root, threads};
 use unjank_measure::Monitor;
 
 use super::report::{Message, PairReport, Task};
@@ -18,9 +19,13 @@ use crate::transport::PeerCommand;
 const LONGEST_LINE: u64 = 256 << 20;
 /// How often the wish to stop is looked at.
 const LOOK: Duration = Duration::from_millis(100);
-/// Looks in a row without a word from anybody, after which all count as hung.
-/// Clients notice a hung server by themselves long before.
-const PATIENCE: u32 = 150;
+/// Looks in a row without a word from anybody, after which all count as hung:
+/// ten minutes. Clients notice a hung server by themselves long before.
+const PATIENCE: u32 = 6_000;
+/// Those without a word after which a client that is stopped counts as hung.
+const STOPPED: u32 = 100;
+/// And those after a wish to stop: a minute for calls under way to end.
+const STOPPING: u32 = 600;
 /// `SIGINT` of `signal(7)`.
 const INTERRUPT: i32 = 2;
 
@@ -109,7 +114,8 @@ fn hear_out(
     let mut began = false;
     let mut stopping = false;
     let mut silence = 0;
-    while pairs.iter().any(|pair| pair.outcome.is_none()) && silence < PATIENCE {
+    while pairs.iter().any(|pair| pair.outcome.is_none()) && !is_too_long(silence, stopping, &pairs)
+    {
         match messages.recv_timeout(LOOK) {
             Ok((number, message)) => {
                 silence = 0;
@@ -137,6 +143,20 @@ fn hear_out(
     }
     let hung = || Err("its client process did not answer".to_owned());
     pairs.into_iter().map(|pair| pair.outcome.unwrap_or_else(hung)).collect()
+}
+
+/// Whether so many looks without a word are too many.
+fn is_too_long(silence: u32, stopping: bool, pairs: &[Pair]) -> bool {
+    // Asked rarely: it reads a file for each.
+    let stopped = || {
+        pairs.iter().filter(|pair| pair.outcome.is_none()).any(|pair| {
+            let process = pair.process.id();
+            threads::state(&Root::system(), process, ThreadId(process)) == Some('T')
+        })
+    };
+    silence >= PATIENCE
+        || (stopping && silence >= STOPPING)
+        || (silence > 0 && silence.is_multiple_of(STOPPED) && stopped())
 }
 
 fn hear(pair: &mut Pair, number: usize, message: Option<Message>, monitor: &dyn Monitor) {

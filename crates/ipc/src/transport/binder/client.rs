@@ -2,17 +2,18 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
-use unjank_binder::{Client as BinderClient, Item, KernelDriver, Reference, registry};
+use unjank_binder::{
+    Client as BinderClient, Error as BinderError, Item, KernelDriver, Reference, registry,
+};
 use unjank_host::process::Helper;
-use unjank_host::{Error, Result};
+use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::{Manager, SERVE, device, failed};
 use crate::transport::{Client, Opened, PeerCommand, Role, Route, Service, Transport};
 
-/// Time for the server to register its object.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How often to look whether the server has registered its object.
+const LOOK: Nanos = Nanos::from_millis(1);
 
 /// Calls to an object whose payload travels in one piece.
 struct Binder {
@@ -77,12 +78,65 @@ pub(in crate::transport) fn connect(route: &Route, peer: &PeerCommand) -> Result
         }
         return Ok(Opened { client: Box::new(Ping(client)), peer: None, call: "ping" });
     }
-    let process = Helper::start(&mut peer.to_start(&Role::Serve(*route)))?;
+    let mut process = Helper::start(&mut peer.to_start(&Role::Serve(*route)))?;
     let number = u64::from(process.id());
-    let object = registry::wait_for(&mut client, number, PATIENCE).map_err(failed)?;
+    let registered = await_object(
+        || registry::look_up(&mut client, number),
+        || process.is_alive(),
+        || (Timestamp::now() + LOOK).sleep_until(),
+    );
+    let object = registered.map_err(failed)?.ok_or_else(|| {
+        let ended = io::Error::new(io::ErrorKind::ConnectionReset, "it ended before it served");
+        Error::syscall("call", format!("the peer over {transport}"), ended)
+    })?;
     let binder = Binder { object, client, _manager: manager };
     Ok(match transport {
         Transport::Hwbinder => Opened::new(Hwbinder(binder), process, route),
         _ => Opened::new(binder, process, route),
     })
+}
+
+/// Looks until there is an object, for as long as its server lives, which may take any time to start
+/// on a busy machine.
+fn await_object<T>(
+    mut look_up: impl FnMut() -> Result<Option<T>, BinderError>,
+    mut lives: impl FnMut() -> bool,
+    mut pause: impl FnMut(),
+) -> Result<Option<T>, BinderError> {
+    loop {
+        // Asked first: what a server registered before it ended is found.
+        let more_to_come = lives();
+        let found = look_up()?;
+        if found.is_some() || !more_to_come {
+            return Ok(found);
+        }
+        pause();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_as_long_as_it_lives_to_register() {
+        let (mut looks, mut pauses) = (0, 0);
+        let late = || {
+            looks += 1;
+            Ok((looks == 1_000_000).then_some("object"))
+        };
+        assert_eq!(await_object(late, || true, || pauses += 1).unwrap(), Some("object"));
+        assert_eq!(pauses, 999_999);
+        let mut lives = [true, true, false].into_iter();
+        let never = || Ok(None::<()>);
+        assert_eq!(await_object(never, || lives.next().unwrap(), || ()).unwrap(), None);
+        let ended = await_object(|| Ok(Some("object")), || false, || ());
+        assert_eq!(ended.unwrap(), Some("object"), "a call finds that it has died");
+        let device = std::path::PathBuf::from("/dev/binder");
+        let nobody = || {
+            let command = "BC_TRANSACTION";
+            Err::<Option<()>, _>(BinderError::NoContextManager { device: device.clone(), command })
+        };
+        assert!(await_object(nobody, || true, || ()).is_err(), "who was to register it is gone");
+    }
 }

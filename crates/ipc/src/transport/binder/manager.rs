@@ -11,9 +11,6 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 use super::{device, failed};
 use crate::transport::{PeerCommand, Role, Transport};
 
-/// Time for the manager to become it: on an emulated phone whose machine is
-/// busy, a process takes seconds to start.
-const PATIENCE: Nanos = Nanos::from_millis(20_000);
 /// Time from the end of one that was too early to the start of the next.
 const UNTIL_THE_NEXT: Nanos = Nanos::from_millis(20);
 
@@ -29,14 +26,16 @@ pub(crate) enum Manager {
 }
 
 impl Manager {
-    /// Finds the context manager of a device, or starts one.
+    /// Finds the context manager of a device, or starts one, which may take as
+    /// long as it lives.
     pub(crate) fn find_or_start(transport: Transport, peer: &PeerCommand) -> Result<Self> {
         let failed = |error| failed(transport, error);
         let driver = KernelDriver::open(device(transport)).map_err(failed)?;
         let mut client = Client::new(Arc::new(driver));
-        let give_up = Timestamp::now() + PATIENCE;
         let mut own: Option<Helper> = None;
         loop {
+            // Asked first: one that fails has had its chance to be known.
+            let ended = own.as_mut().and_then(Helper::ended);
             match Self::known(&mut client) {
                 Ok(Self::OfThisProgram) => {
                     return Ok(
@@ -44,15 +43,16 @@ impl Manager {
                     );
                 }
                 Ok(found) => return Ok(found),
-                Err(BinderError::NoContextManager { .. }) if Timestamp::now() < give_up => {}
+                Err(BinderError::NoContextManager { .. })
+                    if ended.is_none_or(|status| status.success()) => {}
                 Err(error) => return Err(failed(error)),
             }
             // A manager that has just ended does not answer any more, but the
             // kernel may not have given away its place yet: ours has ended then.
-            if !own.as_mut().is_some_and(Helper::is_alive) {
-                if own.is_some() {
-                    (Timestamp::now() + UNTIL_THE_NEXT).sleep_until();
-                }
+            if ended.is_some() {
+                (Timestamp::now() + UNTIL_THE_NEXT).sleep_until();
+            }
+            if own.is_none() || ended.is_some() {
                 own = Some(Helper::start(&mut peer.to_start(&Role::KeepRegistry(transport)))?);
             }
             (Timestamp::now() + Nanos::from_millis(1)).sleep_until();
