@@ -10,17 +10,12 @@ mod phone;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use phone::{compiled, guest, lab, lab_run, texts, unjank};
 use serde_json::Value;
 use unjank_host::process::send_signal;
-
-/// What hangs is told rather than waited for.
-const HANGS: Duration = Duration::from_secs(120);
+use unjank_needs::wait::{Process, until};
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
@@ -147,12 +142,12 @@ static int khz(void) {
 }
 int main(void) {
     int busy = 0, idle = 0;
-    time_t end = time(0) + 30;
+    time_t end = time(0) + 600;
     while (time(0) < end && busy != 1200000) {
         for (volatile int i = 0; i < 10000000; i++) ;
         busy = khz();
     }
-    end = time(0) + 30;
+    end = time(0) + 600;
     do { sleep(1); idle = khz(); } while (time(0) < end && idle != 200000);
     printf("%d %d", busy, idle);
     return 5;
@@ -200,9 +195,9 @@ fn a_guest_that_cannot_begin_is_told_with_the_kernel_s_last_words() {
 
 /// A phone that is on for a while.
 fn long_phone(timeout: &str) -> Child {
-    Command::new(unjank())
-        .args(["lab", "run", "--accel", "tcg", "--no-store", "--timeout", timeout])
-        .args(["--", "unjank", "jitter", "native", "--for", "1h"])
+    lab_run()
+        .args(["--no-store", "--timeout", timeout])
+        .args(["--", "unjank", "jitter", "native", "--for", "9h"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -210,40 +205,8 @@ fn long_phone(timeout: &str) -> Child {
 }
 
 /// The process of its QEMU, once there is one.
-fn qemu_of(phone: &Child) -> PathBuf {
-    let start = Instant::now();
-    while start.elapsed() < HANGS {
-        let is_qemu = |process: &PathBuf| {
-            let line = fs::read(process.join("cmdline")).unwrap_or_default();
-            line.starts_with(b"qemu-system-x86_64\0")
-        };
-        if let Some(qemu) = children(phone.id()).into_iter().find(is_qemu) {
-            return qemu;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    panic!("there is no QEMU");
-}
-
-/// The children of a process, as directories of /proc.
-fn children(parent: u32) -> Vec<PathBuf> {
-    let tasks = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-    let lists = tasks.map(|task| fs::read_to_string(task.path().join("children")));
-    let lists: String = lists.map(Result::unwrap_or_default).collect();
-    lists.split_whitespace().map(|pid| Path::new("/proc").join(pid)).collect()
-}
-
-/// Waits until a process is gone. An orphan may be a zombie for as long as its
-/// new parent likes.
-fn is_gone(process: &Path) -> bool {
-    let begin = Instant::now();
-    while begin.elapsed() < HANGS {
-        match fs::read_to_string(process.join("stat")) {
-            Ok(stat) if !stat.contains(") Z ") => thread::sleep(Duration::from_millis(5)),
-            _ => return true,
-        }
-    }
-    false
+fn qemu_of(phone: &Child) -> Process {
+    Process(phone.id()).child("qemu-system-x86_64\0")
 }
 
 #[test]
@@ -257,16 +220,18 @@ fn whatever_ends_unjank_ends_its_phone() {
     let (_, stderr) = texts(&output);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.starts_with("error: the virtual phone was ended after 1.00 s"), "{stderr}");
-    assert!(is_gone(&qemu), "after a timeout");
+    until("it is gone after a timeout", || !qemu.is_alive());
     for (signal, code) in [(SIGINT, Some(130)), (SIGKILL, None)] {
-        let mut child = long_phone("110s");
+        let mut child = long_phone("1h");
         let qemu = qemu_of(&child);
-        thread::sleep(Duration::from_millis(500));
         send_signal(child.id(), signal).unwrap();
         assert_eq!(child.wait().unwrap().code(), code);
-        assert!(is_gone(&qemu), "after signal {signal}");
+        until(&format!("it is gone after signal {signal}"), || !qemu.is_alive());
     }
 }
+
+/// Runs a command, and says so when a thread that it has started has slept some times.
+const MEASURES: &str = include_str!("phone/measures.c");
 
 #[test]
 fn ctrl_c_reaches_the_command_and_what_is_known_comes_back() {
@@ -275,11 +240,14 @@ fn ctrl_c_reaches_the_command_and_what_is_known_comes_back() {
     }
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("runs.sqlite");
-    let start = Instant::now();
+    let measures = compiled(directory.path(), "measures", MEASURES);
     let mut child = lab_run()
         .arg("--store")
         .arg(&store)
-        .args(["--", "unjank", "host", "--and", "unjank", "jitter", "native", "--for", "1h"])
+        .arg("--add")
+        .arg(measures)
+        .args(["--", "unjank", "host"])
+        .args(["--and", "measures", "unjank", "jitter", "native", "--for", "9h"])
         .args(["--and", "unjank", "host", "--json"])
         .stdout(Stdio::piped())
         .spawn()
@@ -287,14 +255,13 @@ fn ctrl_c_reaches_the_command_and_what_is_known_comes_back() {
     let qemu = qemu_of(&child);
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
-    stdout.read_line(&mut text).unwrap();
-    // As long again as it took to boot and run a command is enough to begin
-    // with the next one, on a machine of any speed.
-    thread::sleep(start.elapsed());
+    while !text.ends_with("it measures\n") {
+        assert_ne!(stdout.read_line(&mut text).unwrap(), 0, "{text}");
+    }
     send_signal(child.id(), SIGINT).unwrap();
     stdout.read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
-    assert!(is_gone(&qemu));
+    until("it is gone", || !qemu.is_alive());
     assert!(text.contains("unjank jitter native [emulated] [interrupted]\n"), "{text}");
     assert!(!text.contains("\n{"), "a further command was run: {text}");
 

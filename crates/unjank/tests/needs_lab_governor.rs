@@ -6,8 +6,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run_counted, texts};
-use serde_json::Value;
+use phone::{in_one_phone_with, lab};
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
 const PROFILES: usize = 6;
@@ -15,37 +14,33 @@ const PROFILES: usize = 6;
 /// microseconds decide which no trace tells.
 const FOLLOWED: usize = 5;
 
-/// Answers of `launch verify` by profile, in a phone of so many CPUs.
-fn answers(cpus: &str, period: u32) -> Vec<(String, String)> {
-    let rate = format!("{RATE}={period}");
-    let output = lab_run_counted()
-        .args(["--pstates", "exynos4210", "--no-store", "--cpus", cpus, "--"])
-        .args(["unjank", "with", &rate, "--", "unjank", "launch", "verify", "--json"])
-        .output()
-        .unwrap();
-    let (stdout, stderr) = texts(&output);
-    let record: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stderr}"));
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    record["verdicts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|verdict| (text(&verdict["answer"]), text(&verdict["reason"])))
-        .collect()
-}
-
-#[test]
-fn the_model_of_ondemand_follows_the_real_one() {
+/// Holds the model against the governor, in a phone of so many CPUs.
+fn follows(cpus: usize, periods: [u32; 3]) {
     if !lab() {
         return;
     }
-    // Periods of whole ticks, and others.
-    for (cpus, periods) in [("1", [50_000, 97_000, 200_000]), ("2", [98_000, 99_000, 100_000])] {
-        for period in periods {
-            let all = answers(cpus, period);
-            assert_eq!(all.len(), PROFILES);
-            let followed = all.iter().filter(|(answer, _)| answer == "yes").count();
-            assert!(followed >= FOLLOWED, "{cpus} CPUs, {period} µs: {all:#?}");
-        }
+    let commands = periods.map(|period| {
+        format!("unjank with {RATE}={period} -- unjank launch verify --json --no-store")
+    });
+    let commands = commands.each_ref().map(String::as_str);
+    let options = ["--pstates", "exynos4210"];
+    for (period, ran) in periods.iter().zip(in_one_phone_with(&options, cpus, &[], &commands)) {
+        let record = ran.json();
+        let verdicts = record["verdicts"].as_array().unwrap();
+        assert_eq!(verdicts.len(), PROFILES);
+        let followed = verdicts.iter().filter(|verdict| verdict["answer"] == "yes").count();
+        assert!(followed >= FOLLOWED, "{cpus} CPUs, {period} µs: {verdicts:#?}");
     }
+}
+
+// Periods of whole ticks, and others.
+
+#[test]
+fn the_model_of_ondemand_follows_the_real_one_of_one_cpu() {
+    follows(1, [50_000, 97_000, 200_000]);
+}
+
+#[test]
+fn the_model_of_ondemand_follows_the_real_one_of_two_cpus() {
+    follows(2, [98_000, 99_000, 100_000]);
 }

@@ -6,7 +6,7 @@
 
 mod phone;
 
-use phone::{lab, lab_run, texts};
+use phone::{lab, lab_run_counted, texts};
 use serde_json::Value;
 
 /// What is recorded is unjank itself, which needs a multiple of its limit and would take long.
@@ -15,7 +15,8 @@ fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
     if !lab() {
         return;
     }
-    let output = lab_run()
+    // Its fifteen seconds hold as much work on any machine.
+    let output = lab_run_counted()
         .args(["--cpus", "1", "--no-store", "--", "unjank", "swap", "record", "--json"])
         .args(["--out", "/run/trace.parquet", "--memory-limit", "16MiB", "--swap", "128MiB"])
         .args([

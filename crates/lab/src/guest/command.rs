@@ -27,8 +27,8 @@ const NO_PROGRAM: u8 = 126;
 
 /// The largest piece of output that is sent at once.
 const PIECE: usize = 16 << 10;
-/// Time for what a command left behind, such as a keeper, to end by itself.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time for what a command left behind with its pipes, such as a keeper, to end by itself.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a command, which `interrupt` reaches, and tells the host what it prints.
 pub(super) fn run(

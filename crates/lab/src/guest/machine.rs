@@ -25,7 +25,7 @@ const WELCOME: [(&str, &str); 5] = [
 ];
 
 /// How long the host takes at most to end a phone that is done.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Mounts all of them.
 pub(super) fn mount_all() -> Result<()> {

@@ -22,10 +22,11 @@ pub(super) const RUNNING: &str = "running its commands";
 
 /// How often the limits and the wish to stop are looked at.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time for the guest to greet. Translated on a slow machine it takes 30 s.
-const BOOT: Nanos = Nanos::from_millis(180_000);
-/// With KVM it takes a second or two. One that hangs is given up soon.
-pub(super) const BOOT_KVM: Nanos = Nanos::from_millis(15_000);
+/// Time for the guest to greet. Translated it takes 30 s on a slow machine, and minutes on one that
+/// is busy as well.
+const BOOT: Nanos = Nanos::from_millis(1_200_000);
+/// With KVM it takes a second or two. One that hangs is given up sooner, and emulated instead.
+pub(super) const BOOT_KVM: Nanos = Nanos::from_millis(60_000);
 /// What a boot takes, for the progress bar.
 const USUAL_BOOT: f64 = 10.0;
 /// Of the name of a guest's build, this much is told.

@@ -5,12 +5,13 @@ use std::process::ChildStdin;
 
 use unjank_host::{Nanos, Timestamp};
 
-/// Time for the command to end, and to tell what it has measured so far.
-const PATIENCE: Nanos = Nanos::from_millis(20_000);
+/// Time for the command to end, and to tell what it has measured so far. Who does not want to wait
+/// interrupts once more.
+const PATIENCE: Nanos = Nanos::from_millis(300_000);
 
 /// What to say of a command that takes longer.
 pub(super) const IGNORED: &str =
-    "the command went on for 20 s after it was interrupted: what it had measured is lost";
+    "the command went on for five minutes after it was interrupted: what it had measured is lost";
 
 /// The wish to end, and whether the guest knows.
 #[derive(Debug)]

@@ -86,7 +86,7 @@ mod tests {
         let listener = Listener::new(Helper::start(&mut command).unwrap());
         let mut heard = [const { Vec::new() }; 2];
         loop {
-            match listener.next(Duration::from_secs(60)) {
+            match listener.next(Duration::from_secs(600)) {
                 Heard::Channel(bytes) => heard[0].extend(bytes),
                 Heard::Console(bytes) => heard[1].extend(bytes),
                 Heard::Nothing => panic!("it has ended"),
@@ -103,7 +103,7 @@ mod tests {
         let helper = Helper::start(&mut command).unwrap();
         let process = format!("/proc/{}", helper.id());
         let listener = Listener::new(helper);
-        assert!(matches!(listener.next(Duration::from_secs(60)), Heard::Channel(_)));
+        assert!(matches!(listener.next(Duration::from_secs(600)), Heard::Channel(_)));
         drop(listener);
         assert!(!std::path::Path::new(&process).exists());
     }

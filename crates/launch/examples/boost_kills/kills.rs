@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use unjank_host::process::send_signal;
 
-/// A start takes some hundred milliseconds in an emulated machine.
-const TOO_LONG: Duration = Duration::from_secs(60);
+/// What takes longer hangs: a start takes some hundred milliseconds in an
+/// emulated machine.
+const TOO_LONG: Duration = Duration::from_secs(600);
 /// Between two looks at what others do.
 const LOOK: Duration = Duration::from_millis(1);
 /// Of `signal(7)`.

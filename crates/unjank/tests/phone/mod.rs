@@ -4,9 +4,11 @@
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used)]
 
+mod slot;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -63,9 +65,11 @@ pub(crate) fn lab_run_counted() -> Command {
     run_by("icount")
 }
 
+/// Waits until there is a place for the phone. The command has it as its stdin, which it does not
+/// read, and so gives it back when it ends.
 fn run_by(accelerator: &str) -> Command {
     let mut command = Command::new(unjank());
-    command.args(["lab", "run", "--accel", accelerator, "--timeout", "10m"]);
+    command.args(["lab", "run", "--accel", accelerator]).stdin(Stdio::from(slot::take()));
     command
 }
 
@@ -102,12 +106,22 @@ impl Ran {
     }
 }
 
-/// Runs all commands in one phone, one after the other, however they end.
-/// `programs` are for its `/bin`.
+/// Runs all commands in one phone, one after the other, however they end. Its
+/// time passes with instructions. `programs` are for its `/bin`.
 pub(crate) fn in_one_phone(cpus: usize, programs: &[PathBuf], commands: &[&str]) -> Vec<Ran> {
+    in_one_phone_with(&[], cpus, programs, commands)
+}
+
+/// The same in one with further options.
+pub(crate) fn in_one_phone_with(
+    options: &[&str],
+    cpus: usize,
+    programs: &[PathBuf],
+    commands: &[&str],
+) -> Vec<Ran> {
     let directory = tempfile::tempdir().unwrap();
-    let mut phone = lab_run();
-    phone.args(["--no-store", "--cpus", &cpus.to_string()]);
+    let mut phone = lab_run_counted();
+    phone.args(["--no-store", "--cpus", &cpus.to_string()]).args(options);
     phone.arg("--add").arg(compiled(directory.path(), "ends", ENDS));
     for program in programs {
         phone.arg("--add").arg(program);

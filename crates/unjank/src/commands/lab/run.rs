@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// P-states: a name of profiles/ (exynos4210), or a file of that form
     #[arg(long, value_name = "NAME|FILE")]
     pstates: Option<String>,
-    /// End the phone after this time, such as 5m [default: none; 3m for the boot]
+    /// End the phone after this time, such as 5m [default: none; 20m for the boot]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     timeout: Option<Nanos>,
     /// A static program for the phone's /bin; may be given again
