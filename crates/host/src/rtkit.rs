@@ -16,8 +16,8 @@ use crate::units::Nanos;
 
 const NAME: &str = "org.freedesktop.RealtimeKit1";
 const OBJECT: &str = "/org/freedesktop/RealtimeKit1";
-/// rtkit answers at once, or is started by the bus first.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// rtkit answers at once, or is started by the bus first, which takes its time on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody who may give threads of others a real-time policy.
 pub trait RealtimeKit: Debug {

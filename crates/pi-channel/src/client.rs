@@ -16,8 +16,8 @@ use crate::peer::{Credentials, Peer};
 use crate::spin::{DEFAULT_SPIN, Spin};
 use crate::thread;
 
-/// How long the server may take to answer a hello.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the server may take to answer a hello. One that is gone hangs up.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client sleeps before it looks whether its server still lives.
 /// The kernel tells of a death by itself, unless the number of the dead
 /// thread has been given to another before the client went to sleep.
@@ -67,7 +67,7 @@ impl Client {
     /// socket is kept: the server sees by it that the client has gone.
     ///
     /// # Errors
-    /// There is no server that answers within five seconds, what it offers is
+    /// There is no server that answers within a minute, what it offers is
     /// not a lane as this version knows it, or it has none left.
     pub fn connect(socket: UnixStream) -> Result<Self> {
         ask_for_credentials(&socket)?;

@@ -16,10 +16,16 @@ use crate::message::{Message, Received, ask_for_credentials, receive, send};
 use crate::peer::Peer;
 
 /// How long a client may take to say hello.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How long the server may take to find out that a client is gone, when there
-/// is no free lane for a new one.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a client may take to be gone, when there is no free lane for a new
+/// one.
 const PATIENCE_FOR_A_LANE: Duration = Duration::from_millis(500);
+/// How long the server may take to look who is gone after that. One that
+/// serves a long call, or nobody yet, does not look.
+const PATIENCE_FOR_A_LOOK: Duration = Duration::from_secs(5);
+/// How often the server has begun to look, by which once it has ended. The
+/// first one may have begun before.
+const LOOKS_FOR_A_LANE: u32 = 3;
 /// How often to look whether it has.
 const LOOK_FOR_A_LANE: Duration = Duration::from_millis(1);
 
@@ -154,10 +160,12 @@ impl Intake {
         Ok(Connection { lane, bell, peer })
     }
 
-    /// Takes one of the lanes, waiting a little for one that has no client
-    /// any more.
+    /// Takes one of the lanes, waiting for one that has no client any more
+    /// until the server has looked.
     fn reserve(&self) -> Result<()> {
-        let give_up = Moment::now().after(PATIENCE_FOR_A_LANE);
+        let soon = Moment::now().after(PATIENCE_FOR_A_LANE);
+        let late = soon.after(PATIENCE_FOR_A_LOOK);
+        let mut looks = 0;
         loop {
             if self.arrivals().closed {
                 return Err(Error::Closed);
@@ -166,10 +174,14 @@ impl Intake {
             if self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).is_ok() {
                 return Ok(());
             }
-            if Moment::now() >= give_up {
+            let now = Moment::now();
+            if now >= late || (now >= soon && looks >= LOOKS_FOR_A_LANE) {
                 return Err(Error::Full { lanes: self.lanes });
             }
-            self.reap.store(true, Ordering::Relaxed);
+            // The server takes it back when it begins to look.
+            if !self.reap.swap(true, Ordering::Relaxed) && now >= soon {
+                looks += 1;
+            }
             self.tell();
             sleep(LOOK_FOR_A_LANE);
         }
@@ -238,7 +250,7 @@ impl Acceptor {
 
     /// Gives the client at the other end of `socket`, who calls
     /// [`Client::connect`](crate::Client::connect), a lane of its own. Waits
-    /// for what the client sends, for at most two seconds, so a server that
+    /// for what the client sends, for at most 20 seconds, so a server that
     /// should not wait has this done by another thread.
     ///
     /// # Errors

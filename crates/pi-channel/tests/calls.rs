@@ -13,7 +13,7 @@ use unjank_pi_channel::{
     Settings, Stopper,
 };
 
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(1_200);
 
 /// A server on a thread of its own.
 struct Running {

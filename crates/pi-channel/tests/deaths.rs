@@ -65,7 +65,7 @@ impl Watchdog {
                 let now = seen.load(Ordering::Relaxed);
                 if now != last {
                     (last, since) = (now, Instant::now());
-                } else if since.elapsed() > Duration::from_secs(30) {
+                } else if since.elapsed() > Duration::from_secs(600) {
                     abort();
                 }
             }

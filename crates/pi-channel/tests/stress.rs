@@ -17,7 +17,7 @@ use unjank_pi_channel::{Answer, Client, Doorbells, Error, Server, Settings};
 
 const CLIENTS: u64 = 4;
 const CALLS: u64 = 3_000;
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(1_200);
 
 static PROGRESS: AtomicU64 = AtomicU64::new(0);
 

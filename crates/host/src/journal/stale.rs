@@ -18,10 +18,10 @@ use crate::keeper::Kept;
 use crate::root::Root;
 
 /// How long a keeper may take to put things back. Most knobs take no time at
-/// all; a block device that changes its scheduler waits for its requests.
-const A_KEEPERS_WORK: Duration = Duration::from_secs(10);
+/// all; a block device that changes its scheduler waits for its requests, and a keeper for a CPU.
+const A_KEEPERS_WORK: Duration = Duration::from_secs(60);
 /// How long a process may be seen alive that has let go of its lock.
-const A_DEATH: Duration = Duration::from_millis(200);
+const A_DEATH: Duration = Duration::from_secs(1);
 /// Between two looks.
 const A_MOMENT: Duration = Duration::from_millis(5);
 

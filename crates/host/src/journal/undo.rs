@@ -26,7 +26,7 @@ pub enum Mode {
 /// How often something busy is tried again, and how long to wait for it. The
 /// files that a killed process had open in a tracefs instance, and the
 /// members of a cgroup, are gone a moment after the process.
-const PATIENCE: (u32, Duration) = (50, Duration::from_millis(20));
+const PATIENCE: (u32, Duration) = (250, Duration::from_millis(20));
 
 /// Puts everything back, newest first, and reports in the order of `held`.
 /// `ended` hears of each that needs no more care.

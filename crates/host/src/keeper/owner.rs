@@ -14,9 +14,9 @@ use super::order::Order;
 use crate::error::{Error, Result};
 
 /// How long a keeper may take to start on a machine that is very busy.
-const SLOWEST_START: Duration = Duration::from_secs(30);
+const SLOWEST_START: Duration = Duration::from_secs(180);
 /// How long an owner waits for its keeper to end. It has nothing left to do.
-const SLOWEST_END: Duration = Duration::from_secs(5);
+const SLOWEST_END: Duration = Duration::from_secs(30);
 
 /// How to start a keeper: a program that calls [`keep`](super::keep) with its standard
 /// input.

@@ -19,9 +19,9 @@ use super::variant::{Priorities, Variant};
 /// What the application calls the thread that wakes.
 const MEASURING: &str = "meas";
 /// A JVM has this long to start, and to end.
-const START: Nanos = Nanos::from_millis(60_000);
+const START: Nanos = Nanos::from_millis(300_000);
 /// Longer than its wake-ups take, it has this long to measure and to write.
-const PATIENCE: Nanos = Nanos::from_millis(30_000);
+const PATIENCE: Nanos = Nanos::from_millis(120_000);
 /// Between two looks at the monitor.
 const LOOK: Duration = Duration::from_millis(100);
 /// Lines of it that may wait to be heard.

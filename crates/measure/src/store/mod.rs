@@ -36,7 +36,7 @@ pub use file::VERSION;
 pub use selector::Selector;
 
 /// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The largest record that is read back, in bytes.
 const LARGEST: u64 = 256 << 20;

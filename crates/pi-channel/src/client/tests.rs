@@ -12,7 +12,7 @@ use super::*;
 use crate::layout::{Geometry, Word};
 use crate::mapping::Mapping;
 
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(1_200);
 const SHORT: Duration = Duration::from_millis(20);
 const CAPACITY: usize = 64;
 /// Above the highest number that Linux gives to a thread (`PID_MAX_LIMIT`).

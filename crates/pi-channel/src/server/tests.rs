@@ -15,7 +15,7 @@ use crate::layout::Word;
 use crate::mapping::Mapping;
 use crate::message::{Message, Received, ask_for_credentials, receive, send};
 
-const LONG: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(1_200);
 const CAPACITY: usize = 64;
 
 /// A client without manners: the memory of a lane, and what lies where.

@@ -13,7 +13,7 @@ use super::requests::{Action, Answer, Question};
 use crate::{exit, output};
 
 /// How long the service may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Arguments of `pause` and `resume`.
 #[derive(Debug, clap::Args)]

@@ -17,7 +17,9 @@ use unjank_host::wait::Doorbell;
 use unjank_launch::remedy::report::Status;
 
 /// How long the service may take to tell its state.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for a descriptor.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// A question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +82,7 @@ pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, A
                 match socket.accept() {
                     Ok(asker) => serve(asker, &pass_on, &rings),
                     // No descriptor is left, for the moment: others need it more.
-                    Err(_) => thread::sleep(PATIENCE),
+                    Err(_) => thread::sleep(AGAIN),
                 }
             }
         })
