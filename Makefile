@@ -7,7 +7,7 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build guest java c test lint bench fuzz setup setup-java setup-test setup-bench
+.PHONY: help checkup build guest java c test lint bench bench-coverage fuzz setup setup-java setup-test setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
@@ -18,6 +18,7 @@ help:
 	@echo 'make test      run all tests (installs what they need; root runs more of them)'
 	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
 	@echo 'make bench     speed of unjank itself, against its peers'
+	@echo 'make bench-coverage   forty checkups idle and beside a load: how far runs agree (an hour)'
 	@echo 'make fuzz      two minutes for each parser (needs nightly Rust)'
 
 checkup: build
@@ -64,6 +65,9 @@ lint: setup setup-java
 bench: setup-bench build guest
 	$(CARGO) bench --locked --workspace
 	./scripts/bench.sh
+
+bench-coverage: setup-bench build
+	./scripts/bench-coverage.sh quick
 
 fuzz: setup
 	./scripts/fuzz.sh

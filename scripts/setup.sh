@@ -79,6 +79,10 @@ test)
     ;;
 bench)
     need cyclictest rt-tests
+    need hyperfine hyperfine
+    need stress-ng stress-ng
+    need c++ g++
+    [ -e /usr/include/benchmark/benchmark.h ] || missing="$missing libbenchmark-dev"
     need_python
     # Ubuntu has perf in a package for each kernel; there it is not installed.
     ! apt-cache show linux-perf >/dev/null 2>&1 || need perf linux-perf

@@ -67,6 +67,15 @@ impl Helper {
         self.0.try_wait().ok().flatten()
     }
 
+    /// Waits until it ends, and says how.
+    ///
+    /// # Errors
+    /// None for a child that was not waited for.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        let number = self.0.id();
+        self.0.wait().map_err(|error| Error::syscall("wait4", format!("process {number}"), error))
+    }
+
     /// Whether it has not ended yet.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))

@@ -26,4 +26,4 @@ pub mod simulate;
 pub mod verify;
 mod work;
 
-pub use probe::{Options, run};
+pub use probe::{Options, Probe, run};

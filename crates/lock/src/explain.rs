@@ -13,7 +13,8 @@ const SOURCE: &str = "twice the 7 µs that folly's WaitOptions.h names for a ser
 /// standard library spins before it parks.
 pub fn verdict(findings: &Findings) -> Verdict {
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
-    let measured = findings.series_named("lock/park_wake").and_then(|series| {
+    let series = findings.series_named("lock/park_wake");
+    let measured = series.and_then(|series| {
         let name = "median from wake-up call to running, parked on another CPU";
         Quantity::median_of(series, name)
     });
@@ -25,6 +26,10 @@ pub fn verdict(findings: &Findings) -> Verdict {
              unjank-backoff, which measures it, for {measured} at most"
         ),
         _ => "no hand-off between two CPUs was measured".to_owned(),
+    };
+    let reason = match series.and_then(|series| series.told_of_starts()) {
+        Some(starts) => format!("{reason}; {starts}"),
+        None => reason,
     };
     let question = "Does a thread that waited for a lock run soon after its release?";
     let next = "unjank lock probe --for 10s --html lock.html";

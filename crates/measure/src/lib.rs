@@ -11,17 +11,21 @@
 //! | [`experiment`] | two arms in alternating pairs |
 //! | [`front`](front()) | the best of many combinations |
 //! | [`mod@compare`] | two runs against each other |
+//! | [`mod@coverage`] | several runs of the same thing: how far they agree |
 //! | [`store`] | every run, in one file |
+//! | [`mod@pool`] | several independent starts become one set of findings |
 //! | [`monitor`] | progress out of a probe, the wish to stop into it |
 
 pub mod clock;
 pub mod compare;
+pub mod coverage;
 pub mod effect;
 mod error;
 pub mod experiment;
 pub mod findings;
 mod front;
 pub mod monitor;
+pub mod pool;
 pub mod record;
 pub mod series;
 pub mod stats;
@@ -34,6 +38,7 @@ pub use experiment::Plan;
 pub use findings::Findings;
 pub use front::front;
 pub use monitor::{Monitor, Silent};
+pub use pool::{Started, pool};
 pub use record::{
     Answer, Bound, Change, Curve, Direction, Fact, Outlier, Percentile, Point, Quantity, RunRecord,
     SeriesRecord, Start, Summary, Unit, Verdict,

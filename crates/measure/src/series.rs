@@ -170,12 +170,14 @@ impl Series {
             summary: (n > 0).then(|| summarise(&self.histogram, self.min, self.max)),
             histogram: SeriesRecord::encode(&self.histogram),
             slices: self.course.map(Course::finish).unwrap_or_default(),
+            repetitions: Vec::new(),
         }
     }
 }
 
-/// The summary of a histogram whose exact extremes are known.
-fn summarise(histogram: &Histogram<u64>, min: u64, max: u64) -> Summary {
+/// The summary of a histogram whose exact extremes are known, with intervals of
+/// independent samples.
+pub(crate) fn summarise(histogram: &Histogram<u64>, min: u64, max: u64) -> Summary {
     let quantiles = QUANTILES.map(|q| histogram.value_at_quantile(q).clamp(min, max));
     let intervals = QUANTILES.map(|q| {
         order::quantile_interval(histogram.len(), q)
@@ -258,7 +260,7 @@ impl Course {
     }
 }
 
-fn join(own: &mut Slice, other: &Slice) {
+pub(crate) fn join(own: &mut Slice, other: &Slice) {
     let n = own.n + other.n;
     let weighted = own.p50 as f64 * own.n as f64 + other.p50 as f64 * other.n as f64;
     own.p50 = (weighted / n.max(1) as f64).round() as u64;

@@ -10,7 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use unjank_host::{Machine, Nanos, Timestamp, Unsupported};
-use unjank_measure::record::{Axis, Run, Tool};
+use unjank_measure::record::{Axis, Pooling, Run, Tool};
 use unjank_measure::{
     Answer, Bound, Change, Curve, Direction, Fact, Findings, Outlier, Point, Quantity, RunRecord,
     Series, Start, Unit, Verdict,
@@ -116,7 +116,7 @@ prop_compose! {
         better in option::of(prop::sample::select(vec![Direction::Smaller, Direction::Larger])),
         labels in btree_map(text(), text(), 0..3),
     ) -> Fact {
-        Fact { name, value, unit, interval, n, better, labels }
+        Fact { name, value, unit, interval, n, better, labels, pooling: Pooling::Median }
     }
 }
 

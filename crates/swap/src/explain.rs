@@ -24,6 +24,10 @@ pub fn verdict(findings: &Findings) -> Verdict {
             .find(|missing| missing.what == "swap/page_in")
             .map_or_else(|| "no page-in was measured".to_owned(), |missing| missing.reason.clone()),
     };
+    let reason = match series.and_then(|series| series.told_of_starts()) {
+        Some(starts) => format!("{reason}; {starts}"),
+        None => reason,
+    };
     let question = "Do evicted pages come back in time?";
     let next = "unjank swap probe --for 30s --html swap.html";
     Verdict::of_health("swap", question, healthy, measured, reason, next)

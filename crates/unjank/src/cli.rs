@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    checkup, host, ipc, jitter, keeper, lab, launch, lock, restore, rt, runs, schd_dbg, swap, with,
+    checkup, host, ipc, jitter, keeper, lab, launch, lock, repetition, restore, rt, runs, schd_dbg,
+    swap, with,
 };
 
 /// Finds where a Linux or Android device loses time between a touch and its
@@ -68,6 +69,9 @@ pub(crate) enum Command {
     /// Started by every command that changes something, to put it back if that is killed
     #[command(hide = true)]
     Keeper(keeper::Args),
+    /// Started by probes for each repetition, which is a process of its own
+    #[command(hide = true)]
+    Repetition(repetition::Args),
 }
 
 impl Cli {

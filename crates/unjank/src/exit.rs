@@ -42,7 +42,21 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     sentence
 }
 
-fn code(error: &anyhow::Error) -> u8 {
+/// A failure of a helper process, told as if it had happened here.
+#[derive(Debug, thiserror::Error)]
+#[error("{sentence}")]
+pub(crate) struct Relayed {
+    /// What it said.
+    pub(crate) sentence: String,
+    /// The exit code that says it.
+    pub(crate) code: u8,
+}
+
+/// The exit code of an error.
+pub(crate) fn code(error: &anyhow::Error) -> u8 {
+    if let Some(relayed) = error.downcast_ref::<Relayed>() {
+        return relayed.code;
+    }
     error.chain().find_map(class).map_or(FAILURE, |class| match class {
         ErrorClass::Usage => USAGE,
         ErrorClass::Unsupported => UNSUPPORTED,

@@ -8,17 +8,22 @@ use std::time::Duration;
 
 use unjank_needs::wait::Process;
 
-/// A probe over `transport`, and its peer once there is one.
+/// A probe over `transport` that is started once, and its peer once there is one.
 fn probe(transport: &str) -> (Child, String) {
+    started(transport, &["--for", "1h", "--repetitions", "1"])
+}
+
+fn started(transport: &str, arguments: &[&str]) -> (Child, String) {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["ipc", "probe", "--placement", "free", "--for", "1h", "--no-store"])
+        .args(["ipc", "probe", "--placement", "free", "--no-store"])
         .args(["--transport", transport])
+        .args(arguments)
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    let peer = Process(child.id()).child("\0peer\0");
+    let peer = Process(child.id()).child("repetition").child("\0peer\0");
     // It sleeps before each call: some calls, past the warm-up.
     peer.until_it_has_slept(1_000);
     (child, peer.0.to_string())
@@ -72,6 +77,17 @@ fn a_peer_that_dies_or_stops_is_an_error() {
     let stderr = text(&output.stderr);
     let told = "no reply: it is stopped, or hangs\n";
     assert_eq!(stderr, format!("error: call failed for the peer over pipe: {told}"));
+}
+
+#[test]
+fn a_start_that_fails_is_said_and_the_others_count() {
+    let (child, peer) = started("unix", &["--for", "10s", "--repetitions", "5"]);
+    kill("-KILL", &peer);
+    let output = end(child);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("calls: 1 of 5 starts failed: "), "{stdout}");
+    assert!(stdout.contains("4 independent starts"), "{stdout}");
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn each_thread_has_its_period_and_every_one_of_them_counts() {
         "--period=1ms",
         "--distance=500us",
         "--wakeups=60",
+        "--repetitions=1",
         "--json",
     ]);
     assert_eq!(output.status.code(), Some(0));
@@ -57,7 +58,7 @@ fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
             .stdout(Stdio::piped())
             .spawn()
             .expect("unjank runs");
-        Process(child.id()).until_it_has_a_thread("jitter/");
+        Process(child.id()).child("repetition").until_it_has_a_thread("jitter/");
         let killed = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(killed.is_ok_and(|status| status.success()));
         let output = child.wait_with_output().expect("it ends");

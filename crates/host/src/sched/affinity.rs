@@ -4,13 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use rustix::thread::{self, CpuSet as KernelSet};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
 /// A set of CPUs by number, in ascending order. Reads and prints the kernel's
 /// list form: `0-3,8`. A text that repeats itself takes no more memory than
 /// the set.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct CpuSet(Vec<usize>);
 
 impl CpuSet {
@@ -52,6 +54,25 @@ impl CpuSet {
         self.0.binary_search(&cpu).is_ok()
     }
 
+    /// Two different CPUs for the start with the number `turn`, if there are two:
+    /// the first two for the first one. Every ordered pair has its turn before
+    /// one comes again.
+    pub fn pair(&self, turn: usize) -> Option<(usize, usize)> {
+        let count = self.len();
+        if count < 2 {
+            return None;
+        }
+        let turn = turn % (count * (count - 1));
+        let first = turn % count;
+        let second = (first + 1 + turn / count) % count;
+        Some((self.0[first], self.0[second]))
+    }
+
+    /// One CPU for the start with the number `turn`, if there is any.
+    pub fn one(&self, turn: usize) -> Option<usize> {
+        self.0.get(turn % self.len().max(1)).copied()
+    }
+
     /// This set, if every CPU of it lies in `allowed`.
     ///
     /// # Errors
@@ -70,6 +91,20 @@ impl CpuSet {
 impl FromIterator<usize> for CpuSet {
     fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> Self {
         Self::new(cpus)
+    }
+}
+
+impl From<CpuSet> for String {
+    fn from(cpus: CpuSet) -> Self {
+        cpus.to_string()
+    }
+}
+
+impl TryFrom<String> for CpuSet {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
     }
 }
 
@@ -167,6 +202,28 @@ impl Drop for AffinityGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_ordered_pair_has_its_turn() {
+        let cpus = CpuSet::new([2, 5, 7]);
+        assert_eq!(cpus.pair(0), Some((2, 5)));
+        let pairs: std::collections::BTreeSet<_> =
+            (0..6).filter_map(|turn| cpus.pair(turn)).collect();
+        assert_eq!(pairs.len(), 6);
+        assert!(pairs.iter().all(|(one, other)| one != other));
+        assert_eq!(cpus.pair(6), cpus.pair(0));
+        assert_eq!(CpuSet::new([4]).pair(3), None);
+        assert_eq!((cpus.one(4), CpuSet::default().one(0)), (Some(5), None));
+    }
+
+    #[test]
+    fn a_set_survives_its_text_form() {
+        let cpus = CpuSet::new([0, 1, 2, 8]);
+        let text = serde_json::to_string(&cpus).unwrap();
+        assert_eq!(text, "\"0-2,8\"");
+        assert_eq!(serde_json::from_str::<CpuSet>(&text).unwrap(), cpus);
+        assert!(serde_json::from_str::<CpuSet>("\"3-1\"").is_err());
+    }
 
     #[test]
     fn lists_read_and_print_as_the_kernel_does() {

@@ -201,7 +201,8 @@ impl Seen {
                 Unit::Ratio,
             )
             .with_label("placement", cell.placement.name())
-            .with_interval(proportion::interval(self.late, n), n),
+            .with_interval(proportion::interval(self.late, n), n)
+            .averaged(),
         );
         findings.series.push(self.series.finish());
     }

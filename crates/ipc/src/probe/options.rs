@@ -1,12 +1,13 @@
 //! What to measure.
 
+use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result};
 
 use crate::transport::Transport;
 
 /// What `ipc probe` measures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Measured one after the other.
     pub transports: Vec<Transport>,
@@ -20,10 +21,13 @@ pub struct Options {
     pub deadline: Nanos,
     /// Idle time between batches of calls, if any.
     pub pause: Option<Nanos>,
+    /// The number of this start: each has another pair of CPUs, and another
+    /// order.
+    pub turn: usize,
 }
 
 /// Where client and peer run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// On one CPU: each call is two context switches.
     OneCpu,
@@ -51,14 +55,17 @@ impl Placement {
         self != Self::TwoCpus || allowed.len() >= 2
     }
 
-    /// CPUs of client and peer, if they are to have certain ones: the first
-    /// that are allowed.
+    /// CPUs of client and peer, if they are to have certain ones: the first that
+    /// are allowed.
     pub fn cpus(self, allowed: &CpuSet) -> Option<(usize, usize)> {
-        let mut cpus = allowed.iter();
-        let first = cpus.next()?;
+        self.cpus_of_start(allowed, 0)
+    }
+
+    /// The same in the start with the number `turn`: each has another pair.
+    pub(crate) fn cpus_of_start(self, allowed: &CpuSet, turn: usize) -> Option<(usize, usize)> {
         match self {
-            Self::OneCpu => Some((first, first)),
-            Self::TwoCpus => cpus.next().map(|second| (first, second)),
+            Self::OneCpu => allowed.one(turn).map(|cpu| (cpu, cpu)),
+            Self::TwoCpus => allowed.pair(turn),
             Self::Free => None,
         }
     }
@@ -81,6 +88,7 @@ impl Options {
             duration,
             deadline: Nanos::from_micros(2_500),
             pause: None,
+            turn: 0,
         }
     }
 
@@ -94,11 +102,14 @@ impl Options {
             )));
         }
         let placements = || self.placements.iter().filter(|p| p.is_possible(allowed));
-        let cells: Vec<Cell> = self
+        let cpus = |placement: Placement| placement.cpus_of_start(allowed, self.turn);
+        let mut cells: Vec<Cell> = self
             .transports
             .iter()
-            .flat_map(|&transport| placements().map(move |&p| (transport, p, p.cpus(allowed))))
+            .flat_map(|&transport| placements().map(move |&p| (transport, p, cpus(p))))
             .collect();
+        let count = cells.len().max(1);
+        cells.rotate_left(self.turn % count);
         if cells.is_empty() {
             return Err(Error::Invalid("no transport and placement to measure here".to_owned()));
         }

@@ -7,7 +7,7 @@ use unjank_measure::{Answer, Fact, Findings, Series, Unit, Verdict};
 
 use super::Imported;
 use super::document::Thread;
-use crate::explain::{self, HEALTHY};
+use crate::explain;
 use crate::probe::{PERIOD, PERIOD_LABEL};
 
 /// Why there is no distribution although threads woke.
@@ -58,7 +58,8 @@ impl Imported {
         let reach = counted().filter_map(|counted| counted.buckets.last()).map(|(last, _)| *last);
         let reach = self.nanos(reach.max().unwrap_or(0));
         let bounded = counted().any(|counted| counted.beyond() > 0);
-        if verdict.answer == Answer::Slow && bounded && reach < HEALTHY {
+        let limit = verdict.healthy.as_ref().map_or(0.0, |healthy| healthy.at_most);
+        if verdict.answer == Answer::Slow && bounded && (reach.get() as f64) < limit {
             verdict.answer = Answer::CannotTell;
             verdict.reason = format!(
                 "that is an upper bound: wake-ups later than {reach} are beyond the histogram, so \

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use unjank_host::sched::{CpuSet, Policy, Priority};
 use unjank_host::{Error, Nanos, Result};
 
 /// What `jitter native` measures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Measuring threads take turns on these CPUs: the first thread on the
     /// first, and after the last one again on the first.
@@ -42,7 +43,7 @@ pub struct Options {
 }
 
 /// When several threads wake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Moments {
     /// Evenly spread over the period of the first one.
     Staggered,
@@ -51,7 +52,7 @@ pub enum Moments {
 }
 
 /// How the measuring threads are scheduled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scheduling {
     /// `SCHED_OTHER`: as an ordinary thread.
     Other,
@@ -145,7 +146,11 @@ impl Options {
         Nanos(self.period.get().saturating_add(self.distance.get().saturating_mul(further)))
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Whether all of it can be measured together.
+    ///
+    /// # Errors
+    /// `Invalid`, with what cannot.
+    pub fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if self.cpus.is_empty() {
             return wrong("no CPU to measure on".to_owned());

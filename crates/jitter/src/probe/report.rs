@@ -163,7 +163,9 @@ fn blame(
     for (phase, time) in parts {
         let share = Fact {
             n: Some(blame.wakeups),
-            ..named("late_share", blame.share(time), Unit::Ratio).with_label("part", phase.name())
+            ..named("late_share", blame.share(time), Unit::Ratio)
+                .with_label("part", phase.name())
+                .averaged()
         };
         findings.facts.push(share);
     }
@@ -174,6 +176,7 @@ fn blame(
         let of_part = |total: &&Total| total.phase == phase;
         let fact = |who: String, held: Nanos| {
             named("culprit", held.get() as f64, Unit::Nanoseconds)
+                .summed()
                 .with_label("part", phase.name())
                 .with_label("who", who)
         };
@@ -200,7 +203,7 @@ fn note_lost(trace: &Trace, scheduling: Scheduling, findings: &mut Findings) {
     let lost = overwritten.saturating_add(dropped);
     findings.facts.push(Fact {
         n: Some(lost.saturating_add(trace.len() as u64)),
-        ..Fact::new(name, lost as f64, Unit::Count)
+        ..Fact::new(name, lost as f64, Unit::Count).summed()
     });
     if overwritten > 0 {
         findings.warn(format!(

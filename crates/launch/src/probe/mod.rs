@@ -8,52 +8,115 @@ mod report;
 pub use options::Options;
 
 use unjank_host::sched::{AffinityGuard, CpuSet};
-use unjank_host::{Result, Root, Timestamp};
+use unjank_host::{Nanos, Result, Root, Timestamp};
 use unjank_measure::{Findings, Monitor};
 
 use chunks::{Chunks, Work};
 use ramp::Launch;
 
-/// Measures launches on each CPU in turn: an idle gap, then a loop of integer
-/// work whose pieces of about 2 µs are timed one by one.
-///
-/// Series: `launch/ramp/time_to_full` (until 95 % of full speed) and
-/// `launch/ramp/work_lost` (full-speed time lost until then), over all CPUs,
-/// and one per CPU with the label `cpu`. Curve: `launch/ramp/speed`, one per
-/// CPU.
-///
-/// # Errors
-/// `Invalid` options.
-pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
-    options.check(&CpuSet::allowed()?)?;
-    let mut findings = Findings::default();
-    let mut ramps = Vec::new();
-    for (index, cpu) in options.cpus.iter().enumerate() {
-        if monitor.stop_requested() {
-            break;
-        }
-        let done = |launch: u32| {
-            let share = f64::from(launch) / f64::from(options.launches);
-            (index as f64 + share) / options.cpus.len() as f64
-        };
-        let _pinned = AffinityGuard::pin_to(cpu)?;
-        let work = Work::calibrate(options.chunk);
-        let mut chunks = Chunks::with_room_for(options.run, options.chunk);
-        let mut launches = Vec::new();
-        for launch in 0..options.launches {
-            if monitor.stop_requested() {
-                break;
-            }
-            monitor.progress(done(launch), &format!("launches on CPU {cpu}"));
+/// Launches on several CPUs, one by one: an idle gap, then a loop of integer
+/// work whose pieces of about 2 µs are timed. Each launch is a start of its
+/// own, and other work may be done between two.
+#[derive(Debug)]
+pub struct Probe {
+    options: Options,
+    by_cpu: Vec<Cpu>,
+    chunks: Chunks,
+}
+
+/// The launches of one CPU.
+#[derive(Debug)]
+struct Cpu {
+    number: usize,
+    /// Calibrated before the first launch.
+    work: Option<Work>,
+    launches: Vec<Launch>,
+}
+
+impl Probe {
+    /// Without any launch yet.
+    ///
+    /// # Errors
+    /// `Invalid` options.
+    pub fn new(options: &Options) -> Result<Self> {
+        options.check(&CpuSet::allowed()?)?;
+        let cpu = |number| Cpu { number, work: None, launches: Vec::new() };
+        Ok(Self {
+            by_cpu: options.cpus.iter().map(cpu).collect(),
+            chunks: Chunks::with_room_for(options.run, options.chunk),
+            options: options.clone(),
+        })
+    }
+
+    /// About how long a launch on each CPU takes.
+    pub fn length(&self) -> Nanos {
+        (self.options.gap + self.options.run).times(self.by_cpu.len() as u64)
+    }
+
+    /// One launch on each CPU; `turn` decides which CPU is the first.
+    ///
+    /// # Errors
+    /// A CPU that is not there any more.
+    pub fn launch(&mut self, turn: usize, monitor: &dyn Monitor) -> Result<()> {
+        let Self { options, by_cpu, chunks } = self;
+        let count = by_cpu.len();
+        for place in 0..count {
+            let cpu = &mut by_cpu[(turn + place) % count];
+            let _pinned = AffinityGuard::pin_to(cpu.number)?;
+            let work = *cpu.work.get_or_insert_with(|| Work::calibrate(options.chunk));
+            monitor
+                .progress(place as f64 / count as f64, &format!("a launch on CPU {}", cpu.number));
             // A launch after half a gap would be another launch.
             if !(Timestamp::now() + options.gap).sleep_until_or(|| monitor.stop_requested()) {
                 break;
             }
             chunks.record(work, options.run);
-            launches.push(Launch::from_chunks(chunks.durations(), options.slice, options.run));
+            let launch = Launch::from_chunks(chunks.durations(), options.slice, options.run);
+            cpu.launches.push(launch);
         }
-        ramps.extend(report::CpuRamp::new(cpu, work, &launches, options, root));
+        Ok(())
     }
-    report::note(ramps, options, &mut findings);
-    Ok(findings)
+
+    /// What the launches so far say.
+    ///
+    /// Series: `launch/ramp/time_to_full` (until 95 % of full speed) and
+    /// `launch/ramp/work_lost` (full-speed time lost until then), over all CPUs,
+    /// and one per CPU with the label `cpu`. Curve: `launch/ramp/speed`, one per
+    /// CPU.
+    pub fn findings(&self, root: &Root) -> Findings {
+        let ramp = |cpu: &Cpu| {
+            report::CpuRamp::new(cpu.number, cpu.work?, &cpu.launches, &self.options, root)
+        };
+        let mut findings = Findings::default();
+        report::note(self.by_cpu.iter().filter_map(ramp).collect(), &self.options, &mut findings);
+        findings
+    }
+}
+
+/// Launches on each CPU in turn, as many as the options say.
+///
+/// # Errors
+/// `Invalid` options.
+pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
+    let mut probe = Probe::new(options)?;
+    for turn in 0..options.launches {
+        if monitor.stop_requested() {
+            break;
+        }
+        let done = f64::from(turn) / f64::from(options.launches);
+        monitor.progress(done, "launches");
+        probe.launch(turn as usize, &Silenced(monitor))?;
+    }
+    Ok(probe.findings(root))
+}
+
+/// A monitor that is asked, and is not told of progress.
+struct Silenced<'a>(&'a dyn Monitor);
+
+impl Monitor for Silenced<'_> {
+    fn progress(&self, _fraction: f64, _doing: &str) {}
+
+    fn stop_requested(&self) -> bool {
+        self.0.stop_requested()
+    }
 }

@@ -33,7 +33,9 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Findings> {
     monitor.progress(0.0, "single operations");
     costs::note(&mut findings);
 
-    let cells = cells(one, two);
+    let mut cells = cells(one, two);
+    let count = cells.len();
+    cells.rotate_left(options.turn % count);
     if two.is_none() {
         findings
             .not_supported("lock hand-offs between two CPUs", "this process may use one CPU only");

@@ -1,13 +1,17 @@
 //! What to measure.
 
+use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result};
 
 /// What `lock probe` measures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
-    /// The CPUs of the two threads: the first two of these.
+    /// The CPUs of the two threads: two of these.
     pub cpus: Option<CpuSet>,
+    /// The number of this start: each has another pair of CPUs, and another
+    /// order.
+    pub turn: usize,
     /// For all hand-offs together.
     pub duration: Nanos,
 }
@@ -20,9 +24,10 @@ impl Options {
             Some(cpus) => cpus.clone().within(allowed)?,
             None => allowed.clone(),
         };
-        let mut cpus = chosen.iter();
-        let one = cpus.next().ok_or_else(|| Error::Invalid("no CPU to measure on".to_owned()))?;
-        Ok((one, cpus.next().map(|two| (one, two))))
+        let one = chosen
+            .one(self.turn)
+            .ok_or_else(|| Error::Invalid("no CPU to measure on".to_owned()))?;
+        Ok((one, chosen.pair(self.turn)))
     }
 }
 
@@ -32,7 +37,7 @@ mod tests {
 
     #[test]
     fn one_cpu_is_enough_for_some_of_it() {
-        let options = |cpus| Options { cpus, duration: Nanos::from_millis(100) };
+        let options = |cpus| Options { cpus, turn: 0, duration: Nanos::from_millis(100) };
         let allowed = CpuSet::new([2, 5, 7]);
         assert_eq!(options(None).cpus(&allowed).unwrap(), (2, Some((2, 5))));
         assert_eq!(options(Some(CpuSet::new([7]))).cpus(&allowed).unwrap(), (7, None));

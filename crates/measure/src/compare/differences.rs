@@ -65,10 +65,10 @@ pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     let mut warnings = Vec::new();
     if a.id == b.id {
         warnings.push(format!("both sides are the same run, {}", a.id));
-    } else {
+    } else if [a, b].into_iter().any(is_in_one_go) {
         warnings.push(
-            "each side is one run: the intervals know the spread inside a run, not the one from \
-             run to run"
+            "a side was measured in one go: its intervals hold the spread within one start, not \
+             from start to start"
                 .to_owned(),
         );
     }
@@ -86,6 +86,11 @@ pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Whether nothing was started several times.
+fn is_in_one_go(record: &RunRecord) -> bool {
+    record.findings.series.iter().all(|series| series.repetitions.is_empty())
 }
 
 fn tool(record: &RunRecord) -> String {

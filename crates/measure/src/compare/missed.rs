@@ -3,6 +3,7 @@
 use super::question::{Question, Source};
 use crate::effect::Side;
 use crate::record::{Direction, SeriesRecord, Slice, Unit};
+use crate::stats::repetitions::FEWEST as FEWEST_STARTS;
 
 /// The question about the share of missed periods, if either run missed any.
 pub(super) fn question(a: &SeriesRecord, b: &SeriesRecord) -> Option<Question> {
@@ -40,6 +41,9 @@ pub(super) fn question(a: &SeriesRecord, b: &SeriesRecord) -> Option<Question> {
 /// slice to slice. Where all periods are due at equal distances, a slice lacks
 /// exactly the samples that were missed in it. 1 if the series kept no course.
 fn burst(series: &SeriesRecord) -> f64 {
+    if series.repetitions.len() >= FEWEST_STARTS {
+        return burst_over_starts(series);
+    }
     let counts = counts(&series.slices);
     if counts.len() < 3 || series.missed == 0 {
         return 1.0;
@@ -51,6 +55,16 @@ fn burst(series: &SeriesRecord) -> f64 {
     // adds up to half a sample to the variance.
     let missed = series.missed as f64 / n;
     ((variance - 0.5) / missed).clamp(1.0, series.missed as f64)
+}
+
+/// The same from start to start: the variance of what each missed over the mean.
+fn burst_over_starts(series: &SeriesRecord) -> f64 {
+    let starts = series.repetitions.len() as f64;
+    let mean = series.missed as f64 / starts;
+    let squares: f64 =
+        series.repetitions.iter().map(|start| (start.missed as f64 - mean).powi(2)).sum();
+    let variance = squares / (starts - 1.0);
+    if mean > 0.0 { (variance / mean).clamp(1.0, series.missed as f64) } else { 1.0 }
 }
 
 /// Samples per slice, slices without any included, and the last one left out:

@@ -5,8 +5,9 @@
 //! comparison are answered as one family. See [`effect`](crate::effect) for
 //! what the answers mean.
 //!
-//! Two runs are two runs: the intervals know the spread inside each of them,
-//! not how much a third would differ. What could explain a difference besides
+//! Where a run was started several times, its starts are what the intervals are
+//! drawn from ([`stats::repetitions`](crate::stats::repetitions)); where it was
+//! measured in one go, they hold the spread inside it alone. What could explain a difference besides
 //! what was to be compared is listed as [`Difference`]s and warnings.
 
 mod arms;

@@ -10,7 +10,7 @@ use super::matching::shown;
 use crate::effect::{Asked, Side};
 use crate::record::{Direction, Unit};
 use crate::stats::random::{Random, seeded};
-use crate::stats::{Contrast, Empirical, Z};
+use crate::stats::{Contrast, Empirical, Repetitions, Z};
 
 /// A quantity of both runs, before anything is drawn.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) struct Question {
 pub(super) enum Source {
     /// A quantile of samples, as if there were only so many of them.
     Quantile { samples: Rc<Empirical>, q: f64, effective_n: f64 },
+    /// A quantile of samples of several independent starts.
+    Starts { starts: Rc<Repetitions>, q: f64 },
     /// A share of events, as if there were only so many of them.
     Share { hits: f64, misses: f64 },
     /// A value with a 95 % interval of unknown origin.
@@ -75,6 +77,7 @@ impl Source {
                 .resampled(*q, *effective_n, random)
                 .map(|drawn| drawn.take(times).collect())
                 .unwrap_or_default(),
+            Self::Starts { starts, q } => starts.draws(*q, times, random).unwrap_or_default(),
             Self::Share { hits, misses } => {
                 let beta = Beta::new(hits + 0.5, misses + 0.5)
                     .expect("neither is negative, so both parameters are positive");

@@ -7,7 +7,7 @@ use super::question::{Question, Source};
 use crate::effect::Side;
 use crate::error::Result;
 use crate::record::SeriesRecord;
-use crate::stats::{Dependence, Empirical, order};
+use crate::stats::{Dependence, Empirical, Repetitions, order};
 
 /// The quantiles that are compared, where both runs bound them.
 const COMPARED: [(f64, &str); 4] =
@@ -25,6 +25,8 @@ pub(super) struct About {
 /// One run's part of the series.
 struct Run {
     samples: Rc<Empirical>,
+    /// Where it was started several times: what is drawn, then.
+    starts: Option<Rc<Repetitions>>,
     /// For each quantile of [`COMPARED`].
     effective_n: [f64; COMPARED.len()],
     independent: bool,
@@ -33,12 +35,20 @@ struct Run {
 impl Run {
     fn of(record: &SeriesRecord) -> Result<Self> {
         let samples = record.empirical()?;
+        if let Some(starts) = record.starts()? {
+            return Ok(Self {
+                samples: Rc::new(samples),
+                effective_n: COMPARED.map(|(q, _)| starts.effective_n(q)),
+                starts: Some(Rc::new(starts)),
+                independent: false,
+            });
+        }
         let dependence = Dependence::new(&samples, &record.slices);
         let independent = dependence.is_none();
         let effective_n = COMPARED.map(|(q, _)| {
             dependence.as_ref().map_or(samples.n() as f64, |dependence| dependence.effective_n(q))
         });
-        Ok(Self { samples: Rc::new(samples), effective_n, independent })
+        Ok(Self { samples: Rc::new(samples), starts: None, effective_n, independent })
     }
 }
 
@@ -69,16 +79,23 @@ fn quantile(record: &SeriesRecord, runs: &[Run; 2], place: usize) -> Option<Ques
         n: Some(run.samples.n()),
         effective_n: Some(run.effective_n[place]),
     };
-    let source = |run: &Run| Source::Quantile {
-        samples: Rc::clone(&run.samples),
-        q,
-        effective_n: run.effective_n[place],
+    let source = |run: &Run| match &run.starts {
+        Some(starts) => Source::Starts { starts: Rc::clone(starts), q },
+        None => Source::Quantile {
+            samples: Rc::clone(&run.samples),
+            q,
+            effective_n: run.effective_n[place],
+        },
     };
     let [a, b] = runs;
-    let worth = a.effective_n[place].min(b.effective_n[place]);
-    let sources = if order::quantile_interval(worth as u64, q).is_some() {
+    let is_bounded = |run: &Run| match &run.starts {
+        Some(starts) => starts.bound(q),
+        None => order::quantile_interval(run.effective_n[place] as u64, q).is_some(),
+    };
+    let sources = if is_bounded(a) && is_bounded(b) {
         Ok([source(a), source(b)])
     } else if place == 0 {
+        let worth = a.effective_n[place].min(b.effective_n[place]);
         Err(format!("worth {worth:.0} independent samples, too few to bound the median"))
     } else {
         return None;

@@ -77,6 +77,14 @@ fn series(series: &SeriesRecord) -> Result<(), String> {
     if sliced.is_none_or(|sliced| sliced > series.n) {
         return wrong("its slices hold more samples than it has");
     }
+    if !series.repetitions.is_sorted_by(|one, next| one.at <= next.at) {
+        return wrong("its repetitions are not in order");
+    }
+    let repeated = series.repetitions.iter().try_fold(0_u64, |sum, it| sum.checked_add(it.n));
+    if !series.repetitions.is_empty() && repeated != Some(series.n) {
+        return wrong("its repetitions do not hold the samples that it has");
+    }
+    series.by_start().map_err(|e| e.to_string())?;
     Ok(())
 }
 

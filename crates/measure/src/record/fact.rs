@@ -26,6 +26,28 @@ pub struct Fact {
     /// What else tells this fact from its siblings.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// How those of several starts become one; not part of a record.
+    #[serde(default, skip_serializing_if = "Pooling::is_median")]
+    pub pooling: Pooling,
+}
+
+/// How the facts of several independent starts become one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pooling {
+    /// Their median: what each start measured by itself.
+    #[default]
+    Median,
+    /// Their sum, and that of `n`: what was counted.
+    Sum,
+    /// Their mean, weighted by `n`: a share of `n`.
+    Mean,
+}
+
+impl Pooling {
+    fn is_median(&self) -> bool {
+        *self == Self::Median
+    }
 }
 
 impl Fact {
@@ -39,7 +61,22 @@ impl Fact {
             n: None,
             better: None,
             labels: BTreeMap::new(),
+            pooling: Pooling::default(),
         }
+    }
+
+    /// A count: those of several starts add up.
+    #[must_use]
+    pub fn summed(mut self) -> Self {
+        self.pooling = Pooling::Sum;
+        self
+    }
+
+    /// A share of `n`: those of several starts are weighted by it.
+    #[must_use]
+    pub fn averaged(mut self) -> Self {
+        self.pooling = Pooling::Mean;
+        self
     }
 
     /// With a 95 % interval from `n` samples.

@@ -15,10 +15,10 @@ mod verdict;
 
 pub use curve::{Axis, Curve, Point};
 pub use direction::Direction;
-pub use fact::{Change, Fact};
+pub use fact::{Change, Fact, Pooling};
 pub use outlier::Outlier;
 pub use run::{RunRecord, SCHEMA, Tool};
-pub use series::{Percentile, QUANTILES, SeriesRecord, Slice, Summary};
+pub use series::{Percentile, QUANTILES, Repetition, SeriesRecord, Slice, Summary};
 pub use start::{Run, Start};
 pub use unit::Unit;
 pub use verdict::{Answer, Bound, Quantity, Verdict};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::record::packed;
 use crate::record::unit::Unit;
-use crate::stats::Empirical;
+use crate::stats::{Empirical, Mode, Repetitions, modes, repetitions};
 
 /// The quantiles that a [`Summary`] holds, in its order.
 pub const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
@@ -50,6 +50,24 @@ pub struct SeriesRecord {
     /// not kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<Slice>,
+    /// The same samples by independent start, in order; empty where it was
+    /// measured in one go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repetitions: Vec<Repetition>,
+}
+
+/// The samples of one independent start of a measurement: fresh threads or
+/// processes, placed anew.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Repetition {
+    /// When it began, in nanoseconds since the first one did.
+    pub at: u64,
+    /// Samples in it.
+    pub n: u64,
+    /// Periods that passed without a sample.
+    pub missed: u64,
+    /// Its samples, as those of the series.
+    pub histogram: String,
 }
 
 /// Quantiles of a distribution, exact to the histogram's three digits; `min`
@@ -72,8 +90,9 @@ pub struct Summary {
     pub p99_99: u64,
     /// The largest sample.
     pub max: u64,
-    /// 95 % intervals of the five quantiles, from order statistics; `null`
-    /// where this many samples cannot bound the quantile.
+    /// 95 % intervals of the five quantiles: over independent starts where there
+    /// are several, else from order statistics; `null` where the data does not
+    /// bound the quantile.
     pub intervals: [Option<[u64; 2]>; 5],
 }
 
@@ -109,6 +128,62 @@ impl SeriesRecord {
     pub fn empirical(&self) -> Result<Empirical> {
         let [min, max] = self.summary.map_or([0, u64::MAX], |summary| [summary.min, summary.max]);
         Ok(Empirical::new(&self.histogram()?, min, max))
+    }
+
+    /// Its independent starts; `None` if there are too few to say how much
+    /// starts differ.
+    ///
+    /// # Errors
+    /// `Histogram` if one of them is damaged.
+    pub fn starts(&self) -> Result<Option<Repetitions>> {
+        if self.repetitions.len() < repetitions::FEWEST {
+            return Ok(None);
+        }
+        Ok(Repetitions::new(&self.by_start()?))
+    }
+
+    /// The two values that its starts gather at, where they do.
+    pub fn modes(&self) -> Option<[Mode; 2]> {
+        let starts = self.by_start().ok()?;
+        let medians: Vec<f64> =
+            starts.iter().filter(|it| it.n() > 0).map(|it| it.quantile(0.5) as f64).collect();
+        modes::of(&medians)
+    }
+
+    /// How its starts differ, in a few words, where there are several: `8
+    /// independent starts`, with the two values that they gather at, if they do.
+    pub fn told_of_starts(&self) -> Option<String> {
+        let count = self.repetitions.iter().filter(|start| start.n > 0).count();
+        let starts = (count > 1).then(|| format!("{count} independent starts"))?;
+        Some(match self.modes() {
+            Some([low, high]) => format!(
+                "{starts} gather at two values: {} in {}, {} in {}",
+                self.unit.show(low.value),
+                low.starts,
+                self.unit.show(high.value),
+                high.starts
+            ),
+            None => starts,
+        })
+    }
+
+    /// The histogram of each start.
+    ///
+    /// # Errors
+    /// `Histogram` if one of them is damaged.
+    pub fn histograms_by_start(&self) -> Result<Vec<Histogram<u64>>> {
+        let unpack = |it: &Repetition| {
+            packed::unpack(&it.histogram, it.n)
+                .map_err(|reason| Error::Histogram { series: self.name.clone(), reason })
+        };
+        self.repetitions.iter().map(unpack).collect()
+    }
+
+    /// The samples of each start.
+    pub(crate) fn by_start(&self) -> Result<Vec<Empirical>> {
+        let [min, max] = self.summary.map_or([0, u64::MAX], |summary| [summary.min, summary.max]);
+        let histograms = self.histograms_by_start()?;
+        Ok(histograms.iter().map(|it| Empirical::new(it, min, max)).collect())
     }
 
     /// The text form of a histogram.

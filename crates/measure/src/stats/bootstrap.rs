@@ -74,14 +74,19 @@ pub fn pairs(
 
 /// What was seen, with draws moved away from it as befits `n` samples.
 fn expanded(seen: [f64; 2], mut draws: Vec<[f64; 2]>, n: usize) -> Contrast {
-    let n = n.max(2) as f64;
-    let factor = (n / (n - 1.0)).sqrt() * student(n - 1.0) / Z;
+    let factor = expansion(n);
     for draw in &mut draws {
         for (drawn, seen) in draw.iter_mut().zip(seen) {
             *drawn = seen + (*drawn - seen) * factor;
         }
     }
     Contrast::new(seen[0], seen[1], draws)
+}
+
+/// By how much the draws of `n` samples are to be moved away from what was seen.
+pub(super) fn expansion(n: usize) -> f64 {
+    let n = n.max(2) as f64;
+    (n / (n - 1.0)).sqrt() * student(n - 1.0) / Z
 }
 
 /// Two-sided 95 % point of Student's distribution: Abramowitz and Stegun,
@@ -97,7 +102,7 @@ fn student(freedom: f64) -> f64 {
 
 /// One of `n` places, each as likely as the others. Drawn as 32 bits where
 /// that is enough, so that machines of all word sizes draw alike.
-fn index(n: usize, random: &mut Random) -> usize {
+pub(super) fn index(n: usize, random: &mut Random) -> usize {
     match u32::try_from(n) {
         Ok(n) => random.random_range(0..n) as usize,
         Err(_) => random.random_range(0..n as u64) as usize,

@@ -11,20 +11,26 @@
 //! | [`power`] | the smallest effect that could have been seen |
 //! | [`proportion`] | shares: how many of so many |
 //! | [`random`] | random numbers that repeat |
+//! | [`repetitions`] | quantiles over independent starts |
+//! | [`modes`] | starts that gather at two values |
 
 pub mod bootstrap;
 pub mod contrast;
 pub mod dependence;
 pub mod empirical;
 pub mod family;
+pub mod modes;
 pub mod order;
 pub mod power;
 pub mod proportion;
 pub mod random;
+pub mod repetitions;
 
 pub use contrast::{Contrast, Estimate, Weighed};
 pub use dependence::Dependence;
 pub use empirical::Empirical;
+pub use modes::Mode;
+pub use repetitions::Repetitions;
 
 /// The confidence of every interval: 95 %.
 pub const CONFIDENCE: f64 = 0.95;

@@ -9,8 +9,11 @@ pub fn interval(hits: u64, n: u64) -> [f64; 2] {
     if n == 0 {
         return [0.0, 1.0];
     }
-    let (hits, n) = (hits.min(n) as f64, n as f64);
-    let share = hits / n;
+    interval_of_share(hits.min(n) as f64 / n as f64, n as f64)
+}
+
+/// The same for a `share` that is worth `n` independent trials.
+pub(crate) fn interval_of_share(share: f64, n: f64) -> [f64; 2] {
     let centre = share + Z * Z / (2.0 * n);
     let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + Z * Z / n;

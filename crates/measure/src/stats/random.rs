@@ -1,7 +1,7 @@
 //! Random numbers that repeat: the same seed gives the same numbers on every
 //! machine.
 
-use rand::SeedableRng as _;
+use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The generator behind every bootstrap and every random order.
@@ -12,6 +12,21 @@ pub type Random = Xoshiro256PlusPlus;
 /// the intervals of the others.
 pub fn seeded(seed: u64, stream: &str) -> Random {
     Random::seed_from_u64(seed ^ fnv1a(stream.as_bytes()))
+}
+
+/// A number below `bound`, each as likely as the others: the first of a stream
+/// of a seed. 0 if `bound` is.
+pub fn below(seed: u64, stream: &str, bound: u64) -> u64 {
+    if bound == 0 { 0 } else { seeded(seed, stream).random_range(0..bound) }
+}
+
+/// The same things in an order drawn by chance: that of a stream of a seed.
+pub fn shuffled<T>(mut things: Vec<T>, seed: u64, stream: &str) -> Vec<T> {
+    let mut random = seeded(seed, stream);
+    for last in (1..things.len()).rev() {
+        things.swap(last, random.random_range(0..=last as u64) as usize);
+    }
+    things
 }
 
 /// The 64-bit FNV-1a hash: unlike the standard library's, the same everywhere

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use unjank_host::{Bytes, Error, Nanos, Result};
 
 /// What `swap probe` measures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
     /// Which pages to evict.
     pub pages: Pages,
@@ -18,7 +19,7 @@ pub struct Options {
 }
 
 /// Which pages to evict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pages {
     /// Anonymous ones where there is swap, else those of a file.
     Auto,
@@ -34,9 +35,9 @@ impl Options {
     /// The most: this is a probe, not a load.
     pub const LARGEST: Bytes = Bytes::from_mib(4 << 10);
 
-    /// 32 MiB of whatever this machine swaps.
+    /// 8 MiB of whatever this machine swaps.
     pub fn usual(duration: Nanos, directory: PathBuf) -> Self {
-        Self { pages: Pages::Auto, size: Bytes::from_mib(32), duration, directory }
+        Self { pages: Pages::Auto, size: Bytes::from_mib(8), duration, directory }
     }
 
     pub(crate) fn check(&self) -> Result<()> {

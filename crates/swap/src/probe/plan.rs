@@ -110,7 +110,8 @@ mod tests {
     const PAGE: Bytes = Bytes(4096);
 
     fn options(pages: Pages) -> Options {
-        Options { pages, ..Options::usual(unjank_host::Nanos::from_millis(100), "/tmp".into()) }
+        let usual = Options::usual(unjank_host::Nanos::from_millis(100), "/tmp".into());
+        Options { pages, size: Bytes::from_mib(32), ..usual }
     }
 
     fn device(kind: SwapKind, priority: i64, free: Bytes) -> SwapDevice {

@@ -42,14 +42,16 @@ pub(crate) fn note(seen: Seen, grown: &Growth, plan: &Plan, findings: &mut Findi
     }
     let fact = |name: &str, value: f64, unit| Fact::new(name, value, unit);
     findings.facts.push(fact("swap/pages_per_read", evicted as f64 / reads as f64, Unit::Count));
-    findings.facts.push(fact("swap/evicted", evicted as f64, Unit::Pages));
+    findings.facts.push(fact("swap/evicted", evicted as f64, Unit::Pages).summed());
     findings.facts.push(fact("swap/size", plan.bytes().get() as f64, Unit::Bytes));
     for &(name, events) in &grown.events {
-        findings.facts.push(fact(&format!("swap/vmstat/{name}"), events as f64, Unit::Count));
+        findings
+            .facts
+            .push(fact(&format!("swap/vmstat/{name}"), events as f64, Unit::Count).summed());
     }
     for &(name, stall) in grown.stalls.iter().flatten() {
         let name = format!("swap/pressure/{name}");
-        findings.facts.push(fact(&name, stall.get() as f64, Unit::Nanoseconds));
+        findings.facts.push(fact(&name, stall.get() as f64, Unit::Nanoseconds).summed());
     }
     if let Some(reason) = &grown.why_no_stalls {
         findings.not_supported("swap/pressure", reason.clone());

@@ -11,6 +11,8 @@ pub(crate) mod lab;
 pub(crate) mod launch;
 pub(crate) mod lock;
 mod measured;
+mod repeated;
+pub(crate) mod repetition;
 pub(crate) mod restore;
 pub(crate) mod rt;
 pub(crate) mod runs;
@@ -46,5 +48,6 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::With(args) => with::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Keeper(args) => keeper::run(&args),
+        Command::Repetition(args) => repetition::run(&args),
     }
 }

@@ -4,14 +4,21 @@ use std::collections::BTreeSet;
 
 use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos};
+use unjank_measure::stats::random;
 
 use super::Delay;
 
-/// Time for each probe.
+/// How often each probe is started, for how long each time, and until when all
+/// must be over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     name: &'static str,
+    /// When the last start must be over, since the beginning.
+    limit: Nanos,
     launch: Nanos,
+    /// Starts of every other probe.
+    starts: u32,
+    /// Length of a start.
     swap: Nanos,
     jitter: Nanos,
     lock: Nanos,
@@ -21,45 +28,49 @@ pub(super) struct Budget {
 /// The fewest launches that give a median an interval.
 const FEWEST_LAUNCHES: u64 = 6;
 
-const fn seconds(tenths: u64) -> Nanos {
-    Nanos::from_millis(tenths * 100)
-}
-
 impl Budget {
     /// Within one minute.
     pub(super) fn usual() -> Self {
+        let millis = Nanos::from_millis;
         Self {
             name: "usual",
-            launch: seconds(150),
-            swap: seconds(80),
-            jitter: seconds(200),
-            lock: seconds(50),
-            ipc: seconds(60),
+            limit: millis(58_000),
+            launch: millis(15_000),
+            starts: 12,
+            swap: millis(400),
+            jitter: millis(1_600),
+            lock: millis(400),
+            ipc: millis(500),
         }
     }
 
     /// Within 15 seconds.
     pub(super) fn quick() -> Self {
+        let millis = Nanos::from_millis;
         Self {
             name: "quick",
-            launch: seconds(40),
-            swap: seconds(18),
-            jitter: seconds(50),
-            lock: seconds(10),
-            ipc: seconds(15),
+            limit: millis(13_800),
+            launch: millis(3_000),
+            starts: 8,
+            swap: millis(120),
+            jitter: millis(500),
+            lock: millis(120),
+            ipc: millis(160),
         }
     }
 
     /// About five minutes.
     pub(super) fn full() -> Self {
-        let usual = Self::usual();
+        let millis = Nanos::from_millis;
         Self {
             name: "full",
-            launch: usual.launch.times(5),
-            swap: usual.swap.times(5),
-            jitter: usual.jitter.times(6),
-            lock: usual.lock.times(5),
-            ipc: usual.ipc.times(5),
+            limit: millis(310_000),
+            launch: millis(60_000),
+            starts: 40,
+            swap: millis(700),
+            jitter: millis(2_400),
+            lock: millis(700),
+            ipc: millis(800),
         }
     }
 
@@ -67,14 +78,25 @@ impl Budget {
         self.name
     }
 
-    pub(super) fn of(&self, delay: Delay) -> Nanos {
+    /// When the last start must be over, since the beginning.
+    pub(super) fn limit(&self) -> Nanos {
+        self.limit
+    }
+
+    /// About how long one start of a probe takes, launches apart.
+    pub(super) fn length(&self, delay: Delay) -> Nanos {
         match delay {
-            Delay::Launch => self.launch,
+            Delay::Launch => Nanos::ZERO,
             Delay::Swap => self.swap,
             Delay::Jitter => self.jitter,
             Delay::Lock => self.lock,
             Delay::Ipc => self.ipc,
         }
+    }
+
+    /// How often a probe is started, launches apart.
+    pub(super) fn starts(&self) -> u32 {
+        self.starts
     }
 
     /// Launches on each of `cpus` CPUs, if one takes `length`.
@@ -83,11 +105,24 @@ impl Budget {
         let fitting = self.launch.get() / (length.get() * cpus).max(1);
         fitting.max(FEWEST_LAUNCHES.div_ceil(cpus)) as u32
     }
+}
 
-    /// Wake-ups are measured as an ordinary and as a real-time thread.
-    pub(super) fn per_scheduling(&self) -> Nanos {
-        Nanos(self.jitter.get() / 2)
-    }
+/// The order of all starts: those of each probe are spread over the whole time,
+/// one in each of as many equal stretches, at a place drawn by chance.
+pub(super) fn order(counts: &[(Delay, u32)], seed: u64) -> Vec<Delay> {
+    const FINE: u64 = 1 << 20;
+    let mut places: Vec<(f64, Delay)> = counts
+        .iter()
+        .flat_map(|&(delay, count)| {
+            (0..count).map(move |start| {
+                let stream = format!("place of {} {start}", delay.name());
+                let within = random::below(seed, &stream, FINE) as f64 / FINE as f64;
+                ((f64::from(start) + within) / f64::from(count), delay)
+            })
+        })
+        .collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    places.into_iter().map(|(_, delay)| delay).collect()
 }
 
 /// CPUs that stand for all allowed ones when each is measured in turn: the
@@ -126,22 +161,44 @@ mod tests {
 
     use super::*;
 
+    /// What all starts take on two CPUs, without what starting takes.
     fn total(budget: Budget) -> Nanos {
-        Delay::ALL.into_iter().fold(Nanos::ZERO, |sum, delay| sum + budget.of(delay))
+        let length = Nanos::from_millis(500);
+        let launches = length.times(2 * u64::from(budget.launches(length, 2)));
+        Delay::ALL.into_iter().fold(launches, |sum, delay| {
+            sum + budget.length(delay).times(u64::from(budget.starts()))
+        })
     }
 
     #[test]
-    fn budgets_leave_room_for_setting_up() {
-        assert!(total(Budget::usual()) <= Nanos::from_millis(57_000));
-        assert!(total(Budget::quick()) <= Nanos::from_millis(13_500));
+    fn budgets_leave_room_for_starting() {
+        for budget in [Budget::usual(), Budget::quick(), Budget::full()] {
+            assert!(total(budget).get() * 10 <= budget.limit().get() * 9, "{budget:?}");
+        }
+        assert!(Budget::usual().limit() < Nanos::from_millis(60_000));
+        assert!(Budget::quick().limit() < Nanos::from_millis(15_000));
     }
 
     #[test]
     fn there_are_always_enough_launches_for_an_interval() {
         let length = Nanos::from_millis(500);
         assert_eq!(Budget::usual().launches(length, 2), 15);
-        assert_eq!(Budget::quick().launches(length, 2), 4);
+        assert_eq!(Budget::quick().launches(length, 2), 3);
         assert_eq!(Budget::quick().launches(length, 8), 1);
+    }
+
+    #[test]
+    fn starts_are_spread_and_shuffled() {
+        let counts = [(Delay::Launch, 3), (Delay::Lock, 12), (Delay::Ipc, 12)];
+        let order = order(&counts, 7);
+        for (delay, count) in counts {
+            let places: Vec<usize> = (0..27).filter(|&place| order[place] == delay).collect();
+            assert_eq!(places.len(), count as usize);
+            // One in each stretch: none of a probe's starts wait for the end.
+            assert!(places[0] < 27 / 2 && places[places.len() - 1] > 27 / 2, "{places:?}");
+        }
+        assert_ne!(order, super::order(&counts, 8));
+        assert_eq!(order, super::order(&counts, 7));
     }
 
     #[test]

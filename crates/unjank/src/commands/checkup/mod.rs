@@ -1,23 +1,23 @@
 //! `unjank checkup`: the main job. All five delays, measured on this machine.
 
 mod budget;
-mod part;
+mod probe;
 mod surroundings;
 mod weigh;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_host::sched::CpuSet;
-use unjank_host::{Machine, Root};
+use unjank_host::memory::MemoryLock;
+use unjank_host::{Nanos, Timestamp};
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
 use unjank_report::Detail;
 
-use super::ipc::peer;
 use super::measured::{self, OutputArgs, Settings};
-use crate::{exit, paths};
+use super::repeated::{self, Part};
+use crate::exit;
 use budget::Budget;
-use part::Part;
+use probe::Probe;
 use surroundings::Watch;
 
 /// Arguments of `unjank checkup`.
@@ -46,6 +46,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     output: OutputArgs,
 }
+
+/// When a checkup of an emulated machine must be over.
+const EMULATED: Nanos = Nanos::from_millis(1_800_000);
 
 /// The five delays, in the order in which a touch meets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -98,73 +101,83 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         detail: if args.tables { Detail::Everything } else { Detail::Answers },
     };
     command.run(|root, seed, monitor| {
-        let mut findings = Findings::default();
         let mut watch = Watch::start(root);
-        let mut before = 0.0;
-        let all: f64 = delays.iter().map(|&delay| budget.of(delay).as_secs_f64()).sum();
-        for &delay in &delays {
+        // An emulated machine's seconds are not those of its user.
+        let limit = if measured::is_emulated() { EMULATED } else { budget.limit() };
+        let deadline = Timestamp::now() + limit;
+        // What this process needs stays in memory, where the machine has none to
+        // spare: the deadline holds then, too.
+        let _locked = MemoryLock::everything();
+        let mut probes = delays
+            .iter()
+            .map(|&delay| Ok((delay, Probe::new(delay, &budget, root, seed)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let counts: Vec<(Delay, u32)> =
+            probes.iter().map(|(delay, probe)| (*delay, probe.starts())).collect();
+        let order = budget::order(&counts, seed);
+        let mut late = 0;
+        for (place, &delay) in order.iter().enumerate() {
             if monitor.stop_requested() {
-                findings.verdicts.push(not_available(delay, "interrupted".to_owned()));
+                break;
+            }
+            let Some((_, probe)) = probes.iter_mut().find(|(other, _)| *other == delay) else {
+                continue;
+            };
+            let all = order.len() as f64;
+            let part = Part::new(monitor, delay.name(), place as f64 / all, 1.0 / all);
+            repeated::pause(seed, place as u32, monitor);
+            if Timestamp::now() + probe.length() > deadline {
+                late += 1;
                 continue;
             }
-            let share = budget.of(delay).as_secs_f64() / all;
-            let part = Part::new(monitor, delay.name(), before, share);
-            before += share;
-            match probe(delay, &budget, root, seed, &part) {
-                Ok(found) => findings.merge(found),
+            probe.start(deadline, &part);
+            watch.part_ended(delay);
+        }
+        again(&mut probes, deadline, monitor);
+        let mut findings = Findings::default();
+        if late > 0 {
+            findings.warn(format!(
+                "the machine was too slow for all of it: {late} of {} starts were left out to end \
+                 in time",
+                order.len()
+            ));
+        }
+        for (delay, probe) in probes {
+            match probe.findings(root) {
+                Ok(mut found) => {
+                    found.verdicts.push(verdict(delay, &found));
+                    findings.merge(found);
+                }
                 Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
             }
-            watch.part_ended(delay);
         }
         watch.weigh(&mut findings);
         Ok(findings)
     })
 }
 
-/// Runs one probe for its share of the time.
-fn probe(
-    delay: Delay,
-    budget: &Budget,
-    root: &Root,
-    seed: u64,
-    monitor: &dyn Monitor,
-) -> Result<Findings> {
-    let time = budget.of(delay);
-    let allowed = CpuSet::allowed()?;
-    let mut findings;
-    let verdict = match delay {
-        Delay::Launch => {
-            let cpus = budget::representatives(&Machine::read(root), &allowed);
-            let options = unjank_launch::Options::usual(cpus.clone(), 1);
-            let launches = budget.launches(options.gap + options.run, cpus.len());
-            let options = unjank_launch::Options { launches, ..options };
-            findings = unjank_launch::run(&options, root, monitor)?;
-            unjank_launch::explain::verdict(&findings)
+/// Starts once more what was disturbed from outside, as long as there is time.
+fn again(probes: &mut [(Delay, Probe<'_>)], deadline: Timestamp, monitor: &dyn Monitor) {
+    for (delay, probe) in probes {
+        for _ in 0..probe.disturbed() {
+            if monitor.stop_requested() || Timestamp::now() + probe.length() > deadline {
+                return;
+            }
+            let part = Part::new(monitor, delay.name(), 1.0, 0.0);
+            probe.start(deadline, &part);
         }
-        Delay::Swap => {
-            let options = unjank_swap::Options::usual(time, paths::scratch());
-            findings = unjank_swap::run(&options, root, seed, monitor)?;
-            unjank_swap::explain::verdict(&findings)
-        }
-        Delay::Jitter => {
-            let usual = unjank_jitter::Options::usual(allowed, budget.per_scheduling());
-            let options = unjank_jitter::Options { cause: true, ..usual };
-            findings = unjank_jitter::run(&options, root, monitor)?;
-            unjank_jitter::explain::verdict(&findings)
-        }
-        Delay::Lock => {
-            let options = unjank_lock::Options { cpus: None, duration: time };
-            findings = unjank_lock::run(&options, monitor)?;
-            unjank_lock::explain::verdict(&findings)
-        }
-        Delay::Ipc => {
-            let options = unjank_ipc::Options::usual(time);
-            findings = unjank_ipc::run(&options, &peer::command(), monitor)?;
-            unjank_ipc::explain::verdict(&findings, unjank_ipc::explain::CLOSER)
-        }
-    };
-    findings.verdicts.push(verdict);
-    Ok(findings)
+    }
+}
+
+/// The answer of one delay.
+fn verdict(delay: Delay, findings: &Findings) -> Verdict {
+    match delay {
+        Delay::Launch => unjank_launch::explain::verdict(findings),
+        Delay::Swap => unjank_swap::explain::verdict(findings),
+        Delay::Jitter => unjank_jitter::explain::verdict(findings),
+        Delay::Lock => unjank_lock::explain::verdict(findings),
+        Delay::Ipc => unjank_ipc::explain::verdict(findings, unjank_ipc::explain::CLOSER),
+    }
 }
 
 /// The row of a delay that could not be measured.

@@ -8,9 +8,10 @@ use unjank_host::sched::CpuSet;
 use unjank_ipc::{Options, Placement, explain};
 use unjank_report::Detail;
 
-use super::peer;
 use super::transport_name::TransportName;
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repetition::Task;
 use crate::values;
 
 /// Arguments of `unjank ipc probe`.
@@ -58,6 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     pause: Option<Nanos>,
     #[command(flatten)]
+    repetitions: RepetitionArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -91,21 +94,27 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         duration: if args.quick { Nanos::from_millis(1_500) } else { args.duration },
         deadline: args.deadline,
         pause: args.pause,
+        turn: 0,
     };
+    let (starts, length) = args.repetitions.divide(options.duration);
     let command = measured::Command {
         name: "ipc probe",
         output: &args.output,
-        settings: settings(&options),
+        settings: settings(&options).with("repetitions", starts),
         detail: Detail::Everything,
     };
-    command.run(|_, _, monitor| {
-        let mut findings = unjank_ipc::run(&options, &peer::command(), monitor)?;
+    command.run(|root, seed, monitor| {
+        let repeated = Repeated::new(root, "calls", length, |turn| {
+            Task::Ipc(Options { duration: length, turn: turn as usize, ..options.clone() })
+        });
+        let mut findings = repeated::run(repeated, starts, seed, monitor)?;
         findings.verdicts.push(explain::verdict(&findings, explain::CLOSER));
         Ok(findings)
     })
 }
 
-/// CPUs of client and server, as `0,1`; nothing where the scheduler decides.
+/// CPUs of client and server in the first start, as `0,1`; nothing where the
+/// scheduler decides.
 pub(super) fn cpus(placement: Placement) -> Option<String> {
     let (client, server) = placement.cpus(&CpuSet::allowed().ok()?)?;
     Some(format!("{client},{server}"))

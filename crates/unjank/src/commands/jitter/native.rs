@@ -10,6 +10,8 @@ use unjank_jitter::{Moments, Options, Scheduling, explain};
 use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repetition::Task;
 use crate::values;
 
 /// Arguments of `unjank jitter native`.
@@ -108,6 +110,8 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
+    repetitions: RepetitionArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -135,14 +139,27 @@ enum When {
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = options(args)?;
+    options.check()?;
+    // What stops at one late wake-up is one start.
+    let (starts, duration) = match options.break_above {
+        Some(_) => (1, options.duration),
+        None => args.repetitions.divide(options.duration),
+    };
     let command = measured::Command {
         name: "jitter native",
         output: &args.output,
-        settings: settings(&options),
+        settings: settings(&options).with("repetitions", starts),
         detail: Detail::Everything,
     };
-    command.run(|root, _, monitor| {
-        let mut findings = unjank_jitter::run(&options, root, monitor)?;
+    command.run(|root, seed, monitor| {
+        let length = duration.times(options.schedulings.len() as u64);
+        let repeated = Repeated::new(root, "wake-ups", length, |turn| {
+            let mut options = Options { duration, ..options.clone() };
+            let schedulings = options.schedulings.len().max(1);
+            options.schedulings.rotate_left(turn as usize % schedulings);
+            Task::Jitter(options)
+        });
+        let mut findings = repeated::run(repeated, starts, seed, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)
     })

@@ -9,6 +9,8 @@ use unjank_lock::{Options, explain};
 use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repetition::Task;
 use crate::values;
 
 /// Arguments of `unjank lock probe`.
@@ -32,24 +34,31 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     #[command(flatten)]
+    repetitions: RepetitionArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
-    let options = Options { cpus: args.cpus.clone(), duration };
+    let (starts, length) = args.repetitions.divide(duration);
+    let options = Options { cpus: args.cpus.clone(), duration: length, turn: 0 };
     let settings = Settings::default()
         .with("cpus", options.cpus.as_ref().map(ToString::to_string))
-        .with("for", options.duration.get());
+        .with("for", duration.get())
+        .with("repetitions", starts);
     let command = measured::Command {
         name: "lock probe",
         output: &args.output,
         settings,
         detail: Detail::Everything,
     };
-    command.run(|_, _, monitor| {
-        let mut findings = unjank_lock::run(&options, monitor)?;
+    command.run(|root, seed, monitor| {
+        let repeated = Repeated::new(root, "hand-offs", length, |turn| {
+            Task::Lock(Options { turn: turn as usize, ..options.clone() })
+        });
+        let mut findings = repeated::run(repeated, starts, seed, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)
     })

@@ -21,8 +21,8 @@ use crate::output::{self, Page};
   unjank runs compare last~1 last --min-effect 5% --json
 
 Series and facts are matched by name and labels, and all answers of one
-comparison are corrected for their number. Two runs are two runs: what a third
-would show, only an experiment with alternating runs can tell.
+comparison are corrected for their number. Runs that were started several times
+are compared by their starts; `unjank runs coverage` says how far runs agree.
 
 Exit code 5 with --fail-if worse when something is worse, or when the second run
 lacks a series that the first one has.")]
@@ -56,7 +56,7 @@ enum Gate {
 }
 
 /// Reads `5%` or `5` as a share of 0.05.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     match percent {
         Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(percent / 100.0),

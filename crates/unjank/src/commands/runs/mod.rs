@@ -1,6 +1,7 @@
 //! `unjank runs`: the runs that were kept.
 
 pub(crate) mod compare;
+pub(crate) mod coverage;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;
@@ -22,6 +23,8 @@ pub(crate) enum Verb {
     Show(show::Args),
     /// Say series by series whether a run is better or worse than another
     Compare(compare::Args),
+    /// Say how far several runs of the same thing agree: intervals, answers, comparisons
+    Coverage(coverage::Args),
     /// Print whole runs as JSON lines, or their series as CSV
     Export(export::Args),
     /// Take in records from elsewhere: from a phone, from a colleague
@@ -36,6 +39,7 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::List(args) => list::run(args),
         Verb::Show(args) => show::run(args),
         Verb::Compare(args) => compare::run(args),
+        Verb::Coverage(args) => coverage::run(args),
         Verb::Export(args) => export::run(args),
         Verb::Import(args) => import::run(args),
         Verb::Prune(args) => prune::run(args),

@@ -9,6 +9,8 @@ use unjank_report::Detail;
 use unjank_swap::{Options, Pages, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::commands::repeated::{self, Repeated, RepetitionArgs};
+use crate::commands::repetition::Task;
 use crate::{paths, values};
 
 /// Arguments of `unjank swap probe`.
@@ -27,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     pages: PagesName,
     /// How much to evict in each round; less is taken where memory is scarce
-    #[arg(long, value_name = "BYTES", default_value = "32MiB", value_parser = values::bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "8MiB", value_parser = values::bytes)]
     size: Bytes,
     /// How long to measure
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
@@ -38,6 +40,8 @@ pub(crate) struct Args {
     /// Where a scratch file may lie [default: the user's cache, else /var/tmp]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+    #[command(flatten)]
+    repetitions: RepetitionArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -64,10 +68,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         duration: if args.quick { Nanos::from_millis(2_000) } else { args.duration },
         directory: args.directory.clone().unwrap_or_else(paths::scratch),
     };
+    let (starts, length) = args.repetitions.divide(options.duration);
     let settings = Settings::default()
         .with("pages", format!("{:?}", options.pages).to_lowercase())
         .with("size", options.size.get())
         .with("for", options.duration.get())
+        .with("repetitions", starts)
         .with("directory", options.directory.display().to_string());
     let command = measured::Command {
         name: "swap probe",
@@ -76,7 +82,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         detail: Detail::Everything,
     };
     command.run(|root, seed, monitor| {
-        let mut findings = unjank_swap::run(&options, root, seed, monitor)?;
+        let repeated = Repeated::new(root, "page-ins", length, |turn| {
+            let options = Options { duration: length, ..options.clone() };
+            Task::Swap(options, seed.wrapping_add(turn.into()))
+        });
+        let mut findings = repeated::run(repeated, starts, seed, monitor)?;
         findings.verdicts.push(explain::verdict(&findings));
         Ok(findings)
     })

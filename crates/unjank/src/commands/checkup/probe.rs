@@ -1,0 +1,118 @@
+//! The five probes, as they are started by a checkup.
+
+use anyhow::Result;
+use unjank_host::sched::CpuSet;
+use unjank_host::{Machine, Nanos, Root, Timestamp};
+use unjank_measure::{Findings, Monitor};
+
+use super::Delay;
+use super::budget::{self, Budget};
+use crate::commands::repeated::Repeated;
+use crate::commands::repetition::Task;
+use crate::paths;
+
+/// A probe that is started again and again.
+pub(super) enum Probe<'a> {
+    /// Launches, each a start of its own, in this process.
+    Launch {
+        probe: unjank_launch::Probe,
+        launches: u32,
+        turn: usize,
+        failure: Option<anyhow::Error>,
+    },
+    /// A process for each start.
+    Repeated { probe: Repeated<'a>, starts: u32, length: Nanos },
+}
+
+/// What starting takes at most on a machine that is well: a process, its
+/// threads, a trace instance, a scratch file.
+const OVERHEAD: Nanos = Nanos::from_millis(150);
+
+impl<'a> Probe<'a> {
+    /// Not started yet.
+    pub(super) fn new(delay: Delay, budget: &Budget, root: &'a Root, seed: u64) -> Result<Self> {
+        let allowed = CpuSet::allowed()?;
+        let length = budget.length(delay);
+        let task: Box<dyn Fn(u32) -> Task> = match delay {
+            Delay::Launch => {
+                let cpus = budget::representatives(&Machine::read(root), &allowed);
+                let options = unjank_launch::Options::usual(cpus.clone(), 1);
+                let launches = budget.launches(options.gap + options.run, cpus.len());
+                let probe = unjank_launch::Probe::new(&options)?;
+                return Ok(Self::Launch { probe, launches, turn: 0, failure: None });
+            }
+            Delay::Swap => {
+                let options = unjank_swap::Options::usual(length, paths::scratch());
+                Box::new(move |turn| Task::Swap(options.clone(), seed.wrapping_add(turn.into())))
+            }
+            Delay::Jitter => Box::new(move |turn| {
+                let half = Nanos(length.get() / 2);
+                let mut options = unjank_jitter::Options {
+                    cause: true,
+                    ..unjank_jitter::Options::usual(allowed.clone(), half)
+                };
+                options.schedulings.rotate_left(turn as usize % 2);
+                Task::Jitter(options)
+            }),
+            Delay::Lock => Box::new(move |turn| {
+                Task::Lock(unjank_lock::Options {
+                    cpus: None,
+                    duration: length,
+                    turn: turn as usize,
+                })
+            }),
+            Delay::Ipc => Box::new(move |turn| {
+                let usual = unjank_ipc::Options::usual(length);
+                Task::Ipc(unjank_ipc::Options { turn: turn as usize, ..usual })
+            }),
+        };
+        let probe = Repeated::new(root, delay.name(), length, task);
+        Ok(Self::Repeated { probe, starts: budget.starts(), length })
+    }
+
+    /// How often it is to be started.
+    pub(super) fn starts(&self) -> u32 {
+        match self {
+            Self::Launch { launches, .. } => *launches,
+            Self::Repeated { starts, .. } => *starts,
+        }
+    }
+
+    /// About how long one start takes.
+    pub(super) fn length(&self) -> Nanos {
+        match self {
+            Self::Launch { probe, .. } => probe.length(),
+            Self::Repeated { length, .. } => *length + OVERHEAD,
+        }
+    }
+
+    /// Starts it once more; a process that is not over by `deadline` is given up.
+    pub(super) fn start(&mut self, deadline: Timestamp, monitor: &dyn Monitor) {
+        match self {
+            Self::Launch { probe, turn, failure, .. } => {
+                if let Err(error) = probe.launch(*turn, monitor) {
+                    failure.get_or_insert(error.into());
+                }
+                *turn += 1;
+            }
+            Self::Repeated { probe, .. } => probe.start(Some(deadline), monitor),
+        }
+    }
+
+    /// How many starts were disturbed from outside and are worth another one.
+    pub(super) fn disturbed(&self) -> u32 {
+        match self {
+            Self::Launch { .. } => 0,
+            Self::Repeated { probe, .. } => probe.disturbed(),
+        }
+    }
+
+    /// What all starts found together.
+    pub(super) fn findings(self, root: &Root) -> Result<Findings> {
+        match self {
+            Self::Launch { failure: Some(error), .. } => Err(error),
+            Self::Launch { probe, .. } => Ok(probe.findings(root)),
+            Self::Repeated { probe, .. } => probe.findings(),
+        }
+    }
+}

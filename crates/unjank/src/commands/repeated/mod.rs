@@ -1,0 +1,194 @@
+//! Probes that are started several times, each time in a fresh process with
+//! another placement: how much starts differ is part of every interval.
+
+mod disturbance;
+mod helper;
+
+use anyhow::Result;
+use unjank_host::{Nanos, Root, Timestamp};
+use unjank_measure::{Findings, Monitor, Started, pool};
+
+use super::repetition::Task;
+use disturbance::{Disturbance, Meter};
+use helper::Ended;
+
+/// The option of commands whose probe is started several times.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct RepetitionArgs {
+    /// Independent starts to divide the time into, each a fresh process with another placement
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repetitions: u32,
+}
+
+impl RepetitionArgs {
+    /// The shortest start: below it, starting takes longer than measuring.
+    const SHORTEST: Nanos = Nanos::from_millis(20);
+
+    /// How many starts a run of this length has, and how long each takes.
+    pub(crate) fn divide(self, duration: Nanos) -> (u32, Nanos) {
+        let most = (duration.get() / Self::SHORTEST.get()).clamp(1, u64::from(self.repetitions));
+        (most as u32, Nanos((duration.get() / most).max(1)))
+    }
+}
+
+/// One probe and what its starts have found so far.
+pub(crate) struct Repeated<'a> {
+    root: &'a Root,
+    name: &'static str,
+    /// The task of the start with this number.
+    task: Box<dyn Fn(u32) -> Task + 'a>,
+    /// About how long one start takes.
+    length: Nanos,
+    starts: u32,
+    found: Vec<(Started, Disturbance)>,
+    failure: Option<anyhow::Error>,
+    failures: u32,
+    given_up: u32,
+}
+
+impl<'a> Repeated<'a> {
+    /// Not started yet. `length` is about how long one start takes.
+    pub(crate) fn new(
+        root: &'a Root,
+        name: &'static str,
+        length: Nanos,
+        task: impl Fn(u32) -> Task + 'a,
+    ) -> Self {
+        Self {
+            root,
+            name,
+            task: Box::new(task),
+            length,
+            starts: 0,
+            found: Vec::new(),
+            failure: None,
+            failures: 0,
+            given_up: 0,
+        }
+    }
+
+    /// Starts it once more. What is not over by `deadline` is given up.
+    pub(crate) fn start(&mut self, deadline: Option<Timestamp>, monitor: &dyn Monitor) {
+        let number = self.starts;
+        self.starts += 1;
+        let meter = Meter::begin(self.root);
+        let at = Timestamp::now();
+        match helper::run(&(self.task)(number), self.length, deadline, monitor) {
+            Ok(Ended::Done(findings)) => {
+                let disturbance = meter.end(self.root);
+                self.found.push((Started { at, findings: *findings }, disturbance));
+            }
+            Ok(Ended::GivenUp) => self.given_up += 1,
+            Err(error) => {
+                self.failures += 1;
+                self.failure.get_or_insert(error);
+            }
+        }
+    }
+
+    /// How many starts were disturbed from outside, where that is the smaller
+    /// part: those are worth another start.
+    pub(crate) fn disturbed(&self) -> u32 {
+        disturbance::outsiders(self.found.iter().map(|(_, disturbance)| disturbance)).len() as u32
+    }
+
+    /// What all starts found together.
+    ///
+    /// # Errors
+    /// Every start failed: the first failure.
+    pub(crate) fn findings(self) -> Result<Findings> {
+        let Self { name, mut found, failure, failures, given_up, starts, .. } = self;
+        if found.is_empty()
+            && let Some(error) = failure
+        {
+            return Err(error);
+        }
+        let outsiders = disturbance::outsiders(found.iter().map(|(_, it)| it));
+        let told = disturbance::sentence(name, found.iter().map(|(_, it)| it), &outsiders);
+        // From the last one on, so that places stay what they are.
+        for &place in outsiders.iter().rev() {
+            found.remove(place);
+        }
+        let mut findings = pool(found.into_iter().map(|(started, _)| started).collect())?;
+        findings.warnings.extend(told);
+        if given_up > 0 {
+            findings.warn(format!(
+                "{name}: {given_up} of {starts} starts did not end in time and were given up"
+            ));
+        }
+        if let Some(error) = failure {
+            let why = crate::exit::sentence(&error);
+            findings.warn(format!("{name}: {failures} of {starts} starts failed: {why}"));
+        }
+        Ok(findings)
+    }
+}
+
+/// Starts a probe `count` times, with a short random pause before each start, so
+/// that starts do not keep step with anything periodic.
+///
+/// # Errors
+/// Every start failed.
+pub(crate) fn run(
+    mut repeated: Repeated<'_>,
+    count: u32,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Findings> {
+    let mut turn = 0;
+    // As many again as were disturbed, but no more than a quarter.
+    while turn < count || (turn < count + count / 4 && repeated.disturbed() > turn - count) {
+        if monitor.stop_requested() {
+            break;
+        }
+        let part = Part::new(
+            monitor,
+            repeated.name,
+            f64::from(turn) / f64::from(count),
+            1.0 / f64::from(count),
+        );
+        if count > 1 {
+            pause(seed, turn, monitor);
+        }
+        repeated.start(None, &part);
+        turn += 1;
+    }
+    repeated.findings()
+}
+
+/// Waits for up to 40 ms, drawn by chance.
+pub(crate) fn pause(seed: u64, turn: u32, monitor: &dyn Monitor) {
+    const LONGEST: u64 = 40_000_000;
+    let drawn = unjank_measure::stats::random::below(seed, &format!("pause {turn}"), LONGEST);
+    (Timestamp::now() + Nanos(drawn)).sleep_until_or(|| monitor.stop_requested());
+}
+
+/// One start's part of the progress of the whole.
+pub(crate) struct Part<'a> {
+    whole: &'a dyn Monitor,
+    name: &'static str,
+    from: f64,
+    share: f64,
+}
+
+impl<'a> Part<'a> {
+    /// From the fraction `from` on, for the fraction `share`.
+    pub(crate) fn new(whole: &'a dyn Monitor, name: &'static str, from: f64, share: f64) -> Self {
+        Self { whole, name, from, share }
+    }
+}
+
+impl Monitor for Part<'_> {
+    fn progress(&self, fraction: f64, doing: &str) {
+        let fraction = self.from + self.share * fraction.clamp(0.0, 1.0);
+        let text = match doing {
+            "" => self.name.to_owned(),
+            doing => format!("{}: {doing}", self.name),
+        };
+        self.whole.progress(fraction, &text);
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.whole.stop_requested()
+    }
+}

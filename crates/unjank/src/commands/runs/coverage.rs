@@ -1,0 +1,123 @@
+//! `unjank runs coverage`: how far several runs of the same thing agree.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use unjank_measure::compare::Options;
+use unjank_measure::coverage::{Coverage, FEWEST, Row, coverage};
+use unjank_measure::store::{Filter, Selector};
+use unjank_measure::{RunRecord, Unit};
+use unjank_report::visible;
+
+use super::source::StoreArgs;
+use crate::output::{self, Page};
+
+/// Arguments of `unjank runs coverage`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  unjank runs coverage --command checkup --last 40
+  unjank runs coverage monday.json tuesday.json wednesday.json
+  unjank runs coverage --command 'lock probe' --json
+
+An interval of 95 % promises that 95 of 100 runs hold the true value. What that
+is nobody knows, so the median of all runs stands for it. Runs that follow each
+other are compared as `unjank runs compare` does: of runs that should not differ,
+at most 5 in 100 may come out better or worse.")]
+pub(crate) struct Args {
+    /// The runs: ids or their beginnings, last, last~1 …, files
+    #[arg(value_name = "RUN", conflicts_with_all = ["command", "last"])]
+    runs: Vec<String>,
+    /// The newest runs of this command instead
+    #[arg(long, value_name = "COMMAND", required_unless_present = "runs")]
+    command: Option<String>,
+    /// How many of them
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    last: u32,
+    /// The smallest difference that matters
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = super::compare::share)]
+    min_effect: f64,
+    /// Seed of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Reads the runs, looks at them together, and prints.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let runs = runs(args)?;
+    if runs.len() < FEWEST {
+        let reason = format!("{} runs: {FEWEST} are the fewest that can be looked at", runs.len());
+        return Err(unjank_host::Error::Invalid(reason).into());
+    }
+    let options = Options { min_effect: args.min_effect, seed: args.seed };
+    let coverage = coverage(&runs, &options)?;
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&coverage)?)?;
+    } else {
+        output::print(&page(&coverage, output::width()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// In the order in which they were made, or named.
+fn runs(args: &Args) -> Result<Vec<RunRecord>> {
+    if !args.runs.is_empty() {
+        return args.runs.iter().map(|name| args.store.find(name)).collect();
+    }
+    let store = args.store.open()?;
+    let filter = Filter { command: args.command.clone(), limit: Some(args.last) };
+    let mut entries = store.list(&filter)?;
+    entries.reverse();
+    entries.into_iter().map(|entry| Ok(store.get(&Selector::Prefix(entry.id))?)).collect()
+}
+
+fn page(coverage: &Coverage, width: usize) -> String {
+    let mut page = Page::new(width);
+    page.fact("runs", coverage.runs.to_string());
+    let compared = coverage.comparisons;
+    page.fact(
+        "compared",
+        format!(
+            "{} of {} pairs of neighbours differ in anything, and {} of {} answers are better or \
+             worse",
+            compared.different, compared.pairs, compared.significant, compared.questions
+        ),
+    );
+    page.section("headline numbers");
+    let rows: Vec<Vec<String>> = coverage.rows.iter().map(row).collect();
+    page.table(
+        &["subject", "grand median", "all runs", "held by", "same answer", "answers"],
+        &rows,
+    );
+    page.finish()
+}
+
+fn row(row: &Row) -> Vec<String> {
+    let [low, high] = row.range.map(|end| row.unit.show(end));
+    let answers: Vec<String> =
+        row.answers.iter().map(|(answer, count)| format!("{count} {answer}")).collect();
+    let contradiction = match row.contradicting {
+        none if none <= 0.0 => String::new(),
+        share => format!(", {} contradict", Unit::Ratio.show(share)),
+    };
+    vec![
+        visible(&row.subject).into_owned(),
+        row.unit.show(row.grand_median),
+        format!("{low}–{high}"),
+        match row.coverage() {
+            Some(share) => format!(
+                "{} of {} intervals ({})",
+                row.held,
+                row.with_interval,
+                Unit::Ratio.show(share)
+            ),
+            None => "no interval".to_owned(),
+        },
+        format!("{} of pairs{contradiction}", Unit::Ratio.show(row.agreeing)),
+        answers.join(", "),
+    ]
+}
