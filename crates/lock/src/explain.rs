@@ -1,7 +1,7 @@
 //! What does a parked thread lose?
 
 use unjank_host::Nanos;
-use unjank_measure::{Bound, Findings, Quantity, Unit, Verdict};
+use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Unit, Verdict};
 
 /// The longest healthy median time from a wake-up call until the parked thread
 /// runs: twice what folly's authors give for a server of 2013.
@@ -27,7 +27,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         ),
         _ => "no hand-off between two CPUs was measured".to_owned(),
     };
-    let reason = match series.and_then(|series| series.told_of_starts()) {
+    let reason = match series.and_then(SeriesRecord::told_of_starts) {
         Some(starts) => format!("{reason}; {starts}"),
         None => reason,
     };

@@ -1,7 +1,7 @@
 //! Do evicted pages come back in time?
 
 use unjank_host::Nanos;
-use unjank_measure::{Bound, Findings, Quantity, Verdict};
+use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Verdict};
 
 /// The longest healthy median page-in.
 pub const HEALTHY: Nanos = Nanos::from_micros(100);
@@ -24,7 +24,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
             .find(|missing| missing.what == "swap/page_in")
             .map_or_else(|| "no page-in was measured".to_owned(), |missing| missing.reason.clone()),
     };
-    let reason = match series.and_then(|series| series.told_of_starts()) {
+    let reason = match series.and_then(SeriesRecord::told_of_starts) {
         Some(starts) => format!("{reason}; {starts}"),
         None => reason,
     };

@@ -14,10 +14,11 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use program::Program;
 use program::place::{Place, end, kill_with_keeper, line, of_nobody, stderr, stdout};
-use program::{Program, await_that};
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Policy, ThreadId, policy_of};
+use unjank_needs::wait;
 
 const KILL: i32 = 9;
 
@@ -97,7 +98,7 @@ fn a_killed_session_is_put_back_by_its_keeper() {
     assert_ne!(program.run_limit(), limit);
     send_signal(unjank.id(), KILL).unwrap();
     unjank.wait().unwrap();
-    await_that("the keeper", || place.ledgers() == 0);
+    wait::until("the keeper", || place.ledgers() == 0);
     assert!(ordinary(&program) && program.run_limit() == limit);
     assert_eq!(stdout(&place.run(&["restore"])), "nothing was left changed\n");
 }
@@ -118,10 +119,10 @@ fn a_command_whose_unjank_is_killed_is_ordinary_again() {
     BufReader::new(unjank.stdout.take().unwrap()).read_line(&mut said).unwrap();
     let command = ThreadId(said.trim().parse().unwrap());
     let policy = || policy_of(command).unwrap().0;
-    await_that("the policy", || policy().is_realtime());
+    wait::until("the policy", || policy().is_realtime());
     send_signal(unjank.id(), KILL).unwrap();
     unjank.wait().unwrap();
-    await_that("the keeper", || place.ledgers() == 0);
+    wait::until("the keeper", || place.ledgers() == 0);
     let policy = policy();
     send_signal(command.0, KILL).unwrap();
     assert!(is_ordinary(policy), "{policy}");
@@ -233,7 +234,7 @@ fn threads_that_begin_and_end_are_no_trouble() {
     std::thread::sleep(Duration::from_millis(500));
     let output = end(unjank, lines);
     assert!(!output.contains("\"failed\""), "{output}");
-    await_that("all to be ordinary", || ordinary(&program));
+    wait::until("all to be ordinary", || ordinary(&program));
     assert_eq!(place.ledgers(), 0);
 }
 

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use program::await_that;
 use program::place::{stderr, stdout};
 use unjank_host::process::{Helper, is_root};
 use unjank_host::sched::Policy;
+use unjank_needs::wait;
 use zbus::blocking::MessageIterator;
 use zbus::blocking::connection::Builder;
 
@@ -51,7 +51,7 @@ impl Bus {
         let mut daemon = Command::new("dbus-daemon");
         daemon.arg(format!("--config-file={}", config.display())).args(["--nofork", "--nopidfile"]);
         let daemon = quietly(&mut daemon);
-        await_that("the bus", || socket.exists());
+        wait::until("the bus", || socket.exists());
         allow_everything(&address);
         let mut kit = Command::new(rtkit);
         kit.args(["--stderr", "--no-canary", "--no-chroot", "--no-drop-privileges"]);
@@ -61,7 +61,7 @@ impl Bus {
             "--our-realtime-priority=4",
         ]);
         let kit = quietly(kit.env("DBUS_SYSTEM_BUS_ADDRESS", &address));
-        await_that("rtkit", || unjank_host::rtkit::Rtkit::connect(&address).yes().is_some());
+        wait::until("rtkit", || unjank_host::rtkit::Rtkit::connect(&address).yes().is_some());
         Self { address, _programs: [daemon, kit] }
     }
 }

@@ -7,12 +7,13 @@ mod program;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Output, Stdio};
 
+use program::Program;
 use program::place::{Place, end, kill_with_keeper, line, stderr, stdout};
-use program::{Program, await_that};
 use serde_json::Value;
 use unjank_host::process::send_signal;
 use unjank_host::sched::{Fair, Policy, ThreadId, policy_of, set_policy};
 use unjank_host::{Nanos, Root, threads};
+use unjank_needs::wait;
 
 const TERMINATE: i32 = 15;
 const KILL: i32 = 9;
@@ -281,7 +282,7 @@ fn a_killed_session_is_put_back_by_its_keeper() {
     assert!(is_batch(program.policy("work-0").0));
     send_signal(unjank.id(), KILL).unwrap();
     unjank.wait().unwrap();
-    await_that("the keeper", || place.ledgers() == 0);
+    wait::until("the keeper", || place.ledgers() == 0);
     assert!(is_ordinary(program.policy("work-0").0));
 }
 
@@ -298,7 +299,7 @@ fn an_exec_killed_with_its_keeper_is_put_back() {
     BufReader::new(unjank.stdout.as_mut().unwrap()).read_line(&mut id).unwrap();
     let id: u32 = id.trim().parse().unwrap();
     let policy = || policy_of(ThreadId(id)).unwrap().0;
-    await_that("the command to be batch", || is_batch(policy()));
+    wait::until("the command to be batch", || is_batch(policy()));
     kill_with_keeper(&mut unjank);
     let output = place.run(&["restore", &id.to_string()]);
     assert!(stdout(&output).contains("was cut off:"), "{}", stdout(&output));

@@ -45,6 +45,7 @@ pub enum Pooling {
 }
 
 impl Pooling {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_median(&self) -> bool {
         *self == Self::Median
     }

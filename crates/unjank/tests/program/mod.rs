@@ -104,8 +104,6 @@ impl Drop for Program {
     }
 }
 
-pub(crate) use unjank_needs::wait::until as await_that;
-
 /// The program. As a test it does nothing.
 #[test]
 fn is_started_as_one() {

@@ -335,17 +335,17 @@ mod tests {
         }
     }
 
-    fn waited(some: u64) -> Option<Waited> {
-        Some(Waited { some: Nanos(some * 10_000_000), all: Nanos::ZERO })
+    fn waited(some: u64) -> Waited {
+        Waited { some: Nanos(some * 10_000_000), all: Nanos::ZERO }
     }
 
     /// A run of one second in which so many percent were waited.
     fn lived(cpu: u64, memory: u64) -> Lived {
         let span = Meanwhile {
             length: SECOND,
-            cpu: waited(cpu),
-            memory: waited(memory),
-            io: waited(0),
+            cpu: Some(waited(cpu)),
+            memory: Some(waited(memory)),
+            io: Some(waited(0)),
             ..Meanwhile::default()
         };
         Lived { whole: span.clone(), calm: span, parts: 4, ..Lived::default() }
@@ -374,7 +374,7 @@ mod tests {
             Deeds { major_faults: 900, ..deeds(4711, "java", 30) },
             Deeds { major_faults: 20, ..deeds(9, "sh", 1) },
         ];
-        let waits = |share| GroupWaits { memory: waited(share).unwrap(), ..Default::default() };
+        let waits = |share| GroupWaits { memory: waited(share), ..Default::default() };
         lived.calm.groups = [
             ("/batch.slice".to_owned(), waits(41)),
             ("/batch.slice/job".to_owned(), waits(40)),
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn pages_from_swap_tell_where_pressure_counts_few_of_them_or_none() {
-        for memory in [None, waited(3)] {
+        for memory in [None, Some(waited(3))] {
             let mut lived = lived(0, 0);
             lived.calm.memory = memory;
             // A thousand pages of 95.7 µs are a tenth of a second.

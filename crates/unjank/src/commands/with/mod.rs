@@ -65,7 +65,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         tell(&format!("left by an earlier unjank: {change}"));
     }
-    unusable(session.recovered()).iter().for_each(|told| output::remark(told));
+    for told in unusable(session.recovered()) {
+        output::remark(&told);
+    }
     let (held, ended) = match session.change_all(&wanted) {
         Ok(held) => {
             for knob in &held {

@@ -67,7 +67,9 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         output::remark(&format!("left by an earlier unjank: {change}"));
     }
-    unusable(session.recovered()).iter().for_each(|told| output::remark(told));
+    for told in unusable(session.recovered()) {
+        output::remark(&told);
+    }
     // After the keeper has started, or it would be the first launch.
     let (sources, _logcat) = setup::sources(&config)?;
     // Where another service listens, no knob is touched.
