@@ -80,8 +80,9 @@ fn ctrl_c_prints_what_was_seen() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    // It takes samples, and sleeps between them.
+    // It takes samples and sleeps between them; what it says of a thread, it says after seconds.
     Process(child.id()).until_it_has_slept(400);
+    std::thread::sleep(std::time::Duration::from_secs(3));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let output = child.wait_with_output().expect("it ends");

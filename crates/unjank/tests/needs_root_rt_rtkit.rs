@@ -11,6 +11,7 @@ mod program;
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -51,7 +52,8 @@ impl Bus {
         let mut daemon = Command::new("dbus-daemon");
         daemon.arg(format!("--config-file={}", config.display())).args(["--nofork", "--nopidfile"]);
         let daemon = quietly(&mut daemon);
-        wait::until("the bus", || socket.exists());
+        // The socket is there before anybody listens to it.
+        wait::until("the bus", || UnixStream::connect(&socket).is_ok());
         allow_everything(&address);
         let mut kit = Command::new(rtkit);
         kit.args(["--stderr", "--no-canary", "--no-chroot", "--no-drop-privileges"]);

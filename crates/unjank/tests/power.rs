@@ -227,7 +227,7 @@ fn options_that_cannot_work_are_usage_errors() {
         (vec!["--rates", "10ms,50ms"], "the reference 100 ms is none"),
         (vec!["--rates", "100ms"], "nothing to compare"),
         (vec!["--rates", "100ms,100ms"], "given twice"),
-        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "unexpected argument"),
+        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "is no percentage"),
         (vec!["-n", "5"], "--rates"),
     ] {
         let model: &[&str] = if arguments[0] == "--meter" { &[] } else { &MODEL };

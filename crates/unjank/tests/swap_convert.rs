@@ -123,6 +123,6 @@ fn a_bad_trace_is_named_with_its_line_and_leaves_nothing() {
     let text = stdout(command.args(["--format", "csv", "--skip-bad"]).arg(&bad).arg(&out));
     assert!(text.contains("skipped 1: the page is no number, first at line 3\n"), "{text}");
     let missing = dir.path().join("missing");
-    let error = stderr(convert().arg(&missing).arg(dir.path().join("x.csv")), 1);
+    let error = stderr(convert().arg(&missing).arg(dir.path().join("x.csv")), 2);
     assert!(error.contains("cannot read ") && error.contains("missing: No such file"), "{error}");
 }

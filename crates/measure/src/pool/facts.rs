@@ -7,13 +7,19 @@ use crate::stats::bootstrap;
 use crate::stats::repetitions::interval_of_median;
 
 /// Name, labels and unit: what a fact is.
-type Key<'a> = (&'a str, &'a BTreeMap<String, String>, Unit);
+type Key<'a> = (&'a str, BTreeMap<&'a str, &'a str>, Unit);
+
+/// A label that describes a fact of one start, and does not tell it from others:
+/// the numbers of threads.
+const DETAIL: &str = "threads";
 
 /// Puts together what belongs together, in the order in which it first came.
 pub(super) fn pool<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Fact> {
     let mut groups: Vec<(Key<'a>, Vec<&Fact>)> = Vec::new();
     for fact in facts {
-        let key = (fact.name.as_str(), &fact.labels, fact.unit);
+        let labels = fact.labels.iter().filter(|(label, _)| *label != DETAIL);
+        let labels = labels.map(|(label, value)| (label.as_str(), value.as_str())).collect();
+        let key = (fact.name.as_str(), labels, fact.unit);
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push(fact),
             None => groups.push((key, vec![fact])),
@@ -44,7 +50,10 @@ fn one(group: &[&Fact]) -> Fact {
             interval_of_median(&values),
         ),
     };
-    Fact { value, interval, n, pooling: Pooling::default(), ..first.clone() }
+    // What describes the largest describes the most.
+    let largest = group.iter().max_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(&group[0]);
+    let labels = largest.labels.clone();
+    Fact { value, interval, n, labels, pooling: Pooling::default(), ..first.clone() }
 }
 
 fn mean(values: &[f64], weights: &[f64]) -> f64 {
@@ -112,6 +121,16 @@ mod tests {
     fn what_never_differs_is_kept() {
         let period = Fact::new("period", 1e6, Unit::Nanoseconds);
         assert_eq!(pooled(&vec![period.clone(); 5]), period);
+    }
+
+    #[test]
+    fn the_same_culprit_in_other_threads_is_one() {
+        let held = |value, threads: &str| {
+            let fact = Fact::new("culprit", value, Unit::Nanoseconds).summed();
+            fact.with_label("who", "sh").with_label("threads", threads)
+        };
+        let sum = pooled(&[held(1.0, "7"), held(3.0, "9"), held(2.0, "8")]);
+        assert_eq!((sum.value, sum.labels["threads"].as_str()), (6.0, "9"));
     }
 
     #[test]
