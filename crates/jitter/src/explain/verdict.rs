@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(verdict.answer, Answer::Healthy);
         assert_eq!(verdict.next, None);
         let measured = verdict.measured.expect("it was measured");
-        assert_eq!(measured.name, "p99.9 of wake-up latency as other");
+        assert_eq!(measured.name, "p99 of wake-up latency as other");
     }
 
     #[test]

@@ -19,7 +19,7 @@ static int has_slept(int process, const char *thread) {
     return times;
 }
 
-static int measures(int process) {
+static int has_one_that_measures(int process) {
     char path[100];
     int found = 0;
     struct dirent *thread;
@@ -28,6 +28,18 @@ static int measures(int process) {
     while (threads && (thread = readdir(threads)))
         found |= atoi(thread->d_name) > process && has_slept(process, thread->d_name) > 100;
     if (threads) closedir(threads);
+    return found;
+}
+
+/* The process itself, or one that was started after it: a probe's starts are
+ * processes of their own. */
+static int measures(int process) {
+    int found = 0;
+    struct dirent *entry;
+    DIR *processes = opendir("/proc");
+    while (processes && (entry = readdir(processes)))
+        found |= atoi(entry->d_name) >= process && has_one_that_measures(atoi(entry->d_name));
+    if (processes) closedir(processes);
     return found;
 }
 
