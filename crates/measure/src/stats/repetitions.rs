@@ -12,7 +12,7 @@
 //!
 //! - Few starts vary too little. Draws are moved away from what was seen, on
 //!   the scale of logarithms, by the factor of
-//!   [`bootstrap`](super::bootstrap): 1.9 for four starts, 1.2 for twelve.
+//!   [`bootstrap`]: 1.9 for four starts, 1.2 for twelve.
 //! - No draw lies beyond the largest sample, which is where a tail's upper end
 //!   often belongs. So the interval also covers that of the ranks of as many
 //!   independent samples as the starts are worth (design effect: the variance

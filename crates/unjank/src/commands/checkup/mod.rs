@@ -8,8 +8,8 @@ mod weigh;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use unjank_host::Timestamp;
 use unjank_host::memory::MemoryLock;
-use unjank_host::{Nanos, Timestamp};
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
 use unjank_report::Detail;
 
@@ -47,9 +47,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// When a checkup of an emulated machine must be over.
-const EMULATED: Nanos = Nanos::from_millis(1_800_000);
-
 /// The five delays, in the order in which a touch meets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Delay {
@@ -86,6 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         (_, true) => Budget::full(),
         _ => Budget::usual(),
     };
+    let budget = if measured::is_emulated() { budget.emulated() } else { budget };
     let delays: Vec<Delay> = if args.only.is_empty() {
         Delay::ALL.into()
     } else {
@@ -102,9 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     command.run(|root, seed, monitor| {
         let mut watch = Watch::start(root);
-        // An emulated machine's seconds are not those of its user.
-        let limit = if measured::is_emulated() { EMULATED } else { budget.limit() };
-        let deadline = Timestamp::now() + limit;
+        let deadline = Timestamp::now() + budget.limit();
         // What this process needs stays in memory, where the machine has none to
         // spare: the deadline holds then, too.
         let _locked = MemoryLock::everything();
