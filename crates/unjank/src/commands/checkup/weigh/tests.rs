@@ -1,0 +1,194 @@
+use unjank_host::Nanos;
+use unjank_host::surroundings::{GroupWaits, Meanwhile, Throttled, Waited};
+
+use super::lived::WAITED_FOR_SWAP;
+use super::*;
+
+const SECOND: Nanos = Nanos(1_000_000_000);
+
+fn row(subject: &str, answer: Answer) -> Verdict {
+    let measured = Quantity {
+        name: "p".to_owned(),
+        value: 95_700.0,
+        unit: Unit::Nanoseconds,
+        interval: Some([95_000.0, 96_000.0]),
+        n: 100,
+    };
+    Verdict {
+        measured: Some(measured),
+        healthy: Some(Bound { at_most: 1e5, source: "x".to_owned() }),
+        next: (answer != Answer::Healthy).then(|| format!("unjank {subject} probe")),
+        ..Verdict::new(subject, "?", answer, "as the probe says")
+    }
+}
+
+fn waited(some: u64) -> Waited {
+    Waited { some: Nanos(some * 10_000_000), all: Nanos::ZERO }
+}
+
+/// A run of one second in which so many percent were waited.
+fn lived(cpu: u64, memory: u64) -> Lived {
+    let span = Meanwhile {
+        length: SECOND,
+        cpu: Some(waited(cpu)),
+        memory: Some(waited(memory)),
+        io: Some(waited(0)),
+        ..Meanwhile::default()
+    };
+    Lived { whole: span.clone(), calm: span, parts: 4, ..Lived::default() }
+}
+
+fn deeds(process: u32, name: &str, threads: u64) -> Deeds {
+    Deeds { process, name: name.to_owned(), threads, ..Deeds::default() }
+}
+
+#[test]
+fn a_calm_machine_changes_nothing() {
+    for subject in ["launch", "swap", "jitter", "lock", "ipc", "other"] {
+        let healthy = row(subject, Answer::Healthy);
+        assert_eq!(weigh(healthy.clone(), &lived(3, 2)), healthy);
+        assert_eq!(weigh(healthy.clone(), &Lived::default()), healthy, "nothing was seen");
+    }
+    let slow = row("swap", Answer::Slow);
+    assert_eq!(weigh(slow.clone(), &lived(0, 0)), slow, "nothing is swapped by others");
+}
+
+#[test]
+fn a_machine_short_of_memory_is_slow_though_the_probe_is_well() {
+    let mut lived = lived(0, 42);
+    lived.calm.swapped_in = 1_200;
+    lived.deeds = vec![
+        Deeds { major_faults: 900, ..deeds(4711, "java", 30) },
+        Deeds { major_faults: 20, ..deeds(9, "sh", 1) },
+    ];
+    let waits = |share| GroupWaits { memory: waited(share), ..Default::default() };
+    lived.calm.groups = [
+        ("/batch.slice".to_owned(), waits(41)),
+        ("/batch.slice/job".to_owned(), waits(40)),
+        ("/user.slice".to_owned(), waits(5)),
+    ]
+    .into();
+    let row = weigh(row("swap", Answer::Healthy), &lived);
+    assert_eq!(row.answer, Answer::Slow);
+    let measured = row.measured.unwrap();
+    assert_eq!(measured.name, "share of the time in which some task waited for memory");
+    assert!((measured.value - 0.42).abs() < 1e-9 && measured.interval.is_none());
+    assert!(row.healthy.unwrap().source.contains("lmkd"));
+    assert_eq!(
+        row.reason,
+        "the probe's own pages came back in 95.7 µs (median), those of other programs did not; \
+         40 % of the time in control group /batch.slice/job; 1200 pages came from swap each \
+         second; java[4711] waited for most of them, 900 a second"
+    );
+    assert_eq!(row.next.as_deref(), Some(SWAP_NEXT));
+}
+
+#[test]
+fn a_slow_page_in_stays_what_was_measured() {
+    let row = weigh(row("swap", Answer::Slow), &lived(0, 42));
+    assert_eq!(row.measured.unwrap().unit, Unit::Nanoseconds);
+    assert_eq!(
+        row.reason,
+        "as the probe says; share of the time in which some task waited for memory: 42 %"
+    );
+    assert_eq!(row.next.as_deref(), Some(SWAP_NEXT));
+}
+
+#[test]
+fn where_our_own_probe_evicts_all_the_time_the_time_before_counts() {
+    let mut lived = lived(0, 90);
+    (lived.parts, lived.memory_before) = (0, Some(0.02));
+    assert_eq!(weigh(row("swap", Answer::Healthy), &lived).answer, Answer::Healthy);
+    lived.memory_before = Some(0.2);
+    let row = weigh(row("swap", Answer::Healthy), &lived);
+    assert_eq!(row.answer, Answer::Slow);
+    assert!(row.measured.unwrap().name.contains("10 s before"));
+}
+
+#[test]
+fn pages_from_swap_tell_where_pressure_counts_few_of_them_or_none() {
+    for memory in [None, Some(waited(3))] {
+        let mut lived = lived(0, 0);
+        lived.calm.memory = memory;
+        // A thousand pages of 95.7 µs are a tenth of a second.
+        lived.calm.swapped_in = 1_000;
+        let slow = weigh(row("swap", Answer::Healthy), &lived);
+        assert_eq!(slow.answer, Answer::Slow);
+        let measured = slow.measured.unwrap();
+        assert!((measured.value - 0.0957).abs() < 1e-9, "{measured:?}");
+        assert_eq!(measured.name, WAITED_FOR_SWAP);
+        lived.calm.swapped_in = 500;
+        assert_eq!(weigh(row("swap", Answer::Healthy), &lived).answer, Answer::Healthy);
+    }
+}
+
+#[test]
+fn a_throttled_group_is_late_though_the_probe_is_not() {
+    let mut lived = lived(0, 0);
+    let group = |throttled| Throttled { periods: 100, throttled };
+    let path = "/sys/fs/cgroup/my app".to_owned();
+    lived.whole.throttled = [(path.clone(), group(80)), ("/x".to_owned(), group(9))].into();
+    let late = weigh(row("jitter", Answer::Healthy), &lived);
+    assert_eq!(late.answer, Answer::Slow);
+    assert!((late.measured.as_ref().unwrap().value - 0.8).abs() < 1e-9);
+    assert_eq!(
+        late.next.as_deref(),
+        Some(
+            "grep . '/sys/fs/cgroup/my app/cpu.max' '/sys/fs/cgroup/my app/cpu.stat' \
+             '/sys/fs/cgroup/my app/cgroup.procs'"
+        )
+    );
+    lived.whole.throttled.insert(path, group(25));
+    assert_eq!(weigh(row("jitter", Answer::Healthy), &lived).answer, Answer::Healthy);
+}
+
+#[test]
+fn late_threads_are_told_who_had_the_cpus() {
+    let mut lived = lived(89, 0);
+    lived.deeds = vec![
+        Deeds { cpu: Nanos(1_400_000_000), ..deeds(7, "rustc", 20) },
+        Deeds { cpu: Nanos(20_000_000), ..deeds(8, "sh", 1) },
+    ];
+    let row = weigh(row("jitter", Answer::Slow), &lived);
+    assert_eq!(
+        row.reason,
+        "as the probe says; some thread waited for a CPU in 89 % of the time; rustc[7] had most \
+         of them (1.4 CPUs)"
+    );
+}
+
+#[test]
+fn the_lock_row_leads_to_the_program_that_switches_most() {
+    let mut lived = lived(0, 0);
+    lived.deeds = vec![
+        Deeds { switches: 90_000, ..deeds(5, "redis-server", 1) },
+        Deeds { switches: 500, ..deeds(4711, "mysqld", 40) },
+    ];
+    let next = |answer, lived: &Lived| weigh(row("lock", answer), lived).next;
+    let doctor = Some("sudo unjank lock doctor 4711".to_owned());
+    assert_eq!(next(Answer::Slow, &lived), doctor);
+    assert_eq!(next(Answer::Healthy, &lived), None);
+    lived.deeds[1].switches = 51_000;
+    assert_eq!(next(Answer::Healthy, &lived), doctor);
+    lived.deeds.clear();
+    assert_eq!(next(Answer::Slow, &lived).as_deref(), Some(LOCK_NEXT));
+}
+
+#[test]
+fn the_ipc_row_leads_to_who_ran_instead() {
+    let next = |cpu| weigh(row("ipc", Answer::Slow), &lived(cpu, 0)).next;
+    assert_eq!(next(60).as_deref(), Some(CAUSE_NEXT));
+    assert_eq!(next(0).as_deref(), Some(IPC_NEXT));
+}
+
+#[test]
+fn what_was_seen_is_in_the_record() {
+    let mut lived = lived(50, 20);
+    lived.calm.swapped_in = 30;
+    let facts = facts(&lived);
+    let told: Vec<_> = facts.iter().map(|fact| (fact.name.as_str(), fact.value)).collect();
+    assert_eq!(told.iter().filter(|(name, _)| *name == "checkup/waited").count(), 6);
+    assert!(told.contains(&("checkup/waited", 0.2)) && told.contains(&("checkup/stolen", 0.0)));
+    assert!(told.contains(&("checkup/swapped_in", 30.0)));
+    assert_eq!(super::facts(&Lived::default()).len(), 3, "no pressure, no groups");
+}
