@@ -1,5 +1,7 @@
 //! Do inter-process calls answer in time?
 
+use std::cmp::Reverse;
+
 use unjank_host::Nanos;
 use unjank_measure::{Answer, Bound, Findings, Percentile, Quantity, SeriesRecord, Verdict};
 
@@ -11,27 +13,33 @@ const SOURCE: &str = "deadline of AOSP's binder latency test";
 /// The command that looks closer at round trips.
 pub const CLOSER: &str = "unjank ipc probe --for 30s --placement one-cpu,two-cpus,free";
 
-/// Judges what certainly misses the limit, where anything does, else what has
-/// the slowest median, which differs less from run to run than the slowest
-/// tail does; of pairs of processes, all of them together. `next` is what to
-/// type if that is not well.
+/// Transports by how much of a device's traffic goes over them.
+const USUAL: [&str; 4] = ["binder", "hwbinder", "unix", "pipe"];
+/// Placements: most calls go to a process on another CPU.
+const USUAL_PLACEMENTS: [&str; 2] = ["two-cpus", "free"];
+
+/// Judges the slowest of what certainly misses the limit, where anything does,
+/// else the most usual transport and placement, so that two runs judge the
+/// same; of pairs of processes, all of them together. `next` is what to type
+/// if that is not well.
 pub fn verdict(findings: &Findings, next: &str) -> Verdict {
     let is_of_all =
         |series: &SeriesRecord| series.labels.get("pair").is_some_and(|pair| pair == "all");
     let has_all = findings.series.iter().any(is_of_all);
     let healthy = Bound { at_most: HEALTHY.get() as f64, source: SOURCE.to_owned() };
-    let slowest = findings
+    let judged = findings
         .series
         .iter()
         .filter(|series| !has_all || is_of_all(series))
         .filter_map(|series| Some((series, tail(series)?)))
         .max_by_key(|(series, tail)| {
-            let median = series.summary.map(|summary| summary.p50);
-            (healthy.judge(tail) == Answer::Slow, median)
+            let misses = (healthy.judge(tail) == Answer::Slow)
+                .then(|| series.summary.map(|summary| summary.p50));
+            (misses, Reverse(rank(series)))
         });
-    let reason = match &slowest {
+    let reason = match &judged {
         Some((series, _)) => {
-            let reason = "the slowest of what was measured; one call in a hundred takes longer";
+            let reason = "one call in a hundred takes longer";
             match series.told_of_starts() {
                 Some(starts) => format!("{reason}; {starts}"),
                 None => reason.to_owned(),
@@ -39,14 +47,26 @@ pub fn verdict(findings: &Findings, next: &str) -> Verdict {
         }
         None => "no call was measured".to_owned(),
     };
-    let slowest = slowest.map(|(_, tail)| tail);
+    let judged = judged.map(|(_, tail)| tail);
     let question = "Do calls to another process return in time?";
-    Verdict::of_health("ipc", question, healthy, slowest, reason, next)
+    Verdict::of_health("ipc", question, healthy, judged, reason, next)
+}
+
+/// How usual these calls are: the lowest is the most usual.
+fn rank(series: &SeriesRecord) -> (usize, usize) {
+    let place = |names: &[&str], name: Option<&str>| {
+        names.iter().position(|usual| Some(*usual) == name).unwrap_or(names.len())
+    };
+    let placement = series.labels.get("placement").map(String::as_str);
+    (place(&USUAL, transport(series)), place(&USUAL_PLACEMENTS, placement))
+}
+
+fn transport(series: &SeriesRecord) -> Option<&str> {
+    series.name.strip_prefix("ipc/")?.strip_suffix("/round_trip")
 }
 
 fn tail(series: &SeriesRecord) -> Option<Quantity> {
-    let transport = series.name.strip_prefix("ipc/")?.strip_suffix("/round_trip")?;
-    let mut name = format!("p99 of a round trip over {transport}");
+    let mut name = format!("p99 of a round trip over {}", transport(series)?);
     for label in ["placement", "caller"].iter().filter_map(|&label| series.labels.get(label)) {
         name = format!("{name}, {label}");
     }
@@ -67,13 +87,32 @@ mod tests {
         Findings { series: vec![series.finish()], ..Findings::default() }
     }
 
+    fn placed(transport: &str, placement: &str, round_trip: Nanos) -> Findings {
+        let mut findings = findings(transport, round_trip);
+        findings.series[0].labels.insert("placement".to_owned(), placement.to_owned());
+        findings
+    }
+
     #[test]
-    fn the_slowest_transport_decides() {
-        let mut both = findings("unix", Nanos::from_micros(30));
-        both.merge(findings("pipe", Nanos::from_millis(4)));
-        let verdict = verdict(&both, CLOSER);
+    fn a_transport_that_certainly_misses_the_limit_decides() {
+        let mut all = findings("unix", Nanos::from_micros(30));
+        all.merge(findings("pipe", Nanos::from_millis(4)));
+        all.merge(findings("futex", Nanos::from_millis(5)));
+        let verdict = verdict(&all, CLOSER);
         assert_eq!(verdict.answer, Answer::Slow);
-        assert!(verdict.measured.unwrap().name.contains("pipe"));
+        assert!(verdict.measured.unwrap().name.contains("futex"), "the slowest of those");
+    }
+
+    #[test]
+    fn else_the_most_usual_calls_do() {
+        let micros = Nanos::from_micros;
+        let mut all = placed("futex", "two-cpus", micros(90));
+        all.merge(placed("unix", "one-cpu", micros(80)));
+        all.merge(placed("unix", "two-cpus", micros(30)));
+        let judged = |all: &Findings| verdict(all, CLOSER).measured.unwrap().name;
+        assert_eq!(judged(&all), "p99 of a round trip over unix, two-cpus");
+        all.merge(placed("binder", "one-cpu", micros(10)));
+        assert_eq!(judged(&all), "p99 of a round trip over binder, one-cpu");
     }
 
     #[test]

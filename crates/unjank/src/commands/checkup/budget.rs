@@ -52,10 +52,10 @@ impl Budget {
             limit: millis(13_800),
             launch: millis(3_000),
             starts: 8,
-            swap: millis(120),
-            jitter: millis(500),
-            lock: millis(120),
-            ipc: millis(160),
+            swap: millis(100),
+            jitter: millis(440),
+            lock: millis(100),
+            ipc: millis(130),
         }
     }
 
