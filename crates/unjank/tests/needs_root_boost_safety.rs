@@ -11,8 +11,10 @@ mod kills;
 
 use std::fs;
 use std::os::unix::fs::chown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use boosted::{KILL, MIN, NOBODY, Phone, RATE, sees_starts, unjank, until};
 use kills::{Place, kill_many, watch};
@@ -84,6 +86,27 @@ fn a_pause_ends_boosts_until_it_is_over() {
     phone.until_reads(MIN, "200000");
     let status = service.status();
     assert_eq!((&status["paused"], &status["counts"]["boosts"]), (&false.into(), &2.into()));
+}
+
+#[test]
+fn hundreds_of_connections_of_nobody_do_not_keep_root_waiting() {
+    if !sees_starts() {
+        return;
+    }
+    let phone = Phone::new();
+    let service = phone.boost(&[]);
+    let connect = || {
+        let nobody = rustix::process::Uid::from_raw(NOBODY);
+        rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        (0..600).map(|_| UnixStream::connect(phone.path("socket")).unwrap()).collect::<Vec<_>>()
+    };
+    // Of this thread alone: it is nobody's to its end.
+    let silent = thread::scope(|scope| scope.spawn(connect).join().unwrap());
+    for (verb, paused) in [("pause", true), ("resume", false)] {
+        assert_eq!(phone.ask(verb, &[], 0).status.code(), Some(0));
+        assert_eq!(service.status()["paused"], paused);
+    }
+    drop(silent);
 }
 
 #[test]

@@ -12,13 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
-use unjank_host::control_socket::{Asker, ControlSocket};
+use unjank_host::control_socket::{AskerId, Askers, ControlSocket, Question as Asked};
 use unjank_host::wait::Doorbell;
 use unjank_launch::remedy::report::Status;
 
-/// How long the service may take to tell its state.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long to wait for a descriptor.
+/// How long to wait for memory.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// A question.
@@ -57,98 +55,141 @@ pub(super) enum Answer {
     },
 }
 
+/// Whom to tell which state.
+type Reply = (AskerId, Box<Status>);
+
 /// A question that waits for its answer.
 #[derive(Debug)]
 pub(super) struct Request {
     /// What is asked for.
     pub(super) action: Action,
-    /// Where the answer goes.
-    pub(super) reply: Sender<Box<Status>>,
+    asker: AskerId,
+    replies: Sender<Reply>,
+    bell: Arc<Doorbell>,
 }
 
-/// Listens to askers in a thread of its own, one after the other, for as long
-/// as the process lives.
+impl Request {
+    /// Answers it.
+    pub(super) fn answer(self, status: Box<Status>) {
+        // The thread that hears askers lives as long as the process.
+        let _heard = self.replies.send((self.asker, status));
+        self.bell.ring();
+    }
+}
+
+/// Listens to askers in a thread of its own for as long as the process lives.
 ///
 /// # Errors
 /// No thread, or no file descriptor, is left.
 pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<Doorbell>)> {
     let (pass_on, requests) = channel();
     let bell = Arc::new(Doorbell::new()?);
-    let rings = Arc::clone(&bell);
+    let askers = Askers::new(socket, text(&held_up()))?;
+    let desk = Desk::new(askers, pass_on, Arc::clone(&bell))?;
     thread::Builder::new()
         .name("askers".to_owned())
-        .spawn(move || {
-            loop {
-                match socket.accept() {
-                    Ok(asker) => serve(asker, &pass_on, &rings),
-                    // No descriptor is left, for the moment: others need it more.
-                    Err(_) => thread::sleep(AGAIN),
-                }
-            }
-        })
+        .spawn(move || desk.serve())
         .context("while starting a thread")?;
     Ok((requests, bell))
 }
 
-fn serve(mut from: Asker, ask: &Sender<Request>, bell: &Doorbell) {
-    // Who does not ask gets no answer.
-    let Ok(line) = from.question() else { return };
-    let answer = reply(&line, from.may_change(), |action| {
-        let (reply, replied) = channel();
-        ask.send(Request { action, reply }).ok()?;
-        bell.ring();
-        replied.recv_timeout(PATIENCE).ok()
-    });
-    let text = serde_json::to_string(&answer).expect("an answer has only string keys");
-    let _gone_meanwhile = from.answer(&text);
+/// Passes questions on, and answers back.
+struct Desk {
+    askers: Askers,
+    pass_on: Sender<Request>,
+    /// Rung when there is a request.
+    asked: Arc<Doorbell>,
+    replies: (Sender<Reply>, Receiver<Reply>),
+    /// Rung when there is a reply.
+    replied: Arc<Doorbell>,
 }
 
-/// The answer to a line, where `state` does what is asked for and tells the
-/// state.
-fn reply(
-    line: &str,
-    may_change: bool,
-    state: impl FnOnce(Action) -> Option<Box<Status>>,
-) -> Answer {
+impl Desk {
+    fn new(askers: Askers, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
+        let replied = Arc::new(Doorbell::new()?);
+        Ok(Self { askers, pass_on, asked, replies: channel(), replied })
+    }
+
+    fn serve(mut self) {
+        loop {
+            match self.askers.questions(&self.replied) {
+                Ok(questions) => questions.into_iter().for_each(|question| self.take(&question)),
+                // No memory is left, for the moment.
+                Err(_) => thread::sleep(AGAIN),
+            }
+            self.replied.quiet();
+            while let Ok((asker, status)) = self.replies.1.try_recv() {
+                self.askers.answer(asker, &text(&Answer::Status(status)));
+            }
+        }
+    }
+
+    /// Passes a question on, or answers it at once where it is none.
+    fn take(&mut self, question: &Asked) {
+        let answer = match read(&question.line, question.may_change) {
+            Ok(action) => {
+                let request = Request {
+                    action,
+                    asker: question.asker,
+                    replies: self.replies.0.clone(),
+                    bell: Arc::clone(&self.replied),
+                };
+                if self.pass_on.send(request).is_ok() {
+                    self.asked.ring();
+                    return;
+                }
+                held_up()
+            }
+            Err(refused) => refused,
+        };
+        self.askers.answer(question.asker, &text(&answer));
+    }
+}
+
+fn text(answer: &Answer) -> String {
+    serde_json::to_string(answer).expect("an answer has only string keys")
+}
+
+fn held_up() -> Answer {
+    let reason = "the service is ending, or held up".to_owned();
+    Answer::Error { reason, not_permitted: false }
+}
+
+/// What a line asks for, or the answer that refuses it.
+fn read(line: &str, may_change: bool) -> Result<Action, Answer> {
     let refused = |reason: String, not_permitted| Answer::Error { reason, not_permitted };
-    let question: Question = match serde_json::from_str(line) {
-        Ok(question) => question,
-        Err(error) => return refused(format!("that is no question: {error}"), false),
-    };
+    let question: Question = serde_json::from_str(line)
+        .map_err(|error| refused(format!("that is no question: {error}"), false))?;
     if question.action != Action::Status && !may_change {
         let who = "only root and the group of the socket may change what the service does";
-        return refused(who.to_owned(), true);
+        return Err(refused(who.to_owned(), true));
     }
-    state(question.action).map_or_else(
-        || refused("the service is ending, or held up".to_owned(), false),
-        Answer::Status,
-    )
+    Ok(question.action)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(line: &str, may_change: bool) -> (String, bool) {
-        match reply(line, may_change, |_| None) {
-            Answer::Error { reason, not_permitted } => (reason, not_permitted),
-            Answer::Status(_) => panic!("there is no state"),
+    fn refused(line: &str, may_change: bool) -> (String, bool) {
+        match read(line, may_change) {
+            Err(Answer::Error { reason, not_permitted }) => (reason, not_permitted),
+            other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn who_may_not_change_may_still_look() {
-        assert!(told("{\"do\":\"pause\"}", false).1);
-        assert!(told("{\"do\":\"resume\"}", false).1);
-        let reached = |line, may| !told(line, may).1 && told(line, may).0.contains("ending");
-        assert!(reached("{\"do\":\"status\"}", false));
-        assert!(reached("{\"do\":\"pause\"}", true));
+        assert!(refused("{\"do\":\"pause\"}", false).1);
+        assert!(refused("{\"do\":\"resume\"}", false).1);
+        assert_eq!(read("{\"do\":\"status\"}", false).unwrap(), Action::Status);
+        assert_eq!(read("{\"do\":\"pause\"}", true).unwrap(), Action::Pause);
     }
 
     #[test]
     fn nonsense_is_told_so() {
         for line in ["", "status", "{}", "{\"do\":\"stop\"}", "{\"do\":\"pause\",\"x\":1}"] {
-            assert!(told(line, true).0.starts_with("that is no question"), "{line}");
+            assert!(refused(line, true).0.starts_with("that is no question"), "{line}");
         }
     }
 }

@@ -101,6 +101,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         requests,
         asked: 0,
         told: 0,
+        is_wanted: false,
         waiting: Vec::new(),
         failed: None,
         look_again: None,
@@ -187,6 +188,8 @@ struct Talk<'a> {
     /// How often the state was asked for, and told: the service answers in order.
     asked: u64,
     told: u64,
+    /// Whether somebody has asked for a newer state than is on its way.
+    is_wanted: bool,
     /// Who waits for which of these answers.
     waiting: Vec<(u64, Request)>,
     failed: Option<unjank_host::Error>,
@@ -249,13 +252,24 @@ impl Talk<'_> {
                 Action::Pause => self.switch.order(Order::Pause),
                 Action::Resume => self.switch.order(Order::Resume),
             }
-            self.ask_state();
+            let answer = self.want_state();
             if request.action != Action::Status && !self.args.quiet {
                 let done = if request.action == Action::Pause { "paused" } else { "resumed" };
                 output::remark(done);
             }
-            self.waiting.push((self.asked, request));
+            self.waiting.push((answer, request));
         }
+    }
+
+    /// Asks for the state, once for all who want it while an answer is on its
+    /// way: the number of the first answer that will do.
+    fn want_state(&mut self) -> u64 {
+        if self.asked > self.told {
+            self.is_wanted = true;
+            return self.asked + 1;
+        }
+        self.ask_state();
+        self.asked
     }
 
     fn ask_state(&mut self) {
@@ -305,9 +319,12 @@ impl Talk<'_> {
         }
         self.told += 1;
         for (_, request) in self.waiting.extract_if(.., |(number, _)| *number <= self.told) {
-            let _gone_meanwhile = request.reply.send(status.clone());
+            request.answer(status.clone());
         }
         self.last = Some(status);
+        if self.asked == self.told && std::mem::take(&mut self.is_wanted) {
+            self.ask_state();
+        }
     }
 }
 
