@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::input::Stopped;
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -68,6 +70,8 @@ pub enum ErrorClass {
     Unsupported,
     /// Not possible for this user.
     Permission,
+    /// The user has ended it.
+    Interrupted,
     /// Anything else: a failed read, a full disk, a surprise.
     Other,
 }
@@ -110,6 +114,7 @@ impl Error {
     /// The kind of failure.
     pub fn class(&self) -> ErrorClass {
         match self {
+            Self::File { source, .. } if Stopped::is(source) => ErrorClass::Interrupted,
             Self::File { source, .. } | Self::Syscall { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => ErrorClass::Permission,
                 io::ErrorKind::Unsupported => ErrorClass::Unsupported,

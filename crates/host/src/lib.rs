@@ -17,6 +17,7 @@
 //! | [`energy`] | meters of energy |
 //! | [`frequency`] | the frequency that a CPU has at this moment |
 //! | [`futex`] | parking and waking threads |
+//! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`memory_group`] | limited memory for a program |
@@ -67,6 +68,7 @@ pub mod frequency;
 pub mod futex;
 mod group_kill;
 pub mod inotify;
+pub mod input;
 pub mod journal;
 pub mod keeper;
 pub mod kernel_symbols;

@@ -61,6 +61,7 @@ pub(crate) fn code(error: &anyhow::Error) -> u8 {
         ErrorClass::Usage => USAGE,
         ErrorClass::Unsupported => UNSUPPORTED,
         ErrorClass::Permission => PERMISSION,
+        ErrorClass::Interrupted => INTERRUPTED,
         ErrorClass::Other => FAILURE,
     })
 }

@@ -9,6 +9,7 @@ use super::replay::Replay;
 use super::stream::{Input, Stream};
 use super::{About, Meter, Origin, battery, hwmon, perf, rapl, serial};
 use crate::error::{Error, Result};
+use crate::input::Stop;
 use crate::root::Root;
 use crate::support::Support;
 
@@ -124,7 +125,7 @@ pub fn meters(root: &Root) -> Vec<Found> {
         let meter = match kind {
             Kind::SmartPower2 | Kind::SmartPower3 => smart_powers(root),
             Kind::Csv => Support::no("it is a file: csv:FILE"),
-            _ => match find(root, &place, None) {
+            _ => match find(root, &place, None, &Stop::default()) {
                 Ok(meter) => meter.map(|meter| meter.about().clone()),
                 Err(error) => Support::No(error.to_string()),
             },
@@ -149,11 +150,16 @@ fn smart_powers(root: &Root) -> Support<About> {
 }
 
 /// Opens a meter. Datagrams are listened for on `listen`, and on the loopback
-/// address if that is not given.
+/// address if that is not given. `stop` ends the wait for a recording that is a pipe.
 ///
 /// # Errors
 /// What is in the way of using a meter that is there.
-pub fn find(root: &Root, place: &Place, listen: Option<IpAddr>) -> Result<Support<Box<dyn Meter>>> {
+pub fn find(
+    root: &Root,
+    place: &Place,
+    listen: Option<IpAddr>,
+    stop: &Stop,
+) -> Result<Support<Box<dyn Meter>>> {
     let path = place.path.as_deref();
     match place.kind {
         Kind::Rapl => rapl::open(root, path),
@@ -176,7 +182,7 @@ pub fn find(root: &Root, place: &Place, listen: Option<IpAddr>) -> Result<Suppor
         }
         Kind::Csv => {
             let path = PathBuf::from(path.unwrap_or_default());
-            Ok(Support::Yes(Box::new(Replay::open(&path)?)))
+            Ok(Support::Yes(Box::new(Replay::open(&path, stop)?)))
         }
     }
 }
@@ -275,7 +281,8 @@ mod tests {
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        let mut meter = find(&Root::system(), &place, None).unwrap().yes().unwrap();
+        let mut meter =
+            find(&Root::system(), &place, None, &Stop::default()).unwrap().yes().unwrap();
         sending.join().unwrap();
         while meter.read().unwrap().ended.is_none() {
             thread::sleep(Duration::from_millis(1));
@@ -295,7 +302,7 @@ mod tests {
             ("csv:none.csv", "cannot read none.csv"),
         ] {
             let machine = Machine::with(&[]);
-            let found = find(&machine.root(), &Place::of(typed).unwrap(), None);
+            let found = find(&machine.root(), &Place::of(typed).unwrap(), None, &Stop::default());
             let error = found.err().unwrap().to_string();
             assert!(error.contains(told), "{typed}: {error}");
         }

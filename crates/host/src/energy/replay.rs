@@ -6,13 +6,13 @@
 //! four numbers are milliseconds, volts, amperes and watts, as the program of
 //! `odroid-smartpower-linux` writes them for the ODROID `SmartPower`.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use super::{About, Ended, Meter, Origin, Reading, Samples};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::input::{Input, Stop, read_line};
 use crate::units::{Joules, Nanos, Watts};
 
 /// No recording has more samples: a week at 5 ms is 121 million, which is more
@@ -20,6 +20,7 @@ use crate::units::{Joules, Nanos, Watts};
 const MOST_SAMPLES: usize = 50_000_000;
 /// No line is longer.
 const LONGEST_LINE: usize = 4_096;
+const TOO_MUCH: &str = "more than a recording of a meter can hold";
 /// Seconds and watts beyond which a number is a mistake: 30 000 years, and a
 /// power station.
 const LONGEST_TIME: f64 = 1e12;
@@ -48,17 +49,26 @@ pub struct Replay {
 
 impl Replay {
     /// Reads the recording in `path`: a file of the user's, not of the machine.
+    /// `stop` ends the wait for one that is a pipe.
     ///
     /// # Errors
     /// `File`; `Parse` with the line that is no sample, and for a table
     /// without a time and a power.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, stop: &Stop) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
-        let file = File::open(path).map_err(|error| failed(error).of_named_file())?;
-        let file = BufReader::new(file);
+        let input = Input::open(path, stop).map_err(|error| failed(error).of_named_file())?;
+        let mut input = BufReader::new(input);
         let mut table = Table::default();
-        for line in file.lines() {
-            table.line(&line.map_err(failed)?, path)?;
+        let mut line = Vec::new();
+        while read_line(&mut input, &mut line, LONGEST_LINE).map_err(|error| {
+            match error.kind() {
+                io::ErrorKind::FileTooLarge => Error::parse(path, table.lines + 1, TOO_MUCH),
+                _ => failed(error),
+            }
+        })? {
+            let text = str::from_utf8(&line);
+            let text = text.map_err(|_| Error::parse(path, table.lines + 1, "expected text"))?;
+            table.line(text, path)?;
         }
         let about = About {
             name: "csv".to_owned(),
@@ -175,7 +185,7 @@ impl Table {
         }
         let wrong = |what: &str| Error::parse(path, self.lines, what);
         if line.len() > LONGEST_LINE || self.points.len() >= MOST_SAMPLES {
-            return Err(wrong("more than a recording of a meter can hold"));
+            return Err(wrong(TOO_MUCH));
         }
         let Some(columns) = &self.columns else {
             let columns = Columns::named(line).or_else(|| Columns::unnamed(line));
@@ -356,7 +366,7 @@ mod tests {
     fn time_passes_in_the_recording_and_it_ends() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("log.csv"), "time_s,power_W\n0,2\n60,2\n").unwrap();
-        let mut replay = Replay::open(&dir.path().join("log.csv")).unwrap();
+        let mut replay = Replay::open(&dir.path().join("log.csv"), &Stop::default()).unwrap();
         assert!(replay.pass(Nanos::from_millis(30_000), &|| false));
         let begin = replay.read().unwrap();
         assert!(replay.pass(Nanos::from_millis(20_000), &|| false));

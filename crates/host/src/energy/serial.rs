@@ -68,7 +68,10 @@ mod tests {
         let wanted = format!("{name}:{}", path.display());
         let opening = thread::spawn(move || {
             let place = Place::of(&wanted).unwrap();
-            find(&Root::system(), &place, None).unwrap().yes().unwrap()
+            find(&Root::system(), &place, None, &crate::input::Stop::default())
+                .unwrap()
+                .yes()
+                .unwrap()
         });
         let mut lines = lines.iter().cycle();
         while !opening.is_finished() {

@@ -33,6 +33,7 @@ use std::collections::BTreeMap;
 
 use unjank_host::energy::find::Kind;
 use unjank_host::energy::{Meter, Origin, Place, find};
+use unjank_host::input::Stop;
 use unjank_host::{Nanos, Root, Support};
 use unjank_measure::experiment::rounds;
 use unjank_measure::{Fact, Findings, Monitor, Plan, Unit};
@@ -134,7 +135,7 @@ fn uncontended(options: &Options, findings: &mut Findings) -> Result<BTreeMap<&'
 fn meter(root: &Root, findings: &mut Findings) -> Option<Box<dyn Meter>> {
     let mut reasons = Vec::new();
     for kind in [Kind::Rapl, Kind::Perf] {
-        match find(root, &Place { kind, path: None }, None) {
+        match find(root, &Place { kind, path: None }, None, &Stop::default()) {
             Ok(Support::Yes(meter)) if meter.about().origin == Origin::Measured => {
                 return Some(meter);
             }

@@ -39,7 +39,7 @@ pub(super) const BATCH: usize = 4096;
 
 impl Input {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self> {
-        Self::new(Source::open(path)?, options)
+        Self::new(Source::open(path, &options.stop)?, options)
     }
 
     pub(super) fn memory(name: &str, bytes: Arc<[u8]>, options: &Options) -> Result<Self> {
@@ -105,6 +105,8 @@ impl Input {
         self.summary.events += (events.len() - before) as u64;
         let more = match more {
             Ok(more) => more,
+            // Nothing more is wanted: whoever has asked for the end knows.
+            Err(Stop::Io(_)) if options.stop.is_requested() => return Ok(true),
             // A packed file that breaks off, or is damaged.
             Err(Stop::Io(why)) if options.skip_bad => {
                 let place = Place::Byte(self.progress.done());
@@ -133,7 +135,8 @@ impl Input {
             ahead.clear();
             let more = self.read(&mut ahead, names, options, BATCH);
             self.ahead = ahead;
-            if !more? && self.ahead.is_empty() {
+            let over = !more? || options.stop.is_requested();
+            if over && self.ahead.is_empty() {
                 return Ok(false);
             }
         }

@@ -1,6 +1,7 @@
 //! How traces are read.
 
 use unjank_host::Bytes;
+use unjank_host::input::Stop;
 
 use super::columns::Columns;
 use super::format::Format;
@@ -20,6 +21,8 @@ pub struct Options {
     pub swap_devices: Vec<String>,
     /// Which of the stages of a request makes the event, in traces that have several.
     pub stage: Stage,
+    /// What ends the wait for a file that is a pipe, or never ends.
+    pub stop: Stop,
 }
 
 /// A stage in a request's life, of which traces of the block layer tell several.

@@ -10,6 +10,7 @@ use ::parquet::file::reader::{ChunkReader, Length};
 use bytes::Bytes;
 use lz4_flex::frame::FrameDecoder;
 use lzma_rust2::XzReader;
+use unjank_host::input::{Input, Stop};
 use unjank_host::{Error, Result};
 
 use super::format::HEAD;
@@ -78,19 +79,17 @@ const BUFFER: usize = 256 << 10;
 
 impl Source {
     /// The file at `path`, or what comes in on stdin where it is `-`.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(super) fn open(path: &Path, stop: &Stop) -> Result<Self> {
         if path == Path::new("-") {
-            return Self::new(PathBuf::from("stdin"), io::stdin(), None, None);
+            let error = |source| Error::file("read", "stdin", source);
+            return Self::new("stdin".into(), Input::stdin(stop).map_err(error)?, None, None);
         }
         let error = |source| Error::file("read", path, source).of_named_file();
-        let file = File::open(path).map_err(error)?;
-        let metadata = file.metadata().map_err(error)?;
-        if metadata.is_dir() {
-            return Err(error(io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        let whole = metadata.is_file().then(|| file.try_clone().map(Whole::File)).transpose();
-        let total = metadata.is_file().then_some(metadata.len());
-        Self::new(path.to_owned(), file, total, whole.map_err(error)?)
+        let input = Input::open(path, stop).map_err(error)?;
+        let regular = input.regular();
+        let total = regular.map(|(_, length)| length.get());
+        let whole = regular.map(|(file, _)| file.try_clone().map(Whole::File)).transpose();
+        Self::new(path.to_owned(), input, total, whole.map_err(error)?)
     }
 
     /// Bytes in memory, called `name` in messages.

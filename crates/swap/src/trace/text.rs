@@ -117,6 +117,10 @@ impl Text {
                 }
             }
             if self.carry.len() + rest.len() > LONGEST {
+                if !batch.options.skip_bad {
+                    // Its end may be as far as that of the file, or there may be none.
+                    return Err(Stop::At(Place::Line(self.number + 1), OVERLONG.to_owned()));
+                }
                 self.overlong = true;
                 self.carry.clear();
             } else if !self.overlong {

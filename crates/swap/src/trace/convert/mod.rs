@@ -179,9 +179,9 @@ fn pump(
         batches = batches.wrapping_add(1);
         if batches.is_multiple_of(64) {
             monitor.progress(trace.progress().unwrap_or(0.0), "reading");
-            if monitor.stop_requested() {
-                return Ok(Written { interrupted: true, ..written });
-            }
+        }
+        if monitor.stop_requested() {
+            return Ok(Written { interrupted: true, ..written });
         }
         if !more {
             break;

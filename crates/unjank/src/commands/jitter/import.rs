@@ -1,22 +1,24 @@
 //! `unjank jitter import`: what other tools have measured.
 
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, Read};
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use unjank_host::input::Input;
 use unjank_host::sched::Priority;
-use unjank_host::{Error, Timestamp};
+use unjank_host::{Bytes, Error, Timestamp};
 use unjank_jitter::import::{self, Imported};
 use unjank_measure::RunRecord;
 use unjank_measure::record::{Run, Start};
 use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
+use crate::interrupt;
 
 /// Larger files are of neither tool.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: Bytes = Bytes(64 << 20);
 /// What stands beside every number that was not measured here.
 const IMPORTED: &str = "imported";
 
@@ -57,16 +59,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn read(name: &str) -> Result<String> {
-    let failed = |error: io::Error| Error::file("read", name, error).of_named_file();
-    let source: Box<dyn Read> = match name {
-        "-" => Box::new(io::stdin().lock()),
-        path => Box::new(File::open(path).map_err(failed)?),
-    };
-    let mut bytes = Vec::new();
-    source.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(Error::Invalid(format!("{name} is larger than 64 MiB")).into());
-    }
+    let input = Input::named(Path::new(name), &interrupt::stop());
+    let bytes =
+        input.and_then(|input| input.bytes(LARGEST)).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => Error::Invalid(format!("{name} is larger than 64 MiB")),
+            _ => Error::file("read", name, error).of_named_file(),
+        })?;
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.split(|byte| *byte == b'\n').count();

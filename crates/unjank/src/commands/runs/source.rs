@@ -1,14 +1,15 @@
 //! Where runs are read from: the store, files, or stdin.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use unjank_host::Bytes;
+use unjank_host::input::Input;
 use unjank_measure::store::Selector;
 use unjank_measure::{RunRecord, Store};
 
-use crate::paths;
+use crate::{interrupt, paths};
 
 /// The option that names a store.
 #[derive(Debug, clap::Args)]
@@ -64,23 +65,23 @@ fn selector(name: &str) -> Selector {
 }
 
 /// No file with records is larger.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: Bytes = Bytes(1 << 30);
 
 /// The whole text of a file; `-` is stdin.
 pub(super) fn read(name: &str) -> Result<String> {
-    let failed = |error: io::Error| unjank_host::Error::file("read", name, error).of_named_file();
-    let source: Box<dyn Read> = match name {
-        "-" => Box::new(io::stdin().lock()),
-        path => Box::new(File::open(path).map_err(failed)?),
-    };
-    let mut bytes = Vec::new();
-    source.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
     let no_record = |reason: &str| unjank_measure::Error::Record {
         origin: name.to_owned(),
         reason: reason.to_owned(),
     };
-    if bytes.len() as u64 > LARGEST {
-        return Err(no_record("it is larger than 1 GiB").into());
-    }
+    let input = Input::named(Path::new(name), &interrupt::stop());
+    let bytes = match input.and_then(|input| input.bytes(LARGEST)) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(no_record("it is larger than 1 GiB").into());
+        }
+        Err(error) => {
+            return Err(unjank_host::Error::file("read", name, error).of_named_file().into());
+        }
+    };
     Ok(String::from_utf8(bytes).map_err(|_| no_record("it is not text"))?)
 }

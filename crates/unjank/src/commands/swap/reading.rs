@@ -4,7 +4,7 @@ use unjank_host::Bytes;
 use unjank_report::visible;
 use unjank_swap::trace::{Columns, Format, InputSummary, Operation, Options, Stage, Summary};
 
-use crate::values;
+use crate::{interrupt, values};
 
 /// Options of every command that reads traces.
 #[derive(Debug, clap::Args)]
@@ -47,6 +47,7 @@ impl ReadingArgs {
             device_size: self.device_size,
             swap_devices: self.swap_device.clone(),
             stage: self.stage.get(),
+            stop: interrupt::stop(),
         }
     }
 }

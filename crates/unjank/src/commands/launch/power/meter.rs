@@ -10,6 +10,7 @@ use unjank_launch::power::Modelled;
 
 use crate::commands::launch::device::device;
 use crate::commands::measured::Settings;
+use crate::interrupt::stop;
 
 /// The name of the meter that is none.
 pub(in crate::commands::launch) const MODEL: &str = "model";
@@ -91,7 +92,7 @@ impl Wanted<'_> {
     pub(in crate::commands::launch) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
         match self {
             Self::Any { device } => any(root, *device),
-            Self::Measured { place, listen } => Ok(find(root, place, Some(*listen))?),
+            Self::Measured { place, listen } => Ok(find(root, place, Some(*listen), &stop())?),
             Self::Model { device } => model(root, device),
         }
     }
@@ -106,7 +107,7 @@ fn model(root: &Root, name: &str) -> Result<Support<Box<dyn Meter>>> {
 fn any(root: &Root, device: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
     let mut reasons = Vec::new();
     for kind in [Kind::Rapl, Kind::Perf, Kind::Hwmon, Kind::Battery] {
-        let reason = match find(root, &Place { kind, path: None }, None) {
+        let reason = match find(root, &Place { kind, path: None }, None, &stop()) {
             Ok(Support::Yes(meter)) => return Ok(Support::Yes(meter)),
             Ok(Support::No(reason)) => reason,
             Err(error) => error.to_string(),

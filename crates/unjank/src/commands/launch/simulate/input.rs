@@ -1,17 +1,19 @@
 //! Load profiles: shipped ones, files, and launches of a length.
 
-use std::fs;
+use std::io;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use unjank_host::{Error, Nanos};
+use unjank_host::input::Input;
+use unjank_host::{Bytes, Error, Nanos};
 use unjank_launch::model::Profile;
 use unjank_launch::model::profile::{SHIPPED, Wrong, shipped};
 
 use super::Args;
+use crate::interrupt;
 
 /// Larger files are no profiles.
-const LARGEST: u64 = 4 << 20;
+const LARGEST: Bytes = Bytes(4 << 20);
 
 /// What was asked for; what of a file is not followed goes to `warnings`.
 pub(super) fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
@@ -47,10 +49,15 @@ fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
         )));
     }
     let failed = |error| Error::file("read", name, error).of_named_file();
-    if fs::metadata(name).map_err(failed)?.len() > LARGEST {
-        bail!("profile {name}: it is larger than 4 MiB");
-    }
-    let text = fs::read_to_string(name).map_err(failed)?;
+    let input = Input::open(Path::new(name), &interrupt::stop());
+    let bytes = match input.and_then(|input| input.bytes(LARGEST)) {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            bail!("profile {name}: it is larger than 4 MiB");
+        }
+        bytes => bytes.map_err(failed)?,
+    };
+    let no_text = |_| failed(io::Error::new(io::ErrorKind::InvalidData, "it is not text"));
+    let text = String::from_utf8(bytes).map_err(no_text)?;
     if Path::new(name).extension().is_some_and(|extension| extension == "json") {
         let imported = Profile::from_rt_app(&text, name).map_err(|wrong| usage(&wrong))?;
         warnings.extend(imported.warnings.into_iter().map(|warning| format!("{name}: {warning}")));
