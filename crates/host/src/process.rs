@@ -5,13 +5,20 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 
 use rustix::process::{
-    Pid, Signal, geteuid, getppid, kill_process, kill_process_group,
+    Pid, Resource, Signal, geteuid, getppid, getrlimit, kill_process, kill_process_group,
     set_parent_process_death_signal,
 };
 
 use crate::error::{Error, Result};
 use crate::machine::capabilities;
 use crate::root::Root;
+use crate::units::Bytes;
+
+/// How large the stack of this process's first thread may become; `None` where
+/// it is not limited: `RLIMIT_STACK` of `getrlimit(2)`.
+pub fn stack_limit() -> Option<Bytes> {
+    getrlimit(Resource::Stack).current.map(Bytes)
+}
 
 /// A child process that is killed and reaped when dropped. It is in a process
 /// group of its own: Ctrl-C at the terminal reaches its owner only, who then

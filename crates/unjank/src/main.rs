@@ -7,13 +7,14 @@ mod exit;
 mod interrupt;
 mod output;
 mod paths;
+mod stack;
 mod values;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match commands::run(cli::Cli::read(std::env::args_os())) {
+    stack::with_enough(|| match commands::run(cli::Cli::read(std::env::args_os())) {
         Ok(code) => code,
         Err(error) => exit::report(&error),
-    }
+    })
 }
