@@ -2,6 +2,8 @@
 //! starves nobody.
 
 mod bells;
+#[cfg(not(any(loom, miri)))]
+mod fork;
 mod lessons;
 mod policy;
 mod raw;
@@ -43,6 +45,11 @@ pub(crate) use watch::allow_plain_sections;
 /// A panic while it is held releases it, and poisons nothing. A thread that
 /// ends without running destructors never releases it; neither does, in the
 /// child of `fork(2)`, a thread of the parent.
+///
+/// It is for the threads of one process. In memory that processes share
+/// (`MAP_SHARED`), it excludes nobody reliably: what its waiters sleep on and how
+/// they are told of each other belong to a process (`FUTEX_PRIVATE_FLAG` of
+/// `futex(2)`, `membarrier(2)`). Use `PTHREAD_PROCESS_SHARED` there.
 ///
 /// ```
 /// use unjank_backoff::Mutex;

@@ -10,6 +10,9 @@ use crate::ticks::Ticks;
 
 /// A lock without a value, for [`lock_api`].
 ///
+/// It is for the threads of one process: not supported in memory that processes
+/// share, as [`Mutex`](crate::Mutex) says.
+///
 /// `word` says who holds the lock and who waits; its states are in `word.rs`.
 /// A thread that has taken itself out of `asleep` there gets exactly one
 /// permit, and one that has added itself to `overdue` exactly one grant, so

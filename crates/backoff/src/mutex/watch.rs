@@ -16,8 +16,10 @@
 use core::num::NonZeroU32;
 use core::time::Duration;
 
+#[cfg(not(any(loom, miri)))]
+use super::fork;
 use crate::os::{self, barrier};
-use crate::sync::{Acquire, AtomicU32, Release, SeqCst};
+use crate::sync::{Acquire, AtomicU32, Relaxed, Release, SeqCst};
 
 const PLACES: usize = if cfg!(loom) { 1 } else { 64 };
 
@@ -43,18 +45,73 @@ loom::lazy_static! {
 /// How long a waiter sleeps where the kernel has taken the barrier away again.
 const WITHOUT_BARRIER: Duration = Duration::from_millis(1);
 
+/// Whether the kernel was asked for what plain sections need: [`UNASKED`],
+/// [`ASKING`], [`ALLOWED`] or [`REFUSED`]. Not modelled: the barriers of a model
+/// are there from the start.
+static STATE: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(UNASKED);
+const UNASKED: u8 = 0;
+const ASKING: u8 = 1;
+const ALLOWED: u8 = 2;
+const REFUSED: u8 = 3;
+
 /// Asks the kernel, the first time in a process, for what plain sections need.
-/// That takes up to 20 ms where there are several threads.
+/// That takes up to 20 ms where there are several threads; who comes meanwhile
+/// goes on without them.
 pub(crate) fn allow_plain_sections() {
-    static ASKED: std::sync::Once = std::sync::Once::new();
-    ASKED.call_once(|| {
-        if barrier::register() {
-            #[allow(clippy::explicit_iter_loop, reason = "a model has it behind a pointer")]
-            for place in PLACE.iter() {
-                place.watchers.fetch_sub(1, Release);
-            }
-        }
-    });
+    if STATE.compare_exchange(UNASKED, ASKING, Acquire, Relaxed).is_err() {
+        return;
+    }
+    if prepare_for_forks() && barrier::register() {
+        add_to_watchers(u32::MAX);
+        STATE.store(ALLOWED, Release);
+    } else {
+        STATE.store(REFUSED, Release);
+    }
+}
+
+/// Children of a child have what it has registered.
+fn prepare_for_forks() -> bool {
+    #[cfg(any(loom, miri))]
+    return true;
+    #[cfg(not(any(loom, miri)))]
+    {
+        static DONE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+        DONE.swap(true, Relaxed) || fork::forget_watches_in_children()
+    }
+}
+
+/// Forgets who watched when this process was forked off: none of them is here.
+/// Who is still [`ASKING`] is not here, either, so it is to be asked anew.
+#[cfg(not(any(loom, miri)))]
+pub(super) fn forget() {
+    let base = u32::from(STATE.load(Relaxed) != ALLOWED);
+    for place in each_place() {
+        place.watchers.store(base, Relaxed);
+    }
+    let _only_then = STATE.compare_exchange(ASKING, UNASKED, Relaxed, Relaxed);
+}
+
+fn add_to_watchers(number: u32) {
+    for place in each_place() {
+        place.watchers.fetch_add(number, Release);
+    }
+}
+
+fn each_place() -> impl Iterator<Item = &'static Place> {
+    PLACE.iter()
+}
+
+/// Does something as if another thread were asking the kernel.
+#[cfg(all(test, not(any(loom, miri))))]
+pub(super) fn while_asking(does: impl FnOnce()) {
+    allow_plain_sections();
+    while STATE.compare_exchange(ALLOWED, ASKING, Acquire, Relaxed).is_err() {
+        std::thread::yield_now();
+    }
+    add_to_watchers(1);
+    does();
+    add_to_watchers(u32::MAX);
+    STATE.store(ALLOWED, Release);
 }
 
 /// The place of a lock.
