@@ -61,7 +61,9 @@ fn exception(error: &Error) -> &'static JNIStr {
             ErrorClass::Permission => {
                 jni_str!("io/github/unjank/rt/RealtimePermissionException")
             }
-            ErrorClass::Other => jni_str!("java/lang/IllegalStateException"),
+            ErrorClass::Interrupted | ErrorClass::Other => {
+                jni_str!("java/lang/IllegalStateException")
+            }
         },
         Error::Failed(_) | Error::Jni(_) => jni_str!("java/lang/IllegalStateException"),
     }
