@@ -199,7 +199,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
     let other = [&arguments[..], &["--launch-for", "1s"]].concat();
     assert!(stderr(&mut swap(&other), 2).contains("sweep of something else"));
     let printed = swap(&arguments).assert().code(0).get_output().stdout.clone();
-    assert!(String::from_utf8(printed).unwrap().contains("the best: fewest writes"));
+    assert!(String::from_utf8(printed).unwrap().contains("of the tier to the least storage I/O"));
     assert!(out.exists() && !partial.exists());
     // The whole is what one sweep without a break makes.
     let whole = directory.path().join("whole.parquet");
@@ -304,7 +304,7 @@ fn a_sweep_draws_heat_maps() {
 }
 
 #[test]
-fn every_value_of_the_paper_comes_out_on_synthetic_phones() {
+fn every_value_of_the_paper_comes_out_but_what_depends_on_the_end_of_a_trace() {
     let mut command = swap(&["paper", "--json", "--no-store"]);
     let record: Value =
         serde_json::from_slice(&command.assert().code(0).get_output().stdout).unwrap();
@@ -314,7 +314,10 @@ fn every_value_of_the_paper_comes_out_on_synthetic_phones() {
     let all = ["skew", "fig1", "fig2", "fig3", "fig5"].map(|figure| format!("swap/paper/{figure}"));
     assert_eq!(figures, all);
     for verdict in verdicts {
-        assert_eq!(verdict["answer"], "yes", "{verdict}");
+        // Whether what the tier has still to write counts decides parity, and
+        // the paper does not say.
+        let open = verdict["subject"] == "swap/paper/fig5";
+        assert_eq!(verdict["answer"], if open { "cannot_tell" } else { "yes" }, "{verdict}");
     }
     let bars = record["facts"].as_array().unwrap().iter();
     assert_eq!(bars.filter(|fact| fact["labels"]["part"].is_string()).count(), 8);

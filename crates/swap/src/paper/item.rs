@@ -24,6 +24,11 @@ pub struct Item {
     pub words: &'static str,
     /// Ours, of each seed, the least first.
     pub ours: Vec<f64>,
+    /// Of how many seeds they are.
+    pub seeds: usize,
+    /// How many there are none of, because it never came to that: larger than
+    /// all of `ours`.
+    pub never: usize,
 }
 
 /// Whether the paper's value comes out here.
@@ -38,9 +43,9 @@ pub enum Answer {
 }
 
 impl Item {
-    /// The median over seeds.
+    /// The median over seeds; `None` if it never came to that in half of them.
     pub fn median(&self) -> Option<f64> {
-        let n = self.ours.len();
+        let n = self.ours.len() + self.never;
         let middle = self.ours.get(n / 2)?;
         Some(if n.is_multiple_of(2) {
             f64::midpoint(self.ours[n / 2 - 1], *middle)
@@ -50,10 +55,10 @@ impl Item {
     }
 
     /// From the least to the largest, if there are enough of them for an
-    /// interval of the median.
+    /// interval of the median, and a largest one.
     pub fn interval(&self) -> Option<[f64; 2]> {
         let ends = [*self.ours.first()?, *self.ours.last()?];
-        (self.ours.len() >= ENOUGH).then_some(ends)
+        (self.seeds >= ENOUGH && self.never == 0).then_some(ends)
     }
 
     /// Whether the paper's value comes out.
@@ -90,6 +95,8 @@ mod tests {
             paper: [6.0, 7.0],
             words: "6-7",
             ours: ours.to_vec(),
+            seeds: ours.len(),
+            never: 0,
         }
     }
 
@@ -101,5 +108,9 @@ mod tests {
         assert_eq!(item(&[5.0, 5.0, 5.0, 6.0, 6.5, 7.0]).answer(), Answer::CannotTell);
         assert_eq!(item(&[1.0, 2.0, 4.0, 9.0]).median(), Some(3.0));
         assert_eq!(item(&[]).median(), None);
+        let sometimes = Item { never: 1, ..item(&[6.5; 7]) };
+        assert_eq!((sometimes.median(), sometimes.interval()), (Some(6.5), None));
+        assert_eq!(sometimes.answer(), Answer::CannotTell, "it has no upper end");
+        assert_eq!(Item { never: 8, ..item(&[6.5; 7]) }.median(), None);
     }
 }

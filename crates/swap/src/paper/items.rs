@@ -1,11 +1,14 @@
 //! All values that the paper gives. It says "about", and shows charts without
-//! numbers; the ranges are our reading of it.
+//! numbers; the ranges are our reading of it. Nor does it say whether pages that
+//! only the tier has at the end count as I/O: with a tier, each seed gives two
+//! values, one without them and one with them.
 
 use unjank_measure::Unit;
 
 use super::item::Item;
 use super::phones::{Phone, Set};
-use super::{TIERS, each, ratio};
+use super::{TIERS, ratio};
+use crate::model::tier::Traffic;
 use crate::simulate::Line;
 
 /// A value of the paper, and how ours comes from the phones of a seed.
@@ -16,20 +19,25 @@ struct Value {
     unit: Unit,
     paper: [f64; 2],
     words: &'static str,
-    ours: fn(&Set) -> Option<f64>,
+    ours: fn(&Set) -> Ours,
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
 const ABOUT_80: [f64; 2] = [0.75, 0.85];
 
+/// The values of a seed: one, or both of a tier, `None` for one that never comes.
+type Ours = Vec<Option<f64>>;
+
 /// In the paper's order.
 pub(super) fn all(sets: &[Set]) -> Vec<Item> {
     let values = SKEW.iter().chain(LAUNCHES).chain(TIER);
     let item = |value: &Value| {
-        let mut ours = each(sets, value.ours);
+        let all: Vec<Option<f64>> = sets.iter().flat_map(value.ours).collect();
+        let mut ours: Vec<f64> = all.iter().copied().flatten().collect();
+        let never = all.len() - ours.len();
         ours.sort_by(f64::total_cmp);
         let Value { figure, name, what, unit, paper, words, .. } = *value;
-        Item { figure, name, what, unit, paper, words, ours }
+        Item { figure, name, what, unit, paper, words, ours, seeds: sets.len(), never }
     };
     values.map(item).collect()
 }
@@ -42,7 +50,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "about 80 %",
-        ours: |set| made(&set.nine_1.off, 0.5),
+        ours: |set| vec![made(&set.nine_1.off, 0.5)],
     },
     Value {
         figure: "Section II",
@@ -51,7 +59,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "about 80 %",
-        ours: |set| made(&set.nine_2.off, 0.5),
+        ours: |set| vec![made(&set.nine_2.off, 0.5)],
     },
     Value {
         figure: "Section II",
@@ -60,7 +68,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "80 %",
-        ours: |set| made(&set.nine_1.on, 0.1),
+        ours: |set| vec![made(&set.nine_1.on, 0.1)],
     },
     Value {
         figure: "Section II",
@@ -69,7 +77,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "80 % by about 25 %",
-        ours: |set| made(&set.nine_2.on, 0.25),
+        ours: |set| vec![made(&set.nine_2.on, 0.25)],
     },
     Value {
         figure: "Fig. 1",
@@ -78,7 +86,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: [6.0, 7.0],
         words: "6 to 7 times",
-        ours: |set| Some(ratio(&set.nine_1)),
+        ours: |set| vec![Some(ratio(&set.nine_1))],
     },
     Value {
         figure: "Fig. 1",
@@ -87,7 +95,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: [0.9, 1.2],
         words: "hardly more",
-        ours: |set| Some(ratio(&set.nine_2)),
+        ours: |set| vec![Some(ratio(&set.nine_2))],
     },
 ];
 
@@ -99,7 +107,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [2e9, 3e9],
         words: "2 to 3 s",
-        ours: |set| first(&set.nine_1.off),
+        ours: |set| vec![first(&set.nine_1.off)],
     },
     Value {
         figure: "Fig. 2",
@@ -108,7 +116,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [1.5e9, 2.5e9],
         words: "about 2 s",
-        ours: |set| again(&set.nine_1.off),
+        ours: |set| vec![again(&set.nine_1.off)],
     },
     Value {
         figure: "Fig. 2",
@@ -117,7 +125,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [5e9, 7e9],
         words: "5 to 7 s",
-        ours: |set| again(&set.nine_1.on),
+        ours: |set| vec![again(&set.nine_1.on)],
     },
     Value {
         figure: "Fig. 2",
@@ -126,7 +134,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [1e9, 3e9],
         words: "1 to 3 s",
-        ours: |set| again(&set.nine_2.on),
+        ours: |set| vec![again(&set.nine_2.on)],
     },
     Value {
         figure: "Fig. 3",
@@ -135,7 +143,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [1.5e9, 3e9],
         words: "as with nine",
-        ours: |set| again(&set.many_2.off),
+        ours: |set| vec![again(&set.many_2.off)],
     },
     Value {
         figure: "Fig. 3",
@@ -144,7 +152,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [5e9, 7e9],
         words: "as nine with 1 GiB",
-        ours: |set| again(&set.many_2.on),
+        ours: |set| vec![again(&set.many_2.on)],
     },
 ];
 
@@ -199,18 +207,29 @@ fn again(line: &Line) -> Option<f64> {
     line.later().map(|later| later.mean)
 }
 
-fn at_tier(phone: &Phone, index: usize) -> Option<f64> {
-    Some(phone.tiers.get(index)? / phone.off.traffic.storage_ios().max(1) as f64)
+/// How storage I/O is counted.
+type Count = fn(&Traffic) -> u64;
+
+/// Without what the tier has still to write, and with it.
+const COUNTS: [Count; 2] = [Traffic::storage_ios, Traffic::settled_ios];
+
+fn at_tier(phone: &Phone, index: usize) -> Ours {
+    let off = phone.off.traffic.storage_ios().max(1) as f64;
+    COUNTS.map(|ios| Some(ios(phone.tiers.get(index)?) as f64 / off)).into()
+}
+
+fn parity(phone: &Phone) -> Ours {
+    COUNTS.map(|ios| crossing(phone, ios)).into()
 }
 
 /// Where the curve of Fig. 5 crosses that without swap, by logarithms of sizes;
 /// `None` if it never does.
-fn parity(phone: &Phone) -> Option<f64> {
+fn crossing(phone: &Phone, ios: Count) -> Option<f64> {
     let off = phone.off.traffic.storage_ios() as f64;
-    let crosses = phone.tiers.iter().position(|ios| *ios <= off)?;
+    let over = |index: usize| ios(&phone.tiers[index]) as f64 - off;
+    let crosses = (0..phone.tiers.len()).find(|index| over(*index) <= 0.0)?;
     let size = |index: usize| TIERS[index].get() as f64;
     let Some(before) = crosses.checked_sub(1) else { return Some(size(crosses)) };
-    let (above, below) = (phone.tiers[before] - off, off - phone.tiers[crosses]);
-    let part = above / (above + below);
+    let part = over(before) / (over(before) - over(crosses));
     Some(size(before) * (size(crosses) / size(before)).powf(part))
 }

@@ -90,11 +90,6 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
     Ok(Outcome { items: items::all(&sets), bars: note::bars(&sets), curves: note::curves(&sets) })
 }
 
-/// A value of each seed's phone.
-fn each(sets: &[phones::Set], of: impl Fn(&phones::Set) -> Option<f64>) -> Vec<f64> {
-    sets.iter().filter_map(of).collect()
-}
-
 /// How much more storage I/O a phone has with swap.
 fn ratio(phone: &Phone) -> f64 {
     phone.on.traffic.storage_ios() as f64 / phone.off.traffic.storage_ios().max(1) as f64

@@ -22,7 +22,7 @@ pub fn findings(outcome: &Outcome) -> Findings {
         let Some(median) = item.median() else { continue };
         let mut fact = Fact::new(format!("swap/paper/{}", item.name), median, item.unit);
         fact.interval = item.interval();
-        fact.n = Some(item.ours.len() as u64);
+        fact.n = Some(item.seeds as u64);
         let labels = [
             ("origin", "modelled".to_owned()),
             ("trace", "synthetic".to_owned()),
@@ -106,6 +106,7 @@ pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
             }
         })
         .collect();
+    // With what the tier has still to write: no size is flattered by it.
     let phones: [Named<Phone>; 3] = [
         ("9 apps, 1 GiB", |set| &set.nine_1),
         ("9 apps, 2 GiB", |set| &set.nine_2),
@@ -116,7 +117,7 @@ pub(super) fn curves(sets: &[Set]) -> Vec<Curve> {
             .iter()
             .map(|set| {
                 let off = phone(set).off.traffic.storage_ios().max(1) as f64;
-                phone(set).tiers.iter().map(|ios| ios / off).collect()
+                phone(set).tiers.iter().map(|tier| tier.settled_ios() as f64 / off).collect()
             })
             .collect();
         let points = TIERS.iter().zip(over_seeds(&tiers));

@@ -5,7 +5,7 @@ use unjank_measure::monitor::Silent;
 
 use super::{Options, TIERS};
 use crate::model::memory::{MemoryPolicy, Readahead};
-use crate::model::tier::TierPolicy;
+use crate::model::tier::{TierPolicy, Traffic};
 use crate::simulate::load::Meaning;
 use crate::simulate::{self, Launching, Line, MemoryOptions, Swap, load};
 use crate::synth::{Preset, Synth};
@@ -20,8 +20,8 @@ const GIB: Bytes = Bytes::from_mib(1024);
 pub(super) struct Phone {
     pub(super) on: Line,
     pub(super) off: Line,
-    /// Storage I/O with each of [`TIERS`] under the paper's policy.
-    pub(super) tiers: Vec<f64>,
+    /// What was read and written with each of [`TIERS`] under the paper's policy.
+    pub(super) tiers: Vec<Traffic>,
 }
 
 /// The phones of one seed.
@@ -80,10 +80,10 @@ fn phone(
     let [off, on] = <[Line; 2]>::try_from(simulate::run(load, &setting, &Silent)?.lines)
         .map_err(|_| unjank_host::Error::Invalid("the phone launches no apps".to_owned()))?;
     let paged = simulate::page(load, Some(memory))?;
-    let ios = |tier: &Bytes| {
+    let traffic = |tier: &Bytes| {
         let replayed = TierPolicy::PAPER.replay(&paged, simulate::pages(*tier), false);
         let replayed = replayed.map_err(|error| unjank_host::Error::Invalid(error.to_string()))?;
-        Ok(replayed.traffic.storage_ios() as f64)
+        Ok(replayed.traffic)
     };
-    Ok(Phone { on, off, tiers: TIERS.iter().map(ios).collect::<Result<_>>()? })
+    Ok(Phone { on, off, tiers: TIERS.iter().map(traffic).collect::<Result<_>>()? })
 }

@@ -21,6 +21,21 @@ pub enum Load {
 }
 
 impl Load {
+    /// What is assumed of pages of which the trace does not tell whether a file
+    /// stands behind them; `None` if it tells of all.
+    pub fn assumption(&self) -> Option<String> {
+        let Self::Programs(workload) = self else { return None };
+        let pages = u64::from(workload.pages.footprint());
+        (workload.unknown > 0).then(|| {
+            format!(
+                "{} of {pages} pages have no known backing; they are taken for pages of files: \
+                 the first read of each comes from storage, and it is written back only if it \
+                 was changed",
+                workload.unknown
+            )
+        })
+    }
+
     /// What to know before writes of the tier are held to this rate, if anything.
     ///
     /// # Errors

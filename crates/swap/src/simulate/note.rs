@@ -69,6 +69,7 @@ fn note(findings: &mut Findings, line: &Line) {
     if !line.is_baseline() {
         fact("tier_reads", traffic.tier_reads as f64, Unit::Pages, None);
         fact("tier_writes", traffic.tier_writes as f64, Unit::Pages, lower);
+        fact("left_dirty", traffic.left_dirty as f64, Unit::Pages, lower);
         fact("metadata", line.metadata as f64, Unit::Bytes, lower);
         if let Some(ratio) = traffic.hit_ratio() {
             fact("hit_ratio", ratio, Unit::Ratio, Some(Direction::Larger));

@@ -40,6 +40,8 @@ pub struct Cell {
     pub tier_reads: u64,
     /// To the tier.
     pub tier_writes: u64,
+    /// Pages that only the tier has at the end: writes still to come.
+    pub left_dirty: u64,
     /// Read from storage and written to it if there were no tier.
     pub without_tier: u64,
     /// Pages that a budget kept out of the tier, though the rule let them in.
@@ -67,6 +69,7 @@ impl Cell {
             storage_writes: traffic.storage_writes,
             tier_reads: traffic.tier_reads,
             tier_writes: traffic.tier_writes,
+            left_dirty: traffic.left_dirty,
             without_tier: traffic.page_ins + traffic.page_outs + paged.written.len() as u64,
             over_budget: replayed.over_budget,
             metadata: replayed.bytes as u64,
@@ -118,6 +121,7 @@ pub(super) mod tests {
             storage_writes: 0,
             tier_reads: 0,
             tier_writes: writes,
+            left_dirty: 0,
             without_tier: ios,
             over_budget: 0,
             metadata: 0,

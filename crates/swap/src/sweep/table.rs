@@ -25,6 +25,7 @@ const SCHEMA: &str = "message sweep {
     required int64 storage_writes (INTEGER(64,false));
     required int64 tier_reads (INTEGER(64,false));
     required int64 tier_writes (INTEGER(64,false));
+    required int64 left_dirty (INTEGER(64,false));
     required int64 without_tier_ios (INTEGER(64,false));
     required int64 page_ins (INTEGER(64,false));
     required int64 page_outs (INTEGER(64,false));
@@ -61,6 +62,7 @@ fn write_to(cells: &[Cell], out: impl io::Write + Send) -> ParquetResult<()> {
     numbers(&mut group, cells, |cell| cell.storage_writes)?;
     numbers(&mut group, cells, |cell| cell.tier_reads)?;
     numbers(&mut group, cells, |cell| cell.tier_writes)?;
+    numbers(&mut group, cells, |cell| cell.left_dirty)?;
     numbers(&mut group, cells, |cell| cell.without_tier)?;
     numbers(&mut group, cells, |cell| cell.page_ins)?;
     numbers(&mut group, cells, |cell| cell.page_outs)?;

@@ -15,6 +15,9 @@
 //!   stale, and costs nothing otherwise.
 //! - A page whose content is gone (its process has ended, its slot was freed)
 //!   leaves at once, without a write; what was known of it is forgotten.
+//! - A trace ends while the tier holds pages whose copy in storage is stale.
+//!   Their writes are still to come, and are counted apart
+//!   ([`Traffic::left_dirty`]).
 
 mod named;
 mod replay;
@@ -44,7 +47,7 @@ pub enum Found {
 pub struct Tier<R, A> {
     cache: R,
     admission: A,
-    /// Pages whose copy in storage is older than that in the tier.
+    /// Pages of the tier whose copy in storage is older.
     stale: Bits,
     traffic: Traffic,
     per_page: Option<PerPage>,
@@ -98,9 +101,9 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
             self.admission.rewritten(page, at);
             self.cache.hit(page);
             self.traffic.tier_writes += 1;
-            self.stale.set(page);
+            self.becomes_stale(page);
         } else if self.enter(page, at, true) {
-            self.stale.set(page);
+            self.becomes_stale(page);
         } else {
             self.write(page);
         }
@@ -112,8 +115,8 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
         self.let_leave(at);
         if self.cache.contains(page) {
             self.admission.dropped(page, at);
-        } else if self.enter(page, at, false) {
-            self.stale.clear(page);
+        } else {
+            self.enter(page, at, false);
         }
     }
 
@@ -121,6 +124,7 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     pub fn gone(&mut self, page: Page) {
         if self.cache.remove(page) {
             self.admission.left(page);
+            self.was_stale(page);
         }
         self.admission.gone(page);
     }
@@ -169,9 +173,27 @@ impl<R: Replacement, A: Admission> Tier<R, A> {
     /// A page has left the tier for storage.
     fn leave(&mut self, page: Page) {
         self.admission.left(page);
-        if self.stale.get(page) {
+        if self.was_stale(page) {
             self.write(page);
         }
+    }
+
+    /// The copy of a page of the tier is newer than that in storage.
+    fn becomes_stale(&mut self, page: Page) {
+        if !self.stale.get(page) {
+            self.stale.set(page);
+            self.traffic.left_dirty += 1;
+        }
+    }
+
+    /// Whether that was so of a page that leaves the tier.
+    fn was_stale(&mut self, page: Page) -> bool {
+        let was = self.stale.get(page);
+        if was {
+            self.stale.clear(page);
+            self.traffic.left_dirty -= 1;
+        }
+        was
     }
 
     fn write(&mut self, page: Page) {
@@ -208,6 +230,7 @@ mod tests {
         assert_eq!((traffic.tier_writes, traffic.storage_writes), (2, 1), "1 was stale");
         tier.page_out(Page(3), NOW);
         assert_eq!(tier.traffic().storage_writes, 1, "2 was not");
+        assert_eq!(tier.traffic().left_dirty, 1, "3 is still to be written");
         assert_eq!(tier.page_in(Page(3), NOW), Found::Tier);
         assert_eq!(tier.page_in(Page(1), NOW), Found::Storage);
     }
@@ -250,7 +273,9 @@ mod tests {
         let mut tier = tier(1, SecondEviction::new(10));
         tier.page_out(Page(1), NOW);
         tier.page_out(Page(1), NOW);
+        assert_eq!(tier.traffic().left_dirty, 1);
         tier.gone(Page(1));
+        assert_eq!(tier.traffic().left_dirty, 0, "nobody needs it any more");
         tier.page_out(Page(1), NOW);
         assert_eq!(tier.traffic().storage_writes, 2, "its first eviction, as far as is known");
         assert_eq!((tier.traffic().tier_writes, tier.traffic().entered), (1, 1));

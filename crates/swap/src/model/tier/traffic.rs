@@ -21,12 +21,21 @@ pub struct Traffic {
     pub tier_writes: u64,
     /// How often a page entered the tier that was not in it.
     pub entered: u64,
+    /// Pages of the tier whose copy in storage is stale: writes that are still
+    /// to come unless their content goes first.
+    pub left_dirty: u64,
 }
 
 impl Traffic {
     /// Pages read from storage and written to it.
     pub fn storage_ios(&self) -> u64 {
         self.storage_reads + self.storage_writes
+    }
+
+    /// The same with the writes that are still to come. What the I/O of a longer
+    /// trace would come to lies between the two.
+    pub fn settled_ios(&self) -> u64 {
+        self.storage_ios() + self.left_dirty
     }
 
     /// The share of page-ins that the tier answered; `None` without any.

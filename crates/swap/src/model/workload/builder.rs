@@ -24,6 +24,7 @@ pub struct Builder {
     accesses: Vec<Access>,
     times: Times,
     of_file: Vec<bool>,
+    unknown: u64,
     owners: Vec<Process>,
     marks: Marks,
     exits: Vec<(usize, Process)>,
@@ -38,6 +39,7 @@ impl Builder {
             accesses: Vec::new(),
             times: Times::default(),
             of_file: Vec::new(),
+            unknown: 0,
             owners: Vec::new(),
             marks: Marks::new(launching),
             exits: Vec::new(),
@@ -83,18 +85,30 @@ impl Builder {
 
     /// The workload; `names` are those of the trace.
     pub fn finish(self, names: &Names) -> Workload {
-        let Self { accesses, times, of_file, owners, marks, exits, .. } = self;
+        let Self { accesses, times, of_file, unknown, owners, marks, exits, .. } = self;
         let (apps, launches, spans) = marks.finish(names);
         let pages = Pages::new(&of_file, owners);
-        Workload { accesses, times, pages, launches, spans, exits, apps }
+        Workload { accesses, times, pages, unknown, launches, spans, exits, apps }
     }
 
     /// Notes what is known of a page when it appears.
     fn note(&mut self, page: Page, event: &Event) {
         if page.index() == self.owners.len() {
-            self.of_file.push(event.backing == Backing::File);
+            self.of_file.push(is_of_file(event));
+            self.unknown += u64::from(event.backing == Backing::Unknown);
             self.owners.push(event.who.0);
         }
+    }
+}
+
+/// Whether the page has a copy in storage from the beginning. A page of unknown
+/// backing has one unless the trace sees it filled with zeros: most traces of
+/// unknown backing are of blocks and objects, whose first read costs a read.
+fn is_of_file(event: &Event) -> bool {
+    match event.backing {
+        Backing::File => true,
+        Backing::Anonymous => false,
+        Backing::Unknown => event.operation != Operation::FirstTouch,
     }
 }
 
@@ -149,6 +163,14 @@ mod tests {
             "b's read of the library is none"
         );
         assert_eq!(workload.exits, [(4, pages.owner(Page(0)))]);
+    }
+
+    #[test]
+    fn a_page_of_unknown_backing_is_of_a_file_unless_it_is_seen_to_begin() {
+        let csv = "0,a,x,1,read,unknown\n1,a,x,2,first-touch,unknown\n2,a,x,3,write,anonymous\n";
+        let workload = build(csv, 1).unwrap();
+        assert_eq!(workload.pages.of_files().collect::<Vec<_>>(), [Page(0)]);
+        assert_eq!(workload.unknown, 2);
     }
 
     #[test]

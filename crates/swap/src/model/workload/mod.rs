@@ -37,6 +37,8 @@ pub struct Workload {
     pub times: Times,
     /// What is known of each page.
     pub pages: Pages,
+    /// How many pages have a backing that the trace does not tell.
+    pub unknown: u64,
     /// Launches of apps.
     pub launches: Vec<Launch>,
     /// Accesses that are part of them, by place.

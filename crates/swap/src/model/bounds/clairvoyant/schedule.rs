@@ -128,6 +128,7 @@ pub(super) fn run(
             Happened::Gone => {}
         }
     }
+    traffic.left_dirty = places.stale();
     traffic
 }
 
@@ -149,6 +150,12 @@ impl Places {
             let now = &self.worth;
             self.order.retain(|Reverse((worth, page))| now[*page as usize] == *worth);
         }
+    }
+
+    /// How many of the pages in the tier are stale in storage.
+    fn stale(&self) -> u64 {
+        let pages = (0..self.space.footprint()).map(Page);
+        pages.filter(|page| self.holds(*page) && self.stale.get(*page)).count() as u64
     }
 
     fn forget(&mut self, page: Page) {

@@ -127,17 +127,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
             let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
             let Some(Loaded { load, read }) = load else { return Ok(Findings::default()) };
-            let warning = machine.hold_to_budget(&load)?;
+            let mut warnings: Vec<String> = load.assumption().into_iter().collect();
+            warnings.extend(machine.hold_to_budget(&load)?);
             let outcome = simulate::run(&load, &options, monitor)?;
             if outcome.lines.is_empty() {
                 bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
             }
             let read_lines = read.as_ref().map(reading::lines).unwrap_or_default();
-            let table = table::text(&outcome, &options, &source, warning.as_deref());
+            let table = table::text(&outcome, &options, &source, &warnings);
             *text.borrow_mut() = Some([read_lines, vec![table]].concat().join("\n"));
             let mut findings = simulate::findings(&outcome, &options);
             findings.merge(read.map(|read| read.findings()).unwrap_or_default());
-            findings.warnings.extend(warning);
+            findings.warnings.extend(warnings);
             Ok(findings)
         },
         |_| text.take(),

@@ -9,7 +9,7 @@ use unjank_swap::simulate::{Bound, Line, Options, Outcome};
 use crate::commands::swap::input::Source;
 use crate::output::grid;
 
-const HEADER: [&str; 12] = [
+const HEADER: [&str; 13] = [
     "Policy",
     "storage I/O",
     "vs no swap",
@@ -17,6 +17,7 @@ const HEADER: [&str; 12] = [
     "writes",
     "tier reads",
     "tier writes",
+    "left dirty",
     "above bound",
     "hits",
     "hottest 10 %",
@@ -29,7 +30,7 @@ pub(super) fn text(
     outcome: &Outcome,
     options: &Options,
     source: &Source,
-    warning: Option<&str>,
+    warnings: &[String],
 ) -> String {
     let lines = &outcome.lines;
     let mut text = vec![format!("{}; {}", source.name(), sizes(options)), String::new()];
@@ -48,10 +49,11 @@ pub(super) fn text(
     }
     if let Some(rate) = options.write_budget {
         text.push(over_budget(lines, rate));
-        text.extend(warning.map(|warning| format!("! {warning}")));
     }
+    text.extend(warnings.iter().map(|warning| format!("! {warning}")));
     text.push(
-        "Storage and tier in pages of 4 KiB; clairvoyant: a schedule that knows the future; above \
+        "Storage and tier in pages of 4 KiB; left dirty: pages that only the tier has at the end, \
+         which storage I/O leaves out; clairvoyant: a schedule that knows the future; above \
          bound: how much more that costs than what no policy can beat; hits: page-ins that the tier answered; hottest 10 %: \
          the share of storage I/O that the hottest tenth of pages makes; launch again: mean and \
          standard deviation of all launches of an app but its first. All modelled; docs/swap.md \
@@ -83,7 +85,7 @@ fn sizes(options: &Options) -> String {
     }
 }
 
-fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String; 12] {
+fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String; 13] {
     let traffic = &line.traffic;
     let tier = |text: String| if line.is_baseline() { String::new() } else { text };
     let share = |share: Option<f64>| share.map(|share| format!("{:.1} %", share * 100.0));
@@ -96,6 +98,7 @@ fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String;
         traffic.storage_writes.to_string(),
         tier(traffic.tier_reads.to_string()),
         tier(traffic.tier_writes.to_string()),
+        tier(traffic.left_dirty.to_string()),
         line.policy.map_or_else(String::new, |_| above(traffic, bound)),
         tier(share(traffic.hit_ratio()).unwrap_or_default()),
         share(hottest).unwrap_or_default(),
@@ -108,7 +111,7 @@ fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [String;
 }
 
 /// The line of a schedule that knows the future.
-fn clairvoyant(bound: &Bound, against: Option<&Line>) -> [String; 12] {
+fn clairvoyant(bound: &Bound, against: Option<&Line>) -> [String; 13] {
     let traffic = &bound.reached;
     let none = String::new;
     [
@@ -119,6 +122,7 @@ fn clairvoyant(bound: &Bound, against: Option<&Line>) -> [String; 12] {
         traffic.storage_writes.to_string(),
         traffic.tier_reads.to_string(),
         traffic.tier_writes.to_string(),
+        traffic.left_dirty.to_string(),
         above(traffic, Some(bound)),
         none(),
         none(),

@@ -217,8 +217,10 @@ fn one(
     if let Some(summary) = summary {
         read.take(source, &summary);
     }
-    let warning = machine.hold_to_budget(&load)?;
-    read.warnings.extend(warning.map(|text| format!("{}: {text}", source.name())));
+    let budget = machine.hold_to_budget(&load)?;
+    // Of programs only where there is memory for them to run in.
+    let warnings = load.assumption().into_iter().chain(budget);
+    read.warnings.extend(warnings.map(|text| format!("{}: {text}", source.name())));
     Ok(sweep::run(&source.name(), &load, options, kept, monitor)?)
 }
 

@@ -6,7 +6,7 @@ use unjank_swap::sweep::{Cell, front, policies};
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Points of a front that are told.
+/// Most points of a front that are printed.
 const SHOWN: usize = 12;
 
 /// A table for each trace and memory.
@@ -33,14 +33,22 @@ pub(super) fn text(cells: &[Cell]) -> String {
             }));
             text.push(String::new());
         }
-        text.push("the best: fewest writes of the tier first".to_owned());
-        for cell in front(cells).into_iter().take(SHOWN) {
+        let front = front(cells);
+        text.push(match front.len() {
+            all @ 0..=SHOWN => format!("the best {all}: fewest writes of the tier first"),
+            all => format!(
+                "{SHOWN} of the best {all}, from the fewest writes of the tier to the least \
+                 storage I/O; --out and --json have all"
+            ),
+        });
+        for cell in spread(&front) {
             text.push(format!(
-                "  {} of {}: {} storage reads and writes, {} writes of the tier",
+                "  {} of {}: {} storage reads and writes, {} writes of the tier, {} left dirty in it",
                 Bytes(cell.place.tier),
                 cell.place.policy,
                 cell.storage_ios(),
-                cell.tier_writes
+                cell.tier_writes,
+                cell.left_dirty
             ));
         }
         text.push(String::new());
@@ -51,6 +59,13 @@ pub(super) fn text(cells: &[Cell]) -> String {
             .to_owned(),
     );
     text.join("\n")
+}
+
+/// At most so many of a front that a reader takes them in, both ends among them.
+fn spread<'a>(front: &[&'a Cell]) -> Vec<&'a Cell> {
+    let shown = front.len().min(SHOWN);
+    let place = |number: usize| number * (front.len() - 1) / (shown - 1).max(1);
+    (0..shown).map(|number| front[place(number)]).collect()
 }
 
 /// Policies down, sizes of the tier across.
