@@ -199,7 +199,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_stood() {
     let other = [&arguments[..], &["--launch-for", "1s"]].concat();
     assert!(stderr(&mut swap(&other), 2).contains("sweep of something else"));
     let printed = swap(&arguments).assert().code(0).get_output().stdout.clone();
-    assert!(String::from_utf8(printed).unwrap().contains("of the tier to the least storage I/O"));
+    assert!(String::from_utf8(printed).unwrap().contains("fewest writes of the tier"));
     assert!(out.exists() && !partial.exists());
     // The whole is what one sweep without a break makes.
     let whole = directory.path().join("whole.parquet");
