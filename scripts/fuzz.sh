@@ -9,13 +9,13 @@ cd "$(dirname "$0")/.."
 
 seconds=${FUZZ_SECONDS:-120}
 # As in crates/swap/src/trace/format.rs.
-formats='ariadne blkparse blktrace csv ftrace mobile msr oracleGeneral parquet spc systor'
+formats='ariadne blkparse blktrace csv ftrace mobile msr oracleGeneral parquet spc systor txt vscsi'
 
-# fuzz TARGET CORPUS: new inputs go into the corpus; recorded machines and traces are seeds.
+# fuzz TARGET CORPUS: new inputs go into the corpus; recorded machines, traces and profiles are seeds.
 fuzz() {
     mkdir -p "fuzz/corpus/$2"
     cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/jitter/fixtures \
-        crates/swap/fixtures -- \
+        crates/swap/fixtures profiles -- \
         -max_total_time="$seconds" -max_len=16384 -verbosity=0
     echo "$2: nothing found in $seconds s"
 }

@@ -48,6 +48,7 @@ fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
         device_size: (how & 2 != 0).then_some(Bytes(1 << 30)),
         swap_devices: if how & 4 != 0 { vec!["8,0".to_owned()] } else { Vec::new() },
         stage: [Stage::Auto, Stage::Queued, Stage::Issued, Stage::Completed][usize::from(how >> 6)],
+        ..Options::default()
     };
     let Ok(mut trace) = Trace::from_memory("fuzz", bytes, &options) else { return };
     let mut events = Vec::new();

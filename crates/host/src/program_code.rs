@@ -179,6 +179,12 @@ pub fn parse_for_fuzzing(text: &str) {
     let _places = code.places(&Root::at("/nonexistent"), &[0, 1 << 40, u64::MAX]);
 }
 
+/// The functions at these offsets of a program; for the fuzzer.
+#[cfg(fuzzing)]
+pub fn functions_for_fuzzing(file: File, offsets: &[u64]) -> BTreeMap<u64, String> {
+    functions(file, offsets).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

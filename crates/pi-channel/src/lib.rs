@@ -183,6 +183,8 @@ mod clock;
 mod copy;
 mod doorbell;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod intake;
 mod lane;
 mod layout;

@@ -217,6 +217,19 @@ fn receive_some(
     Ok(count)
 }
 
+/// Reads bytes as a message; for the fuzzer.
+///
+/// # Panics
+/// One that is understood is another one when it is sent on.
+#[cfg(fuzzing)]
+pub(crate) fn decode_for_fuzzing(bytes: &[u8]) {
+    let Some(bytes) = bytes.first_chunk() else { return };
+    if let Ok((message, process)) = Message::decode(bytes) {
+        let again = Message::decode(&message.encode(process));
+        assert_eq!(again.ok(), Some((message, process)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};

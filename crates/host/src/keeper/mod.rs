@@ -36,6 +36,8 @@ mod owner;
 mod work;
 
 pub(crate) use order::Order;
+#[cfg(fuzzing)]
+pub use order::read_order_for_fuzzing;
 pub(crate) use owner::Keeper;
 pub use owner::KeeperCommand;
 pub use work::{Kept, keep};

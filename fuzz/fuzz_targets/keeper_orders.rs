@@ -1,0 +1,8 @@
+//! What a keeper is told to see to.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use unjank_host::keeper::read_order_for_fuzzing;
+
+fuzz_target!(|line: &str| read_order_for_fuzzing(line));
