@@ -33,4 +33,4 @@ mod words;
 pub use html::html;
 pub use markdown::markdown;
 pub use terminal::{Detail, TerminalStyle, terminal};
-pub use visible::visible;
+pub use visible::{coloured_lines, json, lines, one_line, visible};

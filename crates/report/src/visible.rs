@@ -14,24 +14,79 @@ const LONGEST: usize = 800;
 /// `text` with every character that controls rather than shows written as an
 /// escape (`\n`, `\u{1b}`), cut off after 800 characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONGEST && !text.chars().any(acts) {
+    match text.char_indices().nth(LONGEST) {
+        None => one_line(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", one_line(&text[..end]))),
+    }
+}
+
+/// The same in full: a line that is a line whatever was put into it.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, acts)
+}
+
+/// Text of several lines, each made harmless.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| acts(c) && c != '\n')
+}
+
+/// The same for text with colours: what selects one (`ESC [ … m`) stays.
+pub fn coloured_lines(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| acts(c) && c != '\n') {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len().min(LONGEST) + 16);
-    for (place, character) in text.chars().enumerate() {
-        if place == LONGEST {
-            shown.push('…');
-            break;
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut left = text;
+    while let Some(at) = left.find("\u{1b}[") {
+        let (before, from) = left.split_at(at);
+        shown.push_str(&lines(before));
+        let end = from[2..].find(|c: char| !c.is_ascii_digit() && c != ';').map(|end| end + 2);
+        let (colour, rest) = match end.filter(|&end| from[end..].starts_with('m')) {
+            Some(end) => from.split_at(end + 1),
+            None => ("\\u{1b}", &from[1..]),
+        };
+        shown.push_str(colour);
+        left = rest;
+    }
+    shown.push_str(&lines(left));
+    Cow::Owned(shown)
+}
+
+/// A JSON document in which every such character is written as JSON's own
+/// escape: it says the same, and a terminal that shows it is not steered.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let escape = |c: char| acts(c) && !matches!(c, '\n' | '\r' | '\t');
+    if !text.chars().any(escape) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if escape(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                write!(shown, "\\u{unit:04x}").expect("writing to a string cannot fail");
+            }
+        } else {
+            shown.push(character);
         }
+    }
+    Cow::Owned(shown)
+}
+
+fn escaped(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
         match character {
+            c if !acts(c) => shown.push(c),
             '\n' => shown.push_str("\\n"),
             '\r' => shown.push_str("\\r"),
             '\t' => shown.push_str("\\t"),
-            c if acts(c) => {
+            c => {
                 write!(shown, "\\u{{{:x}}}", u32::from(c))
                     .expect("writing to a string cannot fail");
             }
-            c => shown.push(c),
         }
     }
     Cow::Owned(shown)
@@ -73,10 +128,28 @@ mod tests {
     }
 
     #[test]
+    fn lines_stay_lines_and_only_colours_act() {
+        let hostile = "a\u{1b}[31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;t\u{7}\nb\u{1b}";
+        assert_eq!(
+            coloured_lines(hostile),
+            "a\u{1b}[31mred\u{1b}[0m\\u{1b}[2J\\u{1b}]0;t\\u{7}\nb\\u{1b}"
+        );
+        assert_eq!(lines("a\u{1b}[31m\nb"), "a\\u{1b}[31m\nb");
+        assert_eq!(one_line("a\nerror: b\r"), "a\\nerror: b\\r");
+    }
+
+    #[test]
+    fn a_document_says_the_same_with_escapes() {
+        let document = "{\n  \"name\": \"a\u{9b}2J\u{202e}\u{e0041}\"\n}";
+        assert_eq!(json(document), "{\n  \"name\": \"a\\u009b2J\\u202e\\udb40\\udc41\"\n}");
+    }
+
+    #[test]
     fn a_long_text_is_cut_off() {
         let shown = visible(&"x".repeat(LONGEST + 5)).into_owned();
         assert_eq!(shown.chars().count(), LONGEST + 1);
         assert!(shown.ends_with('…'));
         assert_eq!(visible(&"x".repeat(LONGEST)).len(), LONGEST);
+        assert_eq!(visible(&"\n".repeat(LONGEST)).len(), 2 * LONGEST);
     }
 }
