@@ -20,6 +20,7 @@
 //! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`inotify`] | being told of writes to files |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
+//! | [`files`] | files that are written wherever a user says, by root as well |
 //! | [`memory_group`] | limited memory for a program |
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`pid`], [`pid_info`] | what another process is, and what it does |
@@ -63,6 +64,7 @@ pub mod cpu_group;
 pub mod energy;
 mod error;
 pub mod extents;
+pub mod files;
 pub mod first_process;
 pub mod frequency;
 pub mod futex;

@@ -2,21 +2,19 @@
 //! a bug report, or as a fixture of a test.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::root::Root;
+use crate::files::write_tree;
 use crate::units::Bytes;
 
 /// A machine's description is some hundred small files; one that needs more
 /// than this is not one.
 const LARGEST_RECORDING: u64 = 64 << 20;
 
-/// What was read through a [`Root`] that was
-/// [`recorded_by`](Root::recorded_by) this recording: contents by the path on
+/// What was read through a [`Root`](crate::Root) that was
+/// [`recorded_by`](crate::Root::recorded_by) this recording: contents by the path on
 /// the machine. Symbolic links are gone, as each file was read through them.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
@@ -58,7 +56,7 @@ impl Recording {
     }
 
     /// Writes the files below `dir`, which is made if it is not there, so
-    /// that [`Root::at`] of it reads the same.
+    /// that [`Root::at`](crate::Root::at) of it reads the same.
     ///
     /// # Errors
     /// `Invalid` if `dir` holds anything already or the recording is over
@@ -71,19 +69,8 @@ impl Recording {
                 Bytes(LARGEST_RECORDING)
             )));
         }
-        fs::create_dir_all(dir).map_err(|source| Error::file("create", dir, source))?;
-        let mut entries = fs::read_dir(dir).map_err(|source| Error::file("list", dir, source))?;
-        if entries.next().is_some() {
-            return Err(Error::Invalid(format!(
-                "{} is not empty; a recording needs a directory of its own",
-                dir.display()
-            )));
-        }
-        let root = Root::at(dir);
-        self.files().iter().try_for_each(|(path, bytes)| {
-            let file = root.resolve(path);
-            write_new(&file, bytes).map_err(|source| Error::file("write", &file, source))
-        })
+        let files = self.files();
+        write_tree(dir, files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())))
     }
 
     fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Vec<u8>>> {
@@ -92,16 +79,12 @@ impl Recording {
     }
 }
 
-fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(parent) = file.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::write(file, bytes)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::root::Root;
 
     #[test]
     fn a_recording_reads_like_the_machine() {

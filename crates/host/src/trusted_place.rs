@@ -6,14 +6,19 @@
 //! and sudo(8) ask. In a sticky directory (`/tmp`) others can make entries and
 //! not replace ours. Links are followed where they are root's or this user's
 //! own.
+//!
+//! What is only written to ([`open_way`]) may lie in a place of others. There
+//! root follows no link of theirs, or they would choose the place.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, mkdirat, open, openat, readlinkat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, fstatfs, mkdirat, open, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -24,6 +29,10 @@ const MOST_LINKS: usize = 40;
 /// Bits of a mode: writable by the group or all; only owners remove entries.
 const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
+/// `PROC_SUPER_MAGIC` of `include/uapi/linux/magic.h`.
+const PROCFS: u32 = 0x9fa0;
+/// No file that is trusted is larger.
+const LARGEST: u64 = 16 << 20;
 /// Android's `AID_SYSTEM`, to which init gives `/data`.
 const ANDROID_SYSTEM: u32 = 1000;
 
@@ -32,8 +41,17 @@ const ANDROID_SYSTEM: u32 = 1000;
 pub(crate) enum Missing {
     /// Fail.
     Refuse,
-    /// Make them, for this user alone.
+    /// Make them.
     Make,
+}
+
+/// What a way must be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Demand {
+    /// Nobody else can put another directory into it.
+    OnlyOurs,
+    /// Root follows no link of somebody else's on it.
+    NoLinksOfOthers,
 }
 
 /// Opens the directory `path`, which must not be a link itself and not be
@@ -44,19 +62,77 @@ pub(crate) enum Missing {
 /// put another one in its place: the error names the directory that they own
 /// or can write to.
 pub(crate) fn open_directory(path: &Path, missing: Missing) -> Result<OwnedFd> {
-    let mut walk = Walk::begin(path, missing)?;
+    let action = match missing {
+        Missing::Refuse => "open the state directory",
+        Missing::Make => "make the state directory",
+    };
+    let mut walk = Walk::begin(path, missing, Demand::OnlyOurs, action)?;
+    let name = walk.enter_all_but_last()?;
     let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    while let Some(name) = walk.left.pop_front() {
-        if walk.left.is_empty() {
-            let opened = walk.open(&name, directory)?;
-            let stat = walk.stat(&opened)?;
-            walk.shown.push(&name);
-            check(&stat, &walk.shown, OTHERS_WRITE)?;
-            return Ok(opened);
+    let opened = walk.open(&name, directory)?;
+    check(&walk.stat(&opened)?, &walk.shown.join(&name), OTHERS_WRITE)?;
+    Ok(opened)
+}
+
+/// The text of the file `path`, which nobody but root and this user can write
+/// or replace: what it says may be done with their rights.
+///
+/// # Errors
+/// `File` if it cannot be read or is no text, `Permission` if somebody else
+/// could have written it: the error names the place that they own or can
+/// write to.
+pub fn read_trusted(path: &Path) -> Result<String> {
+    let error = |source| Error::file("read", path, source);
+    let mut walk = Walk::begin(path, Missing::Refuse, Demand::OnlyOurs, "read")?;
+    let opened = loop {
+        let name = walk.enter_all_but_last()?;
+        // Of the last directory, being sticky is not enough.
+        check(&walk.stat(&walk.dir)?, &walk.shown, OTHERS_WRITE)?;
+        // A pipe must not make us wait for a writer.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        match walk.open(&name, flags | OFlags::CLOEXEC) {
+            Err(Error::File { source, .. }) if source.raw_os_error() == Some(libc::ELOOP) => {
+                let link = walk.open(&name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;
+                let stat = walk.stat(&link)?;
+                walk.follow(&name, &link, &stat)?;
+            }
+            opened => {
+                walk.shown.push(&name);
+                break opened?;
+            }
         }
+    };
+    let stat = walk.stat(&opened)?;
+    check(&stat, &walk.shown, OTHERS_WRITE)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(error(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
+    let mut text = String::new();
+    let read = File::from(opened).take(LARGEST + 1).read_to_string(&mut text).map_err(error)?;
+    if read as u64 > LARGEST {
+        return Err(error(io::ErrorKind::FileTooLarge.into()));
+    }
+    Ok(text)
+}
+
+/// Opens the directory `path` wherever it is, and says where that is without
+/// links. Root follows only its own links.
+///
+/// # Errors
+/// `File` if it cannot be opened or made, `Permission` for a link that belongs
+/// to somebody else.
+pub(crate) fn open_way(path: &Path, missing: Missing) -> Result<(OwnedFd, PathBuf)> {
+    let mut walk = Walk::begin(path, missing, Demand::NoLinksOfOthers, "open")?;
+    while let Some(name) = walk.left.pop_front() {
         walk.step(&name)?;
     }
-    Err(Error::Invalid(format!("{} is no directory of its own", path.display())))
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // What may be searched and not listed can still be written to.
+    let readable = match openat(&walk.dir, ".", flags, Mode::empty()) {
+        Err(Errno::ACCESS) => return Ok((walk.dir, walk.shown)),
+        opened => opened.map_err(|error| walk.error(error))?,
+    };
+    Ok((readable, walk.shown))
 }
 
 /// Checks that `stat` is of something that belongs to this user alone.
@@ -76,6 +152,9 @@ pub(crate) fn check_private(stat: &Stat, path: &Path) -> Result<()> {
 struct Walk<'a> {
     asked: &'a Path,
     missing: Missing,
+    demand: Demand,
+    /// What is done there, for errors.
+    action: &'static str,
     dir: OwnedFd,
     shown: PathBuf,
     left: VecDeque<OsString>,
@@ -84,22 +163,47 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn begin(asked: &'a Path, missing: Missing) -> Result<Self> {
+    fn begin(
+        asked: &'a Path,
+        missing: Missing,
+        demand: Demand,
+        action: &'static str,
+    ) -> Result<Self> {
         let path = std::path::absolute(asked).map_err(|e| Error::file("find", asked, e))?;
         let dir = top().map_err(|error| Error::file("open", "/", error.into()))?;
         let (shown, left) = (PathBuf::from("/"), names(&path).collect());
-        let walk = Self { asked, missing, dir, shown, left, links: 0 };
+        let walk = Self { asked, missing, demand, action, dir, shown, left, links: 0 };
         walk.check_here()?;
         Ok(walk)
     }
 
+    /// Goes as far as the directory that holds the last name, which is given
+    /// back.
+    fn enter_all_but_last(&mut self) -> Result<OsString> {
+        while let Some(name) = self.left.pop_front() {
+            if self.left.is_empty() && name != ".." {
+                return Ok(name);
+            }
+            self.step(&name)?;
+        }
+        Err(Error::Invalid(format!("{} is no entry of a directory", self.asked.display())))
+    }
+
     /// Goes into `name`, or to where it leads.
     fn step(&mut self, name: &OsStr) -> Result<()> {
-        let next = self.open(name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)?;
-        let stat = self.stat(&next)?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-            return self.follow(name, &next, &stat);
-        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // Asked for as a directory, a place that is mounted on demand is mounted.
+        let next = match self.open(name, flags | OFlags::DIRECTORY) {
+            Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
+                let next = self.open(name, flags)?;
+                let stat = self.stat(&next)?;
+                if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+                    return Err(self.error(Errno::NOTDIR));
+                }
+                return self.follow(name, &next, &stat);
+            }
+            next => next?,
+        };
         if name == ".." {
             self.shown.pop();
         } else {
@@ -111,12 +215,20 @@ impl<'a> Walk<'a> {
 
     fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<()> {
         let shown = self.shown.join(name);
-        if !is_ours(stat, &shown) {
+        let any = self.demand == Demand::NoLinksOfOthers && !geteuid().is_root();
+        if !any && !is_ours(stat, &shown) {
             return Err(untrusted(&shown, &format!("a link: {}", belongs_to(stat))));
         }
         self.links += 1;
         if self.links > MOST_LINKS {
             return Err(self.error(Errno::LOOP));
+        }
+        if self.demand == Demand::NoLinksOfOthers && self.is_in_procfs() {
+            // The text of such a link does not always say where it leads: proc_pid_root(5).
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            self.dir = self.open(name, flags)?;
+            self.shown = shown;
+            return Ok(());
         }
         let target = readlinkat(link, "", Vec::new()).map_err(|error| self.error(error))?;
         let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
@@ -133,7 +245,11 @@ impl<'a> Walk<'a> {
     fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
         let opened = match openat(&self.dir, name, flags, Mode::empty()) {
             Err(Errno::NOENT) if self.missing == Missing::Make => {
-                match mkdirat(&self.dir, name, Mode::RWXU) {
+                let mode = match self.demand {
+                    Demand::OnlyOurs => Mode::RWXU,
+                    Demand::NoLinksOfOthers => Mode::RWXU | Mode::RWXG | Mode::RWXO,
+                };
+                match mkdirat(&self.dir, name, mode) {
                     // Made by somebody else just now: whose it is, is looked at below.
                     Ok(()) | Err(Errno::EXIST) => openat(&self.dir, name, flags, Mode::empty()),
                     Err(error) => Err(error),
@@ -149,17 +265,21 @@ impl<'a> Walk<'a> {
     }
 
     fn check_here(&self) -> Result<()> {
+        if self.demand == Demand::NoLinksOfOthers {
+            return Ok(());
+        }
         let stat = self.stat(&self.dir)?;
         let sticky = stat.st_mode & STICKY != 0;
         check(&stat, &self.shown, if sticky { 0 } else { OTHERS_WRITE })
     }
 
+    /// The kernel's type varies; the numbers have 32 bits everywhere.
+    fn is_in_procfs(&self) -> bool {
+        fstatfs(&self.dir).is_ok_and(|system| system.f_type as u32 == PROCFS)
+    }
+
     fn error(&self, source: Errno) -> Error {
-        let action = match self.missing {
-            Missing::Refuse => "open the state directory",
-            Missing::Make => "make the state directory",
-        };
-        Error::file(action, self.asked, source.into())
+        Error::file(self.action, self.asked, source.into())
     }
 }
 

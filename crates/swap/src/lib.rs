@@ -14,7 +14,6 @@
 //! | [`sweep`] | many policies and sizes on a model |
 //! | [`synth`] | traces of phones that do not exist |
 //! | [`trace`] | traces of storage and swap, from any of the usual formats |
-//! | `whole_file` | files that are there when they are whole |
 
 pub mod analyze;
 pub mod explain;
@@ -28,6 +27,5 @@ pub mod simulate;
 pub mod sweep;
 pub mod synth;
 pub mod trace;
-mod whole_file;
 
 pub use probe::{Options, Pages, run};

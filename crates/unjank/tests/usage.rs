@@ -73,16 +73,26 @@ fn a_directory_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_named_and_the_numbers_are_printed() {
-    let output = unjank()
-        .args(["lock", "probe", "--for", "200ms", "--no-store", "--html", "/no/such/dir/x.html"])
-        .assert()
-        .code(1)
-        .get_output()
-        .clone();
-    assert!(String::from_utf8(output.stdout).unwrap().contains("lock/pause"));
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("while writing /no/such/dir/x.html"), "{stderr}");
+fn a_place_that_cannot_be_written_is_said_before_anything_is_measured() {
+    let place = "/no/such/dir/x";
+    for command in [
+        &["lock", "probe", "--for", "1h", "--html", place][..],
+        &["lock", "probe", "--for", "1h", "--markdown", place],
+        &["jitter", "native", "--for", "1h", "--break-above", "1s", "--trace-file", place],
+        &["ipc", "latency", "--trace", place],
+        &["swap", "mrc", "-", "--csv", place],
+        &["swap", "sweep", "--preset", "all", "--out", place],
+        &["swap", "record", "--for", "1h", "--out", place],
+    ] {
+        let stderr = fails(command, 2);
+        assert_eq!(
+            stderr,
+            format!("error: cannot write {place}: No such file or directory (os error 2)\n"),
+            "{command:?}"
+        );
+    }
+    let stderr = fails(&["lock", "probe", "--for", "1h", "--store", "/tmp"], 2);
+    assert!(stderr.contains("it is a directory"), "{stderr}");
 }
 
 #[test]

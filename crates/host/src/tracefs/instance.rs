@@ -18,6 +18,7 @@ use super::trace::{CpuTrace, Lost, Trace};
 use super::tripwire::TripwirePaths;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::files::{Existing, Readers, WholeFile};
 use crate::keeper::{Keeper, KeeperCommand, Order};
 use crate::sched::ThreadId;
 use crate::support::Unsupported;
@@ -306,9 +307,10 @@ impl Instance {
         let from = self.dir.join("trace");
         let mut text = File::open(self.tracefs.root().resolve(&from))
             .map_err(|source| Error::file("open", &from, source))?;
-        File::create(to)
-            .and_then(|mut file| io::copy(&mut text, &mut file))
-            .map_err(|source| Error::file("write", to, source))
+        let whole = WholeFile::create(to, Existing::Replace, Readers::AsUsual)?;
+        let bytes = io::copy(&mut text, &mut whole.file()?).map_err(|why| whole.error(why))?;
+        whole.finish()?;
+        Ok(bytes)
     }
 
     /// Removes the instance, and says if that was not possible. Dropping it

@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use unjank_host::files::{Destination, exists};
 use unjank_host::{Bytes, Error, Nanos, Result};
-
-use crate::whole_file::exists;
 
 /// Options of a recording.
 #[derive(Debug, Clone)]
@@ -56,6 +55,6 @@ impl Options {
         if !self.force && self.output.symlink_metadata().is_ok() {
             return Err(exists(&self.output));
         }
-        Ok(())
+        Destination::open(&self.output).map(drop)
     }
 }

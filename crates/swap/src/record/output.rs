@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use unjank_host::files::{Existing, Readers, WholeFile};
 use unjank_host::{Error, Result};
 
 use crate::trace::parquet::Writer;
 use crate::trace::{Event, Names};
-use crate::whole_file::{Readers, WholeFile};
 
 /// A trace that is being written beside its place.
 pub(super) struct Output {
@@ -23,7 +23,7 @@ impl Output {
     /// directory cannot be written.
     pub(super) fn create(path: &Path, force: bool) -> Result<Self> {
         // What a process pages, and when, is its user's secret.
-        let whole = WholeFile::create(path, force, Readers::Owner)?;
+        let whole = WholeFile::create(path, Existing::replaced_if(force), Readers::Owner)?;
         let writer =
             Writer::new(BufWriter::new(whole.file()?)).map_err(|why| failed(path, &why))?;
         Ok(Self { path: path.to_owned(), whole, writer })

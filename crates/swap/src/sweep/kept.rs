@@ -3,11 +3,11 @@
 //! is cut off.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use unjank_host::files::Destination;
 use unjank_host::{Error, Result};
 
 use super::cell::{Cell, Place};
@@ -32,14 +32,7 @@ impl Kept {
     /// It is of something else, or cannot be read or written.
     pub fn open(path: &Path, of: &str) -> Result<Self> {
         let error = |source| Error::file("open", path, source);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(error)?;
+        let mut file = Destination::open(path)?.go_on()?;
         file.try_lock().map_err(|_| {
             Error::Invalid(format!("{} is in use by another sweep", path.display()))
         })?;
@@ -116,6 +109,8 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+
     use super::super::cell::tests::cell;
     use super::*;
 

@@ -11,9 +11,9 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
 use unjank_host::Result;
+use unjank_host::files::{Existing, Readers, WholeFile};
 
 use super::cell::Cell;
-use crate::whole_file::{Readers, WholeFile};
 
 const SCHEMA: &str = "message sweep {
     required binary trace (UTF8);
@@ -41,7 +41,7 @@ const SCHEMA: &str = "message sweep {
 /// # Errors
 /// It cannot be written.
 pub fn write(cells: &[Cell], path: &Path) -> Result<()> {
-    let whole = WholeFile::create(path, true, Readers::AsUsual)?;
+    let whole = WholeFile::create(path, Existing::Replace, Readers::AsUsual)?;
     let written = write_to(cells, whole.file()?);
     written.map_err(|why| whole.error(io::Error::other(why.to_string())))?;
     whole.finish()

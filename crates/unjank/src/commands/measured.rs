@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
+use unjank_host::files::Destination;
 use unjank_host::{Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};
@@ -48,6 +48,30 @@ pub(crate) struct OutputArgs {
     /// Seed of everything that is drawn by chance (orders, contents, bootstrap)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+/// Where the result goes: places that were tried before anything was measured.
+#[derive(Debug)]
+pub(super) struct Outputs<'a> {
+    args: &'a OutputArgs,
+    html: Option<Destination>,
+    markdown: Option<Destination>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Tries the places that were named.
+    pub(super) fn open(args: &'a OutputArgs) -> Result<Self> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
+        let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
+        if let Some(path) = args.store.as_deref().filter(|_| !args.no_store) {
+            Store::open(path)?;
+            // Directories that are not there are made with the store.
+            let there = path.ancestors().skip(1).find(|above| above.is_dir());
+            Destination::open(&there.unwrap_or(Path::new("")).join(".unjank"))
+                .with_context(|| format!("while looking for a place for {}", path.display()))?;
+        }
+        Ok(Self { args, html, markdown })
+    }
 }
 
 /// The options of a run as its record keeps them.
@@ -104,6 +128,7 @@ impl Command<'_> {
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
         own_form: impl FnOnce(&RunRecord) -> Option<String>,
     ) -> Result<u8> {
+        let outputs = Outputs::open(self.output)?;
         let root = Root::system();
         let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
         let progress = Progress::new(self.name, interrupt.clone());
@@ -139,7 +164,7 @@ impl Command<'_> {
                 labels,
             },
         );
-        deliver(&record, self.output, self.detail, own_form)?;
+        deliver(&record, outputs, self.detail, own_form)?;
         Ok(if interrupted { exit::INTERRUPTED } else { code(&record.findings) })
     }
 }
@@ -196,22 +221,24 @@ pub(super) fn build() -> Option<String> {
 /// being done; the first failure is told.
 pub(super) fn deliver(
     record: &RunRecord,
-    output: &OutputArgs,
+    outputs: Outputs<'_>,
     detail: Detail,
     own_form: impl FnOnce(&RunRecord) -> Option<String>,
 ) -> Result<()> {
+    let Outputs { args, html, markdown } = outputs;
     let usual = || unjank_report::terminal(record, &output::terminal_style(detail));
-    let text = if output.json { record.to_json() } else { own_form(record).unwrap_or_else(usual) };
-    let printed = output::print(&text);
-    let write = |path: &Option<PathBuf>, render: &dyn Fn() -> String| match path {
-        Some(path) => {
-            fs::write(path, render()).with_context(|| format!("while writing {}", path.display()))
-        }
-        None => Ok(()),
+    let text = if args.json {
+        unjank_report::json(&record.to_json()).into_owned()
+    } else {
+        own_form(record).unwrap_or_else(usual)
     };
-    let page = write(&output.html, &|| unjank_report::html(std::slice::from_ref(record)));
-    let markdown = write(&output.markdown, &|| unjank_report::markdown(record));
-    let stored = if output.no_store { Ok(()) } else { keep(record, output.store.as_deref()) };
+    let printed = output::print(&text);
+    let write = |place: Option<Destination>, render: &dyn Fn() -> String| {
+        place.map_or(Ok(()), |place| place.write(render().as_bytes()).map_err(Into::into))
+    };
+    let page = write(html, &|| unjank_report::html(std::slice::from_ref(record)));
+    let markdown = write(markdown, &|| unjank_report::markdown(record));
+    let stored = if args.no_store { Ok(()) } else { keep(record, args.store.as_deref()) };
     printed.and(page).and(markdown).and(stored)
 }
 

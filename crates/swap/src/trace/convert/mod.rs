@@ -6,6 +6,7 @@ mod oracle_general;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use unjank_host::files::{Existing, Readers, WholeFile};
 use unjank_host::{Error, Nanos, Result};
 use unjank_measure::Monitor;
 
@@ -14,7 +15,6 @@ use super::events::Events;
 use super::input::BATCH;
 use super::names::Names;
 use super::parquet;
-use crate::whole_file::{Readers, WholeFile};
 
 /// A format in which traces are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub fn to_file(
     monitor: &dyn Monitor,
 ) -> Result<Written> {
     let error = |source| Error::file("write", path, source);
-    let whole = WholeFile::create(path, options.force, Readers::AsUsual)?;
+    let whole = WholeFile::create(path, Existing::replaced_if(options.force), Readers::AsUsual)?;
     let file = whole.file()?;
     let written = match options.to {
         To::OracleGeneral => {

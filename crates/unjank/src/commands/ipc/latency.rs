@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use unjank_host::files::Destination;
 use unjank_host::sched::Priority;
 use unjank_host::{Nanos, Root};
 use unjank_ipc::explain;
@@ -111,6 +112,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         trace: args.trace.clone(),
         raw: false,
     };
+    if let Some(path) = &options.trace {
+        Destination::open(path)?;
+    }
     let command = measured::Command {
         name: "ipc latency",
         output: &args.output,

@@ -48,13 +48,14 @@ pub(crate) struct Args {
 
 /// Reads, prints and keeps.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let outputs = measured::Outputs::open(&args.output)?;
     let text = read(&args.file)?;
     let mut imported = import::read(&text, &args.file)?;
     if let Some(priority) = args.priority {
         imported.set_priority(Priority::new(priority)?)?;
     }
     let record = record(imported, &args.file, &text);
-    measured::deliver(&record, &args.output, Detail::Everything, |_| None)?;
+    measured::deliver(&record, outputs, Detail::Everything, |_| None)?;
     Ok(measured::code(&record.findings).into())
 }
 

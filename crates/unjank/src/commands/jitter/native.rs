@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Nanos;
+use unjank_host::files::Destination;
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_jitter::{Moments, Options, Scheduling, explain};
 use unjank_report::Detail;
@@ -140,6 +141,9 @@ enum When {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = options(args)?;
     options.check()?;
+    if let Some(path) = &options.trace_file {
+        Destination::open(path)?;
+    }
     // What stops at one late wake-up is one start.
     let (starts, duration) = match options.break_above {
         Some(_) => (1, options.duration),

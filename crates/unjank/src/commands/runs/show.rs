@@ -1,10 +1,10 @@
 //! `unjank runs show`: one run again.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
+use unjank_host::files::Destination;
 use unjank_report::Detail;
 
 use super::source::StoreArgs;
@@ -39,13 +39,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(path) = &args.html {
         let find = |name: &String| args.store.find(name);
         let records = args.runs.iter().map(find).collect::<Result<Vec<_>>>()?;
-        fs::write(path, unjank_report::html(&records))
-            .with_context(|| format!("while writing {}", path.display()))?;
+        Destination::open(path)?.write(unjank_report::html(&records).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     for name in &args.runs {
         let text = if args.json {
-            args.store.find_text(name)?
+            unjank_report::json(&args.store.find_text(name)?).into_owned()
         } else if args.markdown {
             unjank_report::markdown(&args.store.find(name)?)
         } else {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Nanos;
+use unjank_host::files::Destination;
 use unjank_host::sched::{HIGHEST_UNFORCED, Priority};
 use unjank_ipc::explain::Inheritance;
 use unjank_ipc::latency::{self, Caller, Measured, Options, Outcome};
@@ -106,6 +107,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         trace: args.trace.then(|| args.trace_file.clone()),
         raw: args.raw_data,
     };
+    if let Some(path) = &options.trace {
+        Destination::open(path)?;
+    }
     let settings = Settings::default()
         .with("transport", options.transports[0].name())
         .with("pairs", options.pairs)

@@ -1,10 +1,8 @@
 //! The service itself: one thread sees launches and acts; this one talks.
 
-use std::fs;
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -15,6 +13,7 @@ use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 use unjank_host::control_socket::ControlSocket;
+use unjank_host::files::Destination;
 use unjank_host::journal::Session;
 use unjank_host::memory::{self, MemoryLock};
 use unjank_host::sched::Realtime;
@@ -58,6 +57,9 @@ const OTHERS: [&str; 9] = [
 pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let root = args.place.root();
     let config = args.choice.config(&root)?;
+    if let Some(path) = &args.metrics_file {
+        Destination::open(path)?;
+    }
     let signals = signals().context("while listening for signals")?;
     // What starts, starts on this machine, whatever stands for its knobs.
     let rules = config.rules(&Root::system())?;
@@ -313,9 +315,10 @@ impl Talk<'_> {
         ]);
         if let Some(path) = &self.args.metrics_file
             && self.last.as_ref() != Some(&status)
-            && let Err(error) = replace(path, &metrics::prometheus(&status))
+            && let Err(error) = Destination::open(path)
+                .and_then(|file| file.write(metrics::prometheus(&status).as_bytes()))
         {
-            output::remark(&format!("{} is not written: {error}", path.display()));
+            output::remark(&error.to_string());
         }
         self.told += 1;
         for (_, request) in self.waiting.extract_if(.., |(number, _)| *number <= self.told) {
@@ -331,14 +334,6 @@ impl Talk<'_> {
 /// How often the state is looked at: twice as often as systemd's watchdog wants.
 fn pulse() -> Nanos {
     sd_notify::watchdog_enabled().map_or(PULSE, |within| Nanos::from(within / 2).min(PULSE))
-}
-
-/// Writes a file that is never seen half written.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    fs::write(&name, text)?;
-    fs::rename(&name, path)
 }
 
 /// What is remembered from one start to the next.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
 use unjank_report::Detail;
@@ -85,6 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: settings(args, &policies),
         detail: Detail::Everything,
     };
+    let csv = args.csv.as_deref().map(Destination::open).transpose()?;
     let found: RefCell<Option<(Requests, Vec<Curve>)>> = RefCell::default();
     let code = command.run_and_print(
         |_, seed, monitor| {
@@ -95,8 +97,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             for warning in warnings(args, &requests, &curves) {
                 findings.warn(warning);
             }
-            if let Some(path) = &args.csv {
-                table::write(path, &requests, &curves)?;
+            if let Some(csv) = csv {
+                csv.write(&table::csv(&requests, &curves)?)?;
             }
             *found.borrow_mut() = Some((requests, curves));
             Ok(findings)

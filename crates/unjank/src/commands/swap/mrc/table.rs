@@ -1,9 +1,6 @@
 //! Curves as a table, and as comma-separated values.
 
-use std::fs::File;
-use std::path::Path;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use unjank_host::Bytes;
 use unjank_measure::RunRecord;
 use unjank_swap::mrc::{Curve, Point, Requests};
@@ -106,9 +103,8 @@ fn cell(point: &Point) -> String {
 }
 
 /// One line for each policy and size: the curve of LRU has more of them than were asked for.
-pub(super) fn write(path: &Path, requests: &Requests, curves: &[Curve]) -> Result<()> {
-    let context = || format!("while writing {}", path.display());
-    let mut writer = csv::Writer::from_writer(File::create(path).with_context(context)?);
+pub(super) fn csv(requests: &Requests, curves: &[Curve]) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(["policy", "bytes", "pages", "miss_ratio", "low", "high", "requests"])?;
     for curve in curves {
         let mut points: Vec<Point> = curve.points.iter().chain(&curve.between).copied().collect();
@@ -129,7 +125,7 @@ pub(super) fn write(path: &Path, requests: &Requests, curves: &[Curve]) -> Resul
             ])?;
         }
     }
-    writer.flush().with_context(context)
+    Ok(writer.into_inner().map_err(|error| error.into_error())?)
 }
 
 fn bytes(pages: u64) -> String {

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use anyhow::{Context as _, Result, bail};
+use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
 use unjank_report::Detail;
@@ -76,6 +77,9 @@ pub(crate) struct Args {
 /// Sweeps and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let sources = sources(args)?;
+    if let Some(out) = &args.out {
+        Destination::open(out)?;
+    }
     let policies = flatten(&args.policy);
     let tiers = sizes::all(&args.tier);
     let names: Vec<String> = sources.iter().map(Source::name).collect();

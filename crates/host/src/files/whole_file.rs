@@ -1,0 +1,302 @@
+//! A file that is there when it is whole: written without a name, or under a
+//! random one where a file system has no files without names, and then put in
+//! its place.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Seek as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use super::destination::{Destination, Place, stream};
+use crate::error::{Error, Result};
+
+/// How often another random name is tried.
+const TRIES: usize = 16;
+
+/// Who may read the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner.
+    Owner,
+    /// Whoever may read files that its owner makes: umask(2).
+    AsUsual,
+}
+
+/// What becomes of a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays.
+    Keep,
+    /// It is replaced.
+    Replace,
+}
+
+impl Existing {
+    /// Replaced only by force.
+    pub fn replaced_if(force: bool) -> Self {
+        if force { Self::Replace } else { Self::Keep }
+    }
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct WholeFile {
+    path: PathBuf,
+    existing: Existing,
+    readers: Readers,
+    file: File,
+    place: Place,
+    /// The name that it has for now.
+    temporary: Option<OsString>,
+}
+
+impl WholeFile {
+    /// Nothing so far. What is left unfinished is removed.
+    ///
+    /// # Errors
+    /// As [`Destination::open`]; `Invalid` if a file is there that stays.
+    pub fn create(path: &Path, existing: Existing, readers: Readers) -> Result<Self> {
+        Self::begin(Destination::open(path)?, existing, readers)
+    }
+
+    pub(super) fn begin(
+        destination: Destination,
+        existing: Existing,
+        readers: Readers,
+    ) -> Result<Self> {
+        let (path, place) = (destination.path().to_owned(), destination.place);
+        let error = |source| Error::file("write", &path, source);
+        let (file, temporary) = match &place {
+            Place::Stream => (stream(&path).map_err(error)?, None),
+            Place::Entry { directory, name } => {
+                let is_there = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+                if existing == Existing::Keep && is_there {
+                    return Err(exists(&path));
+                }
+                make(directory, readers).map_err(|errno| error(errno.into()))?
+            }
+        };
+        Ok(Self { path, existing, readers, file, place, temporary })
+    }
+
+    /// What is written to.
+    ///
+    /// # Errors
+    /// There is no descriptor left.
+    pub fn file(&self) -> Result<File> {
+        self.file.try_clone().map_err(|why| self.error(why))
+    }
+
+    /// Why it could not be written.
+    pub fn error(&self, why: io::Error) -> Error {
+        Error::file("write", &self.path, why)
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// `Invalid` if another one has appeared there that stays; `File` if it
+    /// cannot be moved.
+    pub fn finish(mut self) -> Result<()> {
+        if matches!(self.place, Place::Stream) {
+            return Ok(());
+        }
+        if self.temporary.is_none() {
+            self.temporary = Some(self.name_it().map_err(|why| self.error(why))?);
+        }
+        match self.put_in_place() {
+            Ok(()) => {
+                self.temporary = None;
+                Ok(())
+            }
+            Err(Errno::EXIST) => Err(exists(&self.path)),
+            Err(errno) => Err(self.error(errno.into())),
+        }
+    }
+
+    /// Gives a file without a name a random one.
+    fn name_it(&mut self) -> io::Result<OsString> {
+        let Place::Entry { directory, .. } = &self.place else { return Err(Errno::INVAL.into()) };
+        // open(2), at O_TMPFILE.
+        let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let named = try_names(|name| linkat(CWD, &link, directory, name, AtFlags::SYMLINK_FOLLOW));
+        if let Ok(((), name)) = named {
+            return Ok(name);
+        }
+        // Where /proc is not mounted, or a policy forbids links (Android's), it is copied.
+        let (copy, name) = make_named(directory, self.readers)?;
+        let mut copy = File::from(copy);
+        let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut copy));
+        if let Err(error) = copied {
+            let _left_behind = unlinkat(directory, &name, AtFlags::empty());
+            return Err(error);
+        }
+        Ok(name)
+    }
+
+    fn put_in_place(&self) -> Result<(), Errno> {
+        let Place::Entry { directory, name } = &self.place else { return Ok(()) };
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        if self.existing == Existing::Replace {
+            return renameat(directory, temporary, directory, name);
+        }
+        match renameat_with(directory, temporary, directory, name, RenameFlags::NOREPLACE) {
+            // Not every file system can.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(directory, temporary, directory, name, AtFlags::empty())?;
+                unlinkat(directory, temporary, AtFlags::empty())
+            }
+            renamed => renamed,
+        }
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let (Place::Entry { directory, .. }, Some(name)) = (&self.place, &self.temporary) {
+            let _left_behind = unlinkat(directory, name, AtFlags::empty());
+        }
+    }
+}
+
+/// There is a file that nobody said to replace.
+pub fn exists(path: &Path) -> Error {
+    Error::Invalid(format!("{} is there already; --force replaces it", path.display()))
+}
+
+/// A new file in `directory`, without a name if that can be.
+fn make(directory: &OwnedFd, readers: Readers) -> Result<(File, Option<OsString>), Errno> {
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    match openat(directory, ".", flags, mode(readers)) {
+        Ok(file) => Ok((file.into(), None)),
+        // How file systems and old kernels say that they have none: open(2).
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
+            make_named(directory, readers).map(|(file, name)| (file.into(), Some(name)))
+        }
+        Err(errno) => Err(errno),
+    }
+}
+
+fn make_named(directory: &OwnedFd, readers: Readers) -> Result<(OwnedFd, OsString), Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    try_names(|name| openat(directory, name, flags, mode(readers)))
+}
+
+/// Does something with a name that nothing has so far.
+fn try_names<T>(
+    mut attempt: impl FnMut(&OsString) -> Result<T, Errno>,
+) -> Result<(T, OsString), Errno> {
+    for number in 0..TRIES {
+        // Hashers have random keys, so that nobody can be there first.
+        let name = format!(".unjank-{:016x}", RandomState::new().hash_one(number)).into();
+        match attempt(&name) {
+            Err(Errno::EXIST) => {}
+            done => return Ok((done?, name)),
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+fn mode(readers: Readers) -> Mode {
+    match readers {
+        Readers::Owner => Mode::from_raw_mode(0o600),
+        Readers::AsUsual => Mode::from_raw_mode(0o666),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    /// As on a file system that has no files without names.
+    fn with_a_name(path: &Path, existing: Existing) -> WholeFile {
+        let mut whole = WholeFile::create(path, existing, Readers::AsUsual).unwrap();
+        let Place::Entry { directory, .. } = &whole.place else { panic!("{whole:?}") };
+        let (file, name) = make_named(directory, Readers::AsUsual).unwrap();
+        whole.file = file.into();
+        whole.temporary = Some(name);
+        whole
+    }
+
+    fn names(dir: &Path) -> usize {
+        fs::read_dir(dir).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace.parquet");
+        let whole = WholeFile::create(&path, Existing::Keep, Readers::Owner).unwrap();
+        whole.file().unwrap().write_all(b"x").unwrap();
+        assert!(!path.exists());
+        whole.finish().unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let error = WholeFile::create(&path, Existing::Keep, Readers::Owner).unwrap_err();
+        assert!(error.to_string().ends_with("is there already; --force replaces it"), "{error}");
+        drop(WholeFile::create(&path, Existing::Replace, Readers::AsUsual).unwrap());
+        drop(with_a_name(&path, Existing::Replace));
+        assert_eq!(fs::read(&path).unwrap(), b"x");
+        assert_eq!(names(dir.path()), 1, "nothing is left over");
+        assert!(WholeFile::create(dir.path(), Existing::Replace, Readers::Owner).is_err());
+    }
+
+    #[test]
+    fn what_is_there_is_replaced_as_a_whole_and_links_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (dir.path().join("page"), dir.path().join("elsewhere"));
+        fs::write(&elsewhere, "of somebody").unwrap();
+        let create =
+            |path: &Path| WholeFile::create(path, Existing::Replace, Readers::AsUsual).unwrap();
+        for begin in
+            [create as fn(&Path) -> WholeFile, |path: &Path| with_a_name(path, Existing::Replace)]
+        {
+            let _there = fs::remove_file(&path);
+            symlink(&elsewhere, &path).unwrap();
+            let whole = begin(&path);
+            whole.file().unwrap().write_all(b"new").unwrap();
+            whole.finish().unwrap();
+            assert!(path.symlink_metadata().unwrap().is_file());
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+        }
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"of somebody");
+        assert_eq!(names(dir.path()), 2);
+    }
+
+    #[test]
+    fn one_that_appeared_meanwhile_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t");
+        let keep = |path: &Path| WholeFile::create(path, Existing::Keep, Readers::AsUsual).unwrap();
+        for begin in
+            [keep as fn(&Path) -> WholeFile, |path: &Path| with_a_name(path, Existing::Keep)]
+        {
+            let whole = begin(&path);
+            fs::write(&path, "another").unwrap();
+            assert!(whole.finish().unwrap_err().to_string().contains("is there already"));
+            assert_eq!(fs::read(&path).unwrap(), b"another");
+            assert_eq!(names(dir.path()), 1);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_stream_is_written_to_where_it_is() {
+        let whole = WholeFile::create(Path::new("/dev/null"), Existing::Replace, Readers::AsUsual);
+        let whole = whole.unwrap();
+        whole.file().unwrap().write_all(b"x").unwrap();
+        whole.finish().unwrap();
+        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+    }
+}

@@ -1,0 +1,222 @@
+//! What root writes where a user says, in a directory of somebody else who
+//! plants links and pipes there.
+//!
+//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! was skipped.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod boosted;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, chown, lchown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use boosted::{NOBODY, Phone, unjank, until};
+use tempfile::TempDir;
+
+/// What another tool has measured, of which a record is made at once.
+const FINDINGS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../jitter/fixtures/cyclictest-ns.json");
+
+/// A directory of nobody's, and a file of root's.
+struct Places {
+    dir: TempDir,
+}
+
+impl Places {
+    fn new() -> Self {
+        let dir = tempfile::tempdir_in("/tmp").unwrap();
+        fs::write(dir.path().join("secret"), "of root").unwrap();
+        fs::create_dir(dir.path().join("theirs")).unwrap();
+        chown(dir.path().join("theirs"), Some(NOBODY), Some(NOBODY)).unwrap();
+        Self { dir }
+    }
+
+    fn secret(&self) -> PathBuf {
+        self.dir.path().join("secret")
+    }
+
+    fn theirs(&self, name: &str) -> PathBuf {
+        self.dir.path().join("theirs").join(name)
+    }
+
+    /// Nobody's link to root's file.
+    fn plant_link(&self, name: &str) {
+        symlink(self.secret(), self.theirs(name)).unwrap();
+        lchown(self.theirs(name), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+
+    fn plant_pipe(&self, name: &str) {
+        let made = Command::new("mkfifo").arg(self.theirs(name)).status().unwrap();
+        assert!(made.success());
+        chown(self.theirs(name), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+
+    fn check_secret(&self) {
+        assert_eq!(fs::read_to_string(self.secret()).unwrap(), "of root");
+        assert_eq!(self.secret().metadata().unwrap().uid(), 0);
+    }
+
+    /// Names in nobody's directory that begin as unjank's do.
+    fn leftovers(&self) -> Vec<String> {
+        let all = fs::read_dir(self.theirs("")).unwrap();
+        let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with(".unjank-")).collect()
+    }
+}
+
+fn run(arguments: &[&str], last: &Path) -> Output {
+    Command::new(unjank()).args(arguments).arg(last).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Commands that write a file within a second, without the file's name.
+const WRITERS: [&[&str]; 4] = [
+    &["swap", "mrc", "--no-store", "TRACE", "--csv"],
+    &["swap", "mrc", "--no-store", "TRACE", "--html"],
+    &["swap", "mrc", "--no-store", "TRACE", "--markdown"],
+    &["swap", "synth", "games", "--launches", "2", "--force"],
+];
+
+#[test]
+fn links_of_others_are_replaced_and_never_followed() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let trace = places.dir.path().join("trace.csv");
+    let made = run(&["swap", "synth", "games", "--launches", "2"], &trace);
+    assert!(made.status.success(), "{}", stderr(&made));
+    for (number, writer) in WRITERS.into_iter().enumerate() {
+        let name = format!("{number}.csv");
+        places.plant_link(&name);
+        let trace = trace.to_str().unwrap();
+        let words: Vec<&str> =
+            writer.iter().map(|&word| if word == "TRACE" { trace } else { word }).collect();
+        let output = run(&words, &places.theirs(&name));
+        assert_eq!(output.status.code(), Some(0), "{writer:?}: {}", stderr(&output));
+        places.check_secret();
+        let written = places.theirs(&name).symlink_metadata().unwrap();
+        assert!(written.is_file() && written.len() > 0, "{writer:?}");
+        // A pipe that nobody reads is refused, and not waited for.
+        let pipe = format!("{number}.pipe.csv");
+        places.plant_pipe(&pipe);
+        let output = run(&words, &places.theirs(&pipe));
+        assert_eq!(output.status.code(), Some(2), "{writer:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("it is not a regular file"), "{}", stderr(&output));
+    }
+    assert_eq!(places.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn root_is_not_led_to_another_directory() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let roots = places.dir.path().join("roots");
+    fs::create_dir(&roots).unwrap();
+    symlink(&roots, places.theirs("link")).unwrap();
+    lchown(places.theirs("link"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let output = run(
+        &["jitter", "import", FINDINGS, "--no-store", "--html"],
+        &places.theirs("link/page.html"),
+    );
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("link (a link: it belongs to user 65534"));
+    let output = run(&["host", "--record"], &places.theirs("link/machine"));
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(&roots).unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_sweep_goes_on_with_is_no_file_of_others() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    places.plant_link("cells.parquet.partial");
+    let sweep = ["swap", "sweep", "--preset", "games", "--tier", "64MiB", "--policy", "lru"];
+    let sweep: Vec<&str> = sweep.into_iter().chain(["--no-store", "--out"]).collect();
+    let output = run(&sweep, &places.theirs("cells.parquet"));
+    assert!(!output.status.success());
+    places.check_secret();
+}
+
+#[test]
+fn the_service_writes_its_metrics_beside_links_and_pipes() {
+    if !unjank_needs::root() || !boosted::sees_starts() {
+        return;
+    }
+    let places = Places::new();
+    places.plant_link("unjank.prom");
+    places.plant_link("unjank.prom.new");
+    places.plant_pipe("unjank.prom.new2");
+    let phone = Phone::new();
+    let metrics = places.theirs("unjank.prom");
+    let service = phone.boost(&["--metrics-file", metrics.to_str().unwrap()]);
+    until("metrics are written", || metrics.symlink_metadata().is_ok_and(|file| file.is_file()));
+    places.check_secret();
+    assert!(fs::read_to_string(&metrics).unwrap().contains("unjank_boost"));
+    drop(service);
+    assert_eq!(places.leftovers(), Vec::<String>::new());
+    // A pipe is said before anything is changed.
+    let pipe = places.theirs("unjank.prom.new2");
+    let output =
+        phone.command(&["--metrics-file", pipe.to_str().unwrap(), "--for", "1s"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("it is not a regular file"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_full_disk_leaves_what_was_there() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let disk = places.dir.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let page = disk.join("page.html");
+    // A file system of 8 KiB that ends with its shell.
+    let script = "mount -t tmpfs -o size=8k none \"$1\" && echo before > \"$2\" && \
+                  { \"$3\" jitter import \"$4\" --no-store --html \"$2\" >&2; echo \"code $?\"; cat \"$2\"; ls -A \"$1\"; }";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh"])
+        .args([disk.as_os_str(), page.as_os_str(), unjank().as_ref(), FINDINGS.as_ref()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said, "code 1\nbefore\npage.html\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("No space left on device"), "{}", stderr(&output));
+}
+
+#[test]
+fn nothing_of_roots_is_made_in_the_callers_home() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let places = Places::new();
+    let home = places.theirs("home");
+    fs::create_dir(&home).unwrap();
+    chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
+    // As sudo with HOME kept; what is the machine's is in a namespace of its own.
+    let script = "mount -t tmpfs none /var/lib && \"$@\" >&2 && ls /var/lib/unjank";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh", unjank()])
+        .args(["jitter", "native", "--for", "200ms"])
+        .env("HOME", &home)
+        .env("SUDO_UID", NOBODY.to_string())
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_CACHE_HOME")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 0, "{}", stderr(&output));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("runs.sqlite"), "{said}{}", stderr(&output));
+}
