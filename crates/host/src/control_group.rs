@@ -1,7 +1,6 @@
 //! A control group of this process's own making, for a program and all that it
 //! starts.
 
-use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -72,9 +71,9 @@ impl ControlGroup {
     /// Has `command` run in the group, from its first instruction.
     pub(crate) fn enter(&self, command: &mut Command) -> Result<()> {
         let path = self.file("cgroup.procs");
-        let members = OpenOptions::new()
-            .write(true)
-            .open(self.root.resolve(&path))
+        let members = self
+            .root
+            .open_for_writing(&path)
             .map_err(|source| Error::file("open", path, source))?;
         // `0` is whoever writes (`cgroup_procs_write` in kernel/cgroup).
         let join = move || rustix::io::write(&members, b"0").map(drop).map_err(Into::into);

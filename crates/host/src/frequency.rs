@@ -38,8 +38,7 @@ impl Frequencies {
                      its frequency"
                 )));
             };
-            let file = File::open(root.resolve(&path))
-                .map_err(|source| Error::file("open", &path, source))?;
+            let file = root.open(&path).map_err(|source| Error::file("open", &path, source))?;
             opened.highest = opened.highest.max(Hertz::from_khz(highest));
             opened.files.resize_with(opened.files.len().max(cpu + 1), || None);
             opened.files[cpu] = Some((path, file));

@@ -54,6 +54,7 @@ compile_error!(
     "unjank measures Linux and Android kernels: there is nothing for it to do elsewhere"
 );
 
+mod beneath;
 pub mod block_device;
 mod checked_lines;
 pub mod clock;

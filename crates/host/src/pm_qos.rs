@@ -1,7 +1,8 @@
 //! A request to the kernel's power management: `Documentation/power/pm_qos_interface.rst`.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
+use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -24,7 +25,7 @@ impl CpuLatency {
     /// `File` names the device: it belongs to root.
     pub fn at_most(root: &Root, latency: Nanos) -> Result<Self> {
         let micros = i32::try_from(latency.get() / 1_000).unwrap_or(i32::MAX);
-        let open = OpenOptions::new().write(true).open(root.resolve(DEVICE));
+        let open = root.open_for_writing(Path::new(DEVICE));
         let mut request = open.map_err(|source| Error::file("open", DEVICE, source))?;
         request
             .write_all(&micros.to_ne_bytes())

@@ -3,15 +3,26 @@
 //! `/proc`, `/sys`, `/etc` and `/dev` are reached through a [`Root`] and never
 //! directly, so the same code reads the running machine, a recorded tree, or
 //! a directory made by a test.
+//!
+//! Such a directory may belong to somebody else, and root may be told to use
+//! it. It is opened once, and what is in it is opened below it: links are
+//! followed inside, and nothing outside is read or written through them.
 
-use std::fs::{self, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, mkdirat, open, unlinkat};
+use rustix::io::Errno;
+
+use crate::beneath;
 use crate::error::{Error, Result};
 use crate::recording::Recording;
+use crate::trusted_place::{Missing, open_way};
 
 /// No file that this crate reads is larger; a larger one is an error, not a
 /// reason to fill the memory.
@@ -23,6 +34,8 @@ const USUAL_FILE: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
+    /// The directory, once it was needed.
+    opened: Arc<OnceLock<OwnedFd>>,
     recording: Option<Recording>,
 }
 
@@ -43,14 +56,14 @@ impl Root {
 
     /// A recorded or made-up machine below `dir`.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), recording: None }
+        Self { dir: dir.into(), opened: Arc::default(), recording: None }
     }
 
     /// The same machine, with a copy of everything that is read from now on
     /// going into `recording`.
     #[must_use]
     pub fn recorded_by(&self, recording: &Recording) -> Self {
-        Self { dir: self.dir.clone(), recording: Some(recording.clone()) }
+        Self { recording: Some(recording.clone()), ..self.clone() }
     }
 
     /// Whether this is the running machine.
@@ -76,7 +89,7 @@ impl Root {
 
     /// Whether `path` exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
-        self.resolve(path).exists()
+        self.open_with(path.as_ref(), OFlags::PATH).is_ok()
     }
 
     /// The whole text of `path`, without white space at its end. Bytes that
@@ -162,10 +175,7 @@ impl Root {
     /// `File` names the path.
     pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<()> {
         let path = path.as_ref();
-        OpenOptions::new()
-            .write(true)
-            .truncate(true)
-            .open(self.resolve(path))
+        self.open_for_writing(path)
             .and_then(|mut file| file.write_all(value.as_bytes()))
             .map_err(|source| Error::file("write", path, source))
     }
@@ -177,34 +187,116 @@ impl Root {
     /// `File` if the directory may not be read.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>> {
         let path = path.as_ref();
-        let entries = match fs::read_dir(self.resolve(path)) {
-            Ok(entries) => entries,
+        let entries = match self.open_with(path, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Ok(directory) => Dir::new(directory).map_err(io::Error::from),
             Err(error) if says_absent(&error) => return Ok(Vec::new()),
-            Err(error) => return Err(Error::file("list", path, error)),
+            Err(error) => Err(error),
         };
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        let entries = entries.map_err(|error| Error::file("list", path, error))?;
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| Some(entry.ok()?.file_name().to_str().ok()?.to_owned()))
+            .filter(|name| name != "." && name != "..")
+            .collect();
         names.sort_by_cached_key(|name| numeric_order(name));
         Ok(names)
     }
 
     /// Opens a file for reading. A tree from elsewhere may hold a named pipe
     /// where a file is expected, which must not block.
-    pub(crate) fn open(&self, path: &Path) -> io::Result<fs::File> {
+    pub(crate) fn open(&self, path: &Path) -> io::Result<File> {
+        self.open_file(path, OFlags::RDONLY)
+    }
+
+    /// Opens a file that is there for writing, and empties it.
+    pub(crate) fn open_for_writing(&self, path: &Path) -> io::Result<File> {
+        self.open_file(path, OFlags::WRONLY | OFlags::TRUNC)
+    }
+
+    fn open_file(&self, path: &Path, flags: OFlags) -> io::Result<File> {
         if self.is_system() {
-            return fs::File::open(self.resolve(path));
+            return self.open_with(path, flags).map(File::from);
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open(self.resolve(path))?;
+        let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = File::from(self.open_with(path, flags)?);
         if file.metadata()?.is_file() {
             Ok(file)
         } else {
             Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
         }
     }
+
+    /// Opens `path`, which does not leave the root.
+    fn open_with(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        if self.is_system() {
+            return Ok(open(self.resolve(path), flags | OFlags::CLOEXEC, Mode::empty())?);
+        }
+        beneath::open(self.directory()?, path, flags).map_err(told)
+    }
+
+    /// Makes the directory `path`.
+    pub(crate) fn make_directory(&self, path: &Path) -> io::Result<()> {
+        let (above, name) = self.open_above(path)?;
+        Ok(mkdirat(above, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    /// Removes the directory `path`.
+    pub(crate) fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        let (above, name) = self.open_above(path)?;
+        Ok(unlinkat(above, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// The directory that holds `path`, and its name there.
+    fn open_above<'path>(&self, path: &'path Path) -> io::Result<(OwnedFd, &'path OsStr)> {
+        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::INVAL.into());
+        };
+        Ok((self.open_with(above, OFlags::PATH | OFlags::DIRECTORY)?, name))
+    }
+
+    /// Where `path` really lies below the root, without links, and an `O_PATH`
+    /// handle for it.
+    pub(crate) fn find(&self, path: &Path) -> io::Result<(PathBuf, OwnedFd)> {
+        beneath::find(self.directory()?, path).map_err(told)
+    }
+
+    /// The same machine by the name of its directory without links.
+    ///
+    /// # Errors
+    /// The directory cannot be opened.
+    pub(crate) fn settled(&self) -> Result<Self> {
+        if self.is_system() {
+            return Ok(self.clone());
+        }
+        let (opened, dir) = open_way(&self.dir, Missing::Refuse)?;
+        let root = Self { dir, opened: Arc::default(), recording: self.recording.clone() };
+        if !root.is_system() {
+            let _nobody_else_has_it = root.opened.set(opened);
+        }
+        Ok(root)
+    }
+
+    fn directory(&self) -> io::Result<&OwnedFd> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let (opened, _) = open_way(&self.dir, Missing::Refuse).map_err(|error| match error {
+            Error::File { source, .. } => source,
+            other => io::Error::new(io::ErrorKind::PermissionDenied, other.to_string()),
+        })?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
 }
+
+/// The answer of the kernel, in words where its own mislead.
+fn told(errno: Errno) -> io::Error {
+    match errno {
+        Errno::XDEV => io::Error::new(io::ErrorKind::InvalidInput, OUTSIDE),
+        other => other.into(),
+    }
+}
+
+/// What is said of links that leave the root.
+const OUTSIDE: &str = "a link leads out of the tree";
 
 fn says_absent(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
@@ -228,6 +320,8 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn machine() -> (tempfile::TempDir, Root) {
@@ -286,9 +380,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_outside_the_tree_is_reached_through_links() {
+        let (dir, root) = machine();
+        let outside = tempfile::tempdir().unwrap();
+        let file = outside.path().join("file");
+        fs::write(&file, "7\n").unwrap();
+        std::os::unix::fs::symlink(&file, dir.path().join("knob")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("sys")).unwrap();
+        let error = root.read("/knob").unwrap_err().to_string();
+        assert_eq!(error, "cannot read /knob: a link leads out of the tree");
+        assert!(root.write("/sys/file", "8").is_err());
+        assert!(root.list("/sys").is_err());
+        assert!(!root.exists("/sys/file"));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "7\n");
+    }
+
+    #[test]
     fn an_endless_file_is_refused() {
         let (dir, root) = machine();
-        let file = fs::File::create(dir.path().join("stat")).unwrap();
+        let file = File::create(dir.path().join("stat")).unwrap();
         file.set_len(LARGEST_FILE + 1).unwrap();
         let error = root.read("/stat").unwrap_err().to_string();
         assert_eq!(error, "cannot read /stat: larger than 16777216 bytes");

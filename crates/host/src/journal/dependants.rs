@@ -6,7 +6,6 @@
 //! those that somebody had chosen. They are announced before the governor and
 //! never settled, so they are written after it, whatever they read then.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::knob_file::KnobFile;
@@ -64,10 +63,9 @@ pub(super) fn is_one(held: &Held) -> bool {
 }
 
 fn files(site: &Site, place: &Path) -> Vec<PathBuf> {
-    let Ok((_, real)) = site.locate(place) else { return Vec::new() };
-    let entries = fs::read_dir(real).into_iter().flatten();
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut paths: Vec<PathBuf> = names.map(|name| place.join(name)).collect();
+    let Ok((directory, _)) = site.locate(place) else { return Vec::new() };
+    let names = site.root().list(directory).unwrap_or_default();
+    let mut paths: Vec<PathBuf> = names.into_iter().map(|name| place.join(name)).collect();
     paths.sort();
     paths
 }

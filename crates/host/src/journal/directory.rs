@@ -44,8 +44,7 @@ impl DirectoryPlace {
         if let Some(below) = below_tracefs(site, above) {
             return Self::in_tracefs(site, path, below, name);
         }
-        let (named, real) = site.locate_parent(path, name)?;
-        let parent = open_directory(&real, path)?;
+        let (named, parent) = site.locate_parent(path, name)?;
         let kernel = kernel_fs(&parent);
         let takes_directories = matches!(
             kernel,

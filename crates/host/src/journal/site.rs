@@ -11,11 +11,11 @@
 //!    `/proc/1/root/etc/shadow`, a disk mounted below `/sys`, or a file in
 //!    `/dev/shm` are not taken for knobs.
 
-use std::fs;
-use std::os::fd::AsFd;
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+use std::{fs, io};
 
-use rustix::fs::fstatfs;
+use rustix::fs::{Mode, OFlags, fstatfs, open};
 
 use super::visible::{is_control_group, namespace, why_hidden, why_no_proc};
 use crate::error::{Error, Result};
@@ -56,12 +56,10 @@ impl Site {
     /// `File` if `root` is not there; `Invalid` if its name is not UTF-8,
     /// which a journal could not hold.
     pub(super) fn of(root: &Root) -> Result<Self> {
-        let dir = fs::canonicalize(root.dir())
-            .map_err(|e| Error::file("find", root.dir(), e).of_named_file())?;
-        if dir.to_str().is_none() {
-            return Err(Error::Invalid(format!("{} is not UTF-8", dir.display())));
+        let root = root.settled().map_err(Error::of_named_file)?;
+        if root.dir().to_str().is_none() {
+            return Err(Error::Invalid(format!("{} is not UTF-8", root.dir().display())));
         }
-        let root = Root::at(dir);
         let hidden = why_no_proc(&root, BOOT_ID);
         let boot_id = match &hidden {
             Some(_) => None,
@@ -132,33 +130,43 @@ impl Site {
     }
 
     /// Follows `path` to where it really lies: its name on the machine
-    /// without symbolic links, and the file to open.
+    /// without symbolic links, and an `O_PATH` handle for it.
     ///
     /// # Errors
     /// `File` if it is not there, `Invalid` if it is no place for a knob.
-    pub(super) fn locate(&self, path: &Path) -> Result<(String, PathBuf)> {
-        let (named, real) = self.follow(path)?;
-        if may_be_changed(&named) { Ok((named, real)) } else { Err(no_knob(path)) }
+    pub(super) fn locate(&self, path: &Path) -> Result<(String, OwnedFd)> {
+        let (named, found) = self.follow(path)?;
+        if may_be_changed(&named) { Ok((named, found)) } else { Err(no_knob(path)) }
     }
 
     /// As [`locate`](Self::locate) for something that need not be there: what
     /// it would be called, and the directory that holds it.
-    pub(super) fn locate_parent(&self, path: &Path, name: &str) -> Result<(String, PathBuf)> {
-        let (above, real) = self.follow(path.parent().unwrap_or(path))?;
+    pub(super) fn locate_parent(&self, path: &Path, name: &str) -> Result<(String, OwnedFd)> {
+        let (above, found) = self.follow(path.parent().unwrap_or(path))?;
         let named = format!("{}/{name}", above.trim_end_matches('/'));
-        if may_be_changed(&named) { Ok((named, real)) } else { Err(no_knob(path)) }
+        if may_be_changed(&named) { Ok((named, found)) } else { Err(no_knob(path)) }
     }
 
-    fn follow(&self, path: &Path) -> Result<(String, PathBuf)> {
+    fn follow(&self, path: &Path) -> Result<(String, OwnedFd)> {
         if !path.is_absolute() {
             return Err(Error::Invalid(format!("{} is not an absolute path", path.display())));
         }
-        let real = fs::canonicalize(self.root.resolve(path))
-            .map_err(|source| Error::file("find", path, source))?;
-        let below = real.strip_prefix(self.root.dir()).ok();
-        match below.and_then(Path::to_str).map(|below| format!("/{below}")) {
-            Some(named) => Ok((named, real)),
-            None => Err(no_knob(path)),
+        let error = |source| Error::file("find", path, source);
+        let (real, found) = if self.is_system() {
+            let real = fs::canonicalize(self.root.resolve(path)).map_err(error)?;
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let found = open(&real, flags, Mode::empty()).map_err(|errno| error(errno.into()))?;
+            (real, found)
+        } else {
+            self.root.find(path).map_err(|source| match source.kind() {
+                // A link out of the tree.
+                io::ErrorKind::InvalidInput => no_knob(path),
+                _ => error(source),
+            })?
+        };
+        match real.into_os_string().into_string() {
+            Ok(named) => Ok((named, found)),
+            Err(_) => Err(no_knob(path)),
         }
     }
 

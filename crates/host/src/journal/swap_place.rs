@@ -3,7 +3,6 @@
 //! that a system lives on.
 
 use std::ffi::CString;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -65,7 +64,7 @@ impl SwapPlace {
     /// Whether the area has the label of those that unjank makes.
     fn is_ours(&self) -> Result<bool> {
         let read = |action| move |source| Error::file(action, &self.path, source);
-        let device = File::open(self.site.root().resolve(&self.path)).map_err(read("open"))?;
+        let device = self.site.root().open(Path::new(&self.path)).map_err(read("open"))?;
         let mut label = [0; LABEL.len()];
         device.read_exact_at(&mut label, LABEL_AT as u64).map_err(read("read"))?;
         Ok(label == *LABEL)

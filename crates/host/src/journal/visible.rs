@@ -34,7 +34,7 @@ pub(super) fn why_hidden(root: &Root, path: &Path) -> Option<String> {
     if !root.is_system() {
         let top: std::path::PathBuf = path.components().take(2).collect();
         let hidden = || format!("there is no {} in {}", top.display(), root.dir().display());
-        return (!root.resolve(&top).is_dir()).then(hidden);
+        return (!root.exists(&top)).then(hidden);
     }
     let nearest = path.ancestors().skip(1).find_map(|above| {
         let flags = OFlags::PATH | OFlags::CLOEXEC;

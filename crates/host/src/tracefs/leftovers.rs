@@ -5,7 +5,6 @@
 //! was left behind from what is in use. The kernel helps: it refuses to remove
 //! an instance of which a file is open, and a living owner keeps one open.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -112,7 +111,7 @@ impl Tracefs {
 
 /// Makes the directory that is an instance.
 pub(super) fn create_instance_dir(root: &Root, path: &Path) -> Result<()> {
-    fs::create_dir(root.resolve(path)).map_err(|source| Error::file("create", path, source))
+    root.make_directory(path).map_err(|source| Error::file("create", path, source))
 }
 
 /// Removes the directory that is an instance, and with it, in the kernel, its
@@ -121,7 +120,7 @@ pub(super) fn create_instance_dir(root: &Root, path: &Path) -> Result<()> {
 /// # Errors
 /// `Busy` if somebody holds one of its files open and does not let go.
 pub(super) fn remove_instance_dir(root: &Root, path: &Path) -> Result<()> {
-    let remove = || fs::remove_dir(root.resolve(path));
+    let remove = || root.remove_directory(path);
     let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
     let mut answer = remove();
     for pause in PATIENCE {
@@ -185,6 +184,8 @@ fn start_time(root: &Root, pid: u32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn machine(instances: &[&str], processes: &[(u32, u64)]) -> (tempfile::TempDir, Root) {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use unjank_host::files::read_trusted;
+use unjank_host::process::is_root;
 use unjank_host::{Error, Nanos, Result, Root};
 
 use super::plan::{Amounts, Method};
@@ -152,18 +154,41 @@ impl Default for End {
     }
 }
 
+/// The line of a mistake in `text`, and what is wrong there. The error's own text has the
+/// file's in it, on several lines.
+pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> (usize, String) {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    (before.matches('\n').count() + 1, error.message().trim_end().to_owned())
+}
+
+/// With how a file is put where root trusts it.
+fn what_to_do(error: Error, file: &Path) -> Error {
+    let Error::Permission { what, .. } = error else { return error };
+    let file = file.display();
+    let needs = format!(
+        "a place that only root can write, as what {file} says is done by root: sudo install -D \
+         -m 644 {file} {PLACE}"
+    );
+    Error::Permission { what, needs }
+}
+
 impl Config {
     /// The file `path`; where none is named, that at [`PLACE`], if there is one.
+    /// Root reads only what nobody else can write or replace.
     ///
     /// # Errors
-    /// `File` for one that cannot be read, `Parse` with the line of what is
-    /// wrong in it.
+    /// `File` for one that cannot be read, `Permission` for one that somebody
+    /// else can write or replace, `Parse` with the line of what is wrong in it.
     pub fn read(root: &Root, path: Option<&Path>) -> Result<Self> {
-        let text = match path {
-            Some(path) => Some(root.read(path)?),
-            None => root.read_if_there(PLACE)?,
-        };
         let origin = path.unwrap_or(Path::new(PLACE));
+        let text = if is_root() && (path.is_some() || root.exists(PLACE)) {
+            // It can name a command that is run (`logcat`).
+            Some(read_trusted(&root.resolve(origin)).map_err(|error| what_to_do(error, origin))?)
+        } else if path.is_some() {
+            Some(root.read(origin)?)
+        } else {
+            root.read_if_there(PLACE)?
+        };
         text.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text, origin))
     }
 
@@ -173,9 +198,8 @@ impl Config {
     /// `Parse` with the line and what is wrong there.
     pub fn parse(text: &str, origin: &Path) -> Result<Self> {
         let config: Self = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            Error::parse(origin, line, error.message().trim_end())
+            let (line, what) = toml_error(text, &error);
+            Error::parse(origin, line, what)
         })?;
         config.check().map_err(|(key, reason)| {
             let named = |line: &str| line.trim_start().starts_with(key);

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use unjank_host::Nanos;
 
+use crate::remedy::config::toml_error;
+
 use super::{Begins, LEAD, Profile, Step, TAIL, Task};
 
 #[derive(Deserialize)]
@@ -69,8 +71,10 @@ fn one() -> usize {
 
 /// Reads a profile; what is wrong names its line.
 pub(super) fn read(text: &str) -> Result<Profile, String> {
-    let file: File =
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let file: File = toml::from_str(text).map_err(|error| {
+        let (line, what) = toml_error(text, &error);
+        format!("line {line}: {what}")
+    })?;
     let tasks = file.tasks.into_iter().map(|task| {
         if task.forever && task.times.is_some() {
             return Err(format!("task {:?}: either forever or so many times", task.name));
@@ -177,7 +181,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         let error = told(&FILE.replace("run 100ms", "walk 100ms"));
-        assert!(error.starts_with("profile p.toml: TOML parse error at line 7"), "{error}");
+        assert!(error.starts_with("profile p.toml: line 7: "), "{error}");
         assert!(error.contains("\"walk 100ms\" is no step"), "{error}");
         let error = told(&FILE.replace("1.5ms", "1.5"));
         assert!(error.contains("line 5") && error.contains("\"1.5\" is no time"), "{error}");
