@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -90,8 +91,22 @@ impl Cli {
             return Self { command: Command::Launch(launch::Verb::Load(args)) };
         }
         let command = with_negative_numbers(Self::command());
-        let typed = command.get_matches_from(typed);
-        Self::from_arg_matches(&typed).unwrap_or_else(|error| error.exit())
+        command
+            .try_get_matches_from(typed)
+            .and_then(|typed| Self::from_arg_matches(&typed))
+            .unwrap_or_else(|error| end(&error))
+    }
+}
+
+/// Shows help, or what is wrong; arguments may come from a script or a file's name.
+fn end(error: &clap::Error) -> ! {
+    let plain = error.render().to_string();
+    match unjank_report::lines(&plain) {
+        Cow::Owned(shown) if error.use_stderr() => {
+            let message = shown.strip_prefix("error: ").unwrap_or(&shown);
+            clap::Error::raw(error.kind(), message).exit()
+        }
+        _ => error.exit(),
     }
 }
 

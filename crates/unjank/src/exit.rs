@@ -1,9 +1,10 @@
 //! Exit codes, and how an error is told.
 
-use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use unjank_host::ErrorClass;
+
+use crate::output;
 
 /// Fine.
 pub(crate) const FINE: u8 = 0;
@@ -22,8 +23,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Tells an error in one sentence on stderr, and gives its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    // If stderr is gone too, there is nobody left to tell.
-    let _nobody_listens = writeln!(io::stderr(), "error: {}", sentence(error));
+    output::remark(&format!("error: {}", sentence(error)));
     ExitCode::from(code(error))
 }
 
@@ -78,6 +78,8 @@ fn class(error: &(dyn std::error::Error + 'static)) -> Option<ErrorClass> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use anyhow::Context as _;
 
     use super::*;

@@ -114,8 +114,11 @@ impl Profile {
     /// `Profile` with the line and what is wrong there, or with the first
     /// thing that cannot be.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
-        let profile: Self =
-            toml::from_str(text).map_err(|error| wrong(origin, error.to_string().trim_end()))?;
+        let profile: Self = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            wrong(origin, format!("line {line}: {}", error.message().trim_end()))
+        })?;
         match profile.check() {
             Ok(()) => Ok(profile),
             Err(reason) => Err(wrong(origin, reason)),

@@ -1,6 +1,5 @@
 //! `unjank restore`: puts back what an unjank that was cut off left changed.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -96,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             threads: &threads,
             trace_instances: &traces,
         };
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print(&output::json(&document)?)?;
     } else {
         let text = text(&found, &traces) + &rt::restore::text(&threads);
         output::print(if text.is_empty() { "nothing was left changed" } else { &text })?;
@@ -129,39 +128,37 @@ pub(super) fn code_of<'a>(outcomes: impl Iterator<Item = &'a Outcome>, is_damage
 }
 
 fn text(found: &[FoundJournal], traces: &[String]) -> String {
-    let mut text = String::new();
+    let mut lines = output::Lines::default();
     for trace in traces {
-        let _to_a_string = writeln!(text, "the trace instance {trace} is removed");
+        lines.add(format_args!("the trace instance {trace} is removed"));
     }
     for journal in found {
         let session = session(journal);
         let file = journal.file.display();
-        let _to_a_string = match &journal.standing {
+        match &journal.standing {
             Standing::Live => {
-                writeln!(text, "{session} is running, and puts its changes back itself")
+                lines.add(format_args!("{session} is running, and puts its changes back itself"));
             }
             Standing::Stale if journal.changes.is_empty() => {
-                writeln!(text, "{session} had nothing changed")
+                lines.add(format_args!("{session} had nothing changed"));
             }
-            Standing::Stale => writeln!(text, "{session} was cut off:"),
+            Standing::Stale => lines.add(format_args!("{session} was cut off:")),
             Standing::Elsewhere { root } => {
-                writeln!(text, "{session} is about the tree {root}: --root {root}")
+                lines.add(format_args!("{session} is about the tree {root}: --root {root}"));
             }
             Standing::Unreadable { reason } => {
-                writeln!(
-                    text,
-                    "{session} is not usable: {reason}\n  (removing {file} gives up what it holds)"
-                )
+                lines.add(format_args!("{session} is not usable: {reason}"));
+                lines.add(format_args!("  (removing {file} gives up what it holds)"));
             }
-        };
+        }
         for change in &journal.changes {
-            let _to_a_string = writeln!(text, "  {change}");
+            lines.add(format_args!("  {change}"));
         }
         if let Some(damage) = damage(&journal.damaged, &journal.file) {
-            let _to_a_string = writeln!(text, "  {damage}");
+            lines.add(format_args!("  {damage}"));
         }
     }
-    text
+    lines.finish()
 }
 
 /// What cannot be known of changes, if `lines` of the file about them are damaged.

@@ -1,6 +1,7 @@
 //! Tables for a terminal.
 
 use comfy_table::{CellAlignment, Table, presets};
+use unjank_report::one_line;
 
 /// Rows under a header, numbers to the right.
 pub(crate) fn grid<const N: usize>(
@@ -19,7 +20,7 @@ pub(crate) fn columns(rows: &[Vec<String>], header: &[String]) -> Vec<String> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(used.iter().map(|&at| &header[at]));
     for row in rows {
-        table.add_row(used.iter().map(|&at| &row[at]));
+        table.add_row(used.iter().map(|&at| one_line(&row[at])));
     }
     for place in 1..used.len() {
         if let Some(column) = table.column_mut(place) {

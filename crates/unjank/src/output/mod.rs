@@ -1,11 +1,18 @@
 //! What the command prints: data on stdout, talk on stderr.
+//!
+//! Names of threads, files, control groups and labels come from others. Where
+//! they are put into a line, a cell or a document, and once more where the text
+//! leaves this program, what would steer a terminal or begin another line is
+//! written as an escape (`unjank_report::one_line`).
 
 mod grid;
+mod lines;
 mod notes;
 mod page;
 mod progress;
 
 pub(crate) use grid::{columns, grid};
+pub(crate) use lines::Lines;
 pub(crate) use notes::notes;
 pub(crate) use page::Page;
 pub(crate) use progress::Progress;
@@ -14,11 +21,17 @@ use std::env;
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
+use serde::Serialize;
 use unjank_report::{Detail, TerminalStyle};
 
 /// Writes `text` and a line end to stdout. A reader that has seen enough and
 /// closed the pipe (`unjank … | head`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let text = if wants_colour() {
+        unjank_report::coloured_lines(text)
+    } else {
+        unjank_report::lines(text)
+    };
     let mut stdout = io::stdout().lock();
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(end));
@@ -28,6 +41,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// A value as a JSON document.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<String> {
+    let text = serde_json::to_string_pretty(value).context("while writing JSON")?;
+    Ok(unjank_report::json(&text).into_owned())
 }
 
 /// One of the two streams that a program writes to.
@@ -59,8 +78,17 @@ impl Stream {
     }
 }
 
-/// Writes a remark and a line end to stderr.
+/// Writes a remark, which is one line, and a line end to stderr.
 pub(crate) fn remark(text: &str) {
+    talk(&unjank_report::one_line(text));
+}
+
+/// The same for a remark of several lines.
+pub(crate) fn remark_lines(text: &str) {
+    talk(&unjank_report::lines(text));
+}
+
+fn talk(text: &str) {
     // If stderr is gone, there is nobody left to tell.
     let _nobody_listens = writeln!(io::stderr(), "{text}");
 }
@@ -77,8 +105,11 @@ pub(crate) fn width() -> usize {
 /// How the terminal on stdout is written to: in colour if it wants any
 /// (<https://no-color.org>).
 pub(crate) fn terminal_style(detail: Detail) -> TerminalStyle {
-    let colour = io::stdout().is_terminal()
+    TerminalStyle { width: width(), colour: wants_colour(), detail }
+}
+
+fn wants_colour() -> bool {
+    io::stdout().is_terminal()
         && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && env::var_os("TERM").is_none_or(|term| term != "dumb");
-    TerminalStyle { width: width(), colour, detail }
+        && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -1,6 +1,7 @@
 //! What stands below tables.
 
 use unjank_measure::RunRecord;
+use unjank_report::one_line;
 
 /// What there is to know about a record beside its numbers.
 pub(crate) fn notes(record: &RunRecord) -> Vec<String> {
@@ -12,5 +13,5 @@ pub(crate) fn notes(record: &RunRecord) -> Vec<String> {
         lines.push(format!("Labels: {labels}."));
     }
     lines.extend(record.findings.warnings.iter().map(|warning| format!("! {warning}")));
-    lines
+    lines.iter().map(|line| one_line(line).into_owned()).collect()
 }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use comfy_table::{Table, presets};
+use unjank_report::one_line;
 
 /// Where a fact's value begins.
 const VALUE: usize = 18;
@@ -23,9 +24,9 @@ impl Page {
         Self { text: String::new(), width, headed: false }
     }
 
-    /// A line by itself.
+    /// A line by itself, whatever is in the text.
     pub(crate) fn line(&mut self, text: &str) {
-        self.text.push_str(text);
+        self.text.push_str(&one_line(text));
         self.text.push('\n');
         self.headed = false;
     }
@@ -77,7 +78,9 @@ impl Page {
         table.load_style(presets::NOTHING);
         table.set_header(used.iter().map(|&column| headings[column]));
         for row in rows {
-            table.add_row(used.iter().map(|&column| row.get(column).map_or("", String::as_str)));
+            table.add_row(
+                used.iter().map(|&at| row.get(at).map_or("".into(), |cell| one_line(cell))),
+            );
         }
         if !self.headed {
             self.line("");

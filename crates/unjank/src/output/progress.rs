@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use unjank_measure::Monitor;
+use unjank_report::one_line;
 
 use crate::interrupt::Interrupt;
 
@@ -35,7 +36,7 @@ impl Progress {
 
 impl Monitor for Progress {
     fn progress(&self, fraction: f64, doing: &str) {
-        self.bar.set_message(doing.to_owned());
+        self.bar.set_message(one_line(doing).into_owned());
         self.bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         ));
     }
     if args.json {
-        output::print(&serde_json::to_string_pretty(&machine)?)?;
+        output::print(&output::json(&machine)?)?;
     } else if args.record.is_none() {
         output::print(&describe::page(&machine, output::width()))?;
     }

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None => realtime(&root, &mut document)?,
     }
     if args.json {
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print(&output::json(&document)?)?;
     } else {
         output::print(&text(&document, args.all_realtime))?;
     }

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let profiles: Vec<Entry> = PROFILES.iter().map(entry).collect::<Result<_>>()?;
     if args.json {
         let document = Document { schema: "unjank.rt.profiles/1", profiles };
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print(&output::json(&document)?)?;
     } else {
         output::print(&text(&profiles))?;
     }

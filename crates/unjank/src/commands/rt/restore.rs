@@ -1,6 +1,5 @@
 //! `unjank rt restore`: puts threads back.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .context("while looking for what was left changed")?;
     if args.json {
         let document = Document { schema: "unjank.rt.restore/1", dry_run, sessions: &found };
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print(&output::json(&document)?)?;
     } else if found.is_empty() {
         output::print("nothing was left changed")?;
     } else {
@@ -106,41 +105,38 @@ pub(crate) fn code(found: &[FoundLedger]) -> u8 {
 
 /// A sentence for each session, and a line for each of its changes.
 pub(crate) fn text(found: &[FoundLedger]) -> String {
-    let mut text = String::new();
+    let mut lines = output::Lines::default();
     for ledger in found {
         let session = session(ledger);
         let file = ledger.file.display();
-        let _to_a_string = match &ledger.standing {
+        match &ledger.standing {
             Standing::Live => {
-                writeln!(text, "{session} is running, and puts its changes back itself")
+                lines.add(format_args!("{session} is running, and puts its changes back itself"));
             }
             Standing::Kept if ledger.changes.is_empty() => {
                 let (held, process) = (ledger.held, of_process(ledger));
-                writeln!(
-                    text,
-                    "{session} has left {held} threads{process} changed on purpose: unjank rt restore"
-                )
+                lines.add(format_args!(
+                    "{session} has left {held} threads{process} changed on purpose: unjank rt \
+                     restore"
+                ));
             }
-            Standing::Kept => writeln!(text, "{session} has left on purpose:"),
-            Standing::CutOff => writeln!(text, "{session} was cut off:"),
-            Standing::Hidden { reason } => {
-                writeln!(text, "{session} cannot be judged from here, and is kept: {reason}")
-            }
+            Standing::Kept => lines.add(format_args!("{session} has left on purpose:")),
+            Standing::CutOff => lines.add(format_args!("{session} was cut off:")),
+            Standing::Hidden { reason } => lines
+                .add(format_args!("{session} cannot be judged from here, and is kept: {reason}")),
             Standing::Unreadable { reason } => {
-                writeln!(
-                    text,
-                    "{session} is not usable: {reason}\n  (removing {file} gives up what it holds)"
-                )
+                lines.add(format_args!("{session} is not usable: {reason}"));
+                lines.add(format_args!("  (removing {file} gives up what it holds)"));
             }
-        };
+        }
         for change in &ledger.changes {
-            let _to_a_string = writeln!(text, "  {change}");
+            lines.add(format_args!("  {change}"));
         }
         if let Some(damage) = damage(&ledger.damaged, &ledger.file) {
-            let _to_a_string = writeln!(text, "  {damage}");
+            lines.add(format_args!("  {damage}"));
         }
     }
-    text
+    lines.finish()
 }
 
 fn of_process(ledger: &FoundLedger) -> String {

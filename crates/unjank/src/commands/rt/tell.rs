@@ -208,7 +208,7 @@ impl Teller {
     }
 
     fn line(self, line: &Line<'_>) -> anyhow::Result<()> {
-        let mut text = serde_json::to_string(line)?;
+        let mut text = unjank_report::json(&serde_json::to_string(line)?).into_owned();
         text.push('\n');
         self.to.pass_on(text.as_bytes())
     }

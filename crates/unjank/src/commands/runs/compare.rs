@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options { min_effect: args.min_effect, seed: args.seed };
     let comparison = compare(&before, &after, &options)?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(&comparison)?)?;
+        output::print(&output::json(&comparison)?)?;
     } else {
         output::print(&page(&comparison, output::width()))?;
     }

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options { min_effect: args.min_effect, seed: args.seed };
     let coverage = coverage(&runs, &options)?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(&coverage)?)?;
+        output::print(&output::json(&coverage)?)?;
     } else {
         output::print(&page(&coverage, output::width()))?;
     }

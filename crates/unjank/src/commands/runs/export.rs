@@ -87,7 +87,10 @@ fn form(name: &str, args: &Args) -> Result<String> {
     let series = args.series.as_deref();
     Ok(match args.format {
         // In JSON, ends of lines stand between tokens only.
-        Format::Json => args.store.find_text(name)?.trim().replace(['\n', '\r'], " "),
+        Format::Json => {
+            let text = args.store.find_text(name)?;
+            unjank_report::json(text.trim()).replace(['\n', '\r'], " ")
+        }
         Format::Csv => rows(&args.store.find(name)?, series)?,
         Format::Hgrm => distribution(only(&args.store.find(name)?, series)?)?,
     })
@@ -169,8 +172,8 @@ fn only<'a>(record: &'a RunRecord, wanted: Option<&str>) -> Result<&'a SeriesRec
     }
     let names: Vec<String> = series.iter().map(|s| shown(&s.name, &s.labels)).collect();
     bail!(Error::Invalid(format!(
-        "hgrm is of one series; --series chooses it from\n  {}",
-        names.join("\n  ")
+        "hgrm is of one series; --series chooses it from {}",
+        names.join("; ")
     )))
 }
 

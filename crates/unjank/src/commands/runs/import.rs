@@ -34,7 +34,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 Stored::New => "imported",
                 Stored::Already => "there already",
             };
-            output::print(&format!("{} {}, {what}", record.id, record.command))?;
+            let line = format!("{} {}, {what}", record.id, record.command);
+            output::print(&unjank_report::one_line(&line))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -36,9 +36,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let filter = Filter { command: args.command.clone(), limit: args.limit };
     let entries = store.list(&filter)?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(&entries)?)?;
+        output::print(&output::json(&entries)?)?;
     } else if entries.is_empty() {
-        output::print(&format!("no run in {}", store.path().display()))?;
+        let line = format!("no run in {}", store.path().display());
+        output::print(&visible(&line))?;
     } else {
         output::print(&table(&entries))?;
     }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let removed = args.store.open()?.prune(keep, args.dry_run)?;
     if args.json {
-        output::print(&serde_json::to_string_pretty(&removed)?)?;
+        output::print(&output::json(&removed)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let what = if args.dry_run { "would be removed" } else { "removed" };

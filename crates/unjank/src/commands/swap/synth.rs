@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     progress.clear();
     let written = written?;
     let text = if args.json {
-        serde_json::to_string_pretty(&json!({
+        output::json(&json!({
             "preset": preset.name,
             "synthetic": true,
             "seed": args.seed,
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         )
     };
     if to_stdout {
-        output::remark(&text);
+        output::remark_lines(&text);
     } else {
         output::print(&text)?;
     }
@@ -124,7 +124,7 @@ fn list(as_json: bool) -> Result<String> {
                 "launches": preset.launches,
             })
         });
-        return Ok(serde_json::to_string_pretty(&presets.collect::<Vec<_>>())?);
+        return output::json(&presets.collect::<Vec<_>>());
     }
     let rows = presets::ALL.iter().map(|preset| {
         [

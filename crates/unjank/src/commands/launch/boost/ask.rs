@@ -39,7 +39,7 @@ pub(super) struct StatusArgs {
 /// Prints the state.
 pub(super) fn status(args: &StatusArgs) -> Result<ExitCode> {
     let status = ask(&args.socket.socket, Action::Status)?;
-    let text = if args.json { serde_json::to_string_pretty(&status)? } else { text(&status) };
+    let text = if args.json { output::json(&status)? } else { text(&status) };
     output::print(&text)?;
     Ok(ExitCode::from(exit::FINE))
 }
@@ -120,7 +120,7 @@ fn text(status: &Status) -> String {
         counts.overruns,
         counts.knobs_lost
     ));
-    lines.join("\n")
+    output::Lines::from_iter(lines).finish()
 }
 
 fn share(part: Nanos, whole: Nanos) -> String {

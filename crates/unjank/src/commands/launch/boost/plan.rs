@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     if args.json {
         let schema = "unjank.boost-plan/1";
         let document = Document { schema, plan: &plan, exec: exec.reason() };
-        output::print(&serde_json::to_string_pretty(&document)?)?;
+        output::print(&output::json(&document)?)?;
     } else {
         output::print(&text(&plan, &exec))?;
     }
@@ -71,5 +71,5 @@ fn text(plan: &Plan, exec: &Support<ProcessEvents>) -> String {
         Support::Yes(_) => "launches are seen by the process connector".to_owned(),
         Support::No(reason) => format!("launches cannot be seen: {reason}"),
     });
-    lines.join("\n")
+    output::Lines::from_iter(lines).finish()
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use comfy_table::{Table, presets};
 use serde::Serialize;
 use unjank_host::energy::{About, meters};
@@ -46,11 +46,7 @@ pub(super) fn run(root: &Root, as_json: bool) -> Result<ExitCode> {
         })
         .collect();
     lines.push(model(root)?);
-    let text = if as_json {
-        serde_json::to_string_pretty(&lines).context("while writing the list")?
-    } else {
-        table(&lines)
-    };
+    let text = if as_json { output::json(&lines)? } else { table(&lines) };
     output::print(&text)?;
     Ok(ExitCode::from(exit::FINE))
 }

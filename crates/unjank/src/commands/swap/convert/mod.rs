@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         summary::text(&summary, names, written, &args.output)
     };
     if to_stdout {
-        output::remark(text.trim_end());
+        output::remark_lines(text.trim_end());
     } else {
         output::print(&text)?;
     }

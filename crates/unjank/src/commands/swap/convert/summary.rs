@@ -5,15 +5,18 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use unjank_report::one_line;
 use unjank_swap::trace::convert::Written;
 use unjank_swap::trace::{Names, Operation, Place, Summary};
+
+use crate::output;
 
 /// Lines for a reader.
 pub(super) fn text(summary: &Summary, names: &Names, written: Written, output: &Path) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.
     let mut line = |what: std::fmt::Arguments<'_>| {
-        let _cannot_fail = writeln!(text, "{what}");
+        let _cannot_fail = writeln!(text, "{}", one_line(&what.to_string()));
     };
     for input in &summary.inputs {
         let packing = match input.packing {
@@ -120,7 +123,7 @@ pub(super) fn json(summary: &Summary, names: &Names, written: Written) -> Result
         "left_out": written.left_out,
         "interrupted": written.interrupted,
     });
-    Ok(serde_json::to_string_pretty(&summary)?)
+    output::json(&summary)
 }
 
 /// Processes, and devices and files, without those that stand for none.

@@ -125,7 +125,7 @@ pub(super) fn csv(requests: &Requests, curves: &[Curve]) -> Result<Vec<u8>> {
             ])?;
         }
     }
-    Ok(writer.into_inner().map_err(|error| error.into_error())?)
+    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
 fn bytes(pages: u64) -> String {

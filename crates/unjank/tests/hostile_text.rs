@@ -1,0 +1,166 @@
+//! What others have named reaches a terminal as text: escapes, line breaks and
+//! marks of direction are shown, and do nothing.
+
+#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+
+mod hostile;
+
+use std::fs;
+use std::path::PathBuf;
+
+use hostile::{BIDI, ESCAPE, Planted, check, check_both, unjank};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn place() -> (TempDir, impl Fn(&str) -> PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().to_owned();
+    (dir, move |name: &str| path.join(name))
+}
+
+/// A run record with planted names wherever a text is free.
+fn record() -> String {
+    let output = unjank(&["lock", "probe", "--for", "100ms", "--json", "--no-store"]);
+    assert!(output.status.success());
+    let mut record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    record["labels"] = json!([ESCAPE, BIDI]);
+    record["warnings"] = json!([ESCAPE, BIDI]);
+    record["unsupported"] = json!([{"what": ESCAPE, "reason": BIDI}]);
+    for verdict in record["verdicts"].as_array_mut().unwrap() {
+        verdict["reason"] = json!(format!("{ESCAPE} {BIDI}"));
+    }
+    record.to_string()
+}
+
+#[test]
+fn records_of_others_are_shown_and_do_nothing() {
+    let (_dir, at) = place();
+    let (file, store) = (at("run.json"), at("runs.sqlite"));
+    let (file, store) = (file.to_str().unwrap(), store.to_str().unwrap());
+    let record = record();
+    fs::write(file, &record).unwrap();
+    let with_store = |words: &[&str]| unjank(&[words, &["--store", store]].concat());
+    let imported = with_store(&["runs", "import", file]);
+    assert!(imported.status.success(), "{imported:?}");
+    let commands: [&[&str]; 6] = [
+        &["runs", "list"],
+        &["runs", "show", "last"],
+        &["runs", "show", "last", "--markdown"],
+        &["runs", "list", "--json"],
+        &["runs", "show", "last", "--json"],
+        &["runs", "export", "last", "--format", "json"],
+    ];
+    for words in commands {
+        let output = with_store(words);
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        check_both(&output, &words.join(" "));
+    }
+    // A document says what it said.
+    let shown: Value =
+        serde_json::from_slice(&with_store(&["runs", "show", "last", "--json"]).stdout).unwrap();
+    let was: Value = serde_json::from_str(&record).unwrap();
+    assert_eq!((&shown["labels"], &shown["warnings"]), (&was["labels"], &was["warnings"]));
+}
+
+#[test]
+fn errors_about_files_of_others_are_one_line() {
+    let (_dir, at) = place();
+    let named = at(&format!("{ESCAPE}{BIDI}"));
+    let named = named.to_str().unwrap();
+    for words in [
+        ["runs", "import", named],
+        ["runs", "show", named],
+        ["swap", "mrc", named],
+        ["swap", "analyze", named],
+        ["jitter", "import", named],
+        ["launch", "simulate", named],
+    ] {
+        let output = unjank(&words);
+        assert!(!output.status.success(), "{words:?}");
+        check_both(&output, &words.join(" "));
+    }
+    let record = at("record.json");
+    fs::write(&record, json!({ESCAPE: 1, "schema": BIDI}).to_string()).unwrap();
+    check(&stderr(&["runs", "import", record.to_str().unwrap()]), "runs import");
+    let config = at("boost.toml");
+    let escaped = "\"a\\u001b[2J\\nFORGED\" = 1\n";
+    for text in [escaped, "a\u{1b}[2J = \u{202e}1\n", "[boost]\nmethod = \"\u{202e}\\nFORGED\"\n"] {
+        fs::write(&config, text).unwrap();
+        for words in [
+            &["launch", "boost", "plan", "--config", config.to_str().unwrap()][..],
+            &["launch", "simulate", config.to_str().unwrap()],
+            &["lab", "run", "--pstates", config.to_str().unwrap(), "--", "true"],
+        ] {
+            let said = stderr(words);
+            check(&said, &words.join(" "));
+            assert_eq!(
+                said.lines().filter(|line| line.starts_with("error: ")).count(),
+                1,
+                "{said}"
+            );
+        }
+    }
+}
+
+fn stderr(words: &[&str]) -> String {
+    let output = unjank(words);
+    assert!(!output.status.success(), "{words:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn what_was_typed_is_shown_and_does_nothing() {
+    let typed = format!("{ESCAPE}{BIDI}");
+    for words in [
+        vec![typed.as_str()],
+        vec!["swap", "probe", "--size", typed.as_str()],
+        vec!["jitter", "native", "--policy", typed.as_str()],
+    ] {
+        let output = unjank(&words);
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!said.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{said:?}");
+    }
+}
+
+#[test]
+fn values_of_knobs_are_shown_and_do_nothing() {
+    let (dir, at) = place();
+    fs::create_dir_all(at("sys")).unwrap();
+    let (root, state) = (dir.path().to_str().unwrap(), at("state"));
+    let state = state.to_str().unwrap();
+    let with = |setting: &str| {
+        unjank(&["with", "--root", root, "--state-dir", state, setting, "--", "true"])
+    };
+    fs::write(at("sys/knob"), ESCAPE).unwrap();
+    check_both(&with(&format!("/sys/knob={BIDI}")), "with");
+    check_both(&with(&format!("{ESCAPE}={BIDI}")), "with of no knob");
+    check_both(&with(&format!("/sys/{ESCAPE}*=1")), "with of no match");
+    // A name, too.
+    fs::write(at(&format!("sys/{ESCAPE}")), "1").unwrap();
+    check_both(&with("/sys/a*=2"), "with of a name");
+    // And what a session leaves.
+    let killed = "for p in $(cat /proc/$PPID/task/$PPID/children); do \
+                  [ $p = $$ ] || kill -9 $p; done; kill -9 $PPID";
+    let setting = format!("/sys/knob={BIDI}");
+    let left = ["with", "--root", root, "--state-dir", state, &setting, "--", "sh", "-c", killed];
+    assert_eq!(unjank(&left).status.code(), None);
+    let restore = ["restore", "--root", root, "--state-dir", state];
+    check_both(&unjank(&[&restore[..], &["--dry-run"]].concat()), "restore --dry-run");
+    check_both(&unjank(&[&restore[..], &["--json", "--dry-run"]].concat()), "restore --json");
+    check_both(&unjank(&restore), "restore");
+}
+
+#[test]
+fn names_of_threads_are_shown_and_do_nothing() {
+    let planted = Planted::start();
+    let id = planted.id();
+    let table = check_both(&unjank(&["rt", "list", &id]), "rt list");
+    assert!(table.contains("a\\u{1b}[2J\\nFORGED"), "{table}");
+    let document = unjank(&["rt", "list", &id, "--json"]);
+    check_both(&document, "rt list --json");
+    let document: Value = serde_json::from_slice(&document.stdout).unwrap();
+    let names: Vec<&str> =
+        document["threads"].as_array().unwrap().iter().filter_map(|t| t["name"].as_str()).collect();
+    assert!(names.contains(&BIDI), "{names:?}");
+}
