@@ -322,3 +322,20 @@ fn every_value_of_the_paper_comes_out_but_what_depends_on_the_end_of_a_trace() {
     let bars = record["facts"].as_array().unwrap().iter();
     assert_eq!(bars.filter(|fact| fact["labels"]["part"].is_string()).count(), 8);
 }
+
+#[test]
+fn pages_of_unknown_backing_are_told_and_come_from_storage() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("t.csv");
+    let mut rows = "time,process,space,page,operation\n".to_owned();
+    for time in 0..400 {
+        writeln!(rows, "{time},a,x,{},read", time % 150).unwrap();
+    }
+    fs::write(&trace, rows).unwrap();
+    let record = simulate(&[trace.to_str().unwrap(), "--memory", "1MiB", "--tier", "128KiB"]);
+    let said = record["warnings"].to_string();
+    assert!(said.contains("150 of 150 pages have no known backing"), "{said}");
+    // All fit into memory: each is read once, and none was changed.
+    assert_eq!(fact(&record, "storage_reads", "no tier"), 150);
+    assert_eq!(fact(&record, "storage_writes", "no tier"), 0);
+}

@@ -1,7 +1,7 @@
 //! All values that the paper gives. It says "about", and shows charts without
 //! numbers; the ranges are our reading of it. Nor does it say whether pages that
-//! only the tier has at the end count as I/O: with a tier, each seed gives two
-//! values, one without them and one with them.
+//! only the tier has at the end count as I/O: each value with a tier is there
+//! twice, without them and with them.
 
 use unjank_measure::Unit;
 
@@ -19,22 +19,18 @@ struct Value {
     unit: Unit,
     paper: [f64; 2],
     words: &'static str,
-    ours: fn(&Set) -> Ours,
+    ours: fn(&Set) -> Option<f64>,
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
 const ABOUT_80: [f64; 2] = [0.75, 0.85];
 
-/// The values of a seed: one, or both of a tier, `None` for one that never comes.
-type Ours = Vec<Option<f64>>;
-
 /// In the paper's order.
 pub(super) fn all(sets: &[Set]) -> Vec<Item> {
     let values = SKEW.iter().chain(LAUNCHES).chain(TIER);
     let item = |value: &Value| {
-        let all: Vec<Option<f64>> = sets.iter().flat_map(value.ours).collect();
-        let mut ours: Vec<f64> = all.iter().copied().flatten().collect();
-        let never = all.len() - ours.len();
+        let mut ours: Vec<f64> = sets.iter().filter_map(value.ours).collect();
+        let never = sets.len() - ours.len();
         ours.sort_by(f64::total_cmp);
         let Value { figure, name, what, unit, paper, words, .. } = *value;
         Item { figure, name, what, unit, paper, words, ours, seeds: sets.len(), never }
@@ -50,7 +46,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "about 80 %",
-        ours: |set| vec![made(&set.nine_1.off, 0.5)],
+        ours: |set| made(&set.nine_1.off, 0.5),
     },
     Value {
         figure: "Section II",
@@ -59,7 +55,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "about 80 %",
-        ours: |set| vec![made(&set.nine_2.off, 0.5)],
+        ours: |set| made(&set.nine_2.off, 0.5),
     },
     Value {
         figure: "Section II",
@@ -68,7 +64,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "80 %",
-        ours: |set| vec![made(&set.nine_1.on, 0.1)],
+        ours: |set| made(&set.nine_1.on, 0.1),
     },
     Value {
         figure: "Section II",
@@ -77,7 +73,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: ABOUT_80,
         words: "80 % by about 25 %",
-        ours: |set| vec![made(&set.nine_2.on, 0.25)],
+        ours: |set| made(&set.nine_2.on, 0.25),
     },
     Value {
         figure: "Fig. 1",
@@ -86,7 +82,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: [6.0, 7.0],
         words: "6 to 7 times",
-        ours: |set| vec![Some(ratio(&set.nine_1))],
+        ours: |set| Some(ratio(&set.nine_1)),
     },
     Value {
         figure: "Fig. 1",
@@ -95,7 +91,7 @@ const SKEW: &[Value] = &[
         unit: Unit::Ratio,
         paper: [0.9, 1.2],
         words: "hardly more",
-        ours: |set| vec![Some(ratio(&set.nine_2))],
+        ours: |set| Some(ratio(&set.nine_2)),
     },
 ];
 
@@ -107,7 +103,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [2e9, 3e9],
         words: "2 to 3 s",
-        ours: |set| vec![first(&set.nine_1.off)],
+        ours: |set| first(&set.nine_1.off),
     },
     Value {
         figure: "Fig. 2",
@@ -116,7 +112,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [1.5e9, 2.5e9],
         words: "about 2 s",
-        ours: |set| vec![again(&set.nine_1.off)],
+        ours: |set| again(&set.nine_1.off),
     },
     Value {
         figure: "Fig. 2",
@@ -125,7 +121,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [5e9, 7e9],
         words: "5 to 7 s",
-        ours: |set| vec![again(&set.nine_1.on)],
+        ours: |set| again(&set.nine_1.on),
     },
     Value {
         figure: "Fig. 2",
@@ -134,7 +130,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [1e9, 3e9],
         words: "1 to 3 s",
-        ours: |set| vec![again(&set.nine_2.on)],
+        ours: |set| again(&set.nine_2.on),
     },
     Value {
         figure: "Fig. 3",
@@ -143,7 +139,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [1.5e9, 3e9],
         words: "as with nine",
-        ours: |set| vec![again(&set.many_2.off)],
+        ours: |set| again(&set.many_2.off),
     },
     Value {
         figure: "Fig. 3",
@@ -152,7 +148,7 @@ const LAUNCHES: &[Value] = &[
         unit: Unit::Nanoseconds,
         paper: [5e9, 7e9],
         words: "as nine with 1 GiB",
-        ours: |set| vec![again(&set.many_2.on)],
+        ours: |set| again(&set.many_2.on),
     },
 ];
 
@@ -164,16 +160,34 @@ const TIER: &[Value] = &[
         unit: Unit::Ratio,
         paper: [1.0, 7.0],
         words: "more below 128 MB",
-        ours: |set| at_tier(&set.nine_1, 2),
+        ours: |set| at_tier(&set.nine_1, 2, Traffic::storage_ios),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/64mib/settled",
+        what: "swap and 64 MiB of tier against no swap, 1 GiB, writes to come counted",
+        unit: Unit::Ratio,
+        paper: [1.0, 7.0],
+        words: "more below 128 MB",
+        ours: |set| at_tier(&set.nine_1, 2, Traffic::settled_ios),
     },
     Value {
         figure: "Fig. 5",
         name: "fig5/256mib",
         what: "swap and 256 MiB of tier against no swap, 1 GiB",
         unit: Unit::Ratio,
-        paper: [0.9, 1.05],
+        paper: [0.9, 1.0],
         words: "no more at 256 MB",
-        ours: |set| at_tier(&set.nine_1, 4),
+        ours: |set| at_tier(&set.nine_1, 4, Traffic::storage_ios),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/256mib/settled",
+        what: "swap and 256 MiB of tier against no swap, 1 GiB, writes to come counted",
+        unit: Unit::Ratio,
+        paper: [0.9, 1.0],
+        words: "no more at 256 MB",
+        ours: |set| at_tier(&set.nine_1, 4, Traffic::settled_ios),
     },
     Value {
         figure: "Fig. 5",
@@ -182,7 +196,16 @@ const TIER: &[Value] = &[
         unit: Unit::Ratio,
         paper: [0.0, 1.0],
         words: "less above",
-        ours: |set| at_tier(&set.nine_1, 5),
+        ours: |set| at_tier(&set.nine_1, 5, Traffic::storage_ios),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/512mib/settled",
+        what: "swap and 512 MiB of tier against no swap, 1 GiB, writes to come counted",
+        unit: Unit::Ratio,
+        paper: [0.0, 1.0],
+        words: "less above",
+        ours: |set| at_tier(&set.nine_1, 5, Traffic::settled_ios),
     },
     Value {
         figure: "Fig. 5",
@@ -191,7 +214,16 @@ const TIER: &[Value] = &[
         unit: Unit::Bytes,
         paper: [128.0 * MIB, 256.0 * MIB],
         words: "256 MB",
-        ours: |set| parity(&set.nine_1),
+        ours: |set| parity(&set.nine_1, Traffic::storage_ios),
+    },
+    Value {
+        figure: "Fig. 5",
+        name: "fig5/parity/settled",
+        what: "the least tier with which swap makes no more I/O, writes to come counted",
+        unit: Unit::Bytes,
+        paper: [128.0 * MIB, 256.0 * MIB],
+        words: "256 MB",
+        ours: |set| parity(&set.nine_1, Traffic::settled_ios),
     },
 ];
 
@@ -207,24 +239,18 @@ fn again(line: &Line) -> Option<f64> {
     line.later().map(|later| later.mean)
 }
 
-/// How storage I/O is counted.
+/// How storage I/O is counted: [`Traffic::storage_ios`] or
+/// [`Traffic::settled_ios`].
 type Count = fn(&Traffic) -> u64;
 
-/// Without what the tier has still to write, and with it.
-const COUNTS: [Count; 2] = [Traffic::storage_ios, Traffic::settled_ios];
-
-fn at_tier(phone: &Phone, index: usize) -> Ours {
+fn at_tier(phone: &Phone, index: usize, ios: Count) -> Option<f64> {
     let off = phone.off.traffic.storage_ios().max(1) as f64;
-    COUNTS.map(|ios| Some(ios(phone.tiers.get(index)?) as f64 / off)).into()
-}
-
-fn parity(phone: &Phone) -> Ours {
-    COUNTS.map(|ios| crossing(phone, ios)).into()
+    Some(ios(phone.tiers.get(index)?) as f64 / off)
 }
 
 /// Where the curve of Fig. 5 crosses that without swap, by logarithms of sizes;
 /// `None` if it never does.
-fn crossing(phone: &Phone, ios: Count) -> Option<f64> {
+fn parity(phone: &Phone, ios: Count) -> Option<f64> {
     let off = phone.off.traffic.storage_ios() as f64;
     let over = |index: usize| ios(&phone.tiers[index]) as f64 - off;
     let crosses = (0..phone.tiers.len()).find(|index| over(*index) <= 0.0)?;

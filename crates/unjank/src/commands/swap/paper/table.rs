@@ -13,9 +13,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
     let seeds = outcome.items.first().map_or(0, |item| item.seeds);
     text.push(format!(
         "Medians over {seeds} synthetic phones of each kind, and their intervals; the paper gives \
-         about numbers, which are taken for ranges (docs/swap.md). With a tier, intervals hold both \
-         ways to count the pages that only the tier has at the end: as no I/O, and as writes. All \
-         modelled: nothing of this was measured."
+         about numbers, which are taken for ranges (docs/swap.md). Writes to come: pages that only \
+         the tier has at the end. All modelled: nothing of this \
+         was measured."
     ));
     text.join("\n")
 }
