@@ -61,6 +61,11 @@ test)
     # A display, and a program with a window.
     need Xvfb xvfb
     need xclock x11-apps
+    # Programs whose locks `lock doctor` must see.
+    need go golang-go
+    need python3 python3
+    # Debian has it in a directory for each version.
+    ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || missing="$missing postgresql"
     # The service that gives ordinary users real-time threads, and a bus for it.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"

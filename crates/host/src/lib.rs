@@ -9,6 +9,7 @@
 //! | [`root`] | the file tree that stands for the machine |
 //! | [`recording`] | a copy of what was read, without what is private |
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
+//! | [`address_space`] | what is mapped where in another process |
 //! | [`block_device`], [`extents`] | block devices, and where files lie on them |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`context_switches`] | how often a thread has left its CPU |
@@ -17,8 +18,9 @@
 //! | [`energy`] | meters of energy |
 //! | [`frequency`] | the frequency that a CPU has at this moment |
 //! | [`futex`] | parking and waking threads |
-//! | [`input`] | files that a user names, read until a signal asks to end |
+//! | [`hotspot`] | what a HotSpot JVM counts about itself |
 //! | [`inotify`] | being told of writes to files |
+//! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`files`] | files that are written wherever a user says, by root as well |
 //! | [`memory_group`] | limited memory for a program |
@@ -40,6 +42,7 @@
 //! | [`pthread_mutex`] | the C library's mutex |
 //! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
+//! | [`language_runtime`] | what runs a program's threads: HotSpot, CPython, Go |
 //! | [`loop_device`], [`temporary_swap`] | swap for a while |
 //! | [`surroundings`] | what the whole machine lives through between two moments |
 //! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
@@ -54,6 +57,7 @@ compile_error!(
     "unjank measures Linux and Android kernels: there is nothing for it to do elsewhere"
 );
 
+pub mod address_space;
 mod beneath;
 pub mod block_device;
 mod checked_lines;
@@ -70,11 +74,13 @@ pub mod first_process;
 pub mod frequency;
 pub mod futex;
 mod group_kill;
+pub mod hotspot;
 pub mod inotify;
 pub mod input;
 pub mod journal;
 pub mod keeper;
 pub mod kernel_symbols;
+pub mod language_runtime;
 pub mod lines;
 pub mod loop_device;
 pub mod machine;

@@ -11,6 +11,8 @@ use rustix::process::{Pid, getpgid};
 use crate::root::Root;
 use crate::units::{Bytes, Nanos};
 
+/// Processes of a tree beyond these are left out.
+pub const LARGEST_TREE: usize = 4_096;
 /// What the kernel appends to the link of a program whose file was removed.
 const DELETED: &str = " (deleted)";
 
@@ -110,6 +112,23 @@ pub fn children(root: &Root, number: u32) -> Vec<u32> {
     children
 }
 
+/// Process `number` and all that it and those have made and that live, except
+/// `without` and what that has made. At most [`LARGEST_TREE`] of them.
+pub fn tree(root: &Root, number: u32, without: u32) -> Vec<u32> {
+    let mut tree = vec![number];
+    let mut at = 0;
+    while let Some(&parent) = tree.get(at) {
+        // A number that was given anew meanwhile must not make a circle.
+        for child in children(root, parent) {
+            if child != without && tree.len() < LARGEST_TREE && !tree.contains(&child) {
+                tree.push(child);
+            }
+        }
+        at += 1;
+    }
+    tree
+}
+
 /// Memory of process `number` that is in use now, pages of files included:
 /// `VmRSS`.
 pub fn resident(root: &Root, number: u32) -> Option<Bytes> {
@@ -203,6 +222,20 @@ mod tests {
         while cpu_time(me).unwrap() <= before {}
         let waits = Waits::of(&root, me).unwrap();
         assert!(Waits::of(&root, me).unwrap().major_faults >= waits.major_faults);
+    }
+
+    #[test]
+    fn a_tree_is_walked_to_its_leaves_and_no_circle_holds_it_up() {
+        let top = tempfile::tempdir().unwrap();
+        for (parent, children) in [(5, "6 7 "), (6, "8"), (7, ""), (8, "5 6"), (9, "10")] {
+            let task = top.path().join(format!("proc/{parent}/task/{parent}"));
+            fs::create_dir_all(&task).unwrap();
+            fs::write(task.join("children"), children).unwrap();
+        }
+        let root = Root::at(top.path());
+        assert_eq!(tree(&root, 5, 0), [5, 6, 7, 8]);
+        assert_eq!(tree(&root, 5, 6), [5, 7]);
+        assert_eq!(tree(&root, 9, 0), [9, 10]);
     }
 
     #[test]

@@ -67,6 +67,12 @@ pub fn ids(root: &Root, process: u32) -> Result<Vec<ThreadId>> {
     Ok(ids)
 }
 
+/// The process that `thread` belongs to; `None` if it has ended.
+pub fn process_of(root: &Root, thread: ThreadId) -> Option<u32> {
+    let text = root.read(format!("/proc/{}/status", thread.0)).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// All threads of `process`. Those that end meanwhile are counted.
 ///
 /// # Errors
@@ -226,6 +232,8 @@ mod tests {
         assert_eq!(status(&root, process, me).unwrap().cpus, CpuSet::allowed().unwrap());
         assert!(cpu_time(&root, process, me).is_some());
         assert!(ids(&root, process).unwrap().contains(&me));
+        assert_eq!(process_of(&root, me), Some(process));
+        assert_eq!(process_of(&root, ThreadId(u32::MAX)), None);
     }
 
     proptest::proptest! {

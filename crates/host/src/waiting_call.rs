@@ -17,6 +17,7 @@ const CLASS_32: u8 = 1;
 
 /// Operations of `futex(2)`, without their flags: `include/uapi/linux/futex.h`.
 const OPERATION: u64 = 0x7f;
+const PRIVATE: u64 = 128;
 const WAIT: u64 = 0;
 const WAKE: u64 = 1;
 const WAKE_OP: u64 = 5;
@@ -41,16 +42,26 @@ pub enum WaitingCall {
     /// `poll(2)`, `select(2)`, `epoll_wait(2)` and their kin. Zero is answered
     /// when nothing has come.
     Poll,
-    /// A wait on the futex at this address; zero is answered to who was woken.
-    Wait(u64),
-    /// A wake-up of those who wait at an address; the answer is how many
-    /// were woken.
+    /// A wait on this futex; zero is answered to who was woken.
+    Wait(FutexWord),
+    /// A wake-up of those who wait on a futex; the answer is how many were
+    /// woken.
     Wake {
-        /// The address.
-        address: u64,
+        /// The futex.
+        word: FutexWord,
         /// How many to wake at most.
         most: u32,
     },
+}
+
+/// A futex as a call names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FutexWord {
+    /// Its address in the process that calls.
+    pub address: u64,
+    /// Whether the caller says that no other process uses it
+    /// (`FUTEX_PRIVATE_FLAG`).
+    pub private: bool,
 }
 
 /// How a wait ended.
@@ -71,10 +82,10 @@ impl WaitingCall {
     /// another one.
     pub fn of(number: i64, arguments: &[u64; 6]) -> Option<Self> {
         if number == SYS_FUTEX_WAIT {
-            return Some(Self::Wait(arguments[0]));
+            return Some(Self::Wait(word(arguments, arguments[3])));
         }
         if number == SYS_FUTEX_WAKE {
-            return Some(Self::wake(arguments));
+            return Some(Self::wake(arguments, arguments[3]));
         }
         let call = CALLS.iter().find(|(known, _)| *known == number)?.1;
         match call {
@@ -83,16 +94,16 @@ impl WaitingCall {
             Call::Poll => Some(Self::Poll),
             Call::Futex => match arguments[1] & OPERATION {
                 WAIT | WAIT_BITSET | LOCK_PI | LOCK_PI2 | WAIT_REQUEUE_PI => {
-                    Some(Self::Wait(arguments[0]))
+                    Some(Self::Wait(word(arguments, arguments[1])))
                 }
-                WAKE | WAKE_BITSET | WAKE_OP => Some(Self::wake(arguments)),
+                WAKE | WAKE_BITSET | WAKE_OP => Some(Self::wake(arguments, arguments[1])),
                 _ => None,
             },
         }
     }
 
-    fn wake(arguments: &[u64; 6]) -> Self {
-        Self::Wake { address: arguments[0], most: arguments[2] as u32 }
+    fn wake(arguments: &[u64; 6], flags: u64) -> Self {
+        Self::Wake { word: word(arguments, flags), most: arguments[2] as u32 }
     }
 
     /// How a wait with this answer ended. `Wake` waits for nobody.
@@ -114,6 +125,12 @@ impl WaitingCall {
         let numbers = called.map(|(number, _)| *number).chain([SYS_FUTEX_WAKE, SYS_FUTEX_WAIT]);
         numbers.map(|number| format!("id == {number}")).collect::<Vec<_>>().join(" || ")
     }
+}
+
+/// `FUTEX2_PRIVATE` of the calls since Linux 6.7 is the same bit as
+/// `FUTEX_PRIVATE_FLAG`.
+fn word(arguments: &[u64; 6], flags: u64) -> FutexWord {
+    FutexWord { address: arguments[0], private: flags & PRIVATE != 0 }
 }
 
 /// What a thread is doing at one moment.
@@ -198,32 +215,36 @@ const CALLS: &[(i64, Call)] = &[
 mod tests {
     use super::*;
 
+    const SHARED: FutexWord = FutexWord { address: 16, private: false };
+    const OWN: FutexWord = FutexWord { address: 16, private: true };
+
     fn futex(operation: u64) -> Option<WaitingCall> {
         WaitingCall::of(libc::SYS_futex as i64, &[16, operation, 1, 0, 0, 0])
     }
 
     #[test]
     fn a_futex_is_waited_on_or_woken() {
-        let private = 128;
-        for wait in [WAIT, WAIT_BITSET | private | 256, LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2] {
-            assert_eq!(futex(wait), Some(WaitingCall::Wait(16)));
+        for wait in [WAIT, WAIT_BITSET | 256, LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2] {
+            assert_eq!(futex(wait), Some(WaitingCall::Wait(SHARED)));
+            assert_eq!(futex(wait | PRIVATE), Some(WaitingCall::Wait(OWN)));
         }
-        for wake in [WAKE | private, WAKE_BITSET, WAKE_OP] {
-            assert_eq!(futex(wake), Some(WaitingCall::Wake { address: 16, most: 1 }));
+        for wake in [WAKE, WAKE_BITSET, WAKE_OP] {
+            assert_eq!(futex(wake), Some(WaitingCall::Wake { word: SHARED, most: 1 }));
+            assert_eq!(futex(wake | PRIVATE), Some(WaitingCall::Wake { word: OWN, most: 1 }));
         }
         assert_eq!(futex(4), None, "a requeue wakes some and moves others");
-        let one = [16, 0, 1, 0, 0, 0];
-        assert_eq!(WaitingCall::of(SYS_FUTEX_WAIT, &one), Some(WaitingCall::Wait(16)));
+        let one = [16, 0, 1, PRIVATE, 0, 0];
+        assert_eq!(WaitingCall::of(SYS_FUTEX_WAIT, &one), Some(WaitingCall::Wait(OWN)));
         assert_eq!(
             WaitingCall::of(SYS_FUTEX_WAKE, &one),
-            Some(WaitingCall::Wake { address: 16, most: 1 })
+            Some(WaitingCall::Wake { word: OWN, most: 1 })
         );
         assert_eq!(WaitingCall::of(libc::SYS_getpid as i64, &one), None);
     }
 
     #[test]
     fn the_answer_says_how_a_wait_ended() {
-        let wait = WaitingCall::Wait(16);
+        let wait = WaitingCall::Wait(OWN);
         assert_eq!(wait.ended(0), Ended::Woken);
         assert_eq!(wait.ended(-110), Ended::TimeUp);
         assert_eq!(wait.ended(-11), Ended::AtOnce);
@@ -232,7 +253,7 @@ mod tests {
         assert_eq!(WaitingCall::Sleep.ended(-4), Ended::Otherwise);
         assert_eq!(WaitingCall::Poll.ended(0), Ended::TimeUp);
         assert_eq!(WaitingCall::Poll.ended(2), Ended::Woken);
-        assert_eq!(WaitingCall::Wake { address: 16, most: 9 }.ended(3), Ended::Woken);
+        assert_eq!(WaitingCall::Wake { word: OWN, most: 9 }.ended(3), Ended::Woken);
     }
 
     #[test]

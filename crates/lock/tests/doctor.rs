@@ -27,7 +27,7 @@ fn a_spinning_thread_is_told_and_one_that_sleeps_is_not() {
 #[test]
 fn what_cannot_be_watched_is_an_error() {
     let watch = |process, millis| {
-        let options = Options { process, duration: Nanos::from_millis(millis), top: 1 };
+        let options = Options { process, tree: true, duration: Nanos::from_millis(millis), top: 1 };
         doctor::run(&options, &Root::system(), 7, &Silent).unwrap_err().to_string()
     };
     // Numbers of processes end at 2^22: `proc_sys_kernel(5)`.

@@ -87,6 +87,7 @@ fn the_end_of_the_program_is_no_error() {
     let children = pid::children(&Root::system(), std::process::id());
     let options = unjank_lock::doctor::Options {
         process: children[0],
+        tree: false,
         duration: Nanos::from_millis(20_000),
         top: 20,
     };

@@ -19,6 +19,10 @@ pub enum Kind {
     ShortWaits,
     /// It spends its time waiting for a lock.
     LongWaits,
+    /// It and others wake each other, and run one after the other.
+    TakesTurns,
+    /// It is in functions that wait for a lock.
+    LockCode,
     /// It hands something over so often that the wake-ups cost more.
     Handovers,
     /// It wakes nobody, again and again.
@@ -66,6 +70,8 @@ impl Kind {
             Self::Naps => "sleep loop",
             Self::ShortWaits => "contended lock, short",
             Self::LongWaits => "contended lock, long",
+            Self::TakesTurns => "take turns",
+            Self::LockCode => "contended lock",
             Self::Handovers => "hand-over storm",
             Self::WakesNobody => "wakes nobody",
             Self::Herd => "thundering herd",
@@ -84,12 +90,19 @@ impl Kind {
             Self::Naps => "sleep_loop",
             Self::ShortWaits => "lock_short_waits",
             Self::LongWaits => "lock_long_waits",
+            Self::TakesTurns => "take_turns",
+            Self::LockCode => "lock_code",
             Self::Handovers => "hand_over_storm",
             Self::WakesNobody => "wakes_nobody",
             Self::Herd => "thundering_herd",
             Self::Fine => "healthy",
             Self::CannotTell => "cannot_tell",
         }
+    }
+
+    /// Whether it holds a thread up, whatever CPU time that takes.
+    pub fn holds_up(self) -> bool {
+        matches!(self, Self::LongWaits | Self::TakesTurns | Self::LockCode)
     }
 
     /// Whether something should be done about it.
@@ -125,6 +138,11 @@ impl Kind {
                 "move work out of the section that the lock guards, or split the lock; spinning \
                  would not help"
             }
+            Self::TakesTurns => {
+                "find what only one of these threads may use at a time, and hold it for less, or \
+                 split it"
+            }
+            Self::LockCode => "hold the lock for less, split it, or let fewer threads use it",
             Self::Handovers => "hand over several at once, or let the receiver spin shortly first",
             Self::WakesNobody => {
                 "count the waiters, or keep a flag beside the word, and wake only when one sleeps"

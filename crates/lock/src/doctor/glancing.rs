@@ -17,7 +17,8 @@ const RESTLESS: f64 = 50.0;
 /// Threads that are glanced at, and what was seen of them.
 #[derive(Debug, Default)]
 pub(crate) struct Glancing {
-    of: HashMap<ThreadId, Glances>,
+    /// Each with its process.
+    of: HashMap<ThreadId, (u32, Glances)>,
 }
 
 impl Glancing {
@@ -28,14 +29,15 @@ impl Glancing {
             seen.filter(|it| sleeps(it) >= RESTLESS && !self.of.contains_key(&it.thread)).collect();
         restless.sort_by(|one, other| sleeps(other).total_cmp(&sleeps(one)));
         let room = MOST.saturating_sub(self.of.len());
-        let new = restless.into_iter().take(room).map(|it| (it.thread, Glances::default()));
+        let new = restless.into_iter().take(room);
+        let new = new.map(|it| (it.thread, (it.owner.process, Glances::default())));
         self.of.extend(new);
     }
 
     /// Glances at each of them.
-    pub(crate) fn glance(&mut self, root: &Root, process: u32) {
-        for (thread, glances) in &mut self.of {
-            let Some(doing) = doing(root, process, *thread) else { continue };
+    pub(crate) fn glance(&mut self, root: &Root) {
+        for (thread, (process, glances)) in &mut self.of {
+            let Some(doing) = doing(root, *process, *thread) else { continue };
             glances.all += 1;
             match doing {
                 Doing::Waiting(WaitingCall::Sleep) => glances.sleeps += 1,
@@ -48,7 +50,7 @@ impl Glancing {
 
     /// What was seen of a thread.
     pub(crate) fn of(&self, thread: ThreadId) -> Glances {
-        self.of.get(&thread).copied().unwrap_or_default()
+        self.of.get(&thread).map(|(_, glances)| *glances).unwrap_or_default()
     }
 }
 
@@ -57,6 +59,8 @@ mod tests {
     use std::fs;
 
     use unjank_host::Nanos;
+
+    use super::super::seen::Owner;
 
     use super::*;
 
@@ -69,13 +73,14 @@ mod tests {
         let second = |thread, voluntary| Seen {
             watched: Nanos::from_millis(1_000),
             voluntary,
+            owner: Owner { process: 7, ..Owner::default() },
             ..Seen::new(ThreadId(thread), "w")
         };
         let mut glancing = Glancing::default();
         glancing.choose([second(8, 49), second(9, 50), second(10, 60)].into_iter());
         for line in ["running", "-1 0x0 0x0"] {
             fs::write(task.join("syscall"), line).unwrap();
-            glancing.glance(&root, 7);
+            glancing.glance(&root);
         }
         assert_eq!(glancing.of(ThreadId(9)), Glances { all: 2, ..Glances::default() });
         assert_eq!(glancing.of(ThreadId(8)), Glances::default());

@@ -4,19 +4,26 @@
 //! | module | subject |
 //! |---|---|
 //! | `watch` | looks at all threads, windows of a trace, samples |
+//! | `processes` | one process or a tree of them: runtimes, titles |
 //! | `roster` | the threads, and their counters in procfs |
 //! | `tracing`, `tally` | system calls in windows, and what they add up to |
+//! | `futexes` | which futex a call is about, across processes, and its name |
+//! | `turns` | threads that wake each other: pure |
 //! | `glancing` | in which call a thread is held up, where nothing is traced |
-//! | `sampling` | where in their program the busiest threads are |
+//! | `sampling`, `lock_functions` | where in their program the busiest threads are |
 //! | `seen` | what a thread is judged by |
 //! | [`diagnose()`], `diagnosis` | what is wrong with it, and what to do: pure |
 //! | [`surroundings()`] | quotas, stolen time, too few CPUs: pure |
+//! | `verdict` | whether the program wastes its time, or why nobody can tell: pure |
 //! | `report` | findings |
 
 mod diagnose;
 mod diagnosis;
+mod futexes;
 mod glancing;
+mod lock_functions;
 mod options;
+mod processes;
 mod report;
 mod roster;
 mod sampling;
@@ -24,19 +31,27 @@ mod seen;
 mod surroundings;
 mod tally;
 mod tracing;
+mod turns;
+mod verdict;
 mod watch;
 
 pub use diagnose::diagnose;
 pub use diagnosis::{Certainty, Diagnosis, Kind};
 pub use options::Options;
-pub use seen::{Around, Calls, Code, Futex, Glances, Naps, Prices, Seen, Waits};
+pub use seen::{
+    Around, Calls, Code, Futex, Glances, Naps, Owner, Prices, Seen, Title, Turns, Waits,
+};
 pub use surroundings::{Whole, surroundings};
 
+use std::collections::BTreeMap;
+
+use unjank_host::sched::ThreadId;
 use unjank_host::{Nanos, Result, Root};
 use unjank_measure::{Findings, Monitor};
 
 use crate::probe::prices;
 use seen::share;
+use turns::{Sleeper, take_turns};
 use watch::Watched;
 
 /// A thread that uses less of a CPU is idle.
@@ -45,7 +60,7 @@ const IDLE: f64 = 0.01;
 /// is hungry.
 const HUNGRY: f64 = 0.2;
 
-/// Everything about one process.
+/// Everything about one process, or the tree of those that it has started.
 #[derive(Debug)]
 pub struct Examined {
     /// For a run record.
@@ -109,12 +124,19 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<Patient> {
         .roster
         .seen()
         .map(|(seen, traced)| Seen {
-            calls: watched.tally.as_ref().map(|tally| tally.calls_of(seen.thread, traced)),
+            calls: watched
+                .tally
+                .as_ref()
+                .map(|tally| named(tally.calls_of(seen.thread, traced), watched)),
             code: watched.code.get(&seen.thread).cloned(),
             glances: watched.glancing.of(seen.thread),
             ..seen
         })
         .collect();
+    let turns = taken_turns(watched, &all);
+    for seen in &mut all {
+        seen.turns = turns.get(&seen.thread).copied();
+    }
     let is_hungry = |it: &Seen| it.ready_share().is_some_and(|share| share >= HUNGRY);
     let is_idle = |it: &Seen| it.cpu_share() < IDLE && !is_hungry(it);
     let (hungry, idle) = (
@@ -149,6 +171,25 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<Patient> {
             .then(one.seen.thread.cmp(&other.seen.thread))
     });
     patients
+}
+
+/// With the names of futexes.
+fn named(mut calls: Calls, watched: &Watched) -> Calls {
+    for futex in [&mut calls.busiest, &mut calls.lock].into_iter().flatten() {
+        futex.name = watched.names.get(&futex.id).cloned();
+    }
+    calls
+}
+
+/// Which threads wake each other.
+fn taken_turns(watched: &Watched, all: &[Seen]) -> BTreeMap<ThreadId, Turns> {
+    let Some(tally) = &watched.tally else { return BTreeMap::new() };
+    let sleeper = |seen: &Seen| {
+        let by = tally.wakers(seen.thread);
+        let woken = by.values().sum();
+        (seen.thread, Sleeper { waiting: seen.waiting_share(), woken, by })
+    };
+    take_turns(&all.iter().map(sleeper).collect(), tally.traced.as_secs_f64())
 }
 
 fn whole(watched: &Watched, patients: &[Patient]) -> Whole {

@@ -7,6 +7,8 @@ use unjank_host::{Error, Nanos, Result};
 pub struct Options {
     /// The process.
     pub process: u32,
+    /// Whether the processes that it has started are watched as well.
+    pub tree: bool,
     /// For how long.
     pub duration: Nanos,
     /// Of so many threads the record has facts, the worst ones.

@@ -3,15 +3,13 @@
 use unjank_host::{Root, pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
-use super::diagnosis::{Certainty, Kind};
+use super::Patient;
+use super::diagnosis::Certainty;
 use super::options::Options;
 use super::seen::{Prices, rate, share};
 use super::surroundings::{Whole, surroundings};
+use super::verdict::{Sight, overall};
 use super::watch::Watched;
-use super::{Patient, diagnose::percent};
-
-/// A share of a CPU that is worth a word: of all threads together.
-const WORTH_A_WORD: f64 = 0.01;
 
 /// Adds facts, series, verdicts and warnings.
 pub(super) fn report(
@@ -35,7 +33,14 @@ pub(super) fn report(
         Some(name) => format!("process {} ({name})", options.process),
         None => format!("process {}", options.process),
     };
-    findings.verdicts.push(overall(&who, patients));
+    let who = match watched.roster.processes().count() {
+        0 | 1 => who,
+        2 => format!("{who} with one process that it has started"),
+        count => format!("{who} with {} processes that it has started", count - 1),
+    };
+    let (answer, reason) = overall(patients, &sight(&watched, patients));
+    let question = format!("Does {who} waste its time in waiting?");
+    findings.verdicts.push(verdict(question, answer, reason));
     let bad = patients.iter().filter(|it| it.worst().kind.is_bad()).take(options.top);
     findings.verdicts.extend(bad.flat_map(of_thread));
     for sentence in surroundings(whole) {
@@ -64,42 +69,21 @@ pub(super) fn report(
     }
 }
 
-/// The answer about the whole process.
-fn overall(who: &str, patients: &[Patient]) -> Verdict {
-    let wasted: f64 = patients.iter().map(Patient::wasted).sum();
-    let used: f64 = patients.iter().map(|it| it.seen.cpu_share()).sum();
-    let having = |certainty| {
-        let bad =
-            move |it: &&Patient| it.worst().kind.is_bad() && it.worst().certainty == certainty;
-        patients.iter().filter(bad)
-    };
-    let (seen, suspected) = (having(Certainty::Seen).count(), having(Certainty::Suspected).count());
-    let surely: f64 = having(Certainty::Seen).map(Patient::wasted).sum();
-    let held_up = having(Certainty::Seen).any(|it| it.worst().kind == Kind::LongWaits);
-    let unknown = patients.iter().filter(|it| it.worst().kind == Kind::CannotTell);
-    let unknown = unknown.filter(|it| it.seen.cpu_share() >= WORTH_A_WORD).count();
-    let answer = if surely >= WORTH_A_WORD || held_up {
-        Answer::Yes
-    } else if suspected + unknown == 0 {
-        Answer::No
-    } else {
-        Answer::CannotTell
-    };
-    let reason = format!(
-        "{} of its {} threads, {} of a CPU out of {} that it uses",
-        seen + suspected,
-        patients.len(),
-        percent(wasted),
-        percent(used),
-    );
-    let also = |count: usize, words: &str| match count {
-        0 => String::new(),
-        _ => format!("; {count} {words}"),
-    };
-    let suspected = also(suspected, "of them suspected only");
-    let unknown = also(unknown, "cannot be told");
-    let question = format!("Does {who} waste its time in waiting?");
-    verdict(question, answer, reason + &suspected + &unknown)
+/// What could be seen of the waits of all threads.
+fn sight(watched: &Watched, patients: &[Patient]) -> Sight {
+    let owners = || patients.iter().map(|it| &it.seen.owner);
+    Sight {
+        traced: watched.tally.as_ref().map(|tally| tally.traced),
+        waits: patients
+            .iter()
+            .filter_map(|it| Some(it.seen.calls.as_ref()?.waits))
+            .map(|waits| waits.woken + waits.changed)
+            .sum(),
+        runtimes: owners().flat_map(|owner| owner.runtimes.iter().copied()).collect(),
+        monitors: owners().filter_map(|owner| owner.monitors).fold(0.0, f64::max),
+        foreign: watched.roster.processes().foreign(),
+        lost: watched.roster.lost(),
+    }
 }
 
 /// What is wrong with one thread.
@@ -133,6 +117,7 @@ fn facts(
         let fact = Fact::new(format!("lock/doctor/{name}"), value, unit);
         findings.facts.push(fact.with_better(Direction::Smaller));
     };
+    fact("processes", watched.roster.processes().count() as f64, Unit::Count);
     fact("threads", patients.len() as f64, Unit::Count);
     fact("cpu", used, Unit::Ratio);
     fact("wasted", whole.wasted, Unit::Ratio);
@@ -161,6 +146,7 @@ fn of_patient(patient: &Patient, findings: &mut Findings) {
     let mut fact = |name: &str, value: f64, unit: Unit| {
         let fact = Fact::new(format!("lock/doctor/thread/{name}"), value, unit)
             .with_better(Direction::Smaller)
+            .with_label("process", seen.owner.process.to_string())
             .with_label("thread", seen.thread.0.to_string())
             .with_label("name", seen.name.clone())
             .with_label("diagnosis", patient.worst().kind.name());

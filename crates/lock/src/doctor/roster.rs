@@ -1,20 +1,20 @@
-//! The threads of the watched process, and what they had done when they were
+//! The threads of the watched processes, and what they had done when they were
 //! seen first and last.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use unjank_host::sched::{Policy, ThreadId};
 use unjank_host::thread_activity::{self, Activity};
-use unjank_host::threads::{self, Began};
-use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
+use unjank_host::{Nanos, Result, Root, Timestamp, threads};
 
+use super::processes::Processes;
 use super::seen::Seen;
 
-/// All threads that were seen, by their number.
+/// All threads that were seen, by their number, which no two threads of a
+/// machine have at a time.
 #[derive(Debug)]
 pub(crate) struct Roster {
-    process: u32,
-    began: Began,
+    processes: Processes,
     /// When all threads were looked at last, and what had been traced then.
     looked: Timestamp,
     traced: Nanos,
@@ -26,6 +26,7 @@ pub(crate) struct Roster {
 /// A thread.
 #[derive(Debug)]
 struct Known {
+    process: u32,
     /// What it had done at first; nothing if it began while it was watched.
     first: Option<Activity>,
     since: Timestamp,
@@ -39,7 +40,7 @@ struct Known {
 /// What a look has shown.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// Whether the process is still there.
+    /// Whether the first process is still there.
     pub(crate) alive: bool,
     /// Threads that were not there before.
     pub(crate) new: Vec<ThreadId>,
@@ -48,20 +49,17 @@ pub(crate) struct Look {
 }
 
 impl Roster {
-    /// The threads that `process` has now.
+    /// The threads that `process` has now, and with `tree` those of all that it
+    /// has started.
     ///
     /// # Errors
     /// `Invalid` if there is no such process, or it has ended and waits for
     /// its parent.
-    pub(crate) fn of(root: &Root, process: u32) -> Result<Self> {
-        let began = began(root, process)?;
-        if pid::Waits::of(root, process).is_none() {
-            return Err(Error::Invalid(format!("process {process} has ended")));
-        }
+    pub(crate) fn of(root: &Root, process: u32, tree: bool) -> Result<Self> {
+        let processes = Processes::of(root, process, tree)?;
         let looked = Timestamp::now();
         let mut roster = Self {
-            process,
-            began,
+            processes,
             looked,
             traced: Nanos::ZERO,
             known: BTreeMap::new(),
@@ -82,25 +80,24 @@ impl Roster {
     pub(crate) fn look(&mut self, root: &Root, traced: Nanos) -> Result<Look> {
         let start = Timestamp::now();
         let mut look = Look { alive: false, new: Vec::new(), took: Nanos::ZERO };
-        let still = began(root, self.process).is_ok_and(|began| began == self.began)
-            && pid::Waits::of(root, self.process).is_some();
-        let ids =
-            if still { threads::ids(root, self.process).unwrap_or_default() } else { Vec::new() };
-        look.alive = !ids.is_empty();
+        look.alive = self.processes.look(root);
         let mut present = BTreeSet::new();
-        for id in ids {
-            present.insert(id);
-            let Some(seen) = thread_activity::of(root, self.process, id)? else { continue };
-            let now = Timestamp::now();
-            match self.known.get_mut(&id) {
-                Some(known) if known.last.thread.began == seen.thread.began => {
-                    (known.last, known.until, known.traced[1]) = (seen, now, traced);
-                }
-                _ => {
-                    look.new.push(id);
-                    let (since, traced) = (self.looked, [self.traced, traced]);
-                    let known = Known { first: None, since, last: seen, until: now, traced };
-                    self.past.extend(self.known.insert(id, known));
+        for process in self.processes.numbers() {
+            for id in threads::ids(root, process).unwrap_or_default() {
+                present.insert(id);
+                let Some(seen) = thread_activity::of(root, process, id)? else { continue };
+                let now = Timestamp::now();
+                match self.known.get_mut(&id) {
+                    Some(known) if known.last.thread.began == seen.thread.began => {
+                        (known.last, known.until, known.traced[1]) = (seen, now, traced);
+                    }
+                    _ => {
+                        look.new.push(id);
+                        let (since, traced) = (self.looked, [self.traced, traced]);
+                        let (last, until) = (seen, now);
+                        let known = Known { process, first: None, since, last, until, traced };
+                        self.past.extend(self.known.insert(id, known));
+                    }
                 }
             }
         }
@@ -120,6 +117,16 @@ impl Roster {
         self.known.keys().copied().collect()
     }
 
+    /// The processes that were watched.
+    pub(crate) fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// Whose thread this is, or was.
+    pub(crate) fn process_of(&self, thread: ThreadId) -> Option<u32> {
+        self.known.get(&thread).map(|known| known.process)
+    }
+
     /// Threads of which too little is known to judge them: others have their
     /// numbers now.
     pub(crate) fn lost(&self) -> usize {
@@ -128,7 +135,10 @@ impl Roster {
 
     /// What was seen of each thread, and how much was traced meanwhile.
     pub(crate) fn seen(&self) -> impl Iterator<Item = (Seen, Nanos)> {
-        self.known.values().map(|known| (known.seen(), known.traced[1] - known.traced[0]))
+        self.known.values().map(|known| {
+            let owner = self.processes.owner(known.process, known.last.thread.id);
+            (Seen { owner, ..known.seen() }, known.traced[1] - known.traced[0])
+        })
     }
 }
 
@@ -155,13 +165,6 @@ impl Known {
     }
 }
 
-/// When the process began: when its first thread did.
-fn began(root: &Root, process: u32) -> Result<Began> {
-    let first = threads::look(root, process, ThreadId(process))?;
-    let none = || Error::Invalid(format!("there is no process {process}"));
-    first.map(|thread| thread.began).ok_or_else(none)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -186,10 +189,12 @@ mod tests {
     fn threads_that_come_and_go_are_kept_apart() {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
-        assert!(Roster::of(&root, 7).unwrap_err().to_string().contains("there is no process 7"));
+        assert!(
+            Roster::of(&root, 7, false).unwrap_err().to_string().contains("there is no process 7")
+        );
         write(top.path(), 8, 1, 100);
         write(top.path(), 7, 1, 100);
-        let mut roster = Roster::of(&root, 7).unwrap();
+        let mut roster = Roster::of(&root, 7, false).unwrap();
         assert_eq!(roster.ids(), [ThreadId(7), ThreadId(8)]);
         write(top.path(), 9, 2, 30);
         write(top.path(), 8, 3, 40);
@@ -207,7 +212,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
         write(top.path(), 7, 1, 100);
-        let mut roster = Roster::of(&root, 7).unwrap();
+        let mut roster = Roster::of(&root, 7, false).unwrap();
         write(top.path(), 7, 2, 900);
         assert!(!roster.look(&root, Nanos::ZERO).unwrap().alive);
         assert_eq!(roster.seen().next().unwrap().0.cpu, Nanos::ZERO);

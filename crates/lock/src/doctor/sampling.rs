@@ -7,15 +7,16 @@ use unjank_host::program_code::ProgramCode;
 use unjank_host::sched::ThreadId;
 use unjank_host::{Nanos, Root};
 
-use super::seen::{Code, Seen};
+use super::lock_functions;
+use super::seen::{Code, Seen, share_of};
 
 /// A sample is taken each time a thread has used so much CPU time: not a
 /// divisor of a clock tick, so that no loop keeps in step.
 const EVERY: Nanos = Nanos(1_009_000);
 /// Threads that are sampled: each has 20 KiB of memory that cannot be swapped.
 const MOST: usize = 16;
-/// A thread that uses less of a CPU does not spin.
-const SUSPECT: f64 = 0.4;
+/// A thread that uses less of a CPU has too few samples.
+const SUSPECT: f64 = 0.05;
 /// Samples that are kept of each.
 const KEPT: usize = 20_000;
 /// Code is looked at in lines of a cache.
@@ -26,9 +27,16 @@ const FEW: usize = 8;
 /// Threads that are sampled, and what was seen of them.
 #[derive(Debug, Default)]
 pub(crate) struct Sampling {
-    of: HashMap<ThreadId, (InstructionSamples, Vec<u64>)>,
+    of: HashMap<ThreadId, Sampled>,
     /// Why a thread could not be sampled.
     pub(crate) refused: Option<String>,
+}
+
+#[derive(Debug)]
+struct Sampled {
+    process: u32,
+    samples: InstructionSamples,
+    kept: Vec<u64>,
 }
 
 impl Sampling {
@@ -42,7 +50,9 @@ impl Sampling {
         for suspect in suspects.into_iter().take(MOST.saturating_sub(self.of.len())) {
             match InstructionSamples::of(suspect.thread, EVERY) {
                 Ok(samples) => {
-                    self.of.insert(suspect.thread, (samples, Vec::new()));
+                    let process = suspect.owner.process;
+                    let new = Sampled { process, samples, kept: Vec::new() };
+                    self.of.insert(suspect.thread, new);
                 }
                 Err(error) if error.is_not_found() => {}
                 Err(error) => self.refused = Some(error.to_string()),
@@ -52,20 +62,40 @@ impl Sampling {
 
     /// Takes what has come, before there is no more room for it.
     pub(crate) fn drain(&mut self) {
-        for (samples, kept) in self.of.values_mut() {
+        for Sampled { samples, kept, .. } in self.of.values_mut() {
             let room = KEPT.saturating_sub(kept.len());
             kept.extend(samples.take().into_iter().take(room));
         }
     }
 
-    /// What was seen, with names as far as the process is still there.
-    pub(crate) fn finish(mut self, root: &Root, process: u32) -> HashMap<ThreadId, Code> {
+    /// What was seen, with names as far as the processes are still there.
+    pub(crate) fn finish(mut self, root: &Root) -> HashMap<ThreadId, Code> {
         self.drain();
-        let program = ProgramCode::of(root, process).ok();
-        let hottest: Vec<u64> =
-            self.of.values().filter_map(|(_, samples)| most_frequent(samples)).collect();
-        let places = program.as_ref().map(|it| it.places(root, &hottest)).unwrap_or_default();
-        let code = |(thread, (_, samples)): (ThreadId, (InstructionSamples, Vec<u64>))| {
+        let mut by_process: HashMap<u32, Vec<(ThreadId, Vec<u64>)>> = HashMap::new();
+        for (thread, Sampled { process, kept, .. }) in self.of {
+            by_process.entry(process).or_default().push((thread, kept));
+        }
+        by_process
+            .into_iter()
+            .flat_map(|(process, threads)| codes(root, process, threads))
+            .collect()
+    }
+}
+
+/// What was seen of the threads of one process.
+fn codes(
+    root: &Root,
+    process: u32,
+    threads: Vec<(ThreadId, Vec<u64>)>,
+) -> impl Iterator<Item = (ThreadId, Code)> {
+    let program = ProgramCode::of(root, process).ok();
+    let mut addresses: Vec<u64> = threads.iter().flat_map(|(_, kept)| kept).copied().collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let places = program.as_ref().map(|it| it.places(root, &addresses)).unwrap_or_default();
+    let codes: Vec<_> = threads
+        .into_iter()
+        .map(|(thread, samples)| {
             let lines = hot_lines(&samples);
             let few = (1..=FEW).contains(&lines.len());
             let pauses = program.as_ref().filter(|_| few).and_then(|program| {
@@ -73,12 +103,19 @@ impl Sampling {
                 let each = lines.iter().map(|line| program.pauses(root, *line, LINE as usize + 1));
                 each.reduce(|one, other| Some(one? || other?)).flatten()
             });
-            let place = most_frequent(&samples).and_then(|address| places.get(&address).cloned());
-            let samples = samples.len() as u64;
-            (thread, Code { samples, lines: lines.len(), pauses, place })
-        };
-        self.of.into_iter().map(code).collect()
-    }
+            let function = |address: &u64| places.get(address)?.function.as_deref();
+            let code = Code {
+                samples: samples.len() as u64,
+                lines: lines.len(),
+                pauses,
+                place: most_frequent(&samples).and_then(|address| places.get(&address).cloned()),
+                lock: lock_functions::most_frequent(samples.iter().filter_map(function))
+                    .map(|(name, times)| (name, share_of(times, samples.len() as u64))),
+            };
+            (thread, code)
+        })
+        .collect();
+    codes.into_iter()
 }
 
 /// The fewest lines that hold nine tenths of the samples, the fullest first.
@@ -126,6 +163,6 @@ mod tests {
         let mut sampling = Sampling::default();
         sampling.choose([Seen::new(ThreadId::current(), "idle")].into_iter());
         assert!(sampling.of.is_empty() && sampling.refused.is_none());
-        assert!(sampling.finish(&Root::system(), std::process::id()).is_empty());
+        assert!(sampling.finish(&Root::system()).is_empty());
     }
 }

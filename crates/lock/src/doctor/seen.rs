@@ -1,6 +1,10 @@
 //! What was seen of a thread, and what it is judged beside.
 
+use std::collections::BTreeSet;
+
 use unjank_host::Nanos;
+use unjank_host::address_space::FutexId;
+use unjank_host::language_runtime::LanguageRuntime;
 use unjank_host::program_code::Place;
 use unjank_host::sched::{CpuSet, ThreadId};
 
@@ -11,6 +15,8 @@ pub struct Seen {
     pub thread: ThreadId,
     /// Its name, which may hold anything.
     pub name: String,
+    /// The process that it belongs to.
+    pub owner: Owner,
     /// Whether its policy is FIFO or round robin.
     pub realtime: bool,
     /// For how long it was watched.
@@ -35,6 +41,47 @@ pub struct Seen {
     pub code: Option<Code>,
     /// What it was doing at single moments, where its calls were not traced.
     pub glances: Glances,
+    /// Who wakes it, if it takes turns with others.
+    pub turns: Option<Turns>,
+}
+
+/// A process, as far as it bears on how its threads wait.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Owner {
+    /// Its number.
+    pub process: u32,
+    /// The name of its program's file, which may hold anything.
+    pub program: String,
+    /// What runs its threads.
+    pub runtimes: BTreeSet<LanguageRuntime>,
+    /// Entries of monitors a second that found them taken, where a JVM counts
+    /// these.
+    pub monitors: Option<f64>,
+    /// What its title said: for its first thread only, and only where a
+    /// process's title says for what it waits.
+    pub title: Option<Title>,
+}
+
+/// What the title of a process said when it was looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Title {
+    /// How many looks there were.
+    pub looks: u64,
+    /// In how many of them it said that the process waits for a lock.
+    pub waiting: u64,
+}
+
+/// A thread among others that wake each other, as those do that share a lock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turns {
+    /// How many of them there are, itself included.
+    pub members: usize,
+    /// The share of the time in which it neither ran nor was ready.
+    pub waiting: f64,
+    /// How often a second another thread woke it.
+    pub woken: f64,
+    /// Which part of these wake-ups came from members.
+    pub by_members: f64,
 }
 
 /// What a thread was doing at single moments.
@@ -69,6 +116,8 @@ pub struct Calls {
     pub nobody: u64,
     /// The futex that it waited on or woke most.
     pub busiest: Option<Futex>,
+    /// Of those that are locks, the one on which it waited longest.
+    pub lock: Option<Futex>,
 }
 
 /// Short sleeps.
@@ -100,11 +149,13 @@ pub struct Waits {
     pub in_crowds: u64,
 }
 
-/// A futex, over all threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A futex, over all threads, and what one of them did on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Futex {
-    /// Its address in the process.
-    pub address: u64,
+    /// Which one it is.
+    pub id: FutexId,
+    /// The variable that it lies in, where the program's symbols tell.
+    pub name: Option<String>,
     /// How many threads used it.
     pub threads: usize,
     /// Whether at least two threads both waited on it and woke it, as those
@@ -114,6 +165,10 @@ pub struct Futex {
     pub wait: Option<Nanos>,
     /// The most threads that one call woke.
     pub crowd: u64,
+    /// How often this thread waited on it, or would have.
+    pub waits: u64,
+    /// How long these waits took together.
+    pub waited: Nanos,
 }
 
 /// Where instructions were.
@@ -128,6 +183,9 @@ pub struct Code {
     pub pauses: Option<bool>,
     /// Where most of them lie.
     pub place: Option<Place>,
+    /// The function that waits for a lock with most of the samples in such
+    /// functions, and the share of all of them.
+    pub lock: Option<(String, f64)>,
 }
 
 /// What else the process and the machine do meanwhile.
@@ -176,6 +234,7 @@ impl Seen {
         Self {
             thread,
             name: name.into(),
+            owner: Owner::default(),
             realtime: false,
             watched: Nanos::ZERO,
             cpu: Nanos::ZERO,
@@ -188,6 +247,7 @@ impl Seen {
             calls: None,
             code: None,
             glances: Glances::default(),
+            turns: None,
         }
     }
 
@@ -203,6 +263,16 @@ impl Seen {
         (all >= ENOUGH).then(|| share(self.user, all))
     }
 
+    /// The share of the time in which it neither ran nor was ready to.
+    pub fn waiting_share(&self) -> f64 {
+        (1.0 - self.cpu_share() - self.ready_share().unwrap_or(0.0)).clamp(0.0, 1.0)
+    }
+
+    /// Whether its process is one of this runtime.
+    pub fn is_of(&self, runtime: LanguageRuntime) -> bool {
+        self.owner.runtimes.contains(&runtime)
+    }
+
     /// The share of the time in which it was ready and did not run.
     pub fn ready_share(&self) -> Option<f64> {
         self.ready.map(|ready| share(ready, self.watched))
@@ -215,6 +285,11 @@ const ENOUGH: Nanos = Nanos::from_millis(200);
 /// A part of a length of time; zero of nothing.
 pub(crate) fn share(part: Nanos, whole: Nanos) -> f64 {
     if whole == Nanos::ZERO { 0.0 } else { part.get() as f64 / whole.get() as f64 }
+}
+
+/// A part of a number; zero of nothing.
+pub(crate) fn share_of(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
 /// Events a second; none in no time.

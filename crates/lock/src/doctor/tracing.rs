@@ -1,4 +1,4 @@
-//! The system calls of the watched threads, in windows.
+//! The system calls of the watched threads, and who wakes them, in windows.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Instance, InstanceOptions, Tracefs, buffer_per_cpu};
@@ -15,6 +15,11 @@ const BUFFER: Bytes = Bytes::from_mib(4);
 /// System calls begin and end here.
 const ENTER: &str = "raw_syscalls/sys_enter";
 const EXIT: &str = "raw_syscalls/sys_exit";
+/// A thread wakes another …
+const WAKING: &str = "sched/sched_waking";
+/// … by itself: `TRACE_FLAG_HARDIRQ` and `TRACE_FLAG_SOFTIRQ` of
+/// `include/linux/trace_events.h` say that it was only interrupted.
+const BY_ITSELF: &str = "!(common_flags & 24)";
 
 /// A trace instance for these threads and those that they start. It records
 /// in windows only.
@@ -27,12 +32,13 @@ pub(crate) fn open(root: &Root, process: u32, threads: &[ThreadId]) -> Result<Su
         Support::No(reason) => return Ok(Support::No(reason)),
     };
     tracefs.remove_leftovers()?;
+    let (begin, end) = (WaitingCall::filter(true), WaitingCall::filter(false));
+    let events = [(ENTER, begin), (EXIT, end), (WAKING, BY_ITSELF.to_owned())];
+    let events = events.map(|(event, filter)| (event.to_owned(), filter));
     let instance = tracefs.instance(&InstanceOptions {
         buffer: buffer_per_cpu(root, BUFFER),
-        events: [ENTER, EXIT].map(str::to_owned).into(),
-        filters: [(ENTER, true), (EXIT, false)]
-            .map(|(event, begin)| (event.to_owned(), WaitingCall::filter(begin)))
-            .into(),
+        events: events.iter().map(|(event, _)| event.clone()).collect(),
+        filters: events.into(),
         threads: threads.to_vec(),
         and_theirs: true,
         ..InstanceOptions::default()

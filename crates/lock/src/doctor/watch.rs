@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use unjank_host::address_space::FutexId;
 use unjank_host::machine::{CpuTime, throttling};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Instance;
 use unjank_host::{Nanos, Result, Root, Support, Timestamp, pid};
 use unjank_measure::{Findings, Monitor, Series};
 
+use super::futexes::{self, Futexes};
 use super::glancing::Glancing;
 use super::options::Options;
 use super::roster::{Look, Roster};
@@ -32,10 +34,12 @@ pub(crate) struct Watched {
     pub(crate) code: HashMap<ThreadId, Code>,
     /// Empty if system calls were traced.
     pub(crate) glancing: Glancing,
+    /// The variables in which locks lie.
+    pub(crate) names: HashMap<FutexId, String>,
     /// How long each look at all threads took.
     pub(crate) looks: Series,
     pub(crate) length: Nanos,
-    /// Whether the process has ended meanwhile.
+    /// Whether the first process has ended meanwhile.
     pub(crate) ended: bool,
     /// Periods in which its control group was throttled, and its quota.
     pub(crate) throttled: Option<(u64, f64)>,
@@ -46,7 +50,7 @@ pub(crate) struct Watched {
     pub(crate) traced_yield: Option<Nanos>,
 }
 
-/// Watches the process until the time is up, it ends, or somebody says stop.
+/// Watches the processes until the time is up, it ends, or somebody says stop.
 pub(crate) fn watch(
     options: &Options,
     root: &Root,
@@ -55,7 +59,7 @@ pub(crate) fn watch(
     findings: &mut Findings,
 ) -> Result<Watched> {
     let process = options.process;
-    let mut roster = Roster::of(root, process)?;
+    let mut roster = Roster::of(root, process, options.tree)?;
     // This thread is traced, too: what that costs is measured on it.
     let traced = [roster.ids(), vec![ThreadId::current()]].concat();
     let instance = tracing::open(root, process, &traced);
@@ -75,6 +79,7 @@ pub(crate) fn watch(
         looks: Series::new("lock/doctor/look"),
         sampling: Sampling::default(),
         glancing: Glancing::default(),
+        futexes: Futexes::default(),
         ended: false,
     };
     let start = Timestamp::now();
@@ -90,9 +95,9 @@ pub(crate) fn watch(
         let done = begin.since(start).as_secs_f64() / options.duration.as_secs_f64();
         monitor.progress(done, "watching");
         if let Some(instance) = &instance {
-            watching.window(instance, monitor)?;
+            watching.window(root, &roster, instance, monitor)?;
         } else {
-            watching.glances(root, process, monitor);
+            watching.glances(root, monitor);
         }
         watching.sampling.drain();
         if Timestamp::now() >= next_look {
@@ -118,10 +123,13 @@ pub(crate) fn watch(
     if let Some(reason) = watching.sampling.refused.take() {
         findings.not_supported("where busy threads spend their time", reason);
     }
+    let locks = watching.tally.iter().flat_map(Tally::locks);
+    let names = futexes::names(root, locks);
     Ok(Watched {
         throttled: quota_before.and_then(|before| periods(before.periods)),
         stolen: time.and_then(CpuTime::steal_percent).map(|percent| percent / 100.0),
-        code: watching.sampling.finish(root, process),
+        code: watching.sampling.finish(root),
+        names,
         tally: watching.tally,
         looks: watching.looks,
         glancing: watching.glancing,
@@ -138,24 +146,33 @@ struct Watching {
     looks: Series,
     sampling: Sampling,
     glancing: Glancing,
+    futexes: Futexes,
     ended: bool,
 }
 
 impl Watching {
-    fn window(&mut self, instance: &Instance, monitor: &dyn Monitor) -> Result<()> {
+    fn window(
+        &mut self,
+        root: &Root,
+        roster: &Roster,
+        instance: &Instance,
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
         let (started, stopped) = tracing::record(instance, || monitor.stop_requested())?;
         let trace = instance.read_events()?;
         if let Some(tally) = &mut self.tally {
-            tally.window(&trace, started, stopped);
+            let futexes = &mut self.futexes;
+            let mut identify = |thread, word| futexes.id(root, roster, thread, word);
+            tally.window(&trace, started, stopped, &mut identify);
         }
         Ok(())
     }
 
     /// In the place of a window, a few glances.
-    fn glances(&mut self, root: &Root, process: u32, monitor: &dyn Monitor) {
+    fn glances(&mut self, root: &Root, monitor: &dyn Monitor) {
         let from = Timestamp::now();
         for glance in 0..GLANCES {
-            self.glancing.glance(root, process);
+            self.glancing.glance(root);
             let next = from + Nanos(tracing::WINDOW.get() * (glance + 1) / GLANCES);
             next.sleep_until_or(|| monitor.stop_requested());
         }

@@ -1,5 +1,8 @@
 //! A program that waits badly, and what the doctor says of it.
 
+// Each test uses only a part of this.
+#![allow(dead_code)]
+
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -14,24 +17,36 @@ pub(crate) struct Victim(Child);
 impl Victim {
     /// Waits in this way, and runs already.
     pub(crate) fn start(way: &str) -> Self {
-        let mut child = Command::new(example())
-            .arg(way)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("cargo builds examples with the tests");
+        Self::of(Command::new(example()).arg(way))
+    }
+
+    /// Any program that says when it runs.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let child = command.stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("cargo builds examples with the tests");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("it is piped");
         let victim = Self(child);
         BufReader::new(stdout).read_line(&mut line).expect("it says when it runs");
-        assert_eq!(line, "ready\n", "{way}");
+        assert_eq!(line, "ready\n", "{command:?}");
         victim
     }
 
     /// Watches it.
     pub(crate) fn examine(&self, duration: Nanos) -> Examined {
-        let options = Options { process: self.0.id(), duration, top: 20 };
-        doctor::run(&options, &Root::system(), 7, &Silent).expect("it is there")
+        examine(self.id(), false, duration)
     }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+/// Watches a process, or all of its tree.
+pub(crate) fn examine(process: u32, tree: bool, duration: Nanos) -> Examined {
+    let options = Options { process, tree, duration, top: 20 };
+    doctor::run(&options, &Root::system(), 7, &Silent).expect("it is there")
 }
 
 /// What is wrong with the threads of this name.

@@ -4,6 +4,7 @@ use unjank_host::Nanos;
 
 use super::super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::super::seen::{Around, Calls, Futex, Naps, Prices, Seen, Waits, rate, share};
+use super::locks::{self, futex_words, sleeps_are_the_runtime_s};
 use super::{WASTE, bad, percent, threads, were};
 
 /// Yields and empty polls a second that are a storm: one each millisecond.
@@ -58,6 +59,7 @@ pub(super) fn empty_polls(seen: &Seen, calls: &Calls, prices: &Prices) -> Option
 /// Short sleeps in a cadence.
 pub(super) fn naps(seen: &Seen, calls: &Calls) -> Option<Diagnosis> {
     let Naps { sleeps, polls, waits, time } = calls.naps;
+    let sleeps = if sleeps_are_the_runtime_s(seen) { 0 } else { sleeps };
     // Of polls without a time limit, some are interrupted and look like naps.
     let polls = if calls.empty_polls > polls { 0 } else { polls };
     let count = sleeps + polls + waits;
@@ -88,32 +90,53 @@ pub(super) fn naps(seen: &Seen, calls: &Calls) -> Option<Diagnosis> {
 
 /// Waits for a lock, or for a hand-over.
 pub(super) fn waits(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
-    let Futex { address, threads: users, is_lock, wait, .. } = calls.busiest?;
-    let Waits { woken, time, changed, .. } = calls.waits;
-    let waits = rate(woken + changed, calls.watched);
-    let waiting = share(time, calls.watched);
-    let mean = Nanos(time.get() / woken.max(1));
-    let wait = wait.unwrap_or(mean);
-    let short = wait <= short_wait(prices);
-    let kind = match (is_lock, short) {
-        (true, true) if waits >= CONTENTION => Kind::ShortWaits,
-        (true, false) if waits >= CONTENTION || (waiting >= HELD_UP && woken > 1) => {
-            Kind::LongWaits
-        }
-        (false, true) if waits >= HANDOVERS => Kind::Handovers,
+    calls
+        .lock
+        .as_ref()
+        .and_then(|lock| lock_waits(calls, lock, prices))
+        .or_else(|| handovers(calls, prices))
+}
+
+fn lock_waits(calls: &Calls, lock: &Futex, prices: &Prices) -> Option<Diagnosis> {
+    let waits = rate(lock.waits, calls.watched);
+    let waiting = share(lock.waited, calls.watched);
+    let wait = lock.wait.unwrap_or(Nanos(lock.waited.get() / lock.waits.max(1)));
+    let kind = match wait <= short_wait(prices) {
+        true if waits >= CONTENTION => Kind::ShortWaits,
+        false if waits >= CONTENTION || (waiting >= HELD_UP && lock.waits > 1) => Kind::LongWaits,
         _ => return None,
     };
-    let wakes = rate(calls.wakes, calls.watched);
+    let parked = (waits * prices.park.as_secs_f64()).min(1.0);
+    let wasted = if kind == Kind::LongWaits { 0.0 } else { parked };
+    let evidence = waits_words(calls, lock, waits, waiting, wait);
+    let action = locks::action(lock, kind);
+    Some(Diagnosis { action, ..bad(kind, Certainty::Seen, wasted, evidence) })
+}
+
+fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+    let futex = calls.busiest.as_ref().filter(|futex| !futex.is_lock)?;
+    let Waits { woken, time, changed, .. } = calls.waits;
+    let waits = rate(woken + changed, calls.watched);
+    let wait = futex.wait.unwrap_or(Nanos(time.get() / woken.max(1)));
+    if waits < HANDOVERS || wait > short_wait(prices) {
+        return None;
+    }
     let wasted = (waits * prices.park.as_secs_f64()).min(1.0);
-    let wasted = if kind == Kind::LongWaits { 0.0 } else { wasted };
-    let evidence = format!(
-        "{waits:.0} waits and {wakes:.0} wake-ups a second, {} of its time; half of the waits on \
-         futex {address:#x}, which {} use, took less than {wait}{}",
+    let evidence = waits_words(calls, futex, waits, share(time, calls.watched), wait);
+    Some(bad(Kind::Handovers, Certainty::Seen, wasted, evidence))
+}
+
+fn waits_words(calls: &Calls, futex: &Futex, waits: f64, waiting: f64, wait: Nanos) -> String {
+    let Waits { woken, changed, .. } = calls.waits;
+    format!(
+        "{waits:.0} waits and {:.0} wake-ups a second, {} of its time; half of the waits on {}, \
+         which {} use, took less than {wait}{}",
+        rate(calls.wakes, calls.watched),
         percent(waiting),
-        threads(users),
+        futex_words(futex),
+        threads(futex.threads),
         if changed > woken { ", and most had changed before the thread slept" } else { "" },
-    );
-    Some(bad(kind, Certainty::Seen, wasted, evidence))
+    )
 }
 
 /// Wake-ups without a sleeper.
@@ -132,7 +155,7 @@ pub(super) fn wakes_nobody(calls: &Calls, prices: &Prices) -> Option<Diagnosis> 
 
 /// Woken with others, and asleep again at once.
 pub(super) fn herd(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
-    let crowd = calls.busiest.filter(|futex| futex.crowd >= CROWD)?;
+    let crowd = calls.busiest.as_ref().filter(|futex| futex.crowd >= CROWD)?;
     let Waits { for_nothing, in_crowds, .. } = calls.waits;
     let nothing = rate(for_nothing, calls.watched);
     if nothing < FOR_NOTHING || for_nothing * 2 < in_crowds {
@@ -141,10 +164,10 @@ pub(super) fn herd(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     let wasted = (nothing * prices.park.as_secs_f64()).min(1.0);
     let evidence = format!(
         "woken {:.0} times a second together with others, up to {} by one call, and asleep on the \
-         same futex {:#x} again within {} in {} of these",
+         same {} again within {} in {} of these",
         rate(in_crowds, calls.watched),
         crowd.crowd,
-        crowd.address,
+        crowd.id,
         Waits::AGAIN,
         percent(for_nothing as f64 / in_crowds.max(1) as f64),
     );

@@ -1,6 +1,7 @@
 //! From what was seen of a thread to what is wrong with it: pure.
 
 mod calls;
+mod locks;
 mod outside;
 
 use unjank_host::Nanos;
@@ -8,6 +9,7 @@ use unjank_host::Nanos;
 use super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::seen::{Around, Calls, Glances, Prices, Seen, rate};
 use calls::{empty_polls, herd, naps, waits, wakes_nobody, yields};
+use locks::{lock_code, sleeps_are_the_runtime_s, titled, turns};
 use outside::{naps_by_glances, spins, yields_by_samples};
 
 /// A thread is not judged that was watched for less.
@@ -44,6 +46,11 @@ pub fn diagnose(seen: &Seen, around: &Around, prices: &Prices) -> Vec<Diagnosis>
     };
     let mut found: Vec<Diagnosis> =
         traced.into_iter().flat_map(of_calls).flatten().chain(spins(seen, around)).collect();
+    found.extend([titled(seen), lock_code(seen)].into_iter().flatten());
+    let lock = |it: &Diagnosis| it.kind.holds_up() || it.kind == Kind::ShortWaits;
+    if !found.iter().any(lock) {
+        found.extend(turns(seen));
+    }
     if seen.calls.is_none() {
         found.extend([yields_by_samples(seen), naps_by_glances(seen)].into_iter().flatten());
     }
@@ -81,7 +88,13 @@ fn nothing_found(seen: &Seen, traced: Option<&Calls>) -> Diagnosis {
     }
     let computes = is_busy(seen) && sleeps < RESTLESS;
     if traced.is_some() || seen.cpu_share() < WASTE || computes {
-        let evidence = format!("{cpu} of a CPU, {sleeps:.0} sleeps or waits a second");
+        let sysmon = match traced {
+            Some(calls) if sleeps_are_the_runtime_s(seen) && calls.naps.sleeps > 0 => {
+                "; short sleeps are those of Go's runtime"
+            }
+            _ => "",
+        };
+        let evidence = format!("{cpu} of a CPU, {sleeps:.0} sleeps or waits a second{sysmon}");
         let certainty = Certainty::Seen;
         return Diagnosis { kind: Kind::Fine, certainty, wasted: 0.0, evidence, action: None };
     }

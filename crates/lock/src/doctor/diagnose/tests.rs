@@ -1,9 +1,11 @@
 //! Every rule, from both sides.
 
+use unjank_host::address_space::FutexId;
+use unjank_host::language_runtime::LanguageRuntime;
 use unjank_host::program_code::Place;
 use unjank_host::sched::ThreadId;
 
-use super::super::seen::{Code, Futex, Naps, Waits};
+use super::super::seen::{Code, Futex, Naps, Title, Turns, Waits};
 use super::*;
 
 const PRICES: Prices = Prices {
@@ -41,12 +43,21 @@ fn evidence(seen: &Seen, around: Around) -> String {
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what a field takes")]
 fn futex(is_lock: bool, wait: Option<u64>, crowd: u64) -> Option<Futex> {
-    Some(Futex { address: 0x1000, threads: 3, is_lock, wait: wait.map(Nanos::from_micros), crowd })
+    Some(Futex {
+        id: FutexId::Private { process: 1, address: 0x1000 },
+        name: None,
+        threads: 3,
+        is_lock,
+        wait: wait.map(Nanos::from_micros),
+        crowd,
+        waits: 0,
+        waited: Nanos::ZERO,
+    })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what a field takes")]
 fn code(samples: u64, lines: usize, pauses: Option<bool>) -> Option<Code> {
-    Some(Code { samples, lines, pauses, place: None })
+    Some(Code { samples, lines, pauses, ..Code::default() })
 }
 
 #[test]
@@ -120,10 +131,13 @@ fn naps_are_a_loop_from_fifty_a_second() {
 
 #[test]
 fn waits_for_a_lock_are_short_or_long() {
-    let waits = |woken, changed, micros: u64, futex| {
+    let waits = |woken, changed, micros: u64, futex: Option<Futex>| {
         thread(100, move |_, calls| {
             calls.waits =
                 Waits { woken, changed, time: Nanos::from_micros(micros), ..Waits::default() };
+            let waited =
+                |it: Futex| Futex { waits: woken + changed, waited: calls.waits.time, ..it };
+            calls.lock = futex.clone().filter(|it| it.is_lock).map(waited);
             calls.busiest = futex;
             calls.wakes = woken;
         })
@@ -143,6 +157,84 @@ fn waits_for_a_lock_are_short_or_long() {
         told.contains("200 waits and 50 wake-ups a second") && told.contains("0x1000, which 3")
     );
     assert!(told.ends_with("most had changed before the thread slept"), "{told}");
+}
+
+#[test]
+fn python_s_own_lock_has_its_name_and_its_remedy() {
+    let held = thread(100, |_, calls| {
+        let name = Some("_PyRuntime".to_owned());
+        let (waits, waited) = (40, Nanos::from_millis(100));
+        calls.lock = futex(true, Some(5_000), 0).map(|it| Futex { name, waits, waited, ..it });
+    });
+    let told = &diagnose(&held, &ALONE, &PRICES)[0];
+    assert_eq!(told.kind, Kind::LongWaits);
+    assert!(told.evidence.contains("(the GIL of CPython)"), "{told:?}");
+    assert!(told.action.is_some_and(|action| action.contains("processes")));
+}
+
+#[test]
+fn a_title_that_says_it_waits_is_believed_from_a_fifth_on() {
+    let says = |waiting, looks| {
+        let seen = thread(5, |seen, _| seen.owner.title = Some(Title { looks, waiting }));
+        let told = &diagnose(&seen, &ALONE, &PRICES)[0];
+        (told.kind, told.certainty)
+    };
+    assert_eq!(says(2, 10), (Kind::LongWaits, Certainty::Seen));
+    assert_eq!(says(1, 10), (Kind::LongWaits, Certainty::Suspected));
+    assert_eq!(says(2, 2), (Kind::LongWaits, Certainty::Suspected), "too few looks");
+    assert_eq!(says(0, 10).0, Kind::Fine);
+}
+
+#[test]
+fn threads_that_take_turns_are_suspected_and_sure_where_the_jvm_counts() {
+    let turns = Turns { members: 8, waiting: 0.8, woken: 500.0, by_members: 0.9 };
+    let seen = thread(100, |seen, _| seen.turns = Some(turns));
+    let told = &diagnose(&seen, &ALONE, &PRICES)[0];
+    assert_eq!((told.kind, told.certainty), (Kind::TakesTurns, Certainty::Suspected));
+    assert!(told.evidence.contains("90 % of these by the 7 others"), "{told:?}");
+    let counted = |rate| {
+        let mut seen = seen.clone();
+        seen.owner.monitors = Some(rate);
+        diagnose(&seen, &ALONE, &PRICES)[0].certainty
+    };
+    assert_eq!(counted(500.0), Certainty::Seen);
+    assert_eq!(counted(4.9), Certainty::Suspected, "they take turns for something else");
+    let lock = thread(100, |seen, calls| {
+        seen.turns = Some(turns);
+        let (waits, waited) = (40, Nanos::from_millis(100));
+        calls.lock = futex(true, Some(5_000), 0).map(|it| Futex { waits, waited, ..it });
+    });
+    assert_eq!(kinds(&lock, ALONE), [Kind::LongWaits], "the lock says it already");
+}
+
+#[test]
+fn samples_in_a_lock_s_slow_path_name_it() {
+    let sampled = |samples, share| {
+        thread(500, |seen, _| {
+            let lock = Some(("internal/sync.(*Mutex).lockSlow".to_owned(), share));
+            seen.code = code(samples, 40, None).map(|it| Code { lock, ..it });
+        })
+    };
+    assert_eq!(kinds(&sampled(50, 0.02), ALONE), [Kind::LockCode]);
+    assert!(
+        evidence(&sampled(50, 0.02), ALONE).ends_with("mostly internal/sync.(*Mutex).lockSlow")
+    );
+    assert_eq!(kinds(&sampled(49, 0.02), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&sampled(50, 0.019), ALONE), [Kind::Fine]);
+}
+
+#[test]
+fn sleeps_of_go_s_runtime_are_no_sleep_loop() {
+    let sleeps = |runtime: Option<LanguageRuntime>| {
+        thread(5, |seen, calls| {
+            calls.naps = Naps { sleeps: 100, time: Nanos::from_millis(100), ..Naps::default() };
+            seen.owner.runtimes = runtime.into_iter().collect();
+        })
+    };
+    assert_eq!(kinds(&sleeps(None), ALONE), [Kind::Naps]);
+    assert_eq!(kinds(&sleeps(Some(LanguageRuntime::Go)), ALONE), [Kind::Fine]);
+    let told = evidence(&sleeps(Some(LanguageRuntime::Go)), ALONE);
+    assert!(told.ends_with("short sleeps are those of Go's runtime"), "{told}");
 }
 
 #[test]
@@ -211,7 +303,7 @@ fn the_place_of_a_loop_is_named() {
     let place = |file: Option<&str>, function: Option<&str>| {
         let (file, function) = (file.map(str::to_owned), function.map(str::to_owned));
         let place = Some(Place { file, offset: 0x10, function });
-        let code = Code { samples: 500, lines: 1, pauses: Some(true), place };
+        let code = Code { place, ..code(500, 1, Some(true)).unwrap_or_default() };
         evidence(&thread(950, |seen, _| seen.code = Some(code)), ALONE)
     };
     assert!(place(Some("/bin/x"), Some("poll_once")).contains("mostly poll_once in /bin/x"));
@@ -275,7 +367,7 @@ fn without_a_trace_samples_and_glances_raise_a_suspicion() {
     let samples_in = |samples, function: Option<&str>| {
         let file = Some("/lib/libc.so.6".to_owned());
         let place = Some(Place { file, offset: 1, function: function.map(str::to_owned) });
-        let code = Some(Code { samples, lines: 2, pauses: None, place });
+        let code = Some(Code { samples, lines: 2, place, ..Code::default() });
         untraced(700, |seen| {
             seen.code = code;
             (seen.user, seen.system) = (Nanos::from_millis(100), Nanos::from_millis(600));
@@ -318,6 +410,8 @@ fn every_kind_has_a_name_and_bad_ones_an_action() {
         Naps,
         ShortWaits,
         LongWaits,
+        TakesTurns,
+        LockCode,
         Handovers,
         WakesNobody,
         Herd,

@@ -2,6 +2,7 @@
 //! waiting.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -19,11 +20,13 @@ use crate::values;
 #[command(after_help = "Examples:
   sudo unjank lock doctor 4711
   sudo unjank lock doctor $(pidof java) --for 20s --html java.html
+  sudo unjank lock doctor $(head -n 1 /var/lib/postgresql/15/main/postmaster.pid)
   unjank lock doctor 4711 --quick --json | jq '.verdicts[] | {question, answer, reason}'
 
-Watches all threads of a process, new ones too, and says of each whether it waits
-in a sleep loop, with sched_yield, by spinning, by polls that find nothing, for a
-contended lock, or is woken for nothing; the worst first, with what to do.
+Watches all threads of a process and of those that it has started, new ones too, and
+says of each whether it waits in a sleep loop, with sched_yield, by spinning, by polls
+that find nothing, for a contended lock, takes turns with others, or is woken for nothing;
+the worst first, with what to do. It says no only where it could have seen a lock.
 
 As root it records system calls in a trace instance of its own, in windows of 25 ms
 every 125 ms; it is removed afterwards, and nobody else's tracing is touched. Any user
@@ -35,6 +38,12 @@ pub(crate) struct Args {
     /// How long to watch
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
+    /// Watch the processes that it has started, too (the default)
+    #[arg(long, overrides_with = "no_tree")]
+    tree: bool,
+    /// Watch this process alone
+    #[arg(long, overrides_with = "tree")]
+    no_tree: bool,
     /// Watch for one second
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
@@ -48,9 +57,11 @@ pub(crate) struct Args {
 /// Watches and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let duration = if args.quick { Nanos::from_millis(1_000) } else { args.duration };
-    let options = Options { process: args.process, duration, top: args.top as usize };
+    let tree = args.tree || !args.no_tree;
+    let options = Options { process: args.process, tree, duration, top: args.top as usize };
     let settings = Settings::default()
         .with("process", options.process)
+        .with("tree", options.tree)
         .with("for", options.duration.get())
         .with("top", options.top);
     let command = measured::Command {
@@ -78,8 +89,11 @@ fn text(record: &RunRecord, patients: &[Patient], top: usize) -> String {
         page.fact("", visible(&verdict.reason));
     }
     let shown = &patients[..top.min(patients.len())];
+    let processes: BTreeSet<u32> = patients.iter().map(|it| it.seen.owner.process).collect();
+    let several = processes.len() > 1;
     page.section("Threads, the most wasteful first");
-    page.table(&HEADINGS, &shown.iter().map(row).collect::<Vec<_>>());
+    let rows: Vec<_> = shown.iter().map(|patient| row(patient, several)).collect();
+    page.table(if several { &HEADINGS } else { &HEADINGS[1..] }, &rows);
     if patients.len() > shown.len() {
         page.line(&format!("  {} more threads: --top shows them", patients.len() - shown.len()));
     }
@@ -92,7 +106,10 @@ fn text(record: &RunRecord, patients: &[Patient], top: usize) -> String {
             0 => String::new(),
             more => format!(", and {more} more like it"),
         };
-        page.section(&format!("{} ({}){more}", seen.thread, visible(&seen.name)));
+        let process =
+            || format!(" of process {} ({})", seen.owner.process, visible(&seen.owner.program));
+        let of = if several { process() } else { String::new() };
+        page.section(&format!("{} ({}){of}{more}", seen.thread, visible(&seen.name)));
         for it in &patient.diagnoses {
             let doubt = if it.certainty == Certainty::Suspected { ", suspected" } else { "" };
             page.line(&format!("  {}{doubt}", it.kind.words()));
@@ -116,7 +133,9 @@ fn illness(patient: &Patient) -> (&str, Vec<Kind>) {
     (name, patient.diagnoses.iter().map(|it| it.kind).collect())
 }
 
-const HEADINGS: [&str; 10] = [
+/// The first one only where there are several processes.
+const HEADINGS: [&str; 11] = [
+    "process",
     "name",
     "thread",
     "diagnosis",
@@ -129,7 +148,7 @@ const HEADINGS: [&str; 10] = [
     "switches/s",
 ];
 
-fn row(patient: &Patient) -> Vec<String> {
+fn row(patient: &Patient, several: bool) -> Vec<String> {
     let seen = &patient.seen;
     let per_second = |count: u64, time: Nanos| match count {
         0 => String::new(),
@@ -143,7 +162,8 @@ fn row(patient: &Patient) -> Vec<String> {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
     let worst = patient.worst();
     let doubt = if worst.certainty == Certainty::Suspected { "?" } else { "" };
-    vec![
+    let process = format!("{} {}", visible(&seen.owner.program), seen.owner.process);
+    let cells = [
         visible(&seen.name).into_owned(),
         seen.thread.0.to_string(),
         format!("{}{doubt}", worst.kind.words()),
@@ -154,7 +174,8 @@ fn row(patient: &Patient) -> Vec<String> {
         called(|calls| calls.naps.count() + calls.empty_polls),
         called(|calls| calls.waits.woken + calls.waits.changed + calls.wakes),
         per_second(seen.voluntary + seen.involuntary, seen.watched),
-    ]
+    ];
+    several.then_some(process).into_iter().chain(cells).collect()
 }
 
 /// What watching has cost.

@@ -1,0 +1,94 @@
+//! Which futex an address of a process is: `futex(2)`.
+
+use std::fmt;
+
+use super::AddressSpace;
+use crate::waiting_call::FutexWord;
+
+/// A futex, by what the kernel takes it for: a word of one process's memory,
+/// or a place in a file that several may have mapped at different addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FutexId {
+    /// A word of memory that one process has for itself.
+    Private {
+        /// The process.
+        process: u32,
+        /// The address there.
+        address: u64,
+    },
+    /// A word of memory that processes share: mapped files, POSIX and System V
+    /// shared memory, `memfd_create(2)`, and what was mapped with `MAP_SHARED`
+    /// before a fork.
+    Shared {
+        /// The device of the file.
+        device: (u32, u32),
+        /// The number of the file on it.
+        inode: u64,
+        /// Where the word is in the file.
+        offset: u64,
+    },
+}
+
+/// `futex 0x7f10`, or where in which file it is.
+impl fmt::Display for FutexId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Private { address, .. } => write!(f, "futex {address:#x}"),
+            Self::Shared { device: (major, minor), inode, offset } => write!(
+                f,
+                "futex {offset:#x} of shared memory (file {inode} on device {major:x}:{minor:x})"
+            ),
+        }
+    }
+}
+
+impl AddressSpace {
+    /// The futex that a word of this process is. A call without
+    /// `FUTEX_PRIVATE_FLAG` in memory that is not shared is about the process
+    /// alone, too.
+    pub fn futex(&self, word: FutexWord) -> FutexId {
+        let own = FutexId::Private { process: self.process, address: word.address };
+        if word.private {
+            return own;
+        }
+        match self.region(word.address).filter(|region| region.shared && region.inode != 0) {
+            Some(region) => FutexId::Shared {
+                device: region.device,
+                inode: region.inode,
+                offset: (word.address - region.start).saturating_add(region.offset),
+            },
+            None => own,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHARED: &str = "00:01 77 /dev/zero (deleted)";
+
+    #[test]
+    fn one_place_of_a_file_is_one_futex_wherever_it_is_mapped() {
+        let one = AddressSpace::parse(1, &format!("1000-3000 rw-s 00001000 {SHARED}"));
+        let other = AddressSpace::parse(2, &format!("8000-9000 rw-s 00002000 {SHARED}"));
+        let word = |address| FutexWord { address, private: false };
+        let id = FutexId::Shared { device: (0, 1), inode: 77, offset: 0x2010 };
+        assert_eq!(one.futex(word(0x2010)), id);
+        assert_eq!(other.futex(word(0x8010)), id);
+        assert_eq!(id.to_string(), "futex 0x2010 of shared memory (file 77 on device 0:1)");
+        assert_ne!(other.futex(word(0x8014)), id);
+    }
+
+    #[test]
+    fn memory_of_its_own_makes_a_futex_of_its_own() {
+        let space = AddressSpace::parse(
+            1,
+            &format!("1000-2000 rw-p 0 fe:00 9 /a\n3000-4000 rw-s 0 {SHARED}"),
+        );
+        for (address, private) in [(0x1010, false), (0x3010, true), (0x5010, false)] {
+            let id = space.futex(FutexWord { address, private });
+            assert_eq!(id, FutexId::Private { process: 1, address });
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Names of code that was made at run time: `/tmp/perf-PID.map`, as
+//! `tools/perf/Documentation/jit-interface.txt` of Linux has it.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+
+use crate::pid;
+use crate::root::Root;
+
+/// Of a larger file, so much is read.
+const LARGEST: u64 = 256 << 20;
+/// A longer line is none.
+const LONGEST_LINE: u64 = 4_096;
+/// A name is cut here.
+const LONGEST_NAME: usize = 200;
+
+/// The names at these addresses of `process`, if it or root has written them
+/// down.
+pub(super) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u64, String> {
+    open(root, process).map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
+}
+
+/// The file as the process sees it. Anybody may write to /tmp, so only what
+/// the process's user or root owns counts.
+fn open(root: &Root, process: u32) -> Option<File> {
+    let status = root.read(format!("/proc/{process}/status")).ok()?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    // The last one is what the process itself knows.
+    let own = numbers.and_then(|line| line.split_whitespace().last()?.parse::<u32>().ok());
+    let path = format!("/proc/{process}/root/tmp/perf-{}.map", own.unwrap_or(process));
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY);
+    let file = options.open(root.resolve(path)).ok()?;
+    let about = file.metadata().ok()?;
+    let owner = about.uid();
+    (about.is_file() && (owner == 0 || Some(owner) == pid::user(root, process))).then_some(file)
+}
+
+/// Lines are `START SIZE NAME`, in hexadecimal. The last one that holds an
+/// address counts: code may be put where other code was.
+fn search(file: impl BufRead, addresses: &[u64]) -> BTreeMap<u64, String> {
+    let mut asked: Vec<u64> = addresses.to_vec();
+    asked.sort_unstable();
+    let mut found = BTreeMap::new();
+    let mut file = file.take(LARGEST);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut file).take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(1..) => {}
+            _ => return found,
+        }
+        let Some((start, size, name)) = std::str::from_utf8(&line).ok().and_then(entry) else {
+            continue;
+        };
+        let from = asked.partition_point(|address| *address < start);
+        for &address in asked[from..].iter().take_while(|address| **address - start < size) {
+            found.insert(address, name.chars().take(LONGEST_NAME).collect());
+        }
+    }
+}
+
+fn entry(line: &str) -> Option<(u64, u64, &str)> {
+    let mut words = line.trim_end().splitn(3, ' ');
+    let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
+    let (start, size) = (number()?, number()?);
+    let name = words.next()?.trim();
+    (!name.is_empty()).then_some((start, size, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn the_last_name_of_an_address_counts() {
+        let text =
+            "1000 20 first\nnonsense\n0x2000 10 Lpkg/Class;::method with spaces\n1010 8 later\n";
+        let found = search(text.as_bytes(), &[0x2005, 0xfff, 0x1015, 0x1018, 0x1020]);
+        let found: Vec<_> = found.iter().map(|(at, name)| (*at, name.as_str())).collect();
+        let method = "Lpkg/Class;::method with spaces";
+        assert_eq!(found, [(0x1015, "later"), (0x1018, "first"), (0x2005, method)]);
+    }
+
+    #[test]
+    fn long_lines_and_names_are_bounded() {
+        let text = format!("1 1 {}\n5 1 b", "a".repeat(10_000));
+        let found = search(text.as_bytes(), &[1, 5]);
+        assert_eq!((found[&1].len(), found[&5].as_str()), (LONGEST_NAME, "b"));
+    }
+
+    #[test]
+    fn only_a_plain_file_of_the_process_s_user_counts() {
+        let top = tempfile::tempdir().unwrap();
+        let (root, tmp) = (Root::at(top.path()), top.path().join("proc/7/root/tmp"));
+        std::fs::create_dir_all(&tmp).unwrap();
+        std::fs::write(top.path().join("proc/7/status"), "Name:\ta\nNSpid:\t7\t3\n").unwrap();
+        let (file, map) = (tmp.join("there"), tmp.join("perf-3.map"));
+        std::fs::write(&file, "10 10 it\n").unwrap();
+        assert!(names(&root, 7, &[0x10]).is_empty());
+        symlink(&file, &map).unwrap();
+        assert!(names(&root, 7, &[0x10]).is_empty(), "a link");
+        std::fs::rename(&file, &map).unwrap();
+        assert_eq!(names(&root, 7, &[0x10])[&0x10], "it");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(0_u8.., 0..300)) {
+            let _either = search(&bytes[..], &[0, 1, u64::MAX]);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Names in a program or library: `.symtab`, `.dynsym`, and those of its debug
+//! file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+
+use object::read::ReadCache;
+use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+
+use super::debug_file;
+use crate::root::Root;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Functions.
+    Code,
+    /// Variables.
+    Data,
+}
+
+/// A place in a program: where in its file, or which of its own addresses.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At<'a> {
+    /// Offsets in the file.
+    Offsets(&'a [u64]),
+    /// Addresses relative to a byte of the file: its offset, and how far behind
+    /// it in memory.
+    Behind(u64, &'a [u64]),
+}
+
+/// The names at these places of `program`, by the numbers in `at`. A variable
+/// is told with how far into it the place is.
+pub(super) fn names(
+    root: &Root,
+    program: File,
+    path: &str,
+    wanted: Wanted,
+    at: At<'_>,
+) -> Option<BTreeMap<u64, (String, u64)>> {
+    let cache = ReadCache::new(program);
+    let program = object::File::parse(&cache).ok()?;
+    let segments: Vec<_> = program.segments().map(|it| (it.address(), it.file_range())).collect();
+    let address_of = |offset: u64| {
+        segments.iter().find_map(|&(address, (start, size))| {
+            let within = offset.checked_sub(start).filter(|within| *within < size)?;
+            address.checked_add(within)
+        })
+    };
+    let addresses: BTreeMap<u64, u64> = match at {
+        At::Offsets(offsets) => {
+            offsets.iter().filter_map(|&it| Some((address_of(it)?, it))).collect()
+        }
+        At::Behind(offset, distances) => {
+            let start = address_of(offset)?;
+            distances.iter().filter_map(|&it| Some((start.checked_add(it)?, it))).collect()
+        }
+    };
+    let asked: BTreeSet<u64> = addresses.keys().copied().collect();
+    let mut found = in_tables(&program, wanted, &asked);
+    if found.len() < asked.len()
+        && let Some(debug) = debug_file::open(root, &program, path)
+    {
+        let cache = ReadCache::new(debug);
+        let debug = object::File::parse(&cache).ok();
+        let more = debug.map(|debug| in_tables(&debug, wanted, &asked)).unwrap_or_default();
+        for (address, name) in more {
+            found.entry(address).or_insert(name);
+        }
+    }
+    let named = found
+        .into_iter()
+        .map(|(address, (start, name))| (addresses[&address], (name, address - start)));
+    Some(named.collect())
+}
+
+/// The symbols that hold these addresses, with where each begins: the one that
+/// begins last, where there are several.
+fn in_tables<'data>(
+    program: &impl object::Object<'data>,
+    wanted: Wanted,
+    asked: &BTreeSet<u64>,
+) -> BTreeMap<u64, (u64, String)> {
+    let kind = match wanted {
+        Wanted::Code => SymbolKind::Text,
+        Wanted::Data => SymbolKind::Data,
+    };
+    let mut found: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+    for symbol in program.symbols().chain(program.dynamic_symbols()) {
+        let start = symbol.address();
+        if symbol.kind() != kind || !symbol.is_definition() {
+            continue;
+        }
+        for &address in asked.range(start..start.saturating_add(symbol.size().max(1))) {
+            if found.get(&address).is_none_or(|(best, _)| start > *best)
+                && let Ok(name) = symbol.name()
+            {
+                found.insert(address, (start, demangle(name)));
+            }
+        }
+    }
+    found
+}
+
+/// A name of Rust without its hash; others as they are.
+fn demangle(name: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn this_program() -> File {
+        File::open("/proc/self/exe").unwrap()
+    }
+
+    #[test]
+    fn what_is_no_program_has_no_names() {
+        let (root, file) = (Root::system(), tempfile::tempfile().unwrap());
+        assert!(names(&root, file, "/a", Wanted::Code, At::Offsets(&[0])).is_none());
+    }
+
+    #[test]
+    fn an_offset_outside_all_segments_has_no_name() {
+        let at = At::Offsets(&[u64::MAX]);
+        let found = names(&Root::system(), this_program(), "/a", Wanted::Code, at);
+        assert_eq!(found.unwrap().len(), 0);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_program_or_not(bytes in proptest::collection::vec(0_u8.., 0..400)) {
+            use std::io::Write as _;
+            let root = Root::at("/nonexistent");
+            for at in [At::Offsets(&[0, 100]), At::Behind(0, &[0, u64::MAX])] {
+                let mut file = tempfile::tempfile().unwrap();
+                file.write_all(&[&b"\x7fELF\x02\x01\x01"[..], &bytes].concat()).unwrap();
+                let _either = names(&root, file, "/a", Wanted::Data, at);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Threads that wake each other, as those do that share a lock, in whatever
+//! way they sleep: pure.
+//!
+//! A lock whose waiters sleep on a word of their own each (HotSpot's park,
+//! PostgreSQL's semaphores), in a poll or for a signal is no futex that they
+//! share. But its holder wakes the next, and is woken by another one later.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use unjank_host::sched::ThreadId;
+
+use super::seen::Turns;
+
+/// Fewer threads are a client and its server.
+const FEWEST: usize = 3;
+/// A member waits for this share of its time at least, …
+const WAITING: f64 = 0.3;
+/// … was woken so often, …
+const WOKEN: u64 = 5;
+/// … and this share of it by other members.
+const BY_MEMBERS: f64 = 0.4;
+/// Who gives or takes this share of all wake-ups among members is none: threads
+/// of a pool are woken by one that gives work, and wake that one.
+const HUB: f64 = 0.45;
+
+/// A thread that waits, and how often each other thread woke it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Sleeper {
+    /// The share of the time in which it neither ran nor was ready.
+    pub(crate) waiting: f64,
+    /// All wake-ups by threads, in the trace's windows.
+    pub(crate) woken: u64,
+    pub(crate) by: HashMap<ThreadId, u64>,
+}
+
+/// Those that take turns, by their numbers; `seconds` is the windows' length.
+pub(crate) fn take_turns(
+    sleepers: &BTreeMap<ThreadId, Sleeper>,
+    seconds: f64,
+) -> BTreeMap<ThreadId, Turns> {
+    let waits = |it: &Sleeper| it.waiting >= WAITING && it.woken >= WOKEN;
+    let mut members: BTreeSet<ThreadId> =
+        sleepers.iter().filter(|(_, it)| waits(it)).map(|(thread, _)| *thread).collect();
+    loop {
+        let wakes = Wakes::among(sleepers, &members);
+        let stays = |thread: &&ThreadId| {
+            let (gives, takes) = (wakes.given(**thread), wakes.taken(**thread));
+            let is_hub = gives.max(takes) as f64 >= HUB * wakes.all as f64;
+            let sleeper = &sleepers[*thread];
+            gives > 0 && !is_hub && takes as f64 >= BY_MEMBERS * sleeper.woken as f64
+        };
+        let next: BTreeSet<ThreadId> = members.iter().filter(stays).copied().collect();
+        if next.len() == members.len() {
+            break;
+        }
+        members = next;
+    }
+    if members.len() < FEWEST || seconds <= 0.0 {
+        return BTreeMap::new();
+    }
+    let wakes = Wakes::among(sleepers, &members);
+    let turns = |thread: &ThreadId| {
+        let sleeper = &sleepers[thread];
+        Turns {
+            members: members.len(),
+            waiting: sleeper.waiting,
+            woken: sleeper.woken as f64 / seconds,
+            by_members: wakes.taken(*thread) as f64 / sleeper.woken.max(1) as f64,
+        }
+    };
+    members.iter().map(|thread| (*thread, turns(thread))).collect()
+}
+
+/// Wake-ups of some threads by each other.
+#[derive(Debug, Default)]
+struct Wakes {
+    given: HashMap<ThreadId, u64>,
+    taken: HashMap<ThreadId, u64>,
+    all: u64,
+}
+
+impl Wakes {
+    fn among(sleepers: &BTreeMap<ThreadId, Sleeper>, members: &BTreeSet<ThreadId>) -> Self {
+        let mut wakes = Self::default();
+        for woken in members {
+            for (waker, times) in sleepers[woken].by.iter().filter(|(it, _)| members.contains(it)) {
+                *wakes.given.entry(*waker).or_default() += times;
+                *wakes.taken.entry(*woken).or_default() += times;
+                wakes.all += times;
+            }
+        }
+        wakes
+    }
+
+    fn given(&self, thread: ThreadId) -> u64 {
+        self.given.get(&thread).copied().unwrap_or(0)
+    }
+
+    fn taken(&self, thread: ThreadId) -> u64 {
+        self.taken.get(&thread).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads from who wakes whom how often.
+    fn sleepers(wakes: &[(u32, u32, u64)]) -> BTreeMap<ThreadId, Sleeper> {
+        let mut sleepers: BTreeMap<ThreadId, Sleeper> = BTreeMap::new();
+        for &(waker, woken, times) in wakes {
+            let sleeper = sleepers.entry(ThreadId(woken)).or_default();
+            sleeper.waiting = 0.8;
+            sleeper.woken += times;
+            *sleeper.by.entry(ThreadId(waker)).or_default() += times;
+        }
+        sleepers
+    }
+
+    fn members(wakes: &[(u32, u32, u64)]) -> Vec<u32> {
+        take_turns(&sleepers(wakes), 1.0).into_keys().map(|thread| thread.0).collect()
+    }
+
+    const LOCK: [(u32, u32, u64); 6] =
+        [(1, 2, 5), (2, 3, 5), (3, 1, 5), (2, 1, 5), (3, 2, 5), (1, 3, 5)];
+
+    #[test]
+    fn threads_that_wake_each_other_take_turns() {
+        assert_eq!(members(&LOCK), [1, 2, 3]);
+        let turns = take_turns(&sleepers(&LOCK), 0.5)[&ThreadId(1)];
+        assert_eq!(turns, Turns { members: 3, waiting: 0.8, woken: 20.0, by_members: 1.0 });
+        let client = |times| (1..=3).map(|it| (9, it, times)).collect::<Vec<_>>();
+        assert_eq!(members(&[&LOCK[..], &client(15)].concat()), [1, 2, 3], "4 of 10 are its own");
+        assert!(members(&[&LOCK[..], &client(16)].concat()).is_empty());
+        let ring: Vec<_> = (0..5).map(|it| (it, (it + 1) % 5, 50)).collect();
+        assert_eq!(members(&ring).len(), 5, "a fair lock has them in one order");
+    }
+
+    #[test]
+    fn pools_pipelines_and_pairs_do_not() {
+        let pool: Vec<_> = (2..9).flat_map(|it| [(1, it, 50), (it, 1, 50)]).collect();
+        assert!(members(&pool).is_empty());
+        let pipeline: Vec<_> = (1..9).map(|it| (it, it + 1, 50)).collect();
+        assert!(members(&pipeline).is_empty());
+        assert!(members(&[(1, 2, 50), (2, 1, 50)]).is_empty());
+        assert!(members(&[]).is_empty());
+    }
+
+    #[test]
+    fn who_hardly_waits_or_is_hardly_woken_is_none() {
+        let mut busy = sleepers(&LOCK);
+        for sleeper in busy.values_mut() {
+            sleeper.waiting = 0.29;
+        }
+        assert!(take_turns(&busy, 1.0).is_empty());
+        let seldom = LOCK.map(|(waker, woken, _)| (waker, woken, 2));
+        assert!(members(&seldom).is_empty());
+    }
+}

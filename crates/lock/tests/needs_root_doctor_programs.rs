@@ -1,0 +1,158 @@
+//! `lock doctor` on programs with runtimes and locks of their own: processes
+//! with a mutex in shared memory, PostgreSQL, OpenJDK, CPython, Go.
+//!
+//! Needs root and these programs. Fails without them when `UNJANK_TEST_ALL=1`,
+//! otherwise says that it was skipped.
+
+mod programs;
+mod victim;
+
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use unjank_host::Nanos;
+use unjank_lock::doctor::{Certainty, Examined, Kind};
+use unjank_measure::Answer;
+
+use programs::postgres::Server;
+use programs::{build, is_there, source};
+use victim::{Victim, examine, kinds};
+
+const SECOND: Nanos = Nanos::from_millis(1_000);
+
+/// Looks until it sees what is expected, for longer each time: a busy machine
+/// lets a program do little in a second.
+fn look(process: u32, expected: impl Fn(&Examined) -> bool) -> Examined {
+    let mut examined = examine(process, true, SECOND);
+    for times in [2, 4, 8, 16] {
+        if expected(&examined) {
+            break;
+        }
+        examined = examine(process, true, SECOND.times(times));
+    }
+    assert!(expected(&examined), "{:#?}\n{:#?}", examined.findings.verdicts, examined.patients);
+    examined
+}
+
+fn answer(examined: &Examined) -> Answer {
+    examined.findings.verdicts[0].answer
+}
+
+fn has(examined: &Examined, kind: Kind) -> bool {
+    having(examined, kind) > 0
+}
+
+/// Threads of which this is sure.
+fn having(examined: &Examined, kind: Kind) -> usize {
+    let sure =
+        |it: &unjank_lock::doctor::Diagnosis| it.kind == kind && it.certainty == Certainty::Seen;
+    examined.patients.iter().filter(|it| it.diagnoses.iter().any(sure)).count()
+}
+
+/// One victim at a time: each wants the CPUs for itself.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is said about such a diagnosis, first of the worst thread that has it.
+fn evidence(examined: &Examined, kind: Kind) -> &str {
+    let mut all = examined.patients.iter().flat_map(|it| &it.diagnoses);
+    all.find(|it| it.kind == kind).map_or("", |it| it.evidence.as_str())
+}
+
+#[test]
+fn a_mutex_in_shared_memory_is_one_lock_for_all_processes() {
+    let _alone = alone();
+    if !unjank_needs::root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let program = dir.path().join("shared_mutex");
+    build(Command::new("cc").arg("-pthread").arg("-o").arg(&program).arg(source("shared_mutex.c")));
+    let victim = Victim::of(&mut Command::new(&program));
+    let examined = look(victim.id(), |it| having(it, Kind::LongWaits) == 6);
+    assert_eq!(answer(&examined), Answer::Yes);
+    let processes = examined.findings.fact_named("lock/doctor/processes");
+    assert_eq!(processes.map(|fact| fact.value), Some(7.0));
+    let evidence = evidence(&examined, Kind::LongWaits);
+    assert!(
+        evidence.contains("of shared memory (file ") && evidence.contains("which 6 threads use"),
+        "{evidence}"
+    );
+    assert_eq!(examined.patients[0].seen.owner.program, "shared_mutex");
+    let alone = victim.examine(SECOND);
+    assert_eq!(alone.patients.len(), 1, "the parent waits for nobody");
+}
+
+#[test]
+fn backends_of_postgresql_wait_for_a_row() {
+    let _alone = alone();
+    if !unjank_needs::root() {
+        return;
+    }
+    let Some(mut server) = Server::start() else { return };
+    server.contend(16, "", 1);
+    let examined = look(server.process(), |it| answer(it) != Answer::No);
+    let processes = examined.findings.fact_named("lock/doctor/processes");
+    assert!(processes.is_some_and(|fact| fact.value > 16.0), "all backends are watched");
+    server.contend(16, "select pg_sleep(0.01);", 12);
+    let examined = look(server.process(), |it| having(it, Kind::LongWaits) > 8);
+    assert_eq!(answer(&examined), Answer::Yes);
+    let mut all = examined.patients.iter().flat_map(|it| &it.diagnoses);
+    assert!(all.any(|it| it.evidence.contains("its title")));
+}
+
+#[test]
+fn threads_of_java_take_turns_on_a_monitor() {
+    let _alone = alone();
+    if !unjank_needs::root() || !is_there("java", "-version") {
+        return;
+    }
+    let victim = Victim::of(Command::new("java").arg(source("Monitor.java")));
+    let examined = look(victim.id(), |it| having(it, Kind::TakesTurns) >= 3);
+    assert_eq!(answer(&examined), Answer::Yes);
+}
+
+#[test]
+fn threads_of_python_wait_for_its_interpreter() {
+    let _alone = alone();
+    if !unjank_needs::root() || !is_there("python3", "--version") {
+        return;
+    }
+    let victim = Victim::of(Command::new("python3").arg(source("gil.py")));
+    let examined = look(victim.id(), |it| having(it, Kind::LongWaits) == 5);
+    assert_eq!(answer(&examined), Answer::Yes);
+    let evidence = evidence(&examined, Kind::LongWaits);
+    assert!(evidence.contains("the GIL of CPython"), "{evidence}");
+}
+
+#[test]
+fn a_mutex_of_go_is_named_and_never_denied() {
+    let _alone = alone();
+    if !unjank_needs::root() || !is_there("go", "version") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let [named, stripped] = ["mutex", "stripped"].map(|name| dir.path().join(name));
+    let compile = || {
+        let mut go = Command::new("go");
+        go.current_dir(dir.path()).env("GO111MODULE", "off").arg("build");
+        go
+    };
+    build(compile().arg("-o").arg(&named).arg(source("mutex.go")));
+    build(compile().args(["-ldflags", "-s -w", "-o"]).arg(&stripped).arg(source("mutex.go")));
+    let victim = Victim::of(Command::new(&named).arg("short"));
+    let examined = look(victim.id(), |it| has(it, Kind::LockCode));
+    assert_eq!(answer(&examined), Answer::Yes);
+    drop(victim);
+    for program in [&named, &stripped] {
+        let victim = Victim::of(Command::new(program).arg("long"));
+        let examined = look(victim.id(), |it| answer(it) == Answer::CannotTell);
+        let name = program.file_name().and_then(|name| name.to_str()).expect("it has one");
+        let kinds = kinds(&examined, name).concat();
+        assert!(!kinds.contains(&Kind::Naps), "sysmon sleeps, and is no sleep loop: {kinds:?}");
+        let reason = &examined.findings.verdicts[0].reason;
+        assert!(reason.contains("goroutines wait"), "{reason}");
+    }
+}
