@@ -153,11 +153,11 @@ impl HeatMap {
         let [rows, columns] = self.left_out;
         if rows > 0 {
             let rows = words::counted(rows, "row", "rows");
-            about = format!("{about}; {rows} more in the record");
+            about = format!("{about}; {rows} more with --json");
         }
         if columns > 0 {
             let columns = words::counted(columns, "column", "columns");
-            about = format!("{about}; {columns} more in the record");
+            about = format!("{about}; {columns} more with --json");
         }
         about
     }
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!((map.rows.len(), map.columns.len()), (64, 32));
         let about = map.about("stands in bold");
         assert!(about.contains("larger is better, and the best of a column stands in bold"));
-        assert!(about.ends_with("6 rows more in the record; 8 columns more in the record"));
+        assert!(about.ends_with("6 rows more with --json; 8 columns more with --json"));
         assert!(HeatMap::of(String::new(), &[&row("a", &[(1.0, f64::NAN)])]).is_none());
     }
 }

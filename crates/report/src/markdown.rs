@@ -193,7 +193,7 @@ fn worst_samples(out: &mut String, record: &RunRecord) {
     let cause = if worst.have_causes() { "Cause" } else { "Cause (not recorded)" };
     table(out, "Worst samples", &["Series", "Value", "At", "CPU", cause], rows);
     if worst.more > 0 {
-        add(out, &format!("\n{} more in the record.\n", words::grouped(worst.more as u64)));
+        add(out, &format!("\n{} more with --json.\n", words::grouped(worst.more as u64)));
     }
 }
 

@@ -59,7 +59,7 @@ impl Visit for Beside<'_> {
 }
 
 fn beside(policy: Policy, capacity: u32, footprint: u32, steps: &[Step]) {
-    let naive = naive::of(policy, capacity as usize);
+    let naive = naive::of(policy, capacity as usize, footprint as usize);
     let space = Space::new(capacity.into(), footprint.into()).unwrap();
     policy.visit(space, Beside { steps, naive, footprint });
 }
@@ -87,6 +87,9 @@ proptest! {
     ) {
         for policy in Policy::ALL {
             beside(*policy, capacity, footprint, &steps);
+        }
+        for stack in ["lirs:stack=1", "lirs:stack=1.5", "lirs:stack=1000"] {
+            beside(stack.parse().unwrap(), capacity, footprint, &steps);
         }
     }
 }

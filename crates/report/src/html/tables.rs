@@ -33,7 +33,7 @@ pub(super) fn worst_samples(record: &RunRecord, place: &Place) -> Markup {
                 } }
                 tbody { @for sample in &worst.samples { (sample_row(sample, causes)) } }
             }
-            @if worst.more > 0 { p class="note" { (words::grouped(worst.more as u64)) " more in the record." } }
+            @if worst.more > 0 { p class="note" { (words::grouped(worst.more as u64)) " more with --json." } }
         },
     );
     place.section("worst", &html! { "Worst samples" }, &body)
@@ -170,7 +170,7 @@ pub(super) fn scrolling(name: &str, table: &Markup) -> Markup {
 pub(super) fn rest(all: usize, shown: usize, what: &str) -> Markup {
     html! {
         @if all > shown {
-            p class="note" { (words::grouped((all - shown) as u64)) " more " (what) " in the record." }
+            p class="note" { (words::grouped((all - shown) as u64)) " more " (what) " with --json." }
         }
     }
 }

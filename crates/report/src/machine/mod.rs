@@ -58,7 +58,7 @@ pub(crate) fn entries(machine: &Machine) -> Vec<Entry> {
         let more = lines.len().saturating_sub(LINES);
         lines.truncate(LINES);
         if more > 0 {
-            lines.push(format!("and {more} more in the record"));
+            lines.push(format!("and {more} more with --json"));
         }
     }
     entries

@@ -115,7 +115,7 @@ pub(super) fn worst_samples(record: &RunRecord, width: usize) -> Vec<String> {
         lines.extend(line(numbers, cause));
     }
     if worst.more > 0 {
-        lines.push(soft(&format!("{} more in the record", words::grouped(worst.more as u64))));
+        lines.push(soft(&format!("{} more with --json", words::grouped(worst.more as u64))));
     }
     lines
 }

@@ -245,8 +245,8 @@ fn the_size_of_a_page_is_bounded() {
         findings.curves.push(row.in_map("strategy", None));
     }
     let page = html(&[record]);
-    assert!(page.contains("6 more heat maps in the record"));
+    assert!(page.contains("6 more heat maps with --json"));
     assert!(page.len() < 4_000_000, "{} bytes", page.len());
-    assert!(page.contains("more series in the record"));
+    assert!(page.contains("more series with --json"));
     body(&page);
 }

@@ -9,20 +9,111 @@ pub(super) struct WTinyLfu {
     window: VecDeque<u32>,
     probation: VecDeque<u32>,
     protected: VecDeque<u32>,
-    counters: HashMap<u32, u32>,
+    counts: Box<dyn Counts>,
+}
+
+/// Requests of late.
+pub(super) trait Counts {
+    fn count(&mut self, page: u32);
+    fn of(&self, page: u32) -> u32;
+    fn forget(&mut self, page: u32);
+}
+
+/// One counter for each page.
+pub(super) struct Exact {
+    sample: usize,
     counted: usize,
+    counters: HashMap<u32, u32>,
+}
+
+impl Exact {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { sample: 10 * capacity, counted: 0, counters: HashMap::new() }
+    }
+}
+
+impl Counts for Exact {
+    fn count(&mut self, page: u32) {
+        let counter = self.counters.entry(page).or_default();
+        *counter = (*counter + 1).min(15);
+        self.counted += 1;
+        if self.counted == self.sample {
+            self.counted /= 2;
+            self.counters.values_mut().for_each(|counter| *counter /= 2);
+        }
+    }
+
+    fn of(&self, page: u32) -> u32 {
+        self.counters.get(&page).copied().unwrap_or(0)
+    }
+
+    fn forget(&mut self, page: u32) {
+        self.counters.remove(&page);
+    }
+}
+
+/// Caffeine's: four counters for each page, one in each row of its block.
+pub(super) struct Sketch {
+    blocks: u32,
+    sample: usize,
+    counted: usize,
+    /// By block, row and place in the row.
+    counters: HashMap<(u32, u32, u32), u32>,
+}
+
+impl Sketch {
+    pub(super) fn new(capacity: usize, pages: usize) -> Self {
+        let counters = capacity.min(pages).max(8).next_power_of_two() as u32;
+        Self { blocks: counters / 8, sample: 10 * capacity, counted: 0, counters: HashMap::new() }
+    }
+
+    fn places(&self, page: u32) -> [(u32, u32, u32); 4] {
+        let mix = |number: u32, times: u32, shift: u32| {
+            let number = number.wrapping_mul(times);
+            number ^ (number >> shift)
+        };
+        let first = mix(mix(page ^ (page >> 17), 0xed5a_d4bb, 11), 0xac4c_1b51, 15);
+        let second = mix(first, 0x3184_8bab, 14).to_le_bytes();
+        [0, 1, 2, 3].map(|row| (first % self.blocks, row, u32::from(second[row as usize] % 32)))
+    }
+}
+
+impl Counts for Sketch {
+    fn count(&mut self, page: u32) {
+        let mut counts = false;
+        for place in self.places(page) {
+            let counter = self.counters.entry(place).or_default();
+            if *counter < 15 {
+                *counter += 1;
+                counts = true;
+            }
+        }
+        self.counted += usize::from(counts);
+        if counts && self.counted == self.sample {
+            let odd = self.counters.values().filter(|counter| **counter % 2 == 1).count();
+            self.counted = (self.counted - odd / 4) / 2;
+            self.counters.values_mut().for_each(|counter| *counter /= 2);
+        }
+    }
+
+    fn of(&self, page: u32) -> u32 {
+        let of = |place| self.counters.get(&place).copied().unwrap_or(0);
+        self.places(page).map(of).into_iter().min().unwrap_or(0)
+    }
+
+    /// Its counters may be other pages' as well.
+    fn forget(&mut self, _: u32) {}
 }
 
 impl WTinyLfu {
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize, counts: impl Counts + 'static) -> Self {
         let list = VecDeque::new;
         Self {
             capacity,
             window: list(),
             probation: list(),
             protected: list(),
-            counters: HashMap::new(),
-            counted: 0,
+            counts: Box::new(counts),
         }
     }
 
@@ -30,20 +121,6 @@ impl WTinyLfu {
         let window = (self.capacity / 100).max(1);
         let main = self.capacity - window;
         (window, main, main * 4 / 5)
-    }
-
-    fn count(&mut self, page: u32) {
-        let counter = self.counters.entry(page).or_default();
-        *counter = (*counter + 1).min(15);
-        self.counted += 1;
-        if self.counted == 10 * self.capacity {
-            self.counted /= 2;
-            self.counters.values_mut().for_each(|counter| *counter /= 2);
-        }
-    }
-
-    fn counter(&self, page: u32) -> u32 {
-        self.counters.get(&page).copied().unwrap_or(0)
     }
 }
 
@@ -54,7 +131,7 @@ impl Naive for WTinyLfu {
 
     fn request(&mut self, page: u32) -> Option<u32> {
         let (window, main, protected) = self.sizes();
-        self.count(page);
+        self.counts.count(page);
         if take(&mut self.window, page) {
             self.window.push_back(page);
             return None;
@@ -77,7 +154,7 @@ impl Naive for WTinyLfu {
         }
         let list = if self.probation.is_empty() { &self.protected } else { &self.probation };
         let Some(victim) = list.front().copied() else { return Some(candidate) };
-        if self.counter(candidate) <= self.counter(victim) {
+        if self.counts.of(candidate) <= self.counts.of(victim) {
             return Some(candidate);
         }
         let _taken = take(&mut self.probation, victim) || take(&mut self.protected, victim);
@@ -86,7 +163,7 @@ impl Naive for WTinyLfu {
     }
 
     fn remove(&mut self, page: u32) -> bool {
-        self.counters.remove(&page);
+        self.counts.forget(page);
         take(&mut self.window, page)
             || take(&mut self.probation, page)
             || take(&mut self.protected, page)

@@ -17,7 +17,8 @@ pub(super) trait Naive {
     fn remove(&mut self, page: u32) -> bool;
 }
 
-pub(super) fn of(policy: Policy, capacity: usize) -> Box<dyn Naive> {
+/// Of so many pages, of which `capacity` fit.
+pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive> {
     match policy {
         Policy::Fifo => Box::new(queues::Fifo::new(capacity)),
         Policy::Lru => Box::new(queues::Lru::new(capacity)),
@@ -27,8 +28,13 @@ pub(super) fn of(policy: Policy, capacity: usize) -> Box<dyn Naive> {
         Policy::TwoQ(_) => Box::new(segmented::TwoQ::new(capacity)),
         Policy::Arc => Box::new(adaptive::Arc::new(capacity)),
         Policy::Larc => Box::new(adaptive::Larc::new(capacity)),
-        Policy::Lirs(_) => Box::new(stacked::Lirs::new(capacity)),
-        Policy::WTinyLfu(_) => Box::new(frequent::WTinyLfu::new(capacity)),
+        Policy::Lirs(chosen) => Box::new(stacked::Lirs::new(capacity, chosen.stack.get())),
+        Policy::WTinyLfu(_) => {
+            Box::new(frequent::WTinyLfu::new(capacity, frequent::Sketch::new(capacity, pages)))
+        }
+        Policy::WTinyLfuExact(_) => {
+            Box::new(frequent::WTinyLfu::new(capacity, frequent::Exact::new(capacity)))
+        }
         Policy::Mq(_) => Box::new(frequent::Mq::new(capacity)),
     }
 }

@@ -7,6 +7,7 @@ use super::{Naive, take};
 pub(super) struct Lirs {
     capacity: usize,
     lir_size: usize,
+    stack_size: usize,
     lir: HashSet<u32>,
     stack: VecDeque<u32>,
     queue: VecDeque<u32>,
@@ -15,10 +16,13 @@ pub(super) struct Lirs {
 }
 
 impl Lirs {
-    pub(super) fn new(capacity: usize) -> Self {
+    /// With so many pages in the stack, for each one that fits.
+    pub(super) fn new(capacity: usize, stack: f64) -> Self {
         let lir_size = capacity - (capacity / 100).max(1);
         let list = VecDeque::new;
-        Self { capacity, lir_size, lir: HashSet::new(), stack: list(), queue: list(), gone: list() }
+        let stack_size = (capacity as f64 * stack) as usize;
+        let (lir, stack, queue, gone) = (HashSet::new(), list(), list(), list());
+        Self { capacity, lir_size, stack_size, lir, stack, queue, gone }
     }
 
     fn prune(&mut self) {
@@ -76,7 +80,7 @@ impl Naive for Lirs {
                 self.queue.push_back(page);
             }
         }
-        while self.stack.len() > 2 * self.capacity {
+        while self.stack.len() > self.stack_size {
             let Some(oldest) = self.gone.pop_front() else { break };
             take(&mut self.stack, oldest);
         }

@@ -1,6 +1,7 @@
 //! How often each page was requested of late: small counters that are halved
 //! from time to time.
 
+use super::w_tiny_lfu::Counts;
 use crate::model::page::{Page, Space};
 
 /// Counters end here, as those of four bits do.
@@ -13,7 +14,7 @@ const COUNT_BITS: u32 = 4;
 /// A counter is halved when it is looked at: its upper bits say in which period
 /// that was last (the number of periods wraps after 2^28 of them). So no
 /// request has to wait until all counters are halved.
-pub(crate) struct Frequency {
+pub struct Frequency {
     counters: Box<[u32]>,
     period: u32,
     /// Requests until the end of the period.
@@ -22,15 +23,20 @@ pub(crate) struct Frequency {
 }
 
 impl Frequency {
+    fn set(&mut self, page: Page, count: u32) {
+        self.counters[page.index()] = self.period << COUNT_BITS | count;
+    }
+}
+
+impl Counts for Frequency {
     /// Counters that are halved first after `sample` requests, and then, as half of
     /// each count is still in them, after half as many.
-    pub(crate) fn new(space: Space, sample: u64) -> Self {
+    fn new(space: Space, sample: u64) -> Self {
         let counters = vec![0; space.footprint() as usize].into_boxed_slice();
         Self { counters, period: 0, left: sample, sample }
     }
 
-    /// Counts a request.
-    pub(crate) fn count(&mut self, page: Page) {
+    fn count(&mut self, page: Page) {
         let count = (self.of(page) + 1).min(MOST);
         self.set(page, count);
         self.left -= 1;
@@ -40,24 +46,17 @@ impl Frequency {
         }
     }
 
-    /// Requests of late, at most 15.
-    pub(crate) fn of(&self, page: Page) -> u32 {
+    fn of(&self, page: Page) -> u32 {
         let counter = self.counters[page.index()];
         let periods = self.period.wrapping_sub(counter >> COUNT_BITS) & (u32::MAX >> COUNT_BITS);
         (counter & MOST) >> periods.min(COUNT_BITS)
     }
 
-    /// Forgets a page.
-    pub(crate) fn forget(&mut self, page: Page) {
+    fn forget(&mut self, page: Page) {
         self.set(page, 0);
     }
 
-    fn set(&mut self, page: Page, count: u32) {
-        self.counters[page.index()] = self.period << COUNT_BITS | count;
-    }
-
-    /// The memory that it takes.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         size_of_val(&*self.counters)
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! Source: Jiang, Zhang, *LIRS: An Efficient Low Inter-reference Recency Set
 //! Replacement Policy*, SIGMETRICS 2002, with its 1 % for pages of high
-//! inter-reference recency (HIR), one page at least. As in libCacheSim, the stack
-//! holds twice the capacity at most; beyond that, what left the cache longest
-//! ago is forgotten first.
+//! inter-reference recency (HIR), one page at least. The paper sets no bound to the
+//! stack. As in libCacheSim, it holds twice the capacity at most, unless another bound
+//! is chosen; beyond that, what left the cache longest ago is forgotten first.
 //!
 //! Misses differ from libCacheSim's by some requests, because there a page too many may
 //! stay: with room for four, after requests for 1 2 3 4 4 1 5 all five are hits.
@@ -29,14 +29,20 @@ const GONE: u32 = 3;
 pub struct Parameters {
     /// Room for pages of high inter-reference recency, one page at least.
     pub hir: Share,
+    /// Pages in the stack at most, for each page that fits. Those that are in the
+    /// cache stay in it, however many they are.
+    pub stack: Share,
 }
 
 impl Parameters {
-    /// As in the paper.
-    pub const PAPER: Self = Self { hir: Share::percent(1) };
+    /// As in the paper, with libCacheSim's stack.
+    pub const PAPER: Self = Self { hir: Share::percent(1), stack: Share::percent(200) };
 
     pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
-        vec![("hir", Slot::Share(&mut self.hir, 0.0..=1.0))]
+        vec![
+            ("hir", Slot::Share(&mut self.hir, 0.0..=1.0)),
+            ("stack", Slot::Share(&mut self.stack, 1.0..=1_000.0)),
+        ]
     }
 }
 
@@ -46,6 +52,7 @@ impl Parameters {
 pub struct Lirs {
     space: Space,
     most_lir: u32,
+    most_stacked: u32,
     lir: u32,
     hir: u32,
     /// Pages in the stack.
@@ -65,6 +72,7 @@ impl Lirs {
         Self {
             space,
             most_lir: space.capacity() - parameters.hir.of(space).max(1),
+            most_stacked: parameters.stack.of(space),
             lir: 0,
             hir: 0,
             stacked: 0,
@@ -151,7 +159,7 @@ impl Lirs {
     }
 
     fn bound(&mut self) {
-        while u64::from(self.stacked) > 2 * u64::from(self.space.capacity()) {
+        while self.stacked > self.most_stacked {
             let Some(oldest) = self.queues.back(self.gone()) else { break };
             self.forget(oldest);
         }

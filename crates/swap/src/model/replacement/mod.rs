@@ -1,7 +1,8 @@
 //! Who leaves a full cache: replacement policies.
 //!
 //! All of them work on dense page numbers ([`Page`]), take all their memory when
-//! they are made, at most sixteen bytes for each page of the footprint, and
+//! they are made, at most sixteen bytes for each page of the footprint (W-TinyLFU's sketch takes eight to sixteen more
+//! for each page that fits), and
 //! take constant time for each request, amortised where a hand goes over marks. None of them reads a
 //! clock or draws a random number, so that a run is the same on every machine.
 //!
@@ -15,7 +16,7 @@
 //! | [`two_q`] | 2Q | Johnson, Shasha, VLDB 1994 |
 //! | [`arc`] | ARC | Megiddo, Modha, FAST 2003 |
 //! | [`lirs`] | LIRS | Jiang, Zhang, SIGMETRICS 2002 |
-//! | [`w_tiny_lfu`] | W-TinyLFU | Einziger, Friedman, Manes, ACM TOS 2017 |
+//! | [`w_tiny_lfu`] | W-TinyLFU, with Caffeine's sketch or exact counters | Einziger, Friedman, Manes, ACM TOS 2017 |
 //! | [`larc`] | LARC | Huang et al., MSST 2013 |
 //! | [`mq`] | MQ | Zhou, Philbin, Li, USENIX ATC 2001 |
 
@@ -33,6 +34,7 @@ pub mod parameters;
 mod queues;
 pub mod s3_fifo;
 pub mod sieve;
+mod sketch;
 pub mod two_q;
 pub mod w_tiny_lfu;
 
@@ -46,7 +48,7 @@ pub use mq::Mq;
 pub use s3_fifo::S3Fifo;
 pub use sieve::Sieve;
 pub use two_q::TwoQ;
-pub use w_tiny_lfu::WTinyLfu;
+pub use w_tiny_lfu::{WTinyLfu, WTinyLfuExact};
 
 pub use named::{Policies, Policy, UnknownPolicy, Visit};
 

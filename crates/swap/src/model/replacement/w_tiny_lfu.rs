@@ -6,14 +6,17 @@
 //! segmented LRU whose protected part has 80 % of the rest, counters up to
 //! 15 that are halved after requests for ten times the capacity.
 //!
-//! Misses are near to libCacheSim's and not equal: counts are exact here, and estimates
-//! of a sketch there, where hits in the window are not counted, and pages of the main
-//! list may leave although they were hit. `docs/method.md` has an example.
+//! [`WTinyLfu`] counts as Caffeine does, in a sketch that pages share;
+//! [`WTinyLfuExact`] counts every request of every page exactly. Of Caffeine's cache,
+//! the window that adapts its size is not here, nor the chance of one in 128 by which
+//! it lets in a page that is no more frequent than the other. Misses are
+//! near to libCacheSim's and not equal: `docs/method.md` says why.
 
 use super::Replacement;
 use super::frequency::Frequency;
 use super::links::{Links, List};
 use super::parameters::{Share, Slot};
+use super::sketch::Sketch;
 use crate::model::page::{Page, Space};
 
 const ABSENT: u8 = 0;
@@ -47,19 +50,38 @@ impl Parameters {
     }
 }
 
+/// As it is deployed: with Caffeine's sketch.
+pub type WTinyLfu = Windowed<Sketch>;
+/// With an exact counter for each page.
+pub type WTinyLfuExact = Windowed<Frequency>;
+
+/// Counts requests of late.
+pub trait Counts {
+    /// No requests so far; counters are halved after about `sample` of them.
+    fn new(space: Space, sample: u64) -> Self;
+    /// Counts a request.
+    fn count(&mut self, page: Page);
+    /// Requests of late, at most 15.
+    fn of(&self, page: Page) -> u32;
+    /// Forgets a page, as far as its counters are its own.
+    fn forget(&mut self, page: Page);
+    /// The memory that they take, in bytes.
+    fn bytes(&self) -> usize;
+}
+
 /// The window and the two segments of the main list, the latest in front.
-pub struct WTinyLfu {
+pub struct Windowed<C> {
     space: Space,
     most_window: u32,
     most_protected: u32,
     /// Sizes of the lists, at their state.
     sizes: [u32; 4],
-    frequency: Frequency,
+    counts: C,
     states: Box<[u8]>,
     links: Links<3>,
 }
 
-impl WTinyLfu {
+impl<C: Counts> Windowed<C> {
     /// An empty cache, as in the paper.
     pub fn new(space: Space) -> Self {
         Self::with(space, Parameters::PAPER)
@@ -74,7 +96,7 @@ impl WTinyLfu {
             most_window,
             most_protected: (main * parameters.protected.get()) as u32,
             sizes: [0; 4],
-            frequency: Frequency::new(space, SAMPLE * u64::from(space.capacity())),
+            counts: C::new(space, SAMPLE * u64::from(space.capacity())),
             states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
             links: Links::new(space),
         }
@@ -93,7 +115,7 @@ impl WTinyLfu {
         let probation = self.links.back(self.list(PROBATION));
         let victim = probation.or_else(|| self.links.back(self.list(PROTECTED)));
         match victim {
-            Some(victim) if self.frequency.of(candidate) > self.frequency.of(victim) => {
+            Some(victim) if self.counts.of(candidate) > self.counts.of(victim) => {
                 self.take(victim);
                 self.put(PROBATION, candidate);
                 Some(victim)
@@ -123,13 +145,13 @@ impl WTinyLfu {
     }
 }
 
-impl Replacement for WTinyLfu {
+impl<C: Counts> Replacement for Windowed<C> {
     fn contains(&self, page: Page) -> bool {
         self.states[page.index()] != ABSENT
     }
 
     fn hit(&mut self, page: Page) {
-        self.frequency.count(page);
+        self.counts.count(page);
         let list = self.states[page.index()];
         if list != PROBATION {
             self.links.move_to_front(self.list(list), page);
@@ -146,7 +168,7 @@ impl Replacement for WTinyLfu {
     }
 
     fn admit(&mut self, page: Page) -> Option<Page> {
-        self.frequency.count(page);
+        self.counts.count(page);
         self.put(WINDOW, page);
         if self.size(WINDOW) <= self.most_window {
             return None;
@@ -157,7 +179,7 @@ impl Replacement for WTinyLfu {
     }
 
     fn remove(&mut self, page: Page) -> bool {
-        self.frequency.forget(page);
+        self.counts.forget(page);
         self.take(page) != ABSENT
     }
 
@@ -170,6 +192,6 @@ impl Replacement for WTinyLfu {
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.states) + self.links.bytes() + self.frequency.bytes()
+        size_of_val(&*self.states) + self.links.bytes() + self.counts.bytes()
     }
 }

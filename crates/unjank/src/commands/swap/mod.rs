@@ -12,6 +12,7 @@ pub(crate) mod record;
 pub(crate) mod simulate;
 pub(crate) mod sweep;
 pub(crate) mod synth;
+mod write_cost;
 
 use std::process::ExitCode;
 

@@ -34,8 +34,8 @@ Policies and their parameters, with the values of their papers:
   clock:bits=1
   s3-fifo:small=0.1:ghost=0.9:moves=2    queues as shares of the cache
   2q:kin=0.25:kout=0.5
-  lirs:hir=0.01
-  w-tinylfu:window=0.01:protected=0.8
+  lirs:hir=0.01:stack=2                  the stack as so many times the cache
+  w-tinylfu:window=0.01:protected=0.8    and w-tinylfu-exact, with exact counters
   mq:queues=8:life=4:history=4           life and history for each page that fits
 
 Every event of a page but a clean drop is a request for it. All requests are simulated, so

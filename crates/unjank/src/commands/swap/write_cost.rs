@@ -1,0 +1,46 @@
+//! What a write of the tier costs: an option of commands that compare policies.
+
+use unjank_swap::model::bounds::DEAREST_WRITE;
+
+/// What a write of the tier costs.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct WriteCostArgs {
+    /// What a write of the tier costs its owner (wear, power, time), in reads or writes of storage;
+    /// or none to leave costs out
+    #[arg(long = "write-cost", value_name = "COST", default_value = "0.001", value_parser = write_cost)]
+    cost: WriteCost,
+}
+
+impl WriteCostArgs {
+    /// The cost, if there is one.
+    pub(super) fn get(self) -> Option<f64> {
+        self.cost.0
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct WriteCost(Option<f64>);
+
+fn write_cost(typed: &str) -> Result<WriteCost, String> {
+    if typed == "none" {
+        return Ok(WriteCost(None));
+    }
+    match typed.parse() {
+        Ok(cost) if (0.0..=DEAREST_WRITE).contains(&cost) => Ok(WriteCost(Some(cost))),
+        _ => Err(format!("a cost is none, or a number from 0 to {DEAREST_WRITE}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_a_number_or_none() {
+        assert_eq!(write_cost("0.25"), Ok(WriteCost(Some(0.25))));
+        assert_eq!(write_cost("none"), Ok(WriteCost(None)));
+        for wrong in ["-1", "65", "NaN", "much", ""] {
+            assert!(write_cost(wrong).is_err(), "{wrong}");
+        }
+    }
+}
