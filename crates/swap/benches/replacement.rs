@@ -70,7 +70,7 @@ impl Row {
     }
 
     fn print(&self) {
-        print!("{:14} {:.5} {:10.1}", self.name, self.memory.miss_ratio, self.memory.rate());
+        print!("{:15} {:.5} {:10.1}", self.name, self.memory.miss_ratio, self.memory.rate());
         if self.file.seconds.is_finite() {
             print!(" {:10.1}", self.file.rate());
         }
@@ -131,7 +131,7 @@ fn main() {
     println!("million requests a second; {REQUESTS} requests, {PAGES} pages, room for {CAPACITY}");
     println!("reading and numbering alone: {:.1}", mapping.rate());
     println!(
-        "policy          misses  in memory  from file | libCacheSim misses  from file   ratio"
+        "policy           misses  in memory  from file | libCacheSim misses  from file   ratio"
     );
     rows.iter().for_each(Row::print);
 }

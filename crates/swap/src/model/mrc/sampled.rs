@@ -320,7 +320,10 @@ mod tests {
             let sampled = sample.estimate(*policy, 7_000, &GO_ON).unwrap().unwrap();
             assert_eq!(sampled.interval, None);
             let exact = exact(*policy, 7_000, &trace);
-            assert!((sampled.miss_ratio - exact).abs() < 1e-12, "{policy}");
+            // Which pages share the sketch's counters depends on their numbers.
+            let near = if policy.name() == "w-tinylfu" { 1e-3 } else { 1e-12 };
+            let error = sampled.miss_ratio - exact;
+            assert!(error.abs() < near, "{policy}: {error}");
         }
     }
 

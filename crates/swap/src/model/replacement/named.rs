@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use super::parameters::Slot;
 use super::{
-    Arc, Clock, Fifo, Larc, Lirs, Lru, Mq, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu, WTinyLfuExact,
+    Arc, Clock, Fifo, Larc, Lirs, Lru, Mq, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu,
+    WTinyLfuExact,
 };
 use super::{clock, lirs, mq, s3_fifo, two_q, w_tiny_lfu};
 use crate::model::page::Space;

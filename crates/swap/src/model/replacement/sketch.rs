@@ -87,7 +87,8 @@ impl Counts for Sketch {
     fn of(&self, page: Page) -> u32 {
         let (block, places) = self.places(page);
         let words = &self.blocks[block].0;
-        places.into_iter().fold(FULL, |least, (word, bit)| least.min(words[word] >> bit & FULL)) as u32
+        places.into_iter().fold(FULL, |least, (word, bit)| least.min(words[word] >> bit & FULL))
+            as u32
     }
 
     /// Its counters are other pages' as well: they stay, as Caffeine's do.
@@ -143,7 +144,8 @@ mod tests {
     #[test]
     fn pages_seldom_share_all_counters() {
         let pages = 10_000;
-        let mut sketch = Sketch::new(Space::new(pages.into(), 2 * u64::from(pages)).unwrap(), u64::MAX);
+        let mut sketch =
+            Sketch::new(Space::new(pages.into(), 2 * u64::from(pages)).unwrap(), u64::MAX);
         (0..pages).for_each(|page| sketch.count(Page(page)));
         let wrong = (pages..2 * pages).filter(|page| sketch.of(Page(*page)) > 0).count();
         assert!(wrong < 400, "{wrong} of {pages} pages that were never requested");
