@@ -68,6 +68,11 @@ fn policies_stand_beside_no_tier_and_no_swap() {
     // A tier that has room for all: only the file is ever read from storage.
     assert_eq!((ios("always/lru"), fact(&record, "storage_reads", "always/lru")), (1, 1));
     assert!(ios("paper") > ios("always/lru") && ios("paper") < ios("no tier"));
+    // What apps changed and memory does not hold is in the tier still.
+    let left = fact(&record, "left_dirty", "always/lru");
+    assert!(left > 0 && left <= 9, "{left}");
+    assert_eq!(fact(&record, "settled_ios", "always/lru"), 1 + left);
+    assert_eq!(fact(&record, "settled_ios", "no tier"), ios("no tier"));
     // Without swap nine of twelve launches start apps that were killed.
     assert_eq!(fact(&record, "restarts", "no swap"), 9);
     assert!(record["labels"].as_array().unwrap().contains(&"modelled".into()));
@@ -84,6 +89,48 @@ fn what_a_real_memory_did_goes_to_the_tier_as_it_is() {
     for policy in ["paper", "always/lru", "always/s3-fifo", "mmd"] {
         assert!(fact(&record, "storage_ios", policy) <= fact(&record, "storage_ios", "no tier"));
     }
+}
+
+#[test]
+fn the_first_policy_is_the_one_for_the_cost_of_a_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = trace(directory.path());
+    let sizes = ["--memory", "20KiB", "--tier", "64KiB", "--no-store"];
+    let printed = |cost: &str| {
+        let arguments = [&["simulate", &*trace, "--write-cost", cost], &sizes[..]].concat();
+        let output = swap(&arguments).assert().code(0).get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    };
+    for (cost, policy) in [("0.001", "always/lru"), ("0.1", "paper"), ("1", "refault")] {
+        let text = printed(cost);
+        let first = text.lines().skip_while(|line| !line.starts_with("no tier")).nth(1).unwrap();
+        assert!(first.starts_with(policy), "{text}");
+        let said = format!("The policy for that cost, whatever the trace, is {policy}.");
+        assert!(text.contains(&said) && text.contains("left dirty"), "{text}");
+    }
+    assert!(printed("0.001").contains("always/lru costs least of these"), "{}", printed("0.001"));
+    assert!(printed("64").contains("no tier costs least of these"), "{}", printed("64"));
+    assert!(!printed("none").contains("costs least"));
+    assert!(stderr(&mut swap(&["simulate", &trace, "--write-cost", "65"]), 2).contains("0 to 64"));
+}
+
+#[test]
+fn a_page_of_many_traces_points_to_no_record_that_was_not_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "time_ns,page,operation\n0,1,page-in\n1,2,page-out\n2,2,page-in\n";
+    let traces: Vec<String> = (0..70)
+        .map(|number| {
+            let path = directory.path().join(format!("{number}.csv"));
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        })
+        .collect();
+    let page = directory.path().join("sweep.html");
+    let mut command = swap(&["sweep", "--tier", "64KiB", "--policy", "paper", "--no-store"]);
+    command.args(&traces).arg("--html").arg(&page).assert().code(0);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains(" more heat maps with --json."));
+    assert!(!page.contains("in the record"));
 }
 
 #[test]

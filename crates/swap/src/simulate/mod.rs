@@ -48,7 +48,7 @@ pub struct Options {
     /// How long page-ins take.
     pub latency: Latency,
     /// What a write of the tier costs, in accesses to storage; `None` to leave
-    /// out what knowledge of the future could reach.
+    /// out costs, and what knowledge of the future could reach.
     pub write_cost: Option<f64>,
 }
 
@@ -59,6 +59,16 @@ pub struct Outcome {
     pub lines: Vec<Line>,
     /// What knowledge of the future could reach.
     pub bound: Option<Bound>,
+}
+
+impl Outcome {
+    /// The line with swap that costs least, with the writes that are still to come,
+    /// and what it costs.
+    pub fn cheapest(&self, costs: Costs) -> Option<(&Line, f64)> {
+        let with_swap = self.lines.iter().filter(|line| line.policy.is_some());
+        let priced = with_swap.map(|line| (line, costs.settled(&line.traffic)));
+        priced.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
 }
 
 /// What knowledge of the future could reach, from both sides.

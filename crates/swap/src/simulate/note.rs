@@ -5,6 +5,7 @@ use unjank_measure::{Fact, Findings, Unit};
 
 use super::line::Line;
 use super::{Options, Outcome};
+use crate::model::bounds::Costs;
 
 /// Facts and curves for each line, `swap/simulate/` before their names.
 pub fn findings(outcome: &Outcome, options: &Options) -> Findings {
@@ -14,6 +15,11 @@ pub fn findings(outcome: &Outcome, options: &Options) -> Findings {
         if options.write_budget.is_some() && !line.is_baseline() {
             let over = line.over_budget as f64;
             findings.facts.push(fact("over_budget", over, Unit::Pages, None, &line.name));
+        }
+        if let (Some(cost), Some(_)) = (options.write_cost, line.policy) {
+            let cost = Costs::new(cost).settled(&line.traffic);
+            let smaller = Some(Direction::Smaller);
+            findings.facts.push(fact("cost", cost, Unit::Pages, smaller, &line.name));
         }
         let above = outcome.bound.and_then(|bound| bound.above(&line.traffic));
         if let (Some(above), Some(_)) = (above, line.policy) {
@@ -27,7 +33,9 @@ pub fn findings(outcome: &Outcome, options: &Options) -> Findings {
             ("storage_ios", bound.reached.storage_ios()),
             ("storage_reads", bound.reached.storage_reads),
             ("storage_writes", bound.reached.storage_writes),
+            ("settled_ios", bound.reached.settled_ios()),
             ("tier_writes", bound.reached.tier_writes),
+            ("left_dirty", bound.reached.left_dirty),
         ];
         let smaller = Some(Direction::Smaller);
         for (name, value) in reached {
@@ -58,6 +66,7 @@ fn note(findings: &mut Findings, line: &Line) {
     fact("storage_ios", traffic.storage_ios() as f64, Unit::Pages, lower);
     fact("storage_reads", traffic.storage_reads as f64, Unit::Pages, lower);
     fact("storage_writes", traffic.storage_writes as f64, Unit::Pages, lower);
+    fact("settled_ios", traffic.settled_ios() as f64, Unit::Pages, lower);
     if let Some([kills, restarts]) = line.killed {
         fact("kills", kills as f64, Unit::Count, lower);
         fact("restarts", restarts as f64, Unit::Count, lower);

@@ -82,10 +82,21 @@ impl Cell {
         self.storage_reads + self.storage_writes
     }
 
-    /// The same, relative to no tier; nothing where there is nothing to read or
-    /// write.
+    /// The same with the writes that are still to come: what cells are compared by,
+    /// since a larger tier can leave more of them.
+    pub fn settled_ios(&self) -> u64 {
+        self.storage_ios() + self.left_dirty
+    }
+
+    /// The same, and so much for each write of the tier.
+    pub fn cost(&self, of_write: f64) -> f64 {
+        self.settled_ios() as f64 + of_write * self.tier_writes as f64
+    }
+
+    /// Storage I/O with the writes that are still to come, relative to no tier;
+    /// nothing where there is nothing to read or write.
     pub fn relative_ios(&self) -> Option<f64> {
-        (self.without_tier > 0).then(|| self.storage_ios() as f64 / self.without_tier as f64)
+        (self.without_tier > 0).then(|| self.settled_ios() as f64 / self.without_tier as f64)
     }
 
     /// Writes of the tier for each page that memory evicts, changed or not;

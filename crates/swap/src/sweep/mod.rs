@@ -19,7 +19,7 @@ mod table;
 
 pub use cell::{Cell, Place};
 pub use kept::Kept;
-pub use note::{findings, front, policies};
+pub use note::{cheapest, findings, front, policies};
 pub use table::write;
 
 use std::sync::Mutex;

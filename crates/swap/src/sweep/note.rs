@@ -6,7 +6,7 @@ use unjank_host::Bytes;
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
-use super::cell::Cell;
+use super::cell::{Cell, Place};
 
 /// What a heat map shows of a cell.
 type Shown = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
@@ -23,7 +23,7 @@ const OVER_BUDGET: Shown = (
 
 /// Heat maps of storage I/O, of writes of the tier and of what a budget kept out, policies down and sizes of
 /// the tier across; and the Pareto front. All of it for each trace and memory.
-pub fn findings(cells: &[Cell]) -> Findings {
+pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
     let mut findings = Findings::default();
     findings.facts.push(Fact::new("swap/sweep/cells", cells.len() as f64, Unit::Count));
     let mut together: BTreeMap<(&str, u64), Vec<&Cell>> = BTreeMap::new();
@@ -32,14 +32,30 @@ pub fn findings(cells: &[Cell]) -> Findings {
     }
     for cells in together.values() {
         note(&mut findings, cells);
+        if let Some(cost) = write_cost {
+            note_cheapest(&mut findings, cells, cost);
+        }
     }
     findings
 }
 
 /// Of cells that can be compared, those that no other beats in both storage I/O
-/// and writes of the tier: the fewest writes first.
+/// (with the writes still to come) and writes of the tier: the fewest writes first.
 pub fn front<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Cell> {
-    unjank_measure::front(cells, |cell| [cell.tier_writes as f64, cell.storage_ios() as f64])
+    unjank_measure::front(cells, |cell| [cell.tier_writes as f64, cell.settled_ios() as f64])
+}
+
+/// Of cells that can be compared, the one of each size of the tier that costs
+/// least where a write of the tier costs so many accesses to storage.
+pub fn cheapest<'a>(cells: impl IntoIterator<Item = &'a Cell>, write_cost: f64) -> Vec<&'a Cell> {
+    let mut of_tiers: BTreeMap<u64, &Cell> = BTreeMap::new();
+    for cell in cells {
+        let least = of_tiers.entry(cell.place.tier).or_insert(cell);
+        if cell.cost(write_cost) < least.cost(write_cost) {
+            *least = cell;
+        }
+    }
+    of_tiers.into_values().collect()
 }
 
 /// The policies of cells that can be compared: the one with the least storage
@@ -52,27 +68,40 @@ pub fn policies<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     let ios = |policy: &str| {
         let is = |cell: &&&Cell| cell.place.policy == policy && Some(cell.place.tier) == largest;
         // A sweep that was ended may not have it.
-        cells.iter().find(is).map_or(u64::MAX, |cell| cell.storage_ios())
+        cells.iter().find(is).map_or(u64::MAX, |cell| cell.settled_ios())
     };
     policies.sort_by_cached_key(|policy| ios(policy));
     policies
 }
 
+/// What the cheapest of one trace and memory cost.
+fn note_cheapest(findings: &mut Findings, cells: &[&Cell], write_cost: f64) {
+    for cell in cheapest(cells.iter().copied(), write_cost) {
+        let mut fact = Fact::new("swap/sweep/cheapest", cell.cost(write_cost), Unit::Pages);
+        fact.labels = labels(&cell.place, &cell.place.policy);
+        fact.labels.insert("tier".to_owned(), Bytes(cell.place.tier).to_string());
+        findings.facts.push(fact);
+    }
+}
+
+/// Which trace, memory and policy a number is of.
+fn labels(place: &Place, policy: &str) -> BTreeMap<String, String> {
+    let mut labels: BTreeMap<String, String> = [
+        ("trace".to_owned(), place.trace.clone()),
+        ("policy".to_owned(), policy.to_owned()),
+        ("origin".to_owned(), "modelled".to_owned()),
+    ]
+    .into();
+    if place.memory > 0 {
+        labels.insert("memory".to_owned(), Bytes(place.memory).to_string());
+    }
+    labels
+}
+
 /// Those of one trace and memory.
 fn note(findings: &mut Findings, cells: &[&Cell]) {
     let Some(place) = cells.first().map(|cell| &cell.place) else { return };
-    let labels = |policy: &str| {
-        let mut labels: BTreeMap<String, String> = [
-            ("trace".to_owned(), place.trace.clone()),
-            ("policy".to_owned(), policy.to_owned()),
-            ("origin".to_owned(), "modelled".to_owned()),
-        ]
-        .into();
-        if place.memory > 0 {
-            labels.insert("memory".to_owned(), Bytes(place.memory).to_string());
-        }
-        labels
-    };
+    let labels = |policy: &str| labels(place, policy);
     let over_budget = cells.iter().any(|cell| cell.over_budget > 0);
     for shown in [Some(IOS), Some(WRITES), over_budget.then_some(OVER_BUDGET)].into_iter().flatten()
     {
@@ -88,7 +117,7 @@ fn note(findings: &mut Findings, cells: &[&Cell]) {
     for cell in &best {
         let policy = format!("{} {}", cell.place.policy, Bytes(cell.place.tier));
         for (name, value) in
-            [("storage_ios", cell.storage_ios()), ("tier_writes", cell.tier_writes)]
+            [("storage_ios", cell.settled_ios()), ("tier_writes", cell.tier_writes)]
         {
             let mut fact =
                 Fact::new(format!("swap/sweep/pareto/{name}"), value as f64, Unit::Pages);
@@ -150,7 +179,7 @@ mod tests {
             ..cell(policy, tier, ios, writes)
         };
         let cells = [of("a", 1, 90, 5), of("a", 2, 80, 10), of("b", 1, 95, 0), of("b", 2, 60, 25)];
-        let found = findings(&cells);
+        let found = findings(&cells, Some(10.0));
         let rows: Vec<_> =
             found.curves.iter().filter_map(|curve| Some((curve, curve.row()?))).collect();
         let names: Vec<_> = rows.iter().map(|(curve, (_, name))| (&*curve.name, *name)).collect();
@@ -164,5 +193,18 @@ mod tests {
         assert_eq!((front.labels["points"].as_str(), all.points.len()), ("front", 4));
         let points: Vec<_> = front.points.iter().map(|point| (point.x, point.y)).collect();
         assert_eq!(points, [(0.0, 0.95), (0.1, 0.9), (0.2, 0.8), (0.5, 0.6)]);
+        let cheap = found.facts.iter().filter(|fact| fact.name == "swap/sweep/cheapest");
+        let cheap: Vec<_> = cheap.map(|fact| (&*fact.labels["policy"], fact.value)).collect();
+        assert_eq!(cheap, [("b", 95.0), ("a", 180.0)]);
+    }
+
+    #[test]
+    fn what_is_left_dirty_counts_where_cells_are_compared() {
+        let left = Cell { left_dirty: 30, without_tier: 100, ..cell("b", 1, 60, 5) };
+        let cells = [Cell { without_tier: 100, ..cell("a", 1, 80, 5) }, left];
+        assert_eq!(policies(&cells.iter().collect::<Vec<_>>()), ["a", "b"]);
+        assert_eq!(front(&cells), [&cells[0]]);
+        assert_eq!(cells[1].relative_ios(), Some(0.9));
+        assert_eq!(cheapest(&cells, 0.1), [&cells[0]]);
     }
 }

@@ -122,7 +122,7 @@ mod tests {
     fn the_table_has_a_row_for_each_cell() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.parquet");
-        let timed = Cell { launch_again: Some(1.5e9), ..cell("paper", 4096, 7, 9) };
+        let timed = Cell { left_dirty: 3, launch_again: Some(1.5e9), ..cell("paper", 4096, 7, 9) };
         write(&[cell("gate=4/lru", 8192, 1, 2), timed], &path).unwrap();
         let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
         let rows: Vec<String> =
@@ -132,7 +132,9 @@ mod tests {
             rows[0].contains("policy: \"gate=4/lru\"") && rows[0].contains("launch_again_ns: null")
         );
         assert!(
-            rows[1].contains("storage_ios: 7") && rows[1].contains("launch_again_ns: 1500000000.0")
+            rows[1].contains("storage_ios: 7")
+                && rows[1].contains("left_dirty: 3")
+                && rows[1].contains("launch_again_ns: 1500000000.0")
         );
     }
 }

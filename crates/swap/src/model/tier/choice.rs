@@ -1,13 +1,11 @@
-//! Which policy a tier has by what its writes cost: there is none that suits
-//! all. Each admission trades writes of the tier against reads and writes of
-//! storage, and how much of the one is worth one of the other is known to who
-//! owns the tier: wear of flash, power, or nothing at all.
+//! The policy of a tier by what its writes cost.
 //!
-//! The costs are those at which the next policy becomes cheaper on most traces
-//! that were tried (`docs/swap.md`, *Which policy*).
+//! No policy suits every tier: one that lets fewer pages in saves writes of the
+//! tier and costs reads of storage. Only the tier's owner knows what a write is worth: the
+//! wear of flash, power, or nothing at all. The bounds are rounded from the costs at
+//! which the next policy becomes cheaper (`docs/swap.md`, *Which policy*).
 
-use super::TierPolicy;
-use super::named::Rule;
+use super::{Rule, TierPolicy};
 use crate::model::replacement::Policy;
 
 /// Up to this cost every page may enter.

@@ -19,10 +19,12 @@
 //!   Their writes are still to come, and are counted apart
 //!   ([`Traffic::left_dirty`]).
 
+mod choice;
 mod named;
 mod replay;
 mod traffic;
 
+pub use choice::{CHEAP_WRITE, FAIR_WRITE};
 pub use named::{Replayed, Rule, TierPolicy, UnknownTierPolicy};
 pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};

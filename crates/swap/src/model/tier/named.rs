@@ -66,7 +66,7 @@ impl TierPolicy {
     pub const NONE: Self = Self { admission: Rule::Never, replacement: Policy::Lru };
     /// Bahn & Kim's.
     pub const PAPER: Self = Self { admission: Rule::Second, replacement: Policy::Lru };
-    /// The one that is used unless another is named.
+    /// Ours, for a tier whose writes are dear.
     pub const REFAULT: Self = Self { admission: Rule::Refault, replacement: Policy::Lru };
     /// Of Android's memory daemon.
     pub const MMD: Self = Self { admission: Rule::Age, replacement: Policy::Lru };

@@ -64,9 +64,15 @@ impl Costs {
         self.tier_write
     }
 
-    /// The cost of some traffic, in accesses to storage.
+    /// The cost of some traffic so far, in accesses to storage.
     pub fn of(self, traffic: &Traffic) -> f64 {
         traffic.storage_ios() as f64 + self.tier_write * traffic.tier_writes as f64
+    }
+
+    /// The same with the writes that are still to come: what policies are compared
+    /// by. A bound on the one is a bound on the other, too.
+    pub fn settled(self, traffic: &Traffic) -> f64 {
+        self.of(traffic) + traffic.left_dirty as f64
     }
 
     fn write(self) -> i64 {

@@ -10,13 +10,13 @@ use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error};
 use unjank_measure::Findings;
 use unjank_report::Detail;
-use unjank_swap::model::bounds::DEAREST_WRITE;
 use unjank_swap::simulate::{self, Options};
 use unjank_swap::synth::Preset;
 
 use super::input::{Loaded, MachineArgs, Source};
-use super::policies::{Policies, flatten, policies};
+use super::policies::{Policies, flatten, policies, usual};
 use super::reading::{self, ReadingArgs};
+use super::write_cost::WriteCostArgs;
 use crate::commands::measured::{self, OutputArgs};
 use crate::values;
 
@@ -29,6 +29,7 @@ use crate::values;
   unjank swap simulate --preset games --swap off         # apps are killed instead
   unjank swap simulate sda.blktrace.* --tier 1GiB --policy all
   unjank swap simulate swap.parquet --write-budget 10MiB/s   # a tier that wears out
+  unjank swap simulate swap.parquet --write-cost 0.3     # a write costs 0.3 reads of storage
 
 With --memory, the trace is what programs did: reads, writes and first touches of
 pages. Without, it is what a real memory did, and goes to the tier as it is.
@@ -38,11 +39,14 @@ A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves 
                reject-first=TIMES (windows of so many times the tier),
                refault (came back sooner than the page of the tier that stays
                away for the longest), gate=LIFE (counters of four bits), age (mmd's)
-  REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu, larc, mq
+  REPLACEMENT  fifo, lru, clock, sieve, s3-fifo, 2q, arc, lirs, w-tinylfu,
+               w-tinylfu-exact, larc, mq
   refault      refault/lru: ours
   paper        second/lru: Bahn & Kim's
   mmd          age/lru: Android's memory daemon, with its constants
   all          every rule with LRU, and every replacement with always
+Without --policy, the first line is the policy for the cost of a write (--write-cost):
+always/lru up to 0.05, paper up to 0.25, refault above.
 docs/swap.md says what each does, and what is counted. Nothing is measured: all
 numbers are modelled.")]
 pub(crate) struct Args {
@@ -58,16 +62,15 @@ pub(crate) struct Args {
     /// The tier
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
     tier: Bytes,
-    /// Policies of the tier, one line each
-    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', default_value = DEFAULT, value_parser = policies)]
+    /// Policies of the tier, one line each [default: the one for --write-cost, then refault, paper,
+    /// always/lru and gate/lru]
+    #[arg(long, value_name = "POLICY,…", value_delimiter = ',', value_parser = policies)]
     policy: Vec<Policies>,
     /// Whether there is swap
     #[arg(long, value_enum, default_value = "both")]
     swap: Swap,
-    /// What a write of the tier costs, in reads or writes of storage, to what knows the future; or
-    /// none to leave that out
-    #[arg(long, value_name = "COST", default_value = "0.001", value_parser = write_cost)]
-    write_cost: WriteCost,
+    #[command(flatten)]
+    write_cost: WriteCostArgs,
     #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
@@ -76,7 +79,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-const DEFAULT: &str = "refault,paper,always/lru,gate/lru";
 const NO_LAUNCHES: &str = "without swap, it is launches of apps that have others killed, and there \
                            are none; they need a trace of programs, and --memory";
 
@@ -94,10 +96,13 @@ enum Swap {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let source = Source::new(&args.traces, args.preset)?;
     let memory = args.memory.or(args.preset.map(|preset| preset.phone.memory()));
+    let write_cost = args.write_cost.get();
+    let typed = args.policy.clone();
+    let policies = if typed.is_empty() { vec![usual(write_cost)] } else { typed };
     let options = Options {
         memory: memory.map(|size| args.machine.memory(size, args.preset)),
         tier: args.tier,
-        policies: flatten(&args.policy),
+        policies: flatten(&policies),
         write_budget: args.machine.write_budget(),
         swap: match args.swap {
             Swap::Both => simulate::Swap::Both,
@@ -105,10 +110,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Swap::Off => simulate::Swap::Off,
         },
         latency: args.machine.latency(),
-        write_cost: args.write_cost.0,
+        write_cost,
     };
-    let mut settings =
-        args.machine.settings().with("trace", source.name()).with("tier", args.tier.get());
+    let mut settings = args
+        .machine
+        .settings()
+        .with("trace", source.name())
+        .with("tier", args.tier.get())
+        .with("write_cost", write_cost);
     if let Some(memory) = &options.memory {
         settings = settings
             .with("memory", memory.size.get())
@@ -144,18 +153,4 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         |_| text.take(),
     )?;
     Ok(ExitCode::from(code))
-}
-
-/// What a write of the tier costs, if what knows the future is asked for.
-#[derive(Debug, Clone, Copy)]
-struct WriteCost(Option<f64>);
-
-fn write_cost(typed: &str) -> Result<WriteCost, String> {
-    if typed == "none" {
-        return Ok(WriteCost(None));
-    }
-    match typed.parse() {
-        Ok(cost) if (0.0..=DEAREST_WRITE).contains(&cost) => Ok(WriteCost(Some(cost))),
-        _ => Err(format!("a cost is none, or a number from 0 to {DEAREST_WRITE}")),
-    }
 }

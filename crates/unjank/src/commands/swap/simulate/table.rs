@@ -3,7 +3,8 @@
 use unjank_host::Nanos;
 use unjank_measure::Unit;
 use unjank_swap::model::admission::WriteRate;
-use unjank_swap::model::tier::Traffic;
+use unjank_swap::model::bounds::Costs;
+use unjank_swap::model::tier::{TierPolicy, Traffic};
 use unjank_swap::simulate::{Bound, Line, Options, Outcome};
 
 use crate::commands::swap::input::Source;
@@ -50,10 +51,11 @@ pub(super) fn text(
     if let Some(rate) = options.write_budget {
         text.push(over_budget(lines, rate));
     }
+    text.extend(cheapest(outcome, options));
     text.extend(warnings.iter().map(|warning| format!("! {warning}")));
     text.push(
         "Storage and tier in pages of 4 KiB; left dirty: pages that only the tier has at the end, \
-         which storage I/O leaves out; clairvoyant: a schedule that knows the future; above \
+         which storage I/O leaves out, and vs no swap (or tier) counts; clairvoyant: a schedule that knows the future; above \
          bound: how much more that costs than what no policy can beat; hits: page-ins that the tier answered; hottest 10 %: \
          the share of storage I/O that the hottest tenth of pages makes; launch again: mean and \
          standard deviation of all launches of an app but its first. All modelled; docs/swap.md \
@@ -61,6 +63,18 @@ pub(super) fn text(
             .to_owned(),
     );
     text.join("\n")
+}
+
+/// Which line costs least, and which the policy for the cost is.
+fn cheapest(outcome: &Outcome, options: &Options) -> Option<String> {
+    let write = options.write_cost?;
+    let (line, cost) = outcome.cheapest(Costs::new(write))?;
+    Some(format!(
+        "Where a write of the tier costs {write} reads of storage, {} costs least of these: {cost:.0}, \
+         with what is left dirty. The policy for that cost, whatever the trace, is {}.",
+        line.name,
+        TierPolicy::for_write_cost(write)
+    ))
 }
 
 /// What the budget kept out.
@@ -133,7 +147,7 @@ fn clairvoyant(bound: &Bound, against: Option<&Line>) -> [String; 13] {
 
 fn ratio(traffic: &Traffic, against: Option<&Line>) -> String {
     let Some(other) = against else { return String::new() };
-    let ratio = traffic.storage_ios() as f64 / other.traffic.storage_ios().max(1) as f64;
+    let ratio = traffic.settled_ios() as f64 / other.traffic.settled_ios().max(1) as f64;
     format!("{ratio:.2}×")
 }
 

@@ -21,6 +21,7 @@ use unjank_swap::trace::Summary;
 use super::input::{Loaded, MachineArgs, SEED, Source};
 use super::policies::{Policies, flatten, policies};
 use super::reading::ReadingArgs;
+use super::write_cost::WriteCostArgs;
 use crate::commands::measured::{self, OutputArgs};
 use crate::exit;
 use sizes::Sizes;
@@ -38,7 +39,8 @@ kept in OUT.partial: a sweep that was ended, however it was, goes on where it st
 when the same command is typed again. --restart begins anew. A trace that cannot be read is said and left out, and
 the exit code is 1.
 
-Policies are those of unjank swap simulate, and so is --write-budget. All numbers are modelled.")]
+Policies are those of unjank swap simulate, and so are
+--write-budget and --write-cost, for which the cheapest policy of each size is said. All numbers are modelled.")]
 pub(crate) struct Args {
     /// Traces, each by itself
     #[arg(value_name = "TRACE", required_unless_present = "preset")]
@@ -67,6 +69,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "out")]
     restart: bool,
     #[command(flatten)]
+    write_cost: WriteCostArgs,
+    #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -88,7 +92,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .settings()
         .with("traces", names)
         .with("tiers", tiers.iter().map(|tier| tier.get()).collect::<Vec<_>>())
-        .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>());
+        .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>())
+        .with("write_cost", args.write_cost.get());
     let command = measured::Command {
         name: "swap sweep",
         output: &args.output,
@@ -139,10 +144,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             failed.set(read.failed > 0);
             let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
             let cells = kept.cells();
-            let mut findings = sweep::findings(&cells);
+            let mut findings = sweep::findings(&cells, args.write_cost.get());
             read.note(&mut findings);
             deliver(args, kept, whole, &mut findings)?;
-            *text.borrow_mut() = Some(table::text(&cells));
+            *text.borrow_mut() = Some(table::text(&cells, args.write_cost.get()));
             Ok(findings)
         },
         |record| {
