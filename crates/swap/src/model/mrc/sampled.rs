@@ -321,7 +321,7 @@ mod tests {
             assert_eq!(sampled.interval, None);
             let exact = exact(*policy, 7_000, &trace);
             // Which pages share the sketch's counters depends on their numbers.
-            let near = if policy.name() == "w-tinylfu" { 1e-3 } else { 1e-12 };
+            let near = if policy.name() == "w-tinylfu" { 5e-3 } else { 1e-12 };
             let error = sampled.miss_ratio - exact;
             assert!(error.abs() < near, "{policy}: {error}");
         }

@@ -45,8 +45,8 @@ mod tests {
             let policies = flatten(&[usual(cost)]);
             policies.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(names(None), "refault paper always/lru gate/lru");
-        assert_eq!(names(Some(0.001)), "always/lru refault paper gate/lru");
-        assert_eq!(names(Some(0.1)), "paper refault always/lru gate/lru");
+        assert_eq!(names(None), "refault paper always/lru gate=4/lru");
+        assert_eq!(names(Some(0.001)), "always/lru refault paper gate=4/lru");
+        assert_eq!(names(Some(0.1)), "paper refault always/lru gate=4/lru");
     }
 }
