@@ -116,7 +116,9 @@ impl Error {
         match self {
             Self::File { source, .. } if Stopped::is(source) => ErrorClass::Interrupted,
             Self::File { source, .. } | Self::Syscall { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => ErrorClass::Permission,
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    ErrorClass::Permission
+                }
                 io::ErrorKind::Unsupported => ErrorClass::Unsupported,
                 _ => ErrorClass::Other,
             },

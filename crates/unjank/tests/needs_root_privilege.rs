@@ -98,24 +98,45 @@ fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_kept_costs_no_figure() {
+fn a_trace_that_can_be_kept_nowhere_is_refused_at_once() {
     if !unjank_needs::root() {
         return;
     }
     for file in ["/dev/full", "/nowhere/late.txt"] {
         let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-            .args(["ipc", "latency", "--transport", "pipe", "--deadline", "1ns"])
-            .args(["--json", "--no-store", "--trace", file])
+            .args(["ipc", "latency", "--transport", "pipe", "--json", "--no-store"])
+            .args(["--trace", file])
             .output()
             .expect("unjank runs");
-        assert_eq!(output.status.code(), Some(1), "{file}");
-        let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
-        assert_eq!(record["series"][0]["n"], 1, "{file}");
-        assert!(record["outliers"][0]["cause"].is_string(), "{record}");
-        let warnings = record["warnings"].as_array().expect("a list");
-        let of_trace = warnings.iter().filter_map(Value::as_str).find(|w| w.contains("not kept"));
-        assert!(of_trace.is_some_and(|warning| warning.contains(file)), "{warnings:?}");
+        assert_eq!(output.status.code(), Some(2), "{file}");
+        assert!(output.stdout.is_empty(), "{file}: something was measured");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(file));
     }
+}
+
+#[test]
+fn a_trace_that_is_too_large_for_its_disk_costs_no_figure() {
+    if !unjank_needs::root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let script = "mount -t tmpfs -o size=4k none $D
+        dd if=/dev/zero of=$D/fill bs=4k 2>/dev/null || true
+        exec $U ipc latency --transport pipe --deadline 1ns --json --no-store --trace $D/late.txt";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-ec", script])
+        .env("U", env!("CARGO_BIN_EXE_unjank"))
+        .env("D", dir.path())
+        .output()
+        .expect("unshare is in util-linux");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
+    assert_eq!(record["series"][0]["n"], 1);
+    assert!(record["outliers"][0]["cause"].is_string(), "{record}");
+    let warnings = record["warnings"].as_array().expect("a list");
+    let of_trace = warnings.iter().filter_map(Value::as_str).find(|w| w.contains("not kept"));
+    assert!(of_trace.is_some_and(|warning| warning.contains("late.txt")), "{warnings:?}");
 }
 
 #[test]

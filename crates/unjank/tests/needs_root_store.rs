@@ -43,7 +43,7 @@ fn on_a_full_file_system_the_numbers_are_printed_and_the_store_is_as_it_was() {
 }
 
 #[test]
-fn a_read_only_store_can_be_read_and_says_so_when_written() {
+fn a_read_only_store_can_be_read_and_says_so_before_anything_is_measured() {
     let script = "mount -t tmpfs none $D
         $U lock probe --for 100ms --store $D/s.sqlite >/dev/null
         mount -o remount,ro $D
@@ -52,6 +52,20 @@ fn a_read_only_store_can_be_read_and_says_so_when_written() {
     let Some(output) = in_private_mounts(script) else { return };
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{stderr}");
+    assert_eq!(text(&output.stdout), "", "nothing is measured");
+    assert!(stderr.contains("s.sqlite: Read-only file system"), "{stderr}");
+}
+
+#[test]
+fn a_home_that_is_read_only_costs_no_number() {
+    let script = "export HOME=$D; unset XDG_DATA_HOME
+        mount -t tmpfs none $D
+        $U lock probe --for 100ms >/dev/null
+        mount -o remount,ro $D
+        $U lock probe --for 100ms";
+    let Some(output) = in_private_mounts(script) else { return };
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{stderr}");
     assert!(text(&output.stdout).contains("lock/pause"), "{stderr}");
-    assert!(stderr.contains("s.sqlite cannot be written"), "{stderr}");
+    assert!(stderr.contains("runs.sqlite cannot be written"), "{stderr}");
 }

@@ -101,10 +101,24 @@ fn each_place() -> impl Iterator<Item = &'static Place> {
     PLACE.iter()
 }
 
-/// Does something as if another thread were asking the kernel.
+/// Whether the kernel, when asked, lets there be plain sections; an emulator of
+/// user programs does not.
+#[cfg(all(test, not(any(loom, miri))))]
+pub(super) fn are_allowed() -> bool {
+    allow_plain_sections();
+    loop {
+        match STATE.load(Acquire) {
+            ALLOWED => return true,
+            REFUSED => return false,
+            _another_asks => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Does something as if another thread were asking the kernel, where that has
+/// [allowed](are_allowed) it.
 #[cfg(all(test, not(any(loom, miri))))]
 pub(super) fn while_asking(does: impl FnOnce()) {
-    allow_plain_sections();
     while STATE.compare_exchange(ALLOWED, ASKING, Acquire, Relaxed).is_err() {
         std::thread::yield_now();
     }

@@ -65,13 +65,17 @@ impl<'a> Outputs<'a> {
         let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
         if let Some(path) = args.store.as_deref().filter(|_| !args.no_store) {
             Store::open(path)?;
-            // Directories that are not there are made with the store.
-            let there = path.ancestors().skip(1).find(|above| above.is_dir());
-            Destination::open(&there.unwrap_or(Path::new("")).join(".unjank"))
-                .with_context(|| format!("while looking for a place for {}", path.display()))?;
+            Destination::open(first_to_be_made(path)).context("no place for the store")?;
         }
         Ok(Self { args, html, markdown })
     }
+}
+
+/// The file of a store, or the first directory above it that is not there yet:
+/// these are made with the store.
+fn first_to_be_made(store: &Path) -> &Path {
+    let is_there = |above: &Path| above == Path::new("") || above.is_dir();
+    store.ancestors().find(|path| path.parent().is_none_or(is_there)).unwrap_or(store)
 }
 
 /// The options of a run as its record keeps them.
