@@ -135,6 +135,31 @@ pub(crate) fn open_way(path: &Path, missing: Missing) -> Result<(OwnedFd, PathBu
     Ok((readable, walk.shown))
 }
 
+/// Where `path` leads, without links: for a library that opens files by name
+/// and is told to follow none. What is not there yet is named as it would be.
+/// Root follows only its own links.
+///
+/// # Errors
+/// `File` if the way cannot be walked, `Permission` for a link that belongs to
+/// somebody else.
+pub fn without_links(path: &Path) -> Result<PathBuf> {
+    let mut walk = Walk::begin(path, Missing::Refuse, Demand::NoLinksOfOthers, "find")?;
+    while let Some(name) = walk.left.pop_front() {
+        match walk.step(&name) {
+            Err(Error::File { source, .. })
+                if source.kind() == io::ErrorKind::NotFound
+                    || (source.kind() == io::ErrorKind::NotADirectory && walk.left.is_empty()) =>
+            {
+                walk.shown.push(name);
+                walk.shown.extend(walk.left);
+                break;
+            }
+            stepped => stepped?,
+        }
+    }
+    Ok(walk.shown)
+}
+
 /// Checks that `stat` is of something that belongs to this user alone.
 ///
 /// # Errors
@@ -401,6 +426,32 @@ mod tests {
         // Where it leads counts as well.
         allow(&at("real"), 0o777);
         assert!(why(&at("absolute/state")).contains("real (others may write to it"));
+    }
+
+    #[test]
+    fn a_way_is_told_without_links_even_where_it_ends_in_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(dir.path()).unwrap();
+        let at = |name: &str| top.join(name);
+        fs::create_dir_all(at("real/state")).unwrap();
+        fs::write(at("real/file"), "").unwrap();
+        symlink("real", at("link")).unwrap();
+        symlink("real/file", at("to-file")).unwrap();
+        symlink("real/new/file", at("to-nothing")).unwrap();
+        for (path, leads_to) in [
+            ("link/state", "real/state"),
+            ("link/file", "real/file"),
+            ("to-file", "real/file"),
+            ("to-nothing", "real/new/file"),
+            ("link/a/b/c", "real/a/b/c"),
+        ] {
+            assert_eq!(without_links(&at(path)).unwrap(), at(leads_to), "{path}");
+        }
+        assert!(without_links(&at("link/file/below")).is_err(), "a file is no directory");
+        if std::os::unix::fs::lchown(at("to-file"), Some(65534), None).is_ok() {
+            let why = without_links(&at("to-file")).unwrap_err();
+            assert_eq!(why.class(), crate::ErrorClass::Permission);
+        }
     }
 
     #[test]

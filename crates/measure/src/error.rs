@@ -121,6 +121,14 @@ pub enum Error {
         /// What is wrong with the record.
         reason: String,
     },
+    /// The way to a store cannot be walked, or is not this user's alone.
+    #[error("cannot open {}: {source}", path.display())]
+    Place {
+        /// The store, as it was named.
+        path: PathBuf,
+        /// What is in the way.
+        source: Box<unjank_host::Error>,
+    },
     /// Any other failure of the store.
     #[error("cannot {action} {}: {reason}", path.display())]
     Store {
@@ -146,6 +154,7 @@ impl Error {
             Self::LaterStore { .. } => ErrorClass::Unsupported,
             Self::ReadOnly { .. } => ErrorClass::Permission,
             Self::NotStored { source, .. } => source.class(),
+            Self::Place { source, .. } => source.class(),
             Self::Histogram { .. }
             | Self::Full(_)
             | Self::Busy(_)

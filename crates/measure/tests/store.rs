@@ -319,3 +319,19 @@ fn a_write_that_was_cut_off_is_undone() {
     assert_eq!(ids(&survived), before);
     assert_eq!(get(&survived, "last").unwrap(), record(6, "jitter native"));
 }
+
+#[test]
+fn root_makes_no_store_where_a_link_of_somebody_else_leads() {
+    let bench = Bench::new();
+    let at = |name: &str| bench.directory.path().join(name);
+    let store = |name: &str| Store::open(&at(name)).and_then(|mut s| s.put(&record(1, "with")));
+    std::os::unix::fs::symlink(at("elsewhere.sqlite"), at("link.sqlite")).expect("a link");
+    store("link.sqlite").expect("this user's own link is followed");
+    fs::remove_file(at("elsewhere.sqlite")).expect("the store is where the link leads");
+    if std::os::unix::fs::lchown(at("link.sqlite"), Some(65534), None).is_err() {
+        return println!("without root, links cannot be given to somebody else");
+    }
+    let refused = store("link.sqlite").expect_err("the link of somebody else");
+    assert_eq!(refused.class(), ErrorClass::Permission, "{refused}");
+    assert!(!at("elsewhere.sqlite").exists());
+}

@@ -37,6 +37,14 @@ pub(super) struct JournalFile {
     open: bool,
 }
 
+/// A child that another thread is just starting has a copy of the open file
+/// until its exec. It must not keep the lock.
+impl Drop for JournalFile {
+    fn drop(&mut self) {
+        let _not_ours_any_more = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 /// Who holds the lock of a journal.
 #[derive(Debug)]
 pub(super) enum Claim {

@@ -6,10 +6,12 @@ mod aml;
 pub use aml::{MOST_CPUS, PORTS};
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
+use unjank_host::Bytes;
+use unjank_host::input::{Input, Stop};
 
 use crate::error::{Error, Result};
 
@@ -20,8 +22,8 @@ const KNOWN: [(&str, &str); 1] =
 /// More states than any table of a phone has; the ACPI driver takes 16 without
 /// complaint.
 const MOST_STATES: usize = 16;
-/// What a profile's file may measure, in bytes.
-const LARGEST: u64 = 1 << 20;
+/// The largest file of a profile.
+const LARGEST: Bytes = Bytes(1 << 20);
 /// Governors that the kernel has or gets as modules.
 const GOVERNORS: [&str; 6] =
     ["ondemand", "conservative", "schedutil", "performance", "powersave", "userspace"];
@@ -95,10 +97,11 @@ impl Profile {
         if name.contains(['.', '/']) {
             let path = Path::new(name);
             let failed = |error| unjank_host::Error::file("read", path, error).of_named_file();
-            if fs::metadata(path).map_err(failed)?.len() > LARGEST {
-                return Err(wrong(name, "it is larger than 1 MiB"));
-            }
-            return Self::parse(&fs::read_to_string(path).map_err(failed)?, name);
+            let text = Input::open(path, &Stop::default())
+                .and_then(|input| input.bytes(LARGEST))
+                .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
+                .map_err(failed)?;
+            return Self::parse(&text, name);
         }
         let known: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
         let (_, text) = KNOWN.iter().find(|(known, _)| *known == name).ok_or_else(|| {

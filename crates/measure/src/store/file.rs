@@ -3,10 +3,11 @@
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, TransactionBehavior};
+use unjank_host::files::without_links;
 
 use super::{PATIENCE, failure};
 use crate::error::{Error, Result};
@@ -37,6 +38,7 @@ CREATE INDEX run_by_start ON run (started, id);
 
 /// Opens an existing store; `None` if there is no file, or an empty one.
 pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
+    let path = &place(path)?;
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io_error("open", path, &error)),
@@ -62,6 +64,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
 
 /// Makes the directory, the file and the table, each unless it is there.
 pub(super) fn create(path: &Path) -> Result<Connection> {
+    let path = &place(path)?;
     if let Some(directory) = path.parent() {
         DirBuilder::new()
             .recursive(true)
@@ -114,9 +117,18 @@ pub(super) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Where a store really is. A link of somebody else's must not have root make a
+/// file, and a journal beside it, where they choose.
+fn place(path: &Path) -> Result<PathBuf> {
+    without_links(path)
+        .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })
+}
+
 fn connect(path: &Path) -> Result<Connection> {
     // Falls back to reading if the file, or its file system, is read-only.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(PATIENCE)?;
