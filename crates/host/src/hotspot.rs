@@ -18,19 +18,23 @@ const COUNT: usize = 28;
 const NAME: usize = 4;
 const TYPE: usize = 12;
 const DATA: usize = 16;
-/// Contended entries of monitors since the JVM began.
+/// Threads that came to a monitor and found it taken.
 const CONTENDED: &str = "sun.rt._sync_ContendedLockAttempts";
+/// Threads that left a monitor and woke one that waited for it, which may find
+/// it taken again: it is not counted as another that came.
+const WAKING_EXITS: &str = "sun.rt._sync_Parks";
 
-/// How often a thread of `process` has found a monitor taken since the JVM
-/// began; `None` for what is no JVM or one that does not count
-/// (`-XX:-UsePerfData`), and without the right to look.
+/// How often threads of `process` have found a monitor taken, or left one to a
+/// thread that waited, since the JVM began; `None` for what is no JVM or one
+/// that does not count (`-XX:-UsePerfData`), and without the right to look.
 pub fn contended_monitors(root: &Root, process: u32) -> Option<u64> {
     let space = AddressSpace::of(root, process).ok()?;
     let counters = space.regions().iter().find(|region| {
         region.shared && region.name.as_ref().is_some_and(|name| name.contains("/hsperfdata_"))
     })?;
     let length = usize::try_from((counters.end - counters.start).min(LARGEST)).ok()?;
-    counter(&space.bytes(root, counters.start, length)?, CONTENDED)
+    let memory = space.bytes(root, counters.start, length)?;
+    Some(counter(&memory, CONTENDED)?.saturating_add(counter(&memory, WAKING_EXITS).unwrap_or(0)))
 }
 
 /// The counter of this name.

@@ -167,10 +167,12 @@ fn what_is_kept_survives_the_session_and_what_was_cut_off_does_not() {
         unjank.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         unjank.wait().unwrap();
         let policies = ["meas", "GC Thread#0"].map(|name| program.policy(name).0.to_string());
-        let stays = place.ledgers() == 1;
+        // A journal that holds no change yet may be left as well.
+        let stays = policies[0] != "other";
         kept += u32::from(stays);
         let wanted = if stays { ["fifo:2", "rr:1"] } else { ["other", "other"] };
         assert_eq!(policies, wanted, "round {round}: {said}");
+        assert!(!stays || place.ledgers() == 1, "round {round}: {said}");
         assert_eq!(place.run(&["restore"]).status.code(), Some(0));
         assert!(ordinary(&program));
     }

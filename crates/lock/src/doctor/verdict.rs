@@ -29,7 +29,7 @@ pub(super) struct Sight {
     pub(super) waits: u64,
     /// What runs the threads.
     pub(super) runtimes: BTreeSet<LanguageRuntime>,
-    /// The most contended entries of monitors a second that a JVM counted.
+    /// The most contended entries and exits of monitors a second that a JVM counted.
     pub(super) monitors: f64,
     /// Processes with system calls of another architecture.
     pub(super) foreign: usize,
@@ -107,7 +107,9 @@ fn blind_spots(threads: usize, sight: &Sight) -> Vec<String> {
     }
     if sight.monitors >= MONITORS {
         let rate = sight.monitors;
-        blind.push(format!("a JVM counted {rate:.0} contended entries of monitors a second"));
+        blind.push(format!(
+            "a JVM counted {rate:.0} contended entries and exits of monitors a second"
+        ));
     }
     if sight.foreign > 0 {
         blind.push(format!("calls of {} processes are of another architecture", sight.foreign));
@@ -151,7 +153,7 @@ mod tests {
             (Sight { traced: None, ..seen() }, "were not traced"),
             (Sight { traced: Some(Nanos::from_millis(99)), ..seen() }, "for 99.0 ms only"),
             (Sight { runtimes: [LanguageRuntime::Go].into(), ..seen() }, "goroutines wait"),
-            (Sight { monitors: 100.0, ..seen() }, "100 contended entries"),
+            (Sight { monitors: 100.0, ..seen() }, "100 contended entries and exits"),
             (Sight { foreign: 1, ..seen() }, "another architecture"),
             (Sight { lost: 1, ..seen() }, "1 threads came and went"),
         ] {

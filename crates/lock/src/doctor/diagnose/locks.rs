@@ -57,7 +57,9 @@ pub(super) fn turns(seen: &Seen) -> Option<Diagnosis> {
     let turns = seen.turns?;
     let monitors = seen.owner.monitors.filter(|rate| *rate >= MONITORS);
     let also = match monitors {
-        Some(rate) => format!("; the JVM counted {rate:.0} contended entries of monitors a second"),
+        Some(rate) => {
+            format!("; the JVM counted {rate:.0} contended entries and exits of monitors a second")
+        }
         None => "; workers of a pool that wake one another look the same".to_owned(),
     };
     let evidence = format!(
