@@ -187,7 +187,9 @@ fn taken_turns(watched: &Watched, all: &[Seen]) -> BTreeMap<ThreadId, Turns> {
     let sleeper = |seen: &Seen| {
         let by = tally.wakers(seen.thread);
         let woken = by.values().sum();
-        (seen.thread, Sleeper { waiting: seen.waiting_share(), woken, by })
+        let waiting = seen.waiting_share();
+        let fights_for_monitors = seen.contended_monitors().is_some();
+        (seen.thread, Sleeper { waiting, woken, by, fights_for_monitors })
     };
     take_turns(&all.iter().map(sleeper).collect(), tally.traced.as_secs_f64())
 }

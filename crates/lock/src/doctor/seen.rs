@@ -228,7 +228,22 @@ impl Waits {
     pub const AGAIN: Nanos = Nanos::from_micros(500);
 }
 
+/// With so many contended entries and exits of monitors a second, threads of a
+/// JVM that wake each other do so for a monitor.
+const MONITORS: f64 = 5.0;
+/// How the names of threads begin that HotSpot has for itself and that wake
+/// each other for other things.
+const HOTSPOTS_OWN: [&str; 8] =
+    ["GC Thread", "G1 ", "VM ", "C1 Comp", "C2 Comp", "ZDriver", "ZWorker", "Shenandoah"];
+
 impl Seen {
+    /// Contended entries and exits of monitors a second, where there are enough
+    /// of them and this may be one of the threads that make them.
+    pub(super) fn contended_monitors(&self) -> Option<f64> {
+        let runs_java = !HOTSPOTS_OWN.iter().any(|own| self.name.starts_with(own));
+        self.owner.monitors.filter(|rate| runs_java && *rate >= MONITORS)
+    }
+
     /// A thread of which nothing has been seen yet.
     pub fn new(thread: ThreadId, name: impl Into<String>) -> Self {
         Self {

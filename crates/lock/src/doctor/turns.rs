@@ -22,6 +22,10 @@ const BY_MEMBERS: f64 = 0.4;
 /// Who gives or takes this share of all wake-ups among members is none: threads
 /// of a pool are woken by one that gives work, and wake that one.
 const HUB: f64 = 0.45;
+/// Where a JVM counts contended monitors, one that its threads fight for is
+/// what they wake each other for: one thread may get it again and again, and
+/// others hardly ever.
+const WOKEN_FOR_A_MONITOR: u64 = 1;
 
 /// A thread that waits, and how often each other thread woke it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,6 +35,15 @@ pub(crate) struct Sleeper {
     /// All wake-ups by threads, in the trace's windows.
     pub(crate) woken: u64,
     pub(crate) by: HashMap<ThreadId, u64>,
+    /// It runs Java in a JVM whose monitors are contended.
+    pub(crate) fights_for_monitors: bool,
+}
+
+impl Sleeper {
+    fn waits(&self) -> bool {
+        let least = if self.fights_for_monitors { WOKEN_FOR_A_MONITOR } else { WOKEN };
+        self.waiting >= WAITING && self.woken >= least
+    }
 }
 
 /// Those that take turns, by their numbers; `seconds` is the windows' length.
@@ -38,15 +51,15 @@ pub(crate) fn take_turns(
     sleepers: &BTreeMap<ThreadId, Sleeper>,
     seconds: f64,
 ) -> BTreeMap<ThreadId, Turns> {
-    let waits = |it: &Sleeper| it.waiting >= WAITING && it.woken >= WOKEN;
     let mut members: BTreeSet<ThreadId> =
-        sleepers.iter().filter(|(_, it)| waits(it)).map(|(thread, _)| *thread).collect();
+        sleepers.iter().filter(|(_, it)| it.waits()).map(|(thread, _)| *thread).collect();
     loop {
         let wakes = Wakes::among(sleepers, &members);
         let stays = |thread: &&ThreadId| {
             let (gives, takes) = (wakes.given(**thread), wakes.taken(**thread));
-            let is_hub = gives.max(takes) as f64 >= HUB * wakes.all as f64;
             let sleeper = &sleepers[*thread];
+            let is_hub =
+                gives.max(takes) as f64 >= HUB * wakes.all as f64 && !sleeper.fights_for_monitors;
             gives > 0 && !is_hub && takes as f64 >= BY_MEMBERS * sleeper.woken as f64
         };
         let next: BTreeSet<ThreadId> = members.iter().filter(stays).copied().collect();
@@ -144,6 +157,19 @@ mod tests {
         assert!(members(&pipeline).is_empty());
         assert!(members(&[(1, 2, 50), (2, 1, 50)]).is_empty());
         assert!(members(&[]).is_empty());
+    }
+
+    #[test]
+    fn threads_that_fight_for_a_monitor_do_so_even_if_one_gets_it_most_often() {
+        // Seen with HotSpot: it is not fair.
+        let barging = [(4, 3, 455), (4, 1, 429), (3, 4, 400), (1, 4, 294), (1, 7, 2), (7, 3, 1)];
+        let mut sleepers = sleepers(&barging);
+        assert!(take_turns(&sleepers, 3.2).is_empty());
+        for sleeper in sleepers.values_mut() {
+            sleeper.fights_for_monitors = true;
+        }
+        let turns = take_turns(&sleepers, 3.2);
+        assert_eq!(turns.into_keys().map(|thread| thread.0).collect::<Vec<_>>(), [1, 3, 4, 7]);
     }
 
     #[test]

@@ -9,9 +9,6 @@ use super::{SAMPLES, bad, percent};
 
 /// The variable that holds CPython's lock of its interpreter.
 const PYTHON: &str = "_PyRuntime";
-/// Entries a second of monitors that were taken: with these, threads of a JVM
-/// that wake each other do so for a monitor.
-const MONITORS: f64 = 5.0;
 /// A title is looked at so often at least, and says for this share of the looks
 /// that the process is held up; for less, it may be.
 const LOOKS: u64 = 3;
@@ -55,7 +52,7 @@ pub(super) fn titled(seen: &Seen) -> Option<Diagnosis> {
 /// Threads that wake each other.
 pub(super) fn turns(seen: &Seen) -> Option<Diagnosis> {
     let turns = seen.turns?;
-    let monitors = seen.owner.monitors.filter(|rate| *rate >= MONITORS);
+    let monitors = seen.contended_monitors();
     let also = match monitors {
         Some(rate) => {
             format!("; the JVM counted {rate:.0} contended entries and exits of monitors a second")
