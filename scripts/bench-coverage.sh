@@ -33,10 +33,10 @@ once() {
             cyclictest --quiet --policy other --interval 1000 --duration 5 --json "$1/cyclictest-$2.json" >/dev/null
             ;;
         hyperfine)
-            hyperfine --style none --warmup 2 --runs 30 --export-json "$1/hyperfine-$2.json" "$work/sort --benchmark_min_time=0.001s" >/dev/null
+            hyperfine --style none --shell none --warmup 2 --runs 30 --export-json "$1/hyperfine-$2.json" "$work/sort --benchmark_min_time=0.001" >/dev/null
             ;;
         benchmark)
-            "$work/sort" --benchmark_repetitions=10 --benchmark_min_time=0.05s --benchmark_format=json >"$1/benchmark-$2.json" 2>/dev/null
+            "$work/sort" --benchmark_repetitions=10 --benchmark_min_time=0.05 --benchmark_format=json >"$1/benchmark-$2.json" 2>/dev/null
             ;;
         esac
     done

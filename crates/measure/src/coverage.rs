@@ -93,6 +93,9 @@ pub fn coverage(runs: &[RunRecord], options: &compare::Options) -> Result<Covera
     Ok(Coverage { runs: runs.len(), rows, comparisons })
 }
 
+/// Numbers are kept to three significant digits: what differs by less is equal.
+const RESOLUTION: f64 = 1e-3;
+
 fn row(runs: &[RunRecord], subject: &str) -> Option<Row> {
     let verdicts = || {
         let of_run = |run: &'_ RunRecord| -> Option<(Quantity, Answer)> {
@@ -105,7 +108,10 @@ fn row(runs: &[RunRecord], subject: &str) -> Option<Row> {
     let grand_median = bootstrap::quantile(&mut values, 0.5)?;
     let intervals: Vec<[f64; 2]> =
         verdicts().filter_map(|(measured, _)| measured.interval).collect();
-    let holds = |[low, high]: &&[f64; 2]| (*low..=*high).contains(&grand_median);
+    let holds = |[low, high]: &&[f64; 2]| {
+        let finest = grand_median.abs() * RESOLUTION;
+        (*low - finest..=*high + finest).contains(&grand_median)
+    };
     let answers: Vec<Answer> = verdicts().map(|(_, answer)| answer).collect();
     let mut counted = BTreeMap::new();
     for answer in &answers {
@@ -202,5 +208,15 @@ mod tests {
         let coverage = coverage(&[run(1.0, None)], &compare::Options::default()).unwrap();
         assert_eq!((coverage.rows[0].agreeing, coverage.comparisons.pairs), (1.0, 0));
         assert_eq!(coverage.rows[0].coverage(), None);
+    }
+
+    #[test]
+    fn what_no_digit_tells_apart_is_equal() {
+        let exact = run(100_000.0, Some([100_000.0; 2]));
+        let next = run(100_031.0, Some([100_031.0; 2]));
+        let other = run(100_300.0, Some([100_300.0; 2]));
+        let runs = [exact.clone(), exact, next, other];
+        let row = &coverage(&runs, &compare::Options::default()).unwrap().rows[0];
+        assert_eq!((row.held, row.with_interval), (3, 4));
     }
 }

@@ -87,6 +87,12 @@ fn page(coverage: &Coverage, width: usize) -> String {
             compared.different, compared.pairs, compared.significant, compared.questions
         ),
     );
+    let sum = |count: fn(&Row) -> usize| coverage.rows.iter().map(count).sum::<usize>();
+    let (held, all) = (sum(|row| row.held), sum(|row| row.with_interval));
+    page.fact(
+        "held",
+        format!("{held} of {all} intervals hold the median of all runs, to three digits"),
+    );
     page.section("headline numbers");
     let rows: Vec<Vec<String>> = coverage.rows.iter().map(row).collect();
     page.table(
@@ -101,7 +107,7 @@ fn row(row: &Row) -> Vec<String> {
     let answers: Vec<String> =
         row.answers.iter().map(|(answer, count)| format!("{count} {answer}")).collect();
     let contradiction = match row.contradicting {
-        none if none <= 0.0 => String::new(),
+        none if none <= 0.0 => ", none contradict".to_owned(),
         share => format!(", {} contradict", Unit::Ratio.show(share)),
     };
     vec![
