@@ -335,3 +335,44 @@ fn root_makes_no_store_where_a_link_of_somebody_else_leads() {
     assert_eq!(refused.class(), ErrorClass::Permission, "{refused}");
     assert!(!at("elsewhere.sqlite").exists());
 }
+
+#[test]
+fn root_reads_a_store_of_others_and_writes_none() {
+    let (bench, store) = Bench::filled(2);
+    drop(store);
+    let directory = bench.path().parent().expect("its directory").to_owned();
+    if std::os::unix::fs::chown(&directory, Some(65534), None).is_err() {
+        return println!("without root, directories cannot be given to somebody else");
+    }
+    let before = fs::read(bench.path()).expect("it is there");
+    // SQLite would wait for a writer of this one.
+    let mut mkfifo = std::process::Command::new("mkfifo");
+    let made = mkfifo.arg(directory.join("runs.sqlite-journal")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let mut store = bench.store();
+    assert_eq!(store.list(&Filter::default()).expect("it is read").len(), 2);
+    let refused = store.put(&record(3, "with")).expect_err("others can write there");
+    assert_eq!(refused.class(), ErrorClass::Permission, "{refused}");
+    assert!(refused.to_string().contains("root only reads such a store"), "{refused}");
+    let new = Store::open(&directory.join("new.sqlite")).and_then(|mut it| it.put(&record(1, "x")));
+    assert_eq!(new.expect_err("nothing is made there").class(), ErrorClass::Permission);
+    assert_eq!(fs::read(bench.path()).expect("it is there"), before);
+    assert_eq!(fs::read_dir(directory).expect("a directory").count(), 2);
+}
+
+#[test]
+fn a_store_whose_schema_would_run_is_none() {
+    for planted in [
+        "ALTER TABLE run RENAME TO other; CREATE VIEW run AS WITH RECURSIVE c(x) AS (SELECT 1 \
+         UNION ALL SELECT x + 1 FROM c) SELECT x AS id, 1 AS started FROM c",
+        "CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END",
+    ] {
+        let (bench, store) = Bench::filled(1);
+        drop(store);
+        let planter = Connection::open(bench.path()).expect("it opens");
+        planter.execute_batch(planted).expect("it is planted");
+        drop(planter);
+        let refused = Store::open(&bench.path()).expect_err("it is none");
+        assert!(matches!(refused, Error::NotAStore { .. }), "{refused}");
+    }
+}

@@ -6,21 +6,21 @@
 //! only this user can enter, gets its mode there, and is then moved to its place.
 
 use std::ffi::OsString;
-use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, chmod, fstat, mkdirat, open, openat, renameat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, chmod, fstat, mkdirat, openat, renameat,
     renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::error::{Error, Result};
-use crate::trusted_place::check_private;
+use crate::trusted_place::{Missing, check_private, open_way};
 
 /// Everybody may ask.
 const MODE: Mode = Mode::from_raw_mode(0o666);
@@ -49,10 +49,7 @@ impl Place {
         let listen = |error: Errno| Error::file("listen at", path, error.into());
         let name = path.file_name().ok_or_else(|| listen(Errno::ISDIR))?.to_owned();
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(failed("make the directory of"))?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = open(parent, flags, Mode::empty()).map_err(listen)?;
+        let (directory, _) = open_way(parent.unwrap_or(Path::new(".")), Missing::Make)?;
         clear(&directory, &name, path)?;
         let private = Private::make(&directory, path)?;
         let listener = UnixListener::bind(through(&private.opened).join(NAME));
@@ -95,12 +92,24 @@ fn clear(directory: &OwnedFd, name: &OsString, path: &Path) -> Result<()> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
         return Err(Error::file("listen at", path, Errno::EXIST.into()));
     }
-    if UnixStream::connect(through(&there)).is_ok() {
+    if is_heard(&there).map_err(failed)? {
         return Err(Error::Busy(format!("another service listens at {}", path.display())));
     }
     match unlinkat(directory, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(failed(error)),
+    }
+}
+
+/// Whether somebody listens at a socket. One whose queue is full is heard some
+/// time, and not waited for.
+fn is_heard(socket: &OwnedFd) -> Result<bool, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let asking = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let address = SocketAddrUnix::new(through(socket))?;
+    match connect(&asking, &address) {
+        Ok(()) | Err(Errno::AGAIN | Errno::INPROGRESS) => Ok(true),
+        Err(_nobody) => Ok(false),
     }
 }
 
@@ -149,9 +158,13 @@ impl Drop for Private<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    use std::os::unix::net::UnixStream;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
+
+    use rustix::net::{bind, listen};
 
     use super::*;
 
@@ -208,5 +221,37 @@ mod tests {
             over.store(true, Ordering::Relaxed);
         });
         assert_eq!(fs::metadata(&secret).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_socket_whose_queue_is_full_is_in_use_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("full");
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let unix = || socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        let (deaf, address) = (unix(), SocketAddrUnix::new(&path).unwrap());
+        bind(&deaf, &address).unwrap();
+        listen(&deaf, 0).unwrap();
+        let mut waiting = vec![unix()];
+        while connect(waiting.last().unwrap(), &address).is_ok() {
+            waiting.push(unix());
+        }
+        let error = Place::bind(&path).unwrap_err();
+        assert!(matches!(error, Error::Busy(_)), "{error}");
+    }
+
+    #[test]
+    fn root_follows_no_link_of_somebody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("real")).unwrap();
+        symlink("real", at("link")).unwrap();
+        Place::bind(&at("link/one/s")).unwrap();
+        if std::os::unix::fs::lchown(at("link"), Some(65534), None).is_err() {
+            return println!("without root, links cannot be given to somebody else");
+        }
+        let error = Place::bind(&at("link/two/s")).unwrap_err();
+        assert_eq!(error.class(), crate::ErrorClass::Permission, "{error}");
+        assert!(!at("real/two").exists());
     }
 }

@@ -18,7 +18,7 @@ mod destination;
 mod tree;
 mod whole_file;
 
-pub use crate::trusted_place::{read_trusted, without_links};
+pub use crate::trusted_place::{is_of_others, read_of_others, read_trusted, without_links};
 pub use destination::Destination;
 pub(crate) use tree::write_tree;
 pub use whole_file::{Existing, Readers, WholeFile, exists};

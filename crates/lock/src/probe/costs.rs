@@ -6,13 +6,16 @@ use std::sync::atomic::AtomicU32;
 use std::thread;
 
 use unjank_backoff::calibrate::{self, Costs};
-use unjank_host::Timestamp;
 use unjank_host::futex::{Scope, wake};
+use unjank_host::{Nanos, Timestamp};
 use unjank_measure::stats::order;
 use unjank_measure::{Fact, Findings, Unit};
 
 /// Batches per operation; the interval is that of their median.
 const BATCHES: usize = 51;
+/// After this time no other one begins: a yield takes milliseconds beside
+/// programs that compute.
+const LONG_ENOUGH: Nanos = Nanos::from_millis(50);
 
 /// Turns of the standard library's mutex before it parks: `spin_until` in
 /// `library/std/src/sys/sync/mutex/futex.rs`.
@@ -26,7 +29,7 @@ const CALIBRATIONS: usize = 9;
 pub(crate) fn note(findings: &mut Findings) {
     let pause = cost(1_000, hint::spin_loop);
     findings.facts.push(fact("lock/pause", &pause));
-    findings.facts.push(fact("lock/yield", &cost(200, thread::yield_now)));
+    findings.facts.push(fact("lock/yield", &cost(50, thread::yield_now)));
     let mutex = Mutex::new(0_u64);
     let lock = || {
         if let Ok(mut count) = hint::black_box(&mutex).lock() {
@@ -38,7 +41,9 @@ pub(crate) fn note(findings: &mut Findings) {
     findings.facts.push(fact("lock/wake_nobody", &cost(200, || wake(&word, 1, Scope::Process))));
     let budget = Fact::new("lock/std_spin_budget", pause.median * STD_SPINS, Unit::Nanoseconds);
     findings.facts.push(budget);
-    let costs: Vec<Costs> = (0..CALIBRATIONS).map(|_| calibrate::measure()).collect();
+    let in_time = until(LONG_ENOUGH);
+    let costs = (0..CALIBRATIONS).take_while(in_time).map(|_| calibrate::measure());
+    let costs: Vec<Costs> = costs.collect();
     findings.facts.push(calibrated(&costs));
 }
 
@@ -47,7 +52,7 @@ pub(crate) fn note(findings: &mut Findings) {
 fn calibrated(costs: &[Costs]) -> Fact {
     let mut parks: Vec<f64> =
         costs.iter().map(|costs| costs.believed().park.as_nanos() as f64).collect();
-    let (median, interval) = order::median(&mut parks).expect("there are CALIBRATIONS of them");
+    let (median, interval) = order::median(&mut parks).expect("there is the first of them");
     let fact = Fact::new("lock/backoff_spin_budget", median, Unit::Nanoseconds);
     match interval {
         Some(interval) => fact.with_interval(interval, costs.len() as u64),
@@ -59,34 +64,40 @@ fn calibrated(costs: &[Costs]) -> Fact {
 struct Cost {
     median: f64,
     interval: Option<[f64; 2]>,
+    batches: usize,
 }
 
-/// Times [`BATCHES`] batches of `turns` operations. The clock is read once per
+/// Whether another one may begin: the first, and those before so much time has
+/// gone by.
+fn until(time: Nanos) -> impl FnMut(&usize) -> bool {
+    let end = Timestamp::now() + time;
+    move |number| *number == 0 || Timestamp::now() < end
+}
+
+/// Times up to [`BATCHES`] batches of `turns` operations. The clock is read once per
 /// batch, which adds its cost divided by `turns`.
 fn cost(turns: u32, mut operation: impl FnMut()) -> Cost {
     for _ in 0..turns {
         operation();
     }
-    let mut last = Timestamp::now();
     let mut batches: Vec<f64> = (0..BATCHES)
+        .take_while(until(LONG_ENOUGH))
         .map(|_| {
+            let start = Timestamp::now();
             for _ in 0..turns {
                 operation();
             }
-            let now = Timestamp::now();
-            let taken = now.since(last).get() as f64 / f64::from(turns);
-            last = now;
-            taken
+            Timestamp::now().since(start).get() as f64 / f64::from(turns)
         })
         .collect();
-    let (median, interval) = order::median(&mut batches).expect("there are BATCHES of them");
-    Cost { median, interval }
+    let (median, interval) = order::median(&mut batches).expect("there is the first of them");
+    Cost { median, interval, batches: batches.len() }
 }
 
 fn fact(name: &str, cost: &Cost) -> Fact {
     let fact = Fact::new(name, cost.median, Unit::Nanoseconds);
     match cost.interval {
-        Some(interval) => fact.with_interval(interval, BATCHES as u64),
+        Some(interval) => fact.with_interval(interval, cost.batches as u64),
         None => fact,
     }
 }

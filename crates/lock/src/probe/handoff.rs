@@ -78,9 +78,11 @@ pub(crate) struct Measured {
 /// A turn that takes longer than this is looked at for the stop flag, so a
 /// thread whose partner has died does not wait for ever.
 const PATIENCE: Nanos = Nanos::from_millis(100);
-/// Round trips before the first that counts.
+/// Round trips before the first that counts, as far as a quarter of the time
+/// has room for them: beside programs that compute, each yield takes
+/// milliseconds.
 const WARM_UP: u32 = 200;
-/// Round trips between two looks at the end and the stop request.
+/// Round trips between two looks at the stop request.
 const BATCH: u32 = 64;
 
 /// What the two threads share. `sent` and `turn` are on lines of their own by
@@ -89,6 +91,8 @@ struct Table {
     turn: Line<AtomicU32>,
     /// When the first thread handed over, in nanoseconds.
     sent: Line<AtomicU64>,
+    /// Whether round trips count by now.
+    counts: AtomicBool,
     over: AtomicBool,
 }
 
@@ -147,6 +151,7 @@ pub(crate) fn measure(
     let table = Table {
         turn: Line(AtomicU32::new(0)),
         sent: Line(AtomicU64::new(0)),
+        counts: AtomicBool::new(false),
         over: AtomicBool::new(false),
     };
     thread::scope(|scope| {
@@ -183,20 +188,30 @@ fn first_thread(
         turn = turn.wrapping_add(2);
         table.await_turn(turn, handoff.wait).then(|| (before, Timestamp::now()))
     };
+    let warm = Timestamp::now() + Nanos(duration.get() / 4);
     for _ in 0..WARM_UP {
-        let _not_counted = round_trip();
+        let is_warm = round_trip().is_none_or(|(_, after)| after >= warm);
+        if is_warm {
+            break;
+        }
     }
+    // Seen by the other thread with the next turn.
+    table.counts.store(true, Ordering::Relaxed);
     let start = Timestamp::now();
+    let end = start + duration;
     let cpu_before = thread_cpu_time();
     let name = format!("lock/{}/round_trip", handoff.wait.name());
     let mut series = Series::new(name).with_course(start, duration);
-    // At least one batch, so that there is something to report.
+    // At least one, so that there is something to report.
     'game: loop {
         for _ in 0..BATCH {
             let Some((before, after)) = round_trip() else { break 'game };
             series.record_at(after, after.since(before));
+            if after >= end {
+                break 'game;
+            }
         }
-        if Timestamp::now() >= start + duration || monitor.stop_requested() {
+        if monitor.stop_requested() {
             break;
         }
     }
@@ -209,14 +224,13 @@ fn second_thread(table: &Table, handoff: Handoff) -> Result<(Series, Nanos)> {
     let mut wake_ups = Series::new("lock/park_wake");
     let mut turn = 1_u32;
     let mut cpu_before = thread_cpu_time();
-    let mut turns = 0_u32;
     while table.await_turn(turn, handoff.wait) {
         let now = Timestamp::now();
         let sent = Timestamp::from_nanos(table.sent.0.load(Ordering::Relaxed));
+        let counts = table.counts.load(Ordering::Relaxed);
         table.hand_over(turn.wrapping_add(1), handoff.wait);
         turn = turn.wrapping_add(2);
-        turns = turns.saturating_add(1);
-        if turns > WARM_UP {
+        if counts {
             wake_ups.record(now.since(sent));
         } else {
             cpu_before = thread_cpu_time();

@@ -6,14 +6,16 @@ use std::thread;
 use unjank_host::clock::thread_cpu_time;
 use unjank_host::futex::{Scope, wake};
 use unjank_host::sched::CpuSet;
-use unjank_host::{Nanos, Result};
+use unjank_host::{Nanos, Result, Timestamp};
 use unjank_measure::Monitor;
 
 use super::handoff::{Handoff, Placement, Wait, measure};
 
-/// Operations of a batch, and batches.
-const TURNS: u64 = 200;
-const BATCHES: usize = 20;
+/// Operations of a batch, batches, and after how long no other one begins: a
+/// yield takes milliseconds beside programs that compute.
+const TURNS: u64 = 50;
+const BATCHES: usize = 80;
+const LONG_ENOUGH: Nanos = Nanos::from_millis(50);
 /// How long hand-offs are measured.
 const HAND_OFFS: Nanos = Nanos::from_millis(20);
 
@@ -37,7 +39,9 @@ fn cpu_time_of(operation: impl Fn()) -> Nanos {
         }
         thread_cpu_time() - before
     };
-    let least = (0..BATCHES).map(batch).min().unwrap_or_default();
+    let end = Timestamp::now() + LONG_ENOUGH;
+    let in_time = |batches: &usize| *batches == 0 || Timestamp::now() < end;
+    let least = (0..BATCHES).take_while(in_time).map(batch).min().unwrap_or_default();
     Nanos(least.get().div_ceil(TURNS))
 }
 

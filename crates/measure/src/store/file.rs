@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, TransactionBehavior};
-use unjank_host::files::without_links;
+use unjank_host::Bytes;
+use unjank_host::files::{is_of_others, read_of_others, without_links};
 
 use super::{PATIENCE, failure};
 use crate::error::{Error, Result};
@@ -36,6 +37,9 @@ CREATE TABLE run (
 CREATE INDEX run_by_start ON run (started, id);
 ";
 
+/// A store of somebody else that is larger is not read.
+const LARGEST: Bytes = Bytes(1 << 30);
+
 /// Opens an existing store; `None` if there is no file, or an empty one.
 pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
     let path = &place(path)?;
@@ -51,7 +55,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
         Ok(file) if file.len() == 0 => return Ok(None),
         Ok(_) => {}
     }
-    let connection = connect(path)?;
+    let connection = if is_of_others(path) { copy(path)? } else { connect(path)? };
     match kind(&connection).map_err(|e| failure::error("read", path, &e))? {
         Kind::Store(_) => Ok(Some(connection)),
         Kind::Empty => Ok(None),
@@ -64,6 +68,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
 
 /// Makes the directory, the file and the table, each unless it is there.
 pub(super) fn create(path: &Path) -> Result<Connection> {
+    check_place(path)?;
     let path = &place(path)?;
     if let Some(directory) = path.parent() {
         DirBuilder::new()
@@ -98,6 +103,7 @@ pub(super) fn prepare_for_writing(connection: &Connection, path: &Path) -> Resul
             });
         }
     }
+    check_place(path)?;
     if connection.is_readonly(MAIN_DB).map_err(failed)? {
         return Err(Error::ReadOnly {
             path: path.to_owned(),
@@ -117,6 +123,33 @@ pub(super) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Refuses a place where somebody else could have root write elsewhere: `SQLite`
+/// opens files by name, and others beside them.
+///
+/// # Errors
+/// `ReadOnly`.
+pub(super) fn check_place(path: &Path) -> Result<()> {
+    if is_of_others(&place(path)?) {
+        let reason = "others can write there, and root only reads such a store".to_owned();
+        return Err(Error::ReadOnly { path: path.to_owned(), reason });
+    }
+    Ok(())
+}
+
+/// What a store of somebody else holds, in memory: files beside it may be
+/// traps.
+fn copy(path: &Path) -> Result<Connection> {
+    let bytes = read_of_others(path, LARGEST)
+        .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })?;
+    let open = || {
+        let mut connection = Connection::open_in_memory()?;
+        connection.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), true)?;
+        protect(&connection)?;
+        Ok(connection)
+    };
+    open().map_err(|e| failure::error("open", path, &e))
+}
+
 /// Where a store really is. A link of somebody else's must not have root make a
 /// file, and a journal beside it, where they choose.
 fn place(path: &Path) -> Result<PathBuf> {
@@ -132,14 +165,18 @@ fn connect(path: &Path) -> Result<Connection> {
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(PATIENCE)?;
-        // The file may come from anywhere: nothing in its schema is run, and
-        // its pages are looked at twice (sqlite.org/security.html).
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        connection.execute_batch("PRAGMA cell_size_check = ON")?;
+        protect(&connection)?;
         Ok(connection)
     };
     open().map_err(|e| failure::error("open", path, &e))
+}
+
+/// The file may come from anywhere: what its schema says is not trusted, and its
+/// pages are looked at twice (sqlite.org/security.html).
+fn protect(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.execute_batch("PRAGMA cell_size_check = ON")
 }
 
 /// What a database is.
@@ -152,13 +189,20 @@ enum Kind {
     Foreign,
 }
 
+/// Objects that no store has, and that would run: views, triggers, virtual
+/// tables.
+const FOREIGN: &str = "
+SELECT count(*) FROM sqlite_schema
+WHERE type NOT IN ('table', 'index') OR (type = 'table' AND (sql IS NULL OR rootpage = 0))";
+
 fn kind(connection: &Connection) -> rusqlite::Result<Kind> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     let objects = number("SELECT count(*) FROM sqlite_schema")?;
+    let foreign = number(FOREIGN)?;
     Ok(match (application, version, objects) {
-        (APPLICATION, 1.., _) => Kind::Store(version),
+        (APPLICATION, 1.., _) if foreign == 0 => Kind::Store(version),
         (0, 0, 0) => Kind::Empty,
         _ => Kind::Foreign,
     })

@@ -70,6 +70,15 @@ impl Store {
         Ok(Self { path: path.to_owned(), connection })
     }
 
+    /// Whether a store in the file `path` may be written: root does not write one
+    /// where others can.
+    ///
+    /// # Errors
+    /// `ReadOnly`, with the reason; `Place` for a way that leads elsewhere.
+    pub fn check_place(path: &Path) -> Result<()> {
+        file::check_place(path)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

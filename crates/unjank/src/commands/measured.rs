@@ -65,6 +65,7 @@ impl<'a> Outputs<'a> {
         let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
         if let Some(path) = args.store.as_deref().filter(|_| !args.no_store) {
             Store::open(path)?;
+            Store::check_place(path)?;
             Destination::open(first_to_be_made(path)).context("no place for the store")?;
         }
         Ok(Self { args, html, markdown })

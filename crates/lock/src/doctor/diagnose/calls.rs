@@ -11,6 +11,8 @@ use super::{WASTE, bad, percent, threads, were};
 const STORM: f64 = 1_000.0;
 /// Naps a second that are a loop: a period of 20 ms.
 const NAPS: f64 = 50.0;
+/// Whoever only looks whether something has happened computes for no longer.
+const LOOK: Nanos = Nanos::from_micros(100);
 /// Waits a second for one lock by one thread that are contention.
 const CONTENTION: f64 = 100.0;
 /// Hand-overs a second to one thread that are a storm.
@@ -57,7 +59,7 @@ pub(super) fn empty_polls(seen: &Seen, calls: &Calls, prices: &Prices) -> Option
 }
 
 /// Short sleeps in a cadence.
-pub(super) fn naps(seen: &Seen, calls: &Calls) -> Option<Diagnosis> {
+pub(super) fn naps(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     let Naps { sleeps, polls, waits, time } = calls.naps;
     let sleeps = if sleeps_are_the_runtime_s(seen) { 0 } else { sleeps };
     // Of polls without a time limit, some are interrupted and look like naps.
@@ -78,6 +80,15 @@ pub(super) fn naps(seen: &Seen, calls: &Calls) -> Option<Diagnosis> {
     let all = rate(seen.voluntary, seen.watched).max(naps);
     let wasted = seen.cpu_share() * naps / all;
     let period = Nanos((1e9 / naps) as u64);
+    let work = Nanos((seen.cpu_share() / all * 1e9) as u64);
+    if work > LOOK {
+        let evidence = format!(
+            "{naps:.0} {way} a second, and {work} of computing for each: work in a cadence, or a \
+             look at what it waits for that takes long"
+        );
+        let wasted = (naps * prices.park.as_secs_f64()).min(wasted);
+        return Some(bad(Kind::Naps, Certainty::Suspected, wasted, evidence));
+    }
     let evidence = format!(
         "{naps:.0} {way} a second, {} each, in vain; {} of a CPU, and what it waits for is seen {} \
          late on average",

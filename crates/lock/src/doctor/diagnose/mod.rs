@@ -38,7 +38,7 @@ pub fn diagnose(seen: &Seen, around: &Around, prices: &Prices) -> Vec<Diagnosis>
         [
             yields(seen, calls, around, prices),
             empty_polls(seen, calls, prices),
-            naps(seen, calls),
+            naps(seen, calls, prices),
             waits(calls, prices),
             wakes_nobody(calls, prices),
             herd(calls, prices),
