@@ -65,9 +65,13 @@ const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
 const PARKS: usize = 100;
 /// For so long the two threads that do so are waited for.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Batches of pauses and yields, and operations in each.
+/// Batches of pauses and yields, and operations in each. Of yields there are
+/// fewer: beside programs that compute, one takes milliseconds.
 const BATCHES: usize = 9;
-const PER_BATCH: u32 = if cfg!(miri) { 2 } else { 100 };
+const PAUSES: u32 = if cfg!(miri) { 2 } else { 100 };
+const YIELDS: u32 = if cfg!(miri) { 2 } else { 10 };
+/// After this time no other batch begins.
+const TIME_FOR_BATCHES: Duration = Duration::from_millis(1);
 
 static CALIBRATED: Once = Once::new();
 static PARKING: AtomicU32 = AtomicU32::new(0);
@@ -133,8 +137,8 @@ pub(crate) fn observe(wake_up: Ticks) {
 pub fn measure() -> Costs {
     learn_rate(true);
     Costs {
-        pause: batches(pause),
-        yield_now: batches(thread::yield_now),
+        pause: batches(PAUSES, pause),
+        yield_now: batches(YIELDS, thread::yield_now),
         park: parks().unwrap_or_else(|| known().park),
     }
 }
@@ -172,14 +176,17 @@ fn both_clocks() -> (Ticks, Instant) {
 }
 
 /// Ticks of one operation: the median of batches.
-fn batches(operation: impl Fn()) -> Ticks {
+fn batches(operations: u32, operation: impl Fn()) -> Ticks {
+    let start = Ticks::now();
+    let in_time = |done: &usize| *done == 0 || start.elapsed() < TIME_FOR_BATCHES.into();
     let mut taken: Vec<Ticks> = (0..BATCHES)
+        .take_while(in_time)
         .map(|_| {
             let begin = Ticks::now();
-            for _ in 0..PER_BATCH {
+            for _ in 0..operations {
                 operation();
             }
-            begin.elapsed() / u64::from(PER_BATCH)
+            begin.elapsed() / u64::from(operations)
         })
         .collect();
     median(&mut taken)
