@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unjank_host::{Support, Unsupported};
 
-use crate::record::{Answer, Change, Curve, Fact, Outlier, Quantity, SeriesRecord, Verdict};
+use crate::record::{Answer, Change, Curve, Fact, Outlier, Quantity, SeriesRecord, Table, Verdict};
 
 /// Everything that one probe, or several, found out: the part of a run record
 /// that is not about the run itself.
@@ -16,6 +16,8 @@ pub struct Findings {
     pub curves: Vec<Curve>,
     /// Single numbers.
     pub facts: Vec<Fact>,
+    /// Results side by side.
+    pub tables: Vec<Table>,
     /// The worst samples, when they happened and who caused them.
     pub outliers: Vec<Outlier>,
     /// Questions and their answers.
@@ -69,6 +71,11 @@ impl Findings {
         self.facts.iter().find(|fact| fact.name == name)
     }
 
+    /// The table with this name.
+    pub fn table_named(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
     /// Leaves out what is not a finite number, with a warning each: JSON has no
     /// form for it, and one such value would cost the whole record.
     pub(crate) fn drop_what_is_no_number(&mut self) {
@@ -88,6 +95,11 @@ impl Findings {
             curve.points.retain(|point| point.x.is_finite() && finite(point.y, point.interval));
             if curve.points.len() < points {
                 lost.push(format!("a point of curve {}", curve.name));
+            }
+        }
+        for table in &mut self.tables {
+            if table.drop_what_is_no_number() > 0 {
+                lost.push(format!("a cell of table {}", table.name));
             }
         }
         for verdict in &mut self.verdicts {
@@ -110,6 +122,7 @@ impl Findings {
         self.series.extend(other.series);
         self.curves.extend(other.curves);
         self.facts.extend(other.facts);
+        self.tables.extend(other.tables);
         self.outliers.extend(other.outliers);
         self.verdicts.extend(other.verdicts);
         self.changes.extend(other.changes);

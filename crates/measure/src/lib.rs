@@ -40,8 +40,8 @@ pub use front::front;
 pub use monitor::{Monitor, Silent};
 pub use pool::{Started, pool};
 pub use record::{
-    Answer, Bound, Change, Curve, Direction, Fact, Outlier, Percentile, Point, Quantity, RunRecord,
-    SeriesRecord, Start, Summary, Unit, Verdict,
+    Answer, Bound, Cell, Change, Column, Curve, Direction, Fact, Mark, Number, Outlier, Percentile,
+    Point, Quantity, RunRecord, SeriesRecord, Start, Summary, Table, Unit, Verdict,
 };
 pub use series::Series;
 pub use store::Store;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use unjank_host::{Machine, Nanos, Timestamp, Unsupported};
 use unjank_measure::record::{Axis, Pooling, Run, Tool};
 use unjank_measure::{
-    Answer, Bound, Change, Curve, Direction, Fact, Findings, Outlier, Point, Quantity, RunRecord,
-    Series, Start, Unit, Verdict,
+    Answer, Bound, Cell, Change, Column, Curve, Direction, Fact, Findings, Mark, Number, Outlier,
+    Point, Quantity, RunRecord, Series, Start, Table, Unit, Verdict,
 };
 
 fn schema() -> Value {
@@ -57,7 +57,8 @@ fn text() -> impl Strategy<Value = String> {
 
 fn unit() -> impl Strategy<Value = Unit> {
     use Unit::{
-        Bytes, BytesPerSecond, Count, Hertz, Joules, Nanoseconds, Pages, PerSecond, Ratio, Watts,
+        Bytes, BytesPerSecond, Change, Count, Hertz, Joules, Nanoseconds, Pages, PerSecond, Ratio,
+        Times, WattHours, Watts,
     };
     prop::sample::select(vec![
         Nanoseconds,
@@ -65,9 +66,12 @@ fn unit() -> impl Strategy<Value = Unit> {
         Bytes,
         Pages,
         Ratio,
+        Times,
+        Change,
         PerSecond,
         BytesPerSecond,
         Hertz,
+        WattHours,
         Joules,
         Watts,
     ])
@@ -133,6 +137,35 @@ prop_compose! {
     }
 }
 
+fn cell() -> impl Strategy<Value = Cell> {
+    let mark = prop::sample::select(vec![Mark::Won, Mark::Lost, Mark::Best]);
+    let number = (
+        number(),
+        option::of(unit()),
+        interval(),
+        option::of(0.0..1e9),
+        option::of(number()),
+        option::of(mark),
+    );
+    let number = number.prop_map(|(value, unit, interval, deviation, beside, mark)| {
+        Cell::Number(Number { value, unit, interval, deviation, beside, mark })
+    });
+    prop_oneof![number, text().prop_map(Cell::Text), Just(Cell::Empty)]
+}
+
+prop_compose! {
+    fn table()(
+        name in text(),
+        title in text(),
+        columns in vec((text(), option::of(unit()), option::of(unit()), option::of(any::<u8>())), 3),
+        rows in vec(vec(cell(), 3), 0..4),
+        notes in vec(text(), 0..2),
+    ) -> Table {
+        let column = |(name, unit, beside, digits)| Column { name, unit, beside, digits };
+        Table { name, title, columns: columns.into_iter().map(column).collect(), rows, notes }
+    }
+}
+
 prop_compose! {
     fn quantity()(
         name in text(),
@@ -175,6 +208,7 @@ prop_compose! {
         series in vec(series(), 0..3),
         curves in vec(curve(), 0..3),
         facts in vec(fact(), 0..4),
+        tables in vec(table(), 0..2),
         outliers in vec((text(), btree_map(text(), text(), 0..3), any::<[u64; 2]>(), option::of(0..64_usize), option::of(text())), 0..3),
         verdicts in vec(verdict(), 0..4),
         changes in vec((text(), text(), text(), option::of(text())), 0..3),
@@ -189,6 +223,7 @@ prop_compose! {
             series: series.into_iter().map(Series::finish).collect(),
             curves,
             facts,
+            tables,
             outliers: outliers.into_iter().map(outlier).collect(),
             verdicts,
             changes: changes.into_iter().map(change).collect(),
@@ -242,6 +277,7 @@ proptest! {
     fn every_record_is_read_back_strictly(record in record()) {
         let read = RunRecord::import(&record.to_json(), "a test").unwrap();
         prop_assert_eq!(read.findings.series, record.findings.series);
+        prop_assert_eq!(read.findings.tables, record.findings.tables);
         prop_assert_eq!(read.id, record.id);
     }
 }
@@ -274,6 +310,10 @@ fn full() -> Value {
         labels: [].into(),
         points: vec![Point { x: 0.0, y: 1.0, interval: Some([0.9, 1.1]) }],
     });
+    findings.tables.push(
+        Table::new("test/table", "A test", [Column::text("what"), Column::of("x", Unit::Times)])
+            .with_rows([["one".into(), Number::new(1.5).marked(Some(Mark::Best)).into()]]),
+    );
     findings.verdicts.push(Verdict {
         question: "Is it?".to_owned(),
         subject: "jitter".to_owned(),
@@ -303,7 +343,7 @@ fn damage_is_found_where_it_is() {
     let schema = published();
     assert_eq!(errors(&schema, &full()), Vec::<String>::new());
     let cases = [
-        ("/schema", json!("unjank.run/2")),
+        ("/schema", json!("unjank.run/3")),
         ("/id", json!("last")),
         ("/id", json!("../../etc")),
         ("/started_at", json!("2026-11-21 10:15")),
@@ -321,6 +361,9 @@ fn damage_is_found_where_it_is() {
         ("/facts/0/value", json!(null)),
         ("/facts/0/interval", json!([1.0])),
         ("/facts/0/better", json!("up")),
+        ("/tables/0/rows/0/0", json!(1.5)),
+        ("/tables/0/rows/0/1", json!({"value": 1.5, "mark": "good"})),
+        ("/tables/0/columns/1/unit", json!("x")),
         ("/verdicts/0/answer", json!("maybe")),
         ("/verdicts/0/measured/n", json!("9")),
         ("/verdicts/0/healthy", json!({"at_least": 3})),

@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 
-use unjank_measure::{RunRecord, Verdict};
+use unjank_measure::{Cell as TableCell, RunRecord, Table, Verdict};
 
 use crate::delay;
 use crate::headline::headline;
 use crate::heat::{Cell, HeatMap, maps};
+use crate::layout;
 use crate::machine;
 use crate::samples::Worst;
+use crate::table::{drawn, heading, is_numeric, text, used};
 use crate::visible::visible;
 use crate::words;
 
@@ -23,12 +25,13 @@ pub fn markdown(record: &RunRecord) -> String {
         &["About", "Answer", "Measured", "Healthy", "Why", "Next"],
         findings.verdicts.iter().map(verdict),
     );
+    drawn(record).for_each(|it| view(&mut out, it));
     series(&mut out, record);
     table(
         &mut out,
         "Facts",
         &["Fact", "Value", "95 % interval", "n"],
-        findings.facts.iter().map(|fact| {
+        layout::facts(record).map(|fact| {
             let interval = fact.interval.map(|interval| words::interval(fact.unit, interval));
             vec![
                 named(&fact.name, &fact.labels),
@@ -156,6 +159,20 @@ fn series(out: &mut String, record: &RunRecord) {
     table(out, "Series", &head, rows);
 }
 
+/// A table of the record; cards and bars are rows here.
+fn view(out: &mut String, shown: &Table) {
+    let used = used(shown);
+    let heads: Vec<String> = used.iter().map(|&at| plain(&heading(shown, at))).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let right: Vec<bool> = used.iter().map(|&at| is_numeric(&shown.columns[at])).collect();
+    let cells =
+        |row: &Vec<TableCell>| used.iter().map(|&at| plain(&text(shown, row, at))).collect();
+    aligned(out, &plain(&shown.title), &heads, &right, shown.rows.iter().map(cells));
+    for note in &shown.notes {
+        add(out, &format!("\n{}\n", plain(note)));
+    }
+}
+
 fn heat_map(out: &mut String, map: &HeatMap) {
     let cell = |cell: &Cell| {
         let text = plain(&words::with_interval(map.unit(), cell.value, cell.interval));
@@ -222,8 +239,25 @@ fn surroundings(out: &mut String, record: &RunRecord) {
     );
 }
 
-/// A heading and a table; nothing without rows.
+/// A heading and a table; nothing without rows. Numbers stand to the right:
+/// every column with a name in lower case, and those that hold values.
 fn table(out: &mut String, title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let right = |name: &&str| {
+        name.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit())
+            || ["Value", "At", "CPU", "Points", "95 % interval"].contains(name)
+    };
+    let right: Vec<bool> = head.iter().map(right).collect();
+    aligned(out, title, head, &right, rows);
+}
+
+/// The same with the columns that stand to the right.
+fn aligned(
+    out: &mut String,
+    title: &str,
+    head: &[&str],
+    right: &[bool],
+    rows: impl Iterator<Item = Vec<String>>,
+) {
     let mut rows = rows.peekable();
     if rows.peek().is_none() {
         return;
@@ -233,13 +267,7 @@ fn table(out: &mut String, title: &str, head: &[&str], rows: impl Iterator<Item 
     } else {
         add(out, &format!("\n## {title}\n\n"));
     }
-    // Numbers stand to the right: every column with a name in lower case, and
-    // those that hold values.
-    let right = |name: &&str| {
-        name.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit())
-            || ["Value", "At", "CPU", "Points", "95 % interval"].contains(name)
-    };
-    let rule: Vec<&str> = head.iter().map(|name| if right(name) { "--:" } else { "---" }).collect();
+    let rule: Vec<&str> = right.iter().map(|&it| if it { "--:" } else { "---" }).collect();
     add(out, &format!("| {} |\n| {} |\n", head.join(" | "), rule.join(" | ")));
     for row in rows {
         add(out, &format!("| {} |\n", row.join(" | ")));

@@ -88,5 +88,8 @@ fn ctrl_c_prints_what_was_seen() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("Labels: interrupted") && text.contains("healthy"), "{text}");
+    assert!(
+        text.contains("unjank lock doctor [interrupted]") && text.contains("healthy"),
+        "{text}"
+    );
 }

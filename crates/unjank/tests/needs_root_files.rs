@@ -205,7 +205,7 @@ fn nothing_of_roots_is_made_in_the_callers_home() {
     fs::create_dir(&home).unwrap();
     chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
     // As sudo with HOME kept; what is the machine's is in a namespace of its own.
-    let script = "mount -t tmpfs none /var/lib && \"$@\" >&2 && ls /var/lib/unjank";
+    let script = "mount -t tmpfs -o mode=755 none /var/lib && \"$@\" >&2 && ls /var/lib/unjank";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", script, "sh", unjank()])
         .args(["jitter", "native", "--for", "200ms"])

@@ -27,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn on_a_full_file_system_the_numbers_are_printed_and_the_store_is_as_it_was() {
-    let script = "mount -t tmpfs -o size=400k none $D
+    let script = "mount -t tmpfs -o mode=700,size=400k none $D
         $U lock probe --for 100ms --store $D/s.sqlite >/dev/null
         dd if=/dev/zero of=$D/fill bs=4k 2>/dev/null || true
         code=0; $U lock probe --for 100ms --store $D/s.sqlite || code=$?
@@ -44,7 +44,7 @@ fn on_a_full_file_system_the_numbers_are_printed_and_the_store_is_as_it_was() {
 
 #[test]
 fn a_read_only_store_can_be_read_and_says_so_before_anything_is_measured() {
-    let script = "mount -t tmpfs none $D
+    let script = "mount -t tmpfs -o mode=700 none $D
         $U lock probe --for 100ms --store $D/s.sqlite >/dev/null
         mount -o remount,ro $D
         $U runs show last --store $D/s.sqlite >/dev/null
@@ -59,7 +59,7 @@ fn a_read_only_store_can_be_read_and_says_so_before_anything_is_measured() {
 #[test]
 fn a_home_that_is_read_only_costs_no_number() {
     let script = "export HOME=$D; unset XDG_DATA_HOME
-        mount -t tmpfs none $D
+        mount -t tmpfs -o mode=700 none $D
         $U lock probe --for 100ms >/dev/null
         mount -o remount,ro $D
         $U lock probe --for 100ms";

@@ -232,7 +232,7 @@ fn what_is_no_record_is_not_imported() {
         kept.fails(&["runs", "import", file.to_str().expect("UTF-8")], 2)
     };
     assert!(import("").contains("is not a run record"));
-    assert!(import("{\"schema\": \"unjank.run/2\"}").contains("unjank.run/2"));
+    assert!(import("{\"schema\": \"unjank.run/3\"}").contains("unjank.run/3"));
     assert!(import("[1, 2").contains("is not a run record"));
     assert!(kept.ids().is_empty());
 }

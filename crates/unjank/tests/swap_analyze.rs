@@ -47,6 +47,11 @@ fn near(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-9
 }
 
+/// Lines are wrapped: the words, with one space between them.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn a_trace_tells_skew_reuse_paging_and_launches() {
     let mut command = analyze();
@@ -105,13 +110,13 @@ fn traces_stand_side_by_side_with_the_papers_values() {
     command.arg(fixture("paging.csv")).arg(fixture("mobile.csv"));
     command.args(["--label", "swap on,swap off", "--html"]).arg(&page);
     let text = stdout(&mut command);
+    let text = flat(&text);
     for line in [
-        "swap on: 17 accesses (17.6 % read, 5.9 % write, 29.4 % page-in, 47.1 % page-out) of 8 pages \
-         (32.0 KiB), over 3.30 s",
-        "  Bahn & Kim 2023: 1 GiB, swap",
-        "swap on   █████████████░░░",
-        "Does swap off thrash? cannot tell: the trace has neither page-ins nor page-outs; \
-         --swap-device names a device whose reads and writes are.",
+        "swap on 17 17.6 % read, 5.88 % write, 29.4 % page-in, 47.1 % page-out 8 32.0 KiB 3.30 s",
+        "Bahn & Kim 2023: 1 GiB, swap",
+        "swap on █████████████░░░",
+        "Does swap off thrash? The trace has neither page-ins nor page-outs; --swap-device names a \
+         device whose reads and writes are.",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
@@ -153,7 +158,7 @@ fn what_a_trace_cannot_tell_is_said() {
     let output =
         command.args(["--format", "csv"]).arg(&empty).assert().code(3).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("empty.csv: no accesses of pages in 0 events"), "{text}");
+    assert!(flat(&text).contains("empty.csv: no accesses of pages"), "{text}");
     // Nothing comes twice, and that is no failure.
     fs::write(&empty, "page,operation\n1,read\n2,read\n").unwrap();
     let record = json(analyze().arg(&empty));
@@ -211,13 +216,13 @@ fn only_what_is_asked_for_is_an_access() {
 #[test]
 fn the_format_is_named_and_a_guess_is_called_one() {
     let text = stdout(analyze().arg(fixture("msr.csv")));
-    assert!(text.contains("msr.csv: msr (guessed), 11 events\n"), "{text}");
+    assert!(flat(&text).contains("msr.csv msr (guessed) 11 "), "{text}");
     assert!(
-        text.contains("msr.csv is read as msr, which is a guess; --format msr says so"),
+        flat(&text).contains("msr.csv is read as msr, which is a guess; --format msr says so"),
         "{text}"
     );
     let text = stdout(analyze().arg(fixture("msr.csv")).args(["--format", "msr"]));
-    assert!(text.contains("msr.csv: msr, 11 events\n") && !text.contains("guess"), "{text}");
+    assert!(flat(&text).contains("msr.csv msr 11 ") && !text.contains("guess"), "{text}");
     for command in [
         &["mrc", "--sizes", "4"][..],
         &["simulate", "--tier", "64KiB", "--policy", "paper"],
@@ -268,5 +273,5 @@ fn mistakes_are_told_with_what_would_be_right() {
     let error = fails(analyze().args(["--format", "csv"]).arg(&bad), 1);
     assert!(error.contains("bad.csv, line 3: the page is no number"), "{error}");
     let text = stdout(analyze().args(["--format", "csv", "--skip-bad"]).arg(&bad));
-    assert!(text.contains("bad.csv: 1 accesses"), "{text}");
+    assert!(flat(&text).contains("bad.csv 1 100 % read"), "{text}");
 }

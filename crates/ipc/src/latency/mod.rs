@@ -9,6 +9,7 @@
 //! | `report` | what the client process says |
 //! | `threads` | how the threads of a pair ran |
 //! | `tracing` | the trace beside it |
+//! | [`schd_dbg`] | what AOSP's tool tells of it |
 //! | `findings` | from reports to a run record |
 
 mod caller;
@@ -16,6 +17,7 @@ mod findings;
 mod options;
 mod pairs;
 mod report;
+pub mod schd_dbg;
 mod threads;
 mod tracing;
 

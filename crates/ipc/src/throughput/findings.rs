@@ -6,6 +6,7 @@ use unjank_measure::record::Axis;
 use unjank_measure::stats::order;
 use unjank_measure::{Curve, Findings, Point, Unit};
 
+use super::tables::tables;
 use super::{Cell, Outcome, Round};
 use crate::transport::Transport;
 
@@ -63,8 +64,10 @@ impl Outcome {
     /// As findings. Series: `ipc/<transport>/round_trip` with the label
     /// `payload`. Curves over the payload: `…/time`, `…/cpu`,
     /// `…/calls_per_second` and `…/bytes_per_second` (each way).
+    /// Tables: `ipc/throughput/summary` and `…/turns`.
     pub fn findings(&self) -> Findings {
         let mut findings = self.notes.clone();
+        findings.tables.extend(tables(self));
         for cell in &self.cells {
             findings.series.push(cell.series.clone().finish());
         }

@@ -7,6 +7,7 @@
 
 mod findings;
 mod options;
+mod tables;
 
 use unjank_host::clock::thread_cpu_time;
 use unjank_host::sched::{AffinityGuard, CpuSet};

@@ -9,6 +9,7 @@ use unjank_measure::{Findings, Monitor};
 use super::cell::{Cell, Load};
 use super::judge::judge;
 use super::report;
+use super::tables::tables;
 use super::visit::Visit;
 
 /// What is measured.
@@ -49,6 +50,7 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
         report::note(cell, visits, &options.load, &mut findings);
     }
     judge(options.seed, &mut findings).map_err(|error| Error::Invalid(error.to_string()))?;
+    findings.tables = tables(&findings);
     Ok(findings)
 }
 

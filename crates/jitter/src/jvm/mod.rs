@@ -9,6 +9,7 @@
 //! | `rivals` | others that want its CPUs |
 //! | [`recording`] | what it writes |
 //! | [`mod@label`] | what held up a wake-up |
+//! | `tables` | what people read of it |
 //! | [`paper`] | what Higashiyama et al. measured |
 
 mod application;
@@ -22,6 +23,7 @@ pub mod paper;
 pub mod recording;
 mod report;
 mod rivals;
+mod tables;
 pub mod variant;
 mod visit;
 

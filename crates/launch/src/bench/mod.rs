@@ -10,7 +10,7 @@
 //! | `pause` | the idle time before a launch |
 //! | `visit` | one launch: pause, start, end |
 //! | `findings` | from launches to answers |
-//! | `rows` | the answers of a record, line by line |
+//! | `rows`, `tables` | the answers, line by line |
 
 mod condition;
 mod findings;
@@ -20,6 +20,7 @@ mod pause;
 mod ready;
 mod rows;
 mod started;
+mod tables;
 mod visit;
 
 pub use condition::{Condition, Service};
@@ -27,6 +28,7 @@ pub use findings::a_condition_failed;
 pub use options::{Options, Program, Workload};
 pub use ready::Ready;
 pub use rows::{Row, rows};
+pub(crate) use tables::{change, median};
 
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
@@ -100,6 +102,8 @@ pub fn run(
              (drop_caches); other programs had to read it again",
         );
     }
+    let tables = tables::tables(&findings);
+    findings.tables.extend(tables);
     Ok(findings)
 }
 

@@ -8,12 +8,14 @@
 //! | module | subject |
 //! |---|---|
 //! | `published` | the paper's values as facts and curves |
+//! | `tables` | both beside each other |
 //! | `judge` | whether they come out here |
 //! | `share` | the progress of one experiment among two |
 
 mod judge;
 mod published;
 mod share;
+mod tables;
 
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
@@ -137,6 +139,7 @@ impl Outcome {
         }
         self.basic = Some(line(None, row("launch/bench/basic"), prediction.basic));
         published::note_launches(self, prediction);
+        self.findings.tables = tables::tables(self);
     }
 }
 

@@ -18,6 +18,7 @@ pub mod paper;
 pub mod rates;
 pub mod residency;
 pub mod table;
+pub(crate) mod tables;
 
 use unjank_host::Result;
 use unjank_host::energy::{Meter, Spent};

@@ -9,7 +9,7 @@ use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Direction, Effect, Fact, Findings, Point, Unit};
 
 use super::rates::{Arm, Outcome};
-use super::{notes, paper};
+use super::{notes, paper, tables};
 
 /// One column of Table 3.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +52,7 @@ impl Outcome {
         let mut findings = Findings::default();
         notes::about(&self.about, &mut findings);
         let table = self.table();
+        findings.tables.push(tables::table(&table, self.options.window));
         for (row, arm) in table.iter().zip(&self.arms) {
             findings.facts.extend(row.average.clone());
             let cpu = self.average(arm, "launch/power/cpu_energy", |(_, cpu)| *cpu);

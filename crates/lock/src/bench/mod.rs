@@ -13,6 +13,7 @@
 //! | [`results`] | what was measured, cell by cell |
 //! | [`judge`] | ratios with intervals, and who has won |
 //! | `findings`, [`paper`] | the same as findings; what the paper says |
+//! | `tables` | what people read of it |
 
 mod findings;
 pub mod grid;
@@ -25,6 +26,7 @@ pub mod results;
 mod sleep_loops;
 pub mod strategy;
 mod surroundings;
+mod tables;
 mod visit;
 mod work;
 
@@ -47,6 +49,7 @@ pub use results::{Arm, CellResult, Results, Round};
 pub use strategy::Strategy;
 pub use surroundings::Means;
 use surroundings::Surroundings;
+pub use tables::tables;
 use visit::Task;
 use work::Pace;
 

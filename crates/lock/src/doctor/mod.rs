@@ -29,6 +29,7 @@ mod roster;
 mod sampling;
 mod seen;
 mod surroundings;
+mod tables;
 mod tally;
 mod tracing;
 mod turns;

@@ -4,10 +4,10 @@ use unjank_host::{Root, pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
 use super::Patient;
-use super::diagnosis::Certainty;
 use super::options::Options;
 use super::seen::{Prices, rate, share};
 use super::surroundings::{Whole, surroundings};
+use super::tables::tables;
 use super::verdict::{Sight, overall};
 use super::watch::Watched;
 
@@ -41,8 +41,7 @@ pub(super) fn report(
     let (answer, reason) = overall(patients, &sight(&watched, patients));
     let question = format!("Does {who} waste its time in waiting?");
     findings.verdicts.push(verdict(question, answer, reason));
-    let bad = patients.iter().filter(|it| it.worst().kind.is_bad()).take(options.top);
-    findings.verdicts.extend(bad.flat_map(of_thread));
+    findings.tables.extend(tables(patients, options));
     for sentence in surroundings(whole) {
         findings.warn(sentence);
     }
@@ -84,20 +83,6 @@ fn sight(watched: &Watched, patients: &[Patient]) -> Sight {
         foreign: watched.roster.processes().foreign(),
         lost: watched.roster.lost(),
     }
-}
-
-/// What is wrong with one thread.
-fn of_thread(patient: &Patient) -> impl Iterator<Item = Verdict> {
-    let seen = &patient.seen;
-    patient.diagnoses.iter().map(move |it| {
-        let question = format!("{} ({}): {}?", seen.thread, seen.name, it.kind.words());
-        let answer = match it.certainty {
-            Certainty::Seen => Answer::Yes,
-            Certainty::Suspected => Answer::CannotTell,
-        };
-        let action = it.action.map_or_else(String::new, |action| format!(". To do: {action}"));
-        verdict(question, answer, format!("{}{action}", it.evidence))
-    })
 }
 
 fn verdict(question: String, answer: Answer, reason: String) -> Verdict {

@@ -27,7 +27,7 @@ pub use results::{Cell, Results};
 ///
 /// # Errors
 /// `Invalid` options; a thread that cannot be started.
-pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<(Results, Findings)> {
+pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<Findings> {
     options.check()?;
     let plan = Plan { pairs: options.rounds, warm_up: 0, seed };
     let mut results = Results::new(options, plan);
@@ -54,5 +54,5 @@ pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<(Resul
         findings.warn("interrupted: gaps may have fewer rounds than were asked for, or none");
     }
     results.note(&mut findings);
-    Ok((results, findings))
+    Ok(findings)
 }

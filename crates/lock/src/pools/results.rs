@@ -3,7 +3,9 @@
 use unjank_host::Nanos;
 use unjank_measure::experiment::{Question, Visits, family};
 use unjank_measure::stats::order;
-use unjank_measure::{Direction, Fact, Findings, Plan, Series, Unit};
+use unjank_measure::{
+    Cell as Shown, Column, Direction, Fact, Findings, Number, Plan, Series, Table, Unit,
+};
 
 use super::options::Options;
 use super::peers::Kind;
@@ -46,6 +48,7 @@ impl Results {
         for cell in &self.cells {
             cell.note(&self.pools, findings);
         }
+        findings.tables.push(self.table());
         let mut asked = Vec::new();
         for cell in &self.cells {
             for other in 1..self.pools.len() {
@@ -62,6 +65,32 @@ impl Results {
         for outcome in family(&asked, 0.0) {
             outcome.note(findings);
         }
+    }
+
+    /// A line for each gap and pool.
+    fn table(&self) -> Table {
+        let columns = [
+            Column::of("work every", Unit::Nanoseconds),
+            Column::text("pool"),
+            Column::of("median", Unit::Nanoseconds),
+            Column::of("p99", Unit::Nanoseconds),
+            Column::of("longest", Unit::Nanoseconds),
+            Column::of("CPUs used", Unit::Count),
+        ];
+        let title = "From giving work until it begins, and CPUs that the pool uses";
+        let row = |cell: &Cell, place: usize, pool: Kind| {
+            let (cpus, interval) = cell.cpus(place)?;
+            let latency = |q| cell.latency(place, q).map(|latency| latency.get() as f64);
+            let [median, tail, longest] = [0.5, 0.99, 1.0].map(latency).map(Shown::maybe);
+            let gap = Shown::number(cell.gap.get() as f64);
+            let cpus = Number::new(cpus).within(interval).into();
+            Some([gap, pool.name().into(), median, tail, longest, cpus])
+        };
+        let rows = self.cells.iter().flat_map(|cell| {
+            let pools = self.pools.iter().enumerate();
+            pools.filter_map(|(place, &pool)| row(cell, place, pool)).collect::<Vec<_>>()
+        });
+        Table::new("lock/pool/summary", title, columns).with_rows(rows)
     }
 
     fn question(&self, cell: &Cell, other: usize, what: &str, unit: Unit) -> Question {

@@ -114,9 +114,12 @@ impl Unit {
             Self::Bytes => "bytes",
             Self::Pages => "pages",
             Self::Ratio => "ratio",
+            Self::Times => "times",
+            Self::Change => "change",
             Self::PerSecond => "per_second",
             Self::BytesPerSecond => "bytes_per_second",
             Self::Hertz => "hertz",
+            Self::WattHours => "watt_hours",
             Self::Joules => "joules",
             Self::Watts => "watts",
         }

@@ -1,6 +1,6 @@
 //! What a record from outside must satisfy.
 
-use super::{RunRecord, SeriesRecord, Summary};
+use super::{Cell, RunRecord, SeriesRecord, Summary, Table};
 
 /// The longest name, command or id.
 const LONGEST_NAME: usize = 300;
@@ -28,6 +28,7 @@ pub(super) fn check(record: &RunRecord) -> Result<(), String> {
             ordered(&curve.name, point.interval)?;
         }
     }
+    findings.tables.iter().try_for_each(table)?;
     for verdict in &findings.verdicts {
         for quantity in verdict.measured.iter().chain(&verdict.effect) {
             ordered(&verdict.subject, quantity.interval)?;
@@ -85,6 +86,22 @@ fn series(series: &SeriesRecord) -> Result<(), String> {
         return wrong("its repetitions do not hold the samples that it has");
     }
     series.by_start().map_err(|e| e.to_string())?;
+    Ok(())
+}
+
+fn table(table: &Table) -> Result<(), String> {
+    name("table", &table.name)?;
+    for row in &table.rows {
+        if row.len() != table.columns.len() {
+            let (cells, columns) = (row.len(), table.columns.len());
+            return Err(format!("table {}: {cells} cells in {columns} columns", table.name));
+        }
+        for cell in row {
+            if let Cell::Number(number) = cell {
+                ordered(&table.name, number.interval)?;
+            }
+        }
+    }
     Ok(())
 }
 

@@ -19,11 +19,14 @@ impl Unit {
     /// ratios and frequencies, where it depends on what is counted.
     pub fn better(self) -> Option<Direction> {
         match self {
-            Self::Nanoseconds | Self::Bytes | Self::Pages | Self::Joules | Self::Watts => {
-                Some(Direction::Smaller)
-            }
+            Self::Nanoseconds
+            | Self::Bytes
+            | Self::Pages
+            | Self::WattHours
+            | Self::Joules
+            | Self::Watts => Some(Direction::Smaller),
             Self::PerSecond | Self::BytesPerSecond => Some(Direction::Larger),
-            Self::Count | Self::Ratio | Self::Hertz => None,
+            Self::Count | Self::Ratio | Self::Times | Self::Change | Self::Hertz => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The run record, `"schema": "unjank.run/1"`: one JSON document per run, the
+//! The run record, `"schema": "unjank.run/2"`: one JSON document per run, the
 //! same for every command. `docs/run.schema.json` describes it.
 
 mod check;
@@ -10,6 +10,7 @@ mod packed;
 mod run;
 mod series;
 mod start;
+mod table;
 mod unit;
 mod verdict;
 
@@ -20,5 +21,6 @@ pub use outlier::Outlier;
 pub use run::{RunRecord, SCHEMA, Tool};
 pub use series::{Percentile, QUANTILES, Repetition, SeriesRecord, Slice, Summary};
 pub use start::{Run, Start};
+pub use table::{Cell, Column, Mark, Number, Table};
 pub use unit::Unit;
 pub use verdict::{Answer, Bound, Quantity, Verdict};

@@ -9,8 +9,11 @@ use crate::error::{Error, Result};
 use crate::findings::Findings;
 use crate::record::check;
 
-/// The name and major version of the record's form. A reader refuses others.
-pub const SCHEMA: &str = "unjank.run/1";
+/// The name and major version of the record's form.
+pub const SCHEMA: &str = "unjank.run/2";
+/// The form before it, which had no tables and fewer units. It is read, and
+/// what was read is of this version.
+const FORMER: &str = "unjank.run/1";
 
 /// One run of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,7 +56,7 @@ impl RunRecord {
     /// Reads a record; `origin` names where the text came from.
     ///
     /// # Errors
-    /// `Record` if it is not JSON, not a run record, or of another version.
+    /// `Record` if it is not JSON, not a run record, or of a later version.
     pub fn from_json(text: &str, origin: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Head {
@@ -61,13 +64,14 @@ impl RunRecord {
         }
         let wrong = |reason: String| Error::Record { origin: origin.to_owned(), reason };
         let head: Head = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
-        if head.schema != SCHEMA {
+        if ![SCHEMA, FORMER].contains(&head.schema.as_str()) {
             return Err(wrong(format!(
-                "its schema is {:?}; this unjank reads {SCHEMA:?}",
+                "its schema is {:?}; this unjank reads {SCHEMA:?} and {FORMER:?}",
                 head.schema
             )));
         }
-        serde_json::from_str(text).map_err(|e| wrong(e.to_string()))
+        let record: Self = serde_json::from_str(text).map_err(|e| wrong(e.to_string()))?;
+        Ok(Self { schema: SCHEMA.to_owned(), ..record })
     }
 
     /// Reads a record from outside, strictly: every histogram must decode, and
@@ -94,11 +98,11 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_by_name() {
-        let error = RunRecord::from_json(r#"{"schema": "unjank.run/2"}"#, "new.json").unwrap_err();
+        let error = RunRecord::from_json(r#"{"schema": "unjank.run/3"}"#, "new.json").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "new.json is not a run record: its schema is \"unjank.run/2\"; this unjank reads \
-             \"unjank.run/1\""
+            "new.json is not a run record: its schema is \"unjank.run/3\"; this unjank reads \
+             \"unjank.run/2\" and \"unjank.run/1\""
         );
     }
 
@@ -106,9 +110,9 @@ mod tests {
     fn what_is_not_a_record_says_where_it_stops_being_one() {
         for (text, reason) in [
             ("", "EOF while parsing a value at line 1 column 0"),
-            ("{\"schema\": \"unjank.run/1\"", "EOF while parsing an object at line 1 column 25"),
+            ("{\"schema\": \"unjank.run/2\"", "EOF while parsing an object at line 1 column 25"),
             ("[1, 2]", "invalid type: integer `1`, expected a string at line 1 column 2"),
-            ("{\"schema\": \"unjank.run/1\"}", "missing field `id` at line 1 column 26"),
+            ("{\"schema\": \"unjank.run/2\"}", "missing field `id` at line 1 column 26"),
         ] {
             let error = RunRecord::from_json(text, "x.json").unwrap_err().to_string();
             assert_eq!(error, format!("x.json is not a run record: {reason}"));

@@ -21,6 +21,12 @@ pub enum Unit {
     /// A share, 0–1, or a quotient of two like quantities.
     #[serde(rename = "ratio")]
     Ratio,
+    /// A quotient of two like quantities, as a factor.
+    #[serde(rename = "times")]
+    Times,
+    /// A relative difference: 0.01 is one percent more.
+    #[serde(rename = "change")]
+    Change,
     /// Events per second.
     #[serde(rename = "per_second")]
     PerSecond,
@@ -30,6 +36,9 @@ pub enum Unit {
     /// Hertz.
     #[serde(rename = "hertz")]
     Hertz,
+    /// Watt hours.
+    #[serde(rename = "watt_hours")]
+    WattHours,
     /// Joules.
     #[serde(rename = "joules")]
     Joules,
@@ -39,9 +48,17 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// `value` with its unit, three significant digits.
+    /// `value` with its unit, three significant digits: what tells values apart
+    /// to a tenth of a percent.
     pub fn show(self, value: f64) -> String {
+        self.show_with(value, 3)
+    }
+
+    /// `value` with its unit and so many significant digits; times, sizes and
+    /// frequencies always have three.
+    pub fn show_with(self, value: f64, significant: u8) -> String {
         let whole = || value.round().clamp(0.0, u64::MAX as f64) as u64;
+        let digits = |value| digits(value, significant);
         match self {
             Self::Nanoseconds if value < 0.0 => format!("−{}", Self::Nanoseconds.show(-value)),
             Self::Nanoseconds if value < 99.95 && value.fract() != 0.0 => {
@@ -53,16 +70,36 @@ impl Unit {
             Self::Count => digits(value),
             Self::Pages => format!("{} pages", digits(value)),
             Self::Ratio => format!("{} %", digits(value * 100.0)),
+            Self::Times => times(value),
+            Self::Change => signed(value),
             Self::PerSecond => format!("{}/s", digits(value)),
             Self::BytesPerSecond => format!("{}/s", Bytes(whole())),
-            Self::Joules => small(value, "J"),
-            Self::Watts => small(value, "W"),
+            Self::WattHours => small(value, "Wh", significant),
+            Self::Joules => small(value, "J", significant),
+            Self::Watts => small(value, "W", significant),
         }
     }
 }
 
+/// Three significant digits, however small: `1.31×`.
+fn times(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1.0 | 100.0.. => format!("{value:.0}×"),
+        10.0.. => format!("{value:.1}×"),
+        0.1.. => format!("{value:.2}×"),
+        0.001.. => format!("{value:.3}×"),
+        _ => format!("{value:.0e}×"),
+    }
+}
+
+/// In percent, with its sign: `−3.34 %`.
+fn signed(value: f64) -> String {
+    format!("{:+.2} %", value * 100.0).replace('-', "−")
+}
+
 /// With `unit`, or thousandths or millionths of it.
-fn small(value: f64, unit: &str) -> String {
+fn small(value: f64, unit: &str, significant: u8) -> String {
+    let digits = |value| digits(value, significant);
     match value.abs() {
         0.0 => format!("0 {unit}"),
         0.9995.. => format!("{} {unit}", digits(value)),
@@ -71,18 +108,16 @@ fn small(value: f64, unit: &str) -> String {
     }
 }
 
-/// Whole numbers as they are, others with about three significant digits.
-fn digits(value: f64) -> String {
+/// Whole numbers as they are, others with so many significant digits, those
+/// below one with as many decimals.
+fn digits(value: f64, significant: u8) -> String {
     let size = value.abs();
     if value.fract() == 0.0 && size < 1e15 {
-        format!("{value}")
-    } else if size < 10.0 {
-        format!("{value:.2}")
-    } else if size < 100.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.0}")
+        return format!("{value}");
     }
+    let before = (size.max(1.0).log10().floor() as usize) + 1;
+    let decimals = usize::from(significant).saturating_sub(before);
+    format!("{value:.decimals$}")
 }
 
 #[cfg(test)]
@@ -101,5 +136,14 @@ mod tests {
         assert_eq!(Unit::Joules.show(-0.0254), "-25.4 mJ");
         assert_eq!(Unit::Watts.show(0.000_2), "200 µW");
         assert_eq!(Unit::Watts.show(0.0), "0 W");
+        assert_eq!(Unit::WattHours.show(0.005_023), "5.02 mWh");
+        assert_eq!(Unit::WattHours.show_with(0.005_023_12, 5), "5.0231 mWh");
+        assert_eq!(Unit::Count.show(0.0512), "0.05");
+        assert_eq!(Unit::Change.show(-0.0334), "−3.34 %");
+        let factors = [123.4, 12.34, 1.234, 0.1234, 0.01234, 0.000_123_4, 1.0];
+        assert_eq!(
+            factors.map(|factor| Unit::Times.show(factor)),
+            ["123×", "12.3×", "1.23×", "0.12×", "0.012×", "1e-4×", "1×"]
+        );
     }
 }

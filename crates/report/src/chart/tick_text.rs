@@ -37,6 +37,8 @@ const BYTES: &[(&str, f64)] = &[
 const HERTZ: &[(&str, f64)] = &[(" Hz", 1.0), (" kHz", 1e3), (" MHz", 1e6), (" GHz", 1e9)];
 const COUNTS: &[(&str, f64)] = &[("", 1.0), (" k", 1e3), (" M", 1e6), (" G", 1e9), (" T", 1e12)];
 const JOULES: &[(&str, f64)] = &[(" µJ", 1e-6), (" mJ", 1e-3), (" J", 1.0), (" kJ", 1e3)];
+const WATT_HOURS: &[(&str, f64)] = &[(" µWh", 1e-6), (" mWh", 1e-3), (" Wh", 1.0), (" kWh", 1e3)];
+const FACTOR: &[(&str, f64)] = &[("×", 1.0)];
 const WATTS: &[(&str, f64)] = &[(" µW", 1e-6), (" mW", 1e-3), (" W", 1.0), (" kW", 1e3)];
 const PERCENT: &[(&str, f64)] = &[(" %", 0.01)];
 
@@ -48,9 +50,11 @@ fn ladder(unit: Unit) -> Ladder {
         Unit::Hertz => (HERTZ, ""),
         Unit::Count | Unit::Pages => (COUNTS, ""),
         Unit::PerSecond => (COUNTS, "/s"),
+        Unit::WattHours => (WATT_HOURS, ""),
         Unit::Joules => (JOULES, ""),
         Unit::Watts => (WATTS, ""),
-        Unit::Ratio => (PERCENT, ""),
+        Unit::Ratio | Unit::Change => (PERCENT, ""),
+        Unit::Times => (FACTOR, ""),
     };
     Ladder { rungs, tail }
 }

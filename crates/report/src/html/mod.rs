@@ -13,6 +13,7 @@ mod notes;
 mod side_by_side;
 mod tables;
 mod verdicts;
+mod views;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use unjank_measure::RunRecord;
@@ -107,6 +108,7 @@ impl Place {
 fn run(record: &RunRecord, place: &Place) -> Markup {
     let parts = [
         verdicts::section(record, place),
+        views::sections(record, place),
         charts::sections(record, place),
         tables::worst_samples(record, place),
         tables::series(record, place),

@@ -4,6 +4,7 @@ use maud::{Markup, PreEscaped, html};
 use unjank_measure::{Fact, RunRecord, SeriesRecord};
 
 use crate::html::Place;
+use crate::layout;
 use crate::samples::{Sample, Worst};
 use crate::visible::visible;
 use crate::words::{self, Quantile};
@@ -139,7 +140,7 @@ pub(super) fn facts(record: &RunRecord, place: &Place) -> Markup {
                     th scope="col" class="n" { "95 % interval" }
                     th scope="col" class="n" { "n" }
                 } }
-                tbody { @for fact in facts.iter().take(ROWS) { (fact_row(fact)) } }
+                tbody { @for fact in layout::facts(record).take(ROWS) { (fact_row(fact)) } }
             }
             (rest(facts.len(), ROWS, "facts"))
         },

@@ -5,10 +5,13 @@ mod notes;
 mod paint;
 mod tables;
 mod verdicts;
+mod views;
 
 use unjank_measure::RunRecord;
 
+use crate::document::document;
 use crate::headline::headline;
+use crate::layout::{EVERYTHING, Part, parts};
 use crate::machine;
 use crate::visible::visible;
 use crate::words;
@@ -23,41 +26,40 @@ pub struct TerminalStyle {
     /// Whether escapes for colour are understood and wanted. The text is the
     /// same without them.
     pub colour: bool,
-    /// How much is told.
-    pub detail: Detail,
-}
-
-/// How much of a record is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// The answers, and what a reader must know to believe them.
-    Answers,
-    /// All tables as well.
-    Everything,
+    /// Whether everything is told that was measured, rather than what the
+    /// command tells of its result.
+    pub all: bool,
 }
 
 /// Lines of prose are not longer than this, however wide the terminal.
 const PROSE: usize = 100;
 
-/// The text of `record`: verdicts first, then series, facts, worst samples,
-/// changes, warnings and what could not be measured. Nothing in the record can
+/// The text of `record`: its answers first, then its tables and, for commands
+/// that say so, series, facts and worst samples; at the end changes, warnings
+/// and what could not be measured. Nothing in the record can
 /// reach the terminal as a control character. Commands are not wrapped, so
-/// they can be copied.
+/// they can be copied. Where the command speaks for another program, its form.
 pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
+    if let Some(document) = document(record).filter(|_| !style.all) {
+        return document;
+    }
     let width = style.width.clamp(40, 250);
     let prose = width.min(PROSE);
     let mut blocks =
         vec![head(record, prose), verdicts::block(&record.findings.verdicts, width, prose)];
-    if style.detail == Detail::Everything {
-        blocks.extend([
-            tables::series(record, width),
-            tables::facts(record, width),
-            tables::curves(record, width),
-            tables::worst_samples(record, width),
-            notes::changes(record, prose),
-        ]);
-    }
-    blocks.extend([notes::warnings(record, prose), notes::unsupported(record, prose)]);
+    blocks.extend(views::tables(record, prose));
+    let parts = if style.all { EVERYTHING } else { parts(record) };
+    blocks.extend(parts.iter().map(|part| match part {
+        Part::Series => tables::series(record, width),
+        Part::Facts => tables::facts(record, width),
+        Part::Curves => tables::curves(record, width),
+        Part::WorstSamples => tables::worst_samples(record, width),
+    }));
+    blocks.extend([
+        notes::changes(record, prose),
+        notes::warnings(record, prose),
+        notes::unsupported(record, prose),
+    ]);
     let blocks: Vec<String> =
         blocks.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
     resolve(&blocks.join("\n\n"), style.colour)

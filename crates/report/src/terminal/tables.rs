@@ -7,6 +7,7 @@ use unjank_measure::RunRecord;
 use super::heading;
 use super::layout::{Column, GAP, columns, folded, in_line, paragraph, widest};
 use super::paint::Paint;
+use crate::layout;
 use crate::samples::Worst;
 use crate::visible::visible;
 use crate::words;
@@ -43,10 +44,7 @@ pub(super) fn series(record: &RunRecord, width: usize) -> Vec<String> {
 /// All facts.
 pub(super) fn facts(record: &RunRecord, width: usize) -> Vec<String> {
     let mut names = Names::default();
-    let rows = record
-        .findings
-        .facts
-        .iter()
+    let rows = layout::facts(record)
         .map(|fact| {
             let interval = fact.interval.map(|interval| words::interval(fact.unit, interval));
             vec![

@@ -8,7 +8,7 @@ use proptest::test_runner::RngSeed;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 use unjank_measure::RunRecord;
-use unjank_report::{Detail, TerminalStyle, html, markdown, terminal};
+use unjank_report::{TerminalStyle, html, markdown, terminal};
 
 use crate::fixture;
 use crate::html::body;
@@ -158,7 +158,7 @@ proptest! {
                 prop_assert!(!is_drawn || !attribute.value().contains(['N', 'i']), "{attribute:?}");
             }
             markdown(&record);
-            terminal(&record, &TerminalStyle { width: 80, colour: true, detail: Detail::Everything });
+            terminal(&record, &TerminalStyle { width: 80, colour: true, all: true });
         }
     }
 
@@ -176,9 +176,9 @@ proptest! {
     #[test]
     fn a_terminal_is_not_taken_over(texts in texts(), width in 0_usize..200) {
         let record = poisoned(&fixture::small(), &texts);
-        let plain = terminal(&record, &TerminalStyle { width, colour: false, detail: Detail::Everything });
+        let plain = terminal(&record, &TerminalStyle { width, colour: false, all: true });
         prop_assert!(!plain.contains(acts), "{plain:?}");
-        let mut coloured = terminal(&record, &TerminalStyle { width, colour: true, detail: Detail::Everything });
+        let mut coloured = terminal(&record, &TerminalStyle { width, colour: true, all: true });
         for own in ["[0m", "[1m", "[2m", "[32m", "[1;31m", "[33m", "[36m"] {
             coloured = coloured.replace(&format!("\u{1b}{own}"), "");
         }

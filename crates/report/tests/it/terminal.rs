@@ -1,10 +1,10 @@
 //! Terminal text as a user sees it.
 
-use unjank_report::{Detail, TerminalStyle, terminal};
+use unjank_report::{TerminalStyle, terminal};
 
 use crate::fixture;
 
-const PLAIN: TerminalStyle = TerminalStyle { width: 80, colour: false, detail: Detail::Everything };
+const PLAIN: TerminalStyle = TerminalStyle { width: 80, colour: false, all: true };
 
 #[test]
 fn a_checkup_puts_its_answers_first() {
@@ -38,7 +38,7 @@ fn a_narrow_terminal_wraps() {
 
 #[test]
 fn answers_alone_leave_the_tables_out() {
-    let style = TerminalStyle { detail: Detail::Answers, ..PLAIN };
+    let style = TerminalStyle { all: false, ..PLAIN };
     let (answers, everything) =
         (terminal(&fixture::rich(), &style), terminal(&fixture::rich(), &PLAIN));
     assert!(answers.contains("Answers") && answers.contains("Warnings"));

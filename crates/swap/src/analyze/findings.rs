@@ -127,7 +127,7 @@ fn makers(analysis: &Analysis, to: &mut To) {
 }
 
 /// The first lines of a table of makers, and the sum of the others.
-pub fn first_makers(makers: &[Maker], most: usize) -> Vec<Maker> {
+pub(super) fn first_makers(makers: &[Maker], most: usize) -> Vec<Maker> {
     let mut first = makers[..makers.len().min(most)].to_vec();
     let rest = &makers[first.len()..];
     if !rest.is_empty() {
@@ -200,7 +200,7 @@ fn thrash(analysis: &Analysis, to: &mut To) {
 }
 
 /// The length of all episodes together.
-pub fn thrashing(episodes: &[Episode]) -> Nanos {
+pub(super) fn thrashing(episodes: &[Episode]) -> Nanos {
     let length = |episode: &Episode| episode.end - episode.start;
     episodes.iter().map(length).fold(Nanos::ZERO, |sum, length| sum + length)
 }

@@ -12,6 +12,7 @@
 //! | [`inversion`] | cold pages on a fast device, and hot ones on a slow one |
 //! | [`launches`] | what is read and written after apps are launched |
 //! | [`paper`] | what others found |
+//! | [`tables()`] | what people read of it |
 
 mod accesses;
 mod findings;
@@ -23,6 +24,7 @@ pub mod paging;
 pub mod paper;
 pub mod skew;
 mod state;
+mod tables;
 pub mod thrash;
 
 use std::sync::Arc;
@@ -33,13 +35,14 @@ use unjank_measure::{Monitor, SeriesRecord};
 use crate::model::page::SpaceError;
 use crate::trace::{Operation, Summary, Trace};
 
-pub use findings::{MAKERS, findings, first_makers, papers, thrashing};
+pub use findings::{MAKERS, findings, papers};
 pub use inversion::Inversion;
 pub use kind::Kind;
 pub use launches::Launch;
 pub use makers::{Maker, Makers};
 pub use paging::Paging;
 pub use skew::Skew;
+pub use tables::tables;
 pub use thrash::Episode;
 
 use state::State;

@@ -10,6 +10,7 @@ mod findings;
 mod read;
 pub mod size;
 mod sweep;
+mod tables;
 
 pub use findings::findings;
 pub use read::{Options, Requests, read};

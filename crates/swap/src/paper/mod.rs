@@ -15,9 +15,11 @@ pub mod item;
 mod items;
 mod note;
 mod phones;
+mod tables;
 
 pub use item::{Answer, Item};
-pub use note::{findings, show};
+pub use note::findings;
+use note::is_share;
 
 use rayon::prelude::*;
 use unjank_host::{Bytes, Result};

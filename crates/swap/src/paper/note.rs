@@ -7,6 +7,7 @@ use unjank_measure::{Fact, Findings, Unit, Verdict};
 
 use super::item::{Answer, Item};
 use super::phones::{Phone, Set};
+use super::tables::table;
 use super::{Outcome, TIERS};
 use crate::simulate::Line;
 
@@ -18,6 +19,7 @@ pub fn findings(outcome: &Outcome) -> Findings {
         facts: outcome.bars.clone(),
         ..Findings::default()
     };
+    findings.tables.push(table(outcome));
     for item in &outcome.items {
         let Some(median) = item.median() else { continue };
         let mut fact = Fact::new(format!("swap/paper/{}", item.name), median, item.unit);
@@ -70,12 +72,17 @@ fn verdict(figure: &[Item]) -> Verdict {
 }
 
 /// A value of an item, as it is read.
-pub fn show(item: &Item, value: f64) -> String {
-    if item.unit == Unit::Ratio && !item.what.contains("made by") {
-        format!("{value:.2}×")
+fn show(item: &Item, value: f64) -> String {
+    if item.unit == Unit::Ratio && !is_share(item) {
+        Unit::Times.show(value)
     } else {
         item.unit.show(value)
     }
+}
+
+/// Whether a ratio is a share, and not a quotient.
+pub(super) fn is_share(item: &Item) -> bool {
+    item.what.contains("made by")
 }
 
 /// One of a set, by a name.

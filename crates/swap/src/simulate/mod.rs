@@ -6,12 +6,13 @@
 //! | [`load`](mod@load) | from the events of a trace to what is simulated |
 //! | [`latency`] | from page-ins to launch times |
 //! | [`line`](mod@line) | what came of one policy |
-//! | `note` | the same as findings |
+//! | `note`, `tables` | the same as findings |
 
 pub mod latency;
 pub mod line;
 pub mod load;
 mod note;
+mod tables;
 
 pub use crate::model::workload::Launching;
 pub use latency::Latency;

@@ -4,12 +4,15 @@ use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
 use super::line::Line;
+use super::tables::table;
 use super::{Options, Outcome};
 use crate::model::bounds::Costs;
 
-/// Facts and curves for each line, `swap/simulate/` before their names.
-pub fn findings(outcome: &Outcome, options: &Options) -> Findings {
+/// A table of all lines, and facts and curves for each, `swap/simulate/` before
+/// their names. `of` names the trace.
+pub fn findings(outcome: &Outcome, options: &Options, of: &str) -> Findings {
     let mut findings = Findings::default();
+    findings.tables.push(table(outcome, options, of));
     for line in &outcome.lines {
         note(&mut findings, line);
         if options.write_budget.is_some() && !line.is_baseline() {

@@ -10,12 +10,13 @@
 //! | [`cell`] | one combination, and what came of it |
 //! | `kept` | cells that are done, in a file |
 //! | `table` | all of them as Parquet |
-//! | `note` | the same as findings |
+//! | `note`, `tables` | the same as findings |
 
 pub mod cell;
 mod kept;
 mod note;
 mod table;
+mod tables;
 
 pub use cell::{Cell, Place};
 pub use kept::Kept;

@@ -7,6 +7,7 @@ use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Fact, Findings, Unit};
 
 use super::cell::{Cell, Place};
+use super::tables::tables;
 
 /// What a heat map shows of a cell.
 type Shown = (&'static str, &'static str, fn(&Cell) -> Option<f64>);
@@ -31,6 +32,7 @@ pub fn findings(cells: &[Cell], write_cost: Option<f64>) -> Findings {
         together.entry((&cell.place.trace, cell.place.memory)).or_default().push(cell);
     }
     for cells in together.values() {
+        findings.tables.extend(tables(cells, write_cost));
         note(&mut findings, cells);
         if let Some(cost) = write_cost {
             note_cheapest(&mut findings, cells, cost);

@@ -1,6 +1,6 @@
 //! What was read, as findings and for a reader.
 
-use unjank_measure::{Fact, Findings, Unit};
+use unjank_measure::{Cell, Column, Fact, Findings, Table, Unit};
 
 use super::summary::{InputSummary, Summary};
 
@@ -16,6 +16,7 @@ impl Summary {
     /// that was guessed is a warning.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
+        findings.tables.push(self.table());
         for input in &self.inputs {
             let name = input.name.display().to_string();
             let fact = |what: &str, count: u64| {
@@ -39,5 +40,31 @@ impl Summary {
             }
         }
         findings
+    }
+
+    /// A row for each file that was read: its format, and what of it makes no
+    /// events.
+    fn table(&self) -> Table {
+        let columns = [
+            Column::text("trace"),
+            Column::text("format"),
+            Column::text("packing"),
+            Column::of("events", Unit::Count),
+            Column::text("skipped"),
+        ];
+        let rows = self.inputs.iter().map(|input| {
+            let skips = input.skipped.all().iter();
+            let skipped: Vec<String> =
+                skips.map(|skip| format!("{}: {}", skip.count, skip.reason)).collect();
+            let packing = Some(input.packing).filter(|packing| *packing != "none");
+            [
+                input.name.display().to_string().into(),
+                input.format_in_words().into(),
+                Cell::maybe(packing),
+                Cell::number(input.events as f64),
+                skipped.join("; ").into(),
+            ]
+        });
+        Table::new("swap/trace/inputs", "What was read", columns).with_rows(rows)
     }
 }

@@ -13,7 +13,6 @@ use unjank_host::{Machine, Root, Timestamp};
 use unjank_measure::clock::ClockCost;
 use unjank_measure::record::{Run, Start, Tool};
 use unjank_measure::{Findings, Monitor, RunRecord, Store};
-use unjank_report::Detail;
 
 use super::environment;
 use crate::exit;
@@ -112,8 +111,6 @@ pub(crate) struct Command<'a> {
     pub(crate) output: &'a OutputArgs,
     /// Its own options.
     pub(crate) settings: Settings,
-    /// How much of the result is printed.
-    pub(crate) detail: Detail,
 }
 
 impl Command<'_> {
@@ -123,15 +120,13 @@ impl Command<'_> {
         self,
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
     ) -> Result<ExitCode> {
-        self.run_and_print(measure, |_| None).map(ExitCode::from)
+        self.run_for_code(measure).map(ExitCode::from)
     }
 
-    /// The same for commands that print in a form of their own what `own_form`
-    /// makes of the record. The exit code.
-    pub(crate) fn run_and_print(
+    /// The same for commands that have a say in the exit code.
+    pub(crate) fn run_for_code(
         self,
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
-        own_form: impl FnOnce(&RunRecord) -> Option<String>,
     ) -> Result<u8> {
         let outputs = Outputs::open(self.output)?;
         let root = Root::system();
@@ -169,7 +164,7 @@ impl Command<'_> {
                 labels,
             },
         );
-        deliver(&record, outputs, self.detail, own_form)?;
+        deliver(&record, outputs)?;
         Ok(if interrupted { exit::INTERRUPTED } else { code(&record.findings) })
     }
 }
@@ -224,18 +219,12 @@ pub(super) fn build() -> Option<String> {
 
 /// Prints, writes and stores the record. What fails keeps nothing else from
 /// being done; the first failure is told.
-pub(super) fn deliver(
-    record: &RunRecord,
-    outputs: Outputs<'_>,
-    detail: Detail,
-    own_form: impl FnOnce(&RunRecord) -> Option<String>,
-) -> Result<()> {
+pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
     let Outputs { args, html, markdown } = outputs;
-    let usual = || unjank_report::terminal(record, &output::terminal_style(detail));
     let text = if args.json {
         unjank_report::json(&record.to_json()).into_owned()
     } else {
-        own_form(record).unwrap_or_else(usual)
+        unjank_report::terminal(record, &output::terminal_style())
     };
     let printed = output::print(&text);
     let write = |place: Option<Destination>, render: &dyn Fn() -> String| {

@@ -7,13 +7,11 @@
 
 mod grid;
 mod lines;
-mod notes;
 mod page;
 mod progress;
 
-pub(crate) use grid::{columns, grid};
+pub(crate) use grid::grid;
 pub(crate) use lines::Lines;
-pub(crate) use notes::notes;
 pub(crate) use page::Page;
 pub(crate) use progress::Progress;
 
@@ -22,7 +20,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use serde::Serialize;
-use unjank_report::{Detail, TerminalStyle};
+use unjank_report::TerminalStyle;
 
 /// Writes `text` and a line end to stdout. A reader that has seen enough and
 /// closed the pipe (`unjank … | head`) is not an error.
@@ -104,8 +102,8 @@ pub(crate) fn width() -> usize {
 
 /// How the terminal on stdout is written to: in colour if it wants any
 /// (<https://no-color.org>).
-pub(crate) fn terminal_style(detail: Detail) -> TerminalStyle {
-    TerminalStyle { width: width(), colour: wants_colour(), detail }
+pub(crate) fn terminal_style() -> TerminalStyle {
+    TerminalStyle { width: width(), colour: wants_colour(), all: false }
 }
 
 fn wants_colour() -> bool {

@@ -11,7 +11,6 @@ use anyhow::Result;
 use unjank_host::Timestamp;
 use unjank_host::memory::MemoryLock;
 use unjank_measure::{Answer, Findings, Monitor, Verdict};
-use unjank_report::Detail;
 
 use super::measured::{self, OutputArgs, Settings};
 use super::repeated::{self, Part};
@@ -91,13 +90,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let settings = Settings::default()
         .with("budget", budget.name())
-        .with("only", delays.iter().map(|delay| delay.name()).collect::<Vec<_>>());
-    let command = measured::Command {
-        name: "checkup",
-        output: &args.output,
-        settings,
-        detail: if args.tables { Detail::Everything } else { Detail::Answers },
-    };
+        .with("only", delays.iter().map(|delay| delay.name()).collect::<Vec<_>>())
+        .with("tables", args.tables);
+    let command = measured::Command { name: "checkup", output: &args.output, settings };
     command.run(|root, seed, monitor| {
         let mut watch = Watch::start(root);
         let deadline = Timestamp::now() + budget.limit();

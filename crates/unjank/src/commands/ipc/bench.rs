@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_ipc::bench::{self, Comparison};
-use unjank_report::Detail;
 
 use super::peer;
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -40,7 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         settings: Settings::default()
             .with("visit", comparison.visit.get())
             .with("pairs", comparison.pairs),
-        detail: Detail::Everything,
     };
     command.run(|_, seed, monitor| Ok(bench::run(&comparison, &peer::command(), seed, monitor)?))
 }

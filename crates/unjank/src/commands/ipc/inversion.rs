@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result};
 use unjank_host::Nanos;
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_ipc::inversion::{self, Options};
-use unjank_report::Detail;
 
 use super::peer;
 use super::transport_name::TransportName;
@@ -74,7 +73,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "ipc inversion",
         output: &args.output,
         settings: settings(&options),
-        detail: Detail::Everything,
     };
     command.run(|root, seed, monitor| {
         Ok(inversion::run(&options, &peer::command(), root, seed, monitor)?)

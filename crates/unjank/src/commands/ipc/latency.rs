@@ -10,7 +10,6 @@ use unjank_host::{Nanos, Root};
 use unjank_ipc::explain;
 use unjank_ipc::latency::{self, Caller, Options};
 use unjank_measure::Monitor;
-use unjank_report::Detail;
 
 use super::transport_name::TransportName;
 use super::{caller, peer, threads};
@@ -119,7 +118,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "ipc latency",
         output: &args.output,
         settings: settings(&options),
-        detail: Detail::Everything,
     };
     let mut failed = false;
     let measure = |root: &Root, _, monitor: &dyn Monitor| {
@@ -132,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         findings.verdicts.push(explain::verdict(&findings, NEXT));
         Ok(findings)
     };
-    let code = command.run_and_print(measure, |_| None)?;
+    let code = command.run_for_code(measure)?;
     // What was measured nevertheless has been printed.
     Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
 }

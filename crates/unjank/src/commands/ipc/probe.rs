@@ -6,7 +6,6 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
 use unjank_ipc::{Options, Placement, explain};
-use unjank_report::Detail;
 
 use super::transport_name::TransportName;
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -101,7 +100,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "ipc probe",
         output: &args.output,
         settings: settings(&options).with("repetitions", starts),
-        detail: Detail::Everything,
     };
     command.run(|root, seed, monitor| {
         let repeated = Repeated::new(root, "calls", length, |turn| {

@@ -6,7 +6,6 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_jitter::bench::{Comparison, against_cyclictest};
-use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -63,11 +62,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("visit", comparison.visit.get())
         .with("pairs", comparison.pairs)
         .with("dma_latency", comparison.dma_latency);
-    let command = measured::Command {
-        name: "jitter bench",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
+    let command = measured::Command { name: "jitter bench", output: &args.output, settings };
     command.run(|root, seed, monitor| Ok(against_cyclictest(&comparison, root, seed, monitor)?))
 }

@@ -12,7 +12,6 @@ use unjank_host::{Bytes, Error, Timestamp};
 use unjank_jitter::import::{self, Imported};
 use unjank_measure::RunRecord;
 use unjank_measure::record::{Run, Start};
-use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::interrupt;
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         imported.set_priority(Priority::new(priority)?)?;
     }
     let record = record(imported, &args.file, &text);
-    measured::deliver(&record, outputs, Detail::Everything, |_| None)?;
+    measured::deliver(&record, outputs)?;
     Ok(measured::code(&record.findings).into())
 }
 

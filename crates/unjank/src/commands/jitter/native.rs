@@ -8,7 +8,6 @@ use unjank_host::Nanos;
 use unjank_host::files::Destination;
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_jitter::{Moments, Options, Scheduling, explain};
-use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::commands::repeated::{self, Repeated, RepetitionArgs};
@@ -153,7 +152,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "jitter native",
         output: &args.output,
         settings: settings(&options).with("repetitions", starts),
-        detail: Detail::Everything,
     };
     command.run(|root, seed, monitor| {
         let length = duration.times(options.schedulings.len() as u64);

@@ -6,7 +6,6 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
 use unjank_launch::{Options, explain};
-use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -62,7 +61,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "launch ramp",
         output: &args.output,
         settings: settings(&options),
-        detail: Detail::Everything,
     };
     command.run(|root, _, monitor| {
         let mut findings = unjank_launch::run(&options, root, monitor)?;

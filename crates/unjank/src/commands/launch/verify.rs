@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_launch::verify;
-use unjank_report::Detail;
 
 use super::simulate::input;
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -38,7 +37,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "launch verify",
         output: &args.output,
         settings: Settings::default().with("profiles", names.join(",")),
-        detail: Detail::Everything,
     };
     command.run(|root, _, monitor| {
         let mut findings = verify::run(&profiles, root, monitor)?;

@@ -6,7 +6,6 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_host::sched::CpuSet;
 use unjank_lock::{Options, explain};
-use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::commands::repeated::{self, Repeated, RepetitionArgs};
@@ -48,12 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("cpus", options.cpus.as_ref().map(ToString::to_string))
         .with("for", duration.get())
         .with("repetitions", starts);
-    let command = measured::Command {
-        name: "lock probe",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
+    let command = measured::Command { name: "lock probe", output: &args.output, settings };
     command.run(|root, seed, monitor| {
         let repeated = Repeated::new(root, "hand-offs", length, |turn| {
             Task::Lock(Options { turn: turn as usize, ..options.clone() })

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::files::Destination;
-use unjank_report::Detail;
+use unjank_report::TerminalStyle;
 
 use super::source::StoreArgs;
 use crate::output;
@@ -15,12 +15,16 @@ use crate::output;
 #[command(after_help = "Examples:
   unjank runs show last
   unjank runs show 20261121T1015 --html run.html
+  unjank runs show last --all
   unjank runs show last~1 last --html both.html
   unjank runs show phone.json --markdown")]
 pub(crate) struct Args {
     /// Runs: ids or beginnings of ids, last, last~1 …, or files with a record
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
+    /// Print all series, facts and curves, too, whatever the command printed
+    #[arg(long, conflicts_with_all = ["json", "markdown", "html"])]
+    all: bool,
     /// Print the records as JSON
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -48,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         } else if args.markdown {
             unjank_report::markdown(&args.store.find(name)?)
         } else {
-            let style = output::terminal_style(Detail::Everything);
+            let style = TerminalStyle { all: args.all, ..output::terminal_style() };
             unjank_report::terminal(&args.store.find(name)?, &style)
         };
         output::print(&text)?;

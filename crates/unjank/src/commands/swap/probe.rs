@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::{Bytes, Nanos};
-use unjank_report::Detail;
 use unjank_swap::{Options, Pages, explain};
 
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -75,12 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("for", options.duration.get())
         .with("repetitions", starts)
         .with("directory", options.directory.display().to_string());
-    let command = measured::Command {
-        name: "swap probe",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
+    let command = measured::Command { name: "swap probe", output: &args.output, settings };
     command.run(|root, seed, monitor| {
         let repeated = Repeated::new(root, "page-ins", length, |turn| {
             let options = Options { duration: length, ..options.clone() };

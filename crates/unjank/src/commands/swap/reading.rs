@@ -1,8 +1,7 @@
 //! How traces are read: options of every command that reads some.
 
 use unjank_host::Bytes;
-use unjank_report::visible;
-use unjank_swap::trace::{Columns, Format, InputSummary, Operation, Options, Stage, Summary};
+use unjank_swap::trace::{Columns, Format, Operation, Options, Stage};
 
 use crate::{interrupt, values};
 
@@ -78,26 +77,6 @@ impl StageName {
 fn format_help() -> String {
     let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
     format!("The traces' format [default: told from their content]: {}", names.join(", "))
-}
-
-/// A line for each file that was read: its format, and what of it makes no events.
-pub(super) fn lines(summary: &Summary) -> Vec<String> {
-    summary.inputs.iter().map(line).collect()
-}
-
-fn line(input: &InputSummary) -> String {
-    let packing = match input.packing {
-        "none" => String::new(),
-        packing => format!(" in {packing}"),
-    };
-    let skipped: Vec<String> = input
-        .skipped
-        .all()
-        .iter()
-        .map(|skip| format!("; skipped {}: {}", skip.count, skip.reason))
-        .collect();
-    let (name, format) = (input.name.display().to_string(), input.format_in_words());
-    format!("{}: {format}{packing}, {} events{}", visible(&name), input.events, skipped.concat())
 }
 
 /// Reads a delimiter: one character, or `\t`.

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use unjank_host::journal::{Outcome, Session};
 use unjank_host::{Bytes, Nanos, Root};
-use unjank_report::Detail;
 use unjank_swap::record::{self, Options};
 
 use crate::commands::keeper;
@@ -93,12 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("files", options.files)
         .with("device", options.devices.clone())
         .with("buffer", options.buffer.get());
-    let command = measured::Command {
-        name: "swap record",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
+    let command = measured::Command { name: "swap record", output: &args.output, settings };
     command.run(|root, _seed, monitor| {
         let changes = options.memory_limit.is_some() || options.swap.is_some();
         let session = if changes { Some(open(root)?) } else { None };

@@ -2,7 +2,6 @@
 
 mod cpus;
 mod found;
-mod table;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,7 +14,6 @@ use unjank_jitter::jvm::collector::Collector;
 use unjank_jitter::jvm::jdk::Jdk;
 use unjank_jitter::jvm::matrix::{self, Options};
 use unjank_jitter::jvm::variant::{Priorities, Variant};
-use unjank_report::Detail;
 
 use cpus::Cpus;
 
@@ -148,22 +146,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let cells = cells(args, &jdks, &cpus);
     let settings = settings(args, &load, &cpus, &jdks);
-    let command = measured::Command {
-        name: "jitter jvm",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
-    let code = command.run_and_print(
-        |root, seed, monitor| {
-            let rounds = args.rounds as usize;
-            let (trace, force) = (!args.no_trace, args.force);
-            let options = Options { cells, load, rounds, jar, trace, force, seed };
-            Ok(matrix::run(&options, root, monitor)?)
-        },
-        |record| Some(table::text(record)),
-    )?;
-    Ok(code.into())
+    let command = measured::Command { name: "jitter jvm", output: &args.output, settings };
+    command.run(|root, seed, monitor| {
+        let rounds = args.rounds as usize;
+        let (trace, force) = (!args.no_trace, args.force);
+        let options = Options { cells, load, rounds, jar, trace, force, seed };
+        Ok(matrix::run(&options, root, monitor)?)
+    })
 }
 
 fn cells(args: &Args, jdks: &[Jdk], cpus: &[CpuSet]) -> Vec<Cell> {

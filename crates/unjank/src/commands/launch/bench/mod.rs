@@ -4,7 +4,6 @@
 mod conditions;
 pub(super) mod shorthand;
 pub(super) mod sweep;
-pub(super) mod table;
 
 use std::env;
 use std::ffi::OsString;
@@ -18,7 +17,6 @@ use unjank_host::{Error, Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Ready, Workload};
 use unjank_measure::record::Change;
 use unjank_measure::{Findings, Monitor};
-use unjank_report::Detail;
 
 use super::load::{BASIC, Threads};
 use super::power::meter::MeterArgs;
@@ -123,21 +121,14 @@ pub(super) struct Sweep {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let command = measured::Command {
-        name: "launch bench",
-        output: &args.output,
-        settings: settings(args),
-        detail: Detail::Everything,
-    };
+    let command =
+        measured::Command { name: "launch bench", output: &args.output, settings: settings(args) };
     let mut failed = false;
-    let code = command.run_and_print(
-        |root, seed, monitor| {
-            let findings = measure(args, root, seed, monitor)?;
-            failed = bench::a_condition_failed(&findings);
-            Ok(findings)
-        },
-        table::table,
-    )?;
+    let code = command.run_for_code(|root, seed, monitor| {
+        let findings = measure(args, root, seed, monitor)?;
+        failed = bench::a_condition_failed(&findings);
+        Ok(findings)
+    })?;
     Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
 }
 

@@ -1,9 +1,7 @@
 //! `unjank launch paper`: Jo & Suh's experiments on this machine, in one run.
 
 mod setup;
-mod table;
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,7 +12,6 @@ use unjank_host::{Machine, Nanos, Root, Support};
 use unjank_launch::paper::{self, Outcome};
 use unjank_launch::power::{Window, paper as table3};
 use unjank_measure::{Findings, Monitor};
-use unjank_report::Detail;
 
 use super::bench::note_changes;
 use super::power::meter::MeterArgs;
@@ -90,23 +87,9 @@ enum Skip {
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     args.window().check()?;
-    let command = measured::Command {
-        name: "launch paper",
-        output: &args.output,
-        settings: args.settings(),
-        detail: Detail::Everything,
-    };
-    let outcome: RefCell<Outcome> = RefCell::default();
-    let code = command.run_and_print(
-        |root, seed, monitor| {
-            let mut found = measure(args, root, seed, monitor)?;
-            let findings = std::mem::take(&mut found.findings);
-            *outcome.borrow_mut() = found;
-            Ok(findings)
-        },
-        |record| Some(table::tables(record, &outcome.borrow(), args.window())),
-    )?;
-    Ok(ExitCode::from(code))
+    let command =
+        measured::Command { name: "launch paper", output: &args.output, settings: args.settings() };
+    command.run(|root, seed, monitor| Ok(measure(args, root, seed, monitor)?.findings))
 }
 
 fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Outcome> {

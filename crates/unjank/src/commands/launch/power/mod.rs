@@ -3,9 +3,7 @@
 
 mod list;
 pub(super) mod meter;
-pub(super) mod table;
 
-use std::cell::RefCell;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -13,9 +11,8 @@ use anyhow::{Context as _, Result};
 use unjank_host::energy::Meter;
 use unjank_host::journal::{ChangeReport, Session};
 use unjank_host::{Error, Nanos, Root, Support};
-use unjank_launch::power::{Window, average, rates, table::Row};
+use unjank_launch::power::{Window, average, rates};
 use unjank_measure::{Change, Findings, Monitor};
-use unjank_report::Detail;
 
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
@@ -91,30 +88,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "launch power",
         output: &args.output,
         settings: args.settings(window),
-        detail: Detail::Everything,
     };
-    let rows: RefCell<Vec<Row>> = RefCell::default();
-    let code = command.run_and_print(
-        |_, seed, monitor| {
-            let root = args.place.root();
-            let mut meter = match meter.open(&root)? {
-                Support::Yes(meter) => meter,
-                Support::No(reason) => return Ok(not_here(reason)),
-            };
-            if args.rates.is_empty() {
-                return Ok(average(window, meter.as_mut(), seed, monitor)?);
-            }
-            let options = args.options(window);
-            let (table, findings) = args.compare(&options, meter.as_mut(), &root, seed, monitor)?;
-            *rows.borrow_mut() = table;
-            Ok(findings)
-        },
-        |record| {
-            let rows = rows.borrow();
-            (!rows.is_empty()).then(|| table::table(record, &rows, window))
-        },
-    )?;
-    Ok(ExitCode::from(code))
+    command.run(|_, seed, monitor| {
+        let root = args.place.root();
+        let mut meter = match meter.open(&root)? {
+            Support::Yes(meter) => meter,
+            Support::No(reason) => return Ok(not_here(reason)),
+        };
+        if args.rates.is_empty() {
+            return Ok(average(window, meter.as_mut(), seed, monitor)?);
+        }
+        let options = args.options(window);
+        args.compare(&options, meter.as_mut(), &root, seed, monitor)
+    })
 }
 
 fn not_here(reason: String) -> Findings {
@@ -173,7 +159,7 @@ impl Args {
         root: &Root,
         seed: u64,
         monitor: &dyn Monitor,
-    ) -> Result<(Vec<Row>, Findings)> {
+    ) -> Result<Findings> {
         if meter.about().name == "csv" {
             return Err(Error::Invalid(
                 "a recording is over: no sampling period changes what it says".to_owned(),
@@ -184,12 +170,12 @@ impl Args {
         let session = open_session(root, &state_dir)?;
         let outcome = rates::run(options, meter, root, &session, seed, monitor);
         let reports = session.finish();
-        let (rows, mut findings) = match outcome? {
-            Support::Yes(outcome) => (outcome.table(), outcome.findings()),
-            Support::No(reason) => (Vec::new(), not_here(reason)),
+        let mut findings = match outcome? {
+            Support::Yes(outcome) => outcome.findings(),
+            Support::No(reason) => not_here(reason),
         };
         note_changes(reports, &mut findings);
-        Ok((rows, findings))
+        Ok(findings)
     }
 }
 

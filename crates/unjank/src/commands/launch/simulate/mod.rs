@@ -12,7 +12,6 @@ use unjank_host::Nanos;
 use unjank_launch::model::governor::NAMES;
 use unjank_launch::simulate::{self, Setting, paper};
 use unjank_measure::Findings;
-use unjank_report::Detail;
 
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
@@ -115,12 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }
         }
     }
-    let command = measured::Command {
-        name: "launch simulate",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
+    let command = measured::Command { name: "launch simulate", output: &args.output, settings };
     command.run(|_, _, monitor| {
         let mut findings = if args.paper {
             paper_findings(args)?

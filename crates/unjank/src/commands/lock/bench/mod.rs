@@ -1,9 +1,7 @@
 //! `unjank lock bench`: ways to wait for a lock against each other.
 
 mod pools;
-mod table;
 
-use std::cell::RefCell;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
@@ -11,7 +9,6 @@ use unjank_host::journal::{Outcome, Session};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Nanos, Root};
 use unjank_lock::bench::{self, Environment, Means, Options};
-use unjank_report::Detail;
 
 use super::peer;
 use crate::commands::keeper;
@@ -99,33 +96,24 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "lock bench",
         output: &args.output,
         settings: settings(args, &options),
-        detail: Detail::Answers,
     };
-    let tables = RefCell::new(String::new());
-    let code = command.run_and_print(
-        |root, seed, monitor| {
-            let changes = options.environments.contains(&Environment::Quota);
-            let session = if changes { Some(open(root)?) } else { None };
-            let means = Means { root, session: session.as_ref(), peer: peer::command(), cpus };
-            let measured = bench::run(&options, &means, seed, monitor);
-            for report in session.map(Session::finish).unwrap_or_default() {
-                if let Outcome::Failed { .. } = report.outcome {
-                    output::remark(&report.to_string());
-                }
+    command.run(|root, seed, monitor| {
+        let changes = options.environments.contains(&Environment::Quota);
+        let session = if changes { Some(open(root)?) } else { None };
+        let means = Means { root, session: session.as_ref(), peer: peer::command(), cpus };
+        let measured = bench::run(&options, &means, seed, monitor);
+        for report in session.map(Session::finish).unwrap_or_default() {
+            if let Outcome::Failed { .. } = report.outcome {
+                output::remark(&report.to_string());
             }
-            let (results, mut findings) = measured?;
-            if args.paper {
-                bench::paper::note(&results, &mut findings);
-            }
-            *tables.borrow_mut() = table::text(&results, args.paper);
-            Ok(findings)
-        },
-        |record| {
-            let answers = unjank_report::terminal(record, &output::terminal_style(Detail::Answers));
-            Some(format!("{}\n\n{}", answers.trim_end(), tables.borrow()))
-        },
-    )?;
-    Ok(ExitCode::from(code))
+        }
+        let (results, mut findings) = measured?;
+        if args.paper {
+            bench::paper::note(&results, &mut findings);
+        }
+        findings.tables.extend(bench::tables(&results, args.paper));
+        Ok(findings)
+    })
 }
 
 /// A preset, and what was typed instead of its parts.

@@ -1,15 +1,11 @@
 //! `unjank swap analyze`: what traces hold.
 
-mod table;
-
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_measure::{Findings, Monitor};
-use unjank_report::Detail;
 use unjank_swap::analyze::{self, Analysis, inversion, thrash};
 use unjank_swap::trace::{Format, Operation, PAGE, Trace};
 
@@ -83,32 +79,27 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "swap analyze",
         output: &args.output,
         settings: settings(args, &labels),
-        detail: Detail::Everything,
     };
-    let found: RefCell<Vec<Analysis>> = RefCell::default();
-    let code = command.run_and_print(
-        |_, _, monitor| {
-            let mut findings = Findings::default();
-            for (number, label) in labels.iter().enumerate() {
-                let mut trace = Trace::open(files(args, number), &args.trace_options())?;
-                let part = Part { whole: monitor, number, of: labels.len() };
-                let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
-                findings.merge(analyze::findings(&analysis, args.rows));
-                findings.merge(analysis.summary.findings());
-                hint(args, &analysis, &mut findings);
-                found.borrow_mut().push(analysis);
-                if monitor.stop_requested() {
-                    break;
-                }
+    command.run(|_, _, monitor| {
+        let (mut findings, mut all) = (Findings::default(), Vec::new());
+        for (number, label) in labels.iter().enumerate() {
+            let mut trace = Trace::open(files(args, number), &args.trace_options())?;
+            let part = Part { whole: monitor, number, of: labels.len() };
+            let analysis = analyze::run(&mut trace, label, &args.options(), &part)?;
+            findings.merge(analyze::findings(&analysis, args.rows));
+            findings.merge(analysis.summary.findings());
+            hint(args, &analysis, &mut findings);
+            all.push(analysis);
+            if monitor.stop_requested() {
+                break;
             }
-            if findings.unsupported.len() < labels.len() {
-                findings.merge(analyze::papers());
-            }
-            Ok(findings)
-        },
-        |record| Some(table::tables(record, &found.borrow(), args.rows)),
-    )?;
-    Ok(ExitCode::from(code))
+        }
+        if findings.unsupported.len() < labels.len() {
+            findings.merge(analyze::papers());
+        }
+        findings.tables.extend(analyze::tables(&all, args.rows));
+        Ok(findings)
+    })
 }
 
 /// The part of the work that one trace is.

@@ -1,8 +1,7 @@
 //! `unjank swap mrc`: misses over the size of the cache.
 
-mod table;
+mod csv;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,7 +9,6 @@ use anyhow::{Context as _, Result, bail};
 use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
-use unjank_report::Detail;
 use unjank_swap::model::Policy;
 use unjank_swap::model::replacement::Policies;
 use unjank_swap::mrc::{self, Curve, Requests, Sizes};
@@ -84,32 +82,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         name: "swap mrc",
         output: &args.output,
         settings: settings(args, &policies),
-        detail: Detail::Everything,
     };
-    let csv = args.csv.as_deref().map(Destination::open).transpose()?;
-    let found: RefCell<Option<(Requests, Vec<Curve>)>> = RefCell::default();
-    let code = command.run_and_print(
-        |_, seed, monitor| {
-            let Some((requests, curves)) = curves(args, &policies, seed, monitor)? else {
-                return Ok(Findings::default());
-            };
-            let mut findings = mrc::findings(&requests, &curves);
-            for warning in warnings(args, &requests, &curves) {
-                findings.warn(warning);
-            }
-            if let Some(csv) = csv {
-                csv.write(&table::csv(&requests, &curves)?)?;
-            }
-            *found.borrow_mut() = Some((requests, curves));
-            Ok(findings)
-        },
-        |record| {
-            let found = found.borrow();
-            let (requests, curves) = found.as_ref()?;
-            Some(table::tables(record, requests, curves))
-        },
-    )?;
-    Ok(ExitCode::from(code))
+    let place = args.csv.as_deref().map(Destination::open).transpose()?;
+    command.run(|_, seed, monitor| {
+        let Some((requests, curves)) = curves(args, &policies, seed, monitor)? else {
+            return Ok(Findings::default());
+        };
+        let mut findings = mrc::findings(&requests, &curves);
+        for warning in warnings(args, &requests, &curves) {
+            findings.warn(warning);
+        }
+        if let Some(place) = place {
+            place.write(&csv::text(&requests, &curves)?)?;
+        }
+        Ok(findings)
+    })
 }
 
 /// `None` if the user has ended it while the trace was read.

@@ -1,13 +1,9 @@
 //! `unjank swap paper`: the figures of Bahn & Kim on synthetic phones.
 
-mod table;
-
-use std::cell::RefCell;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Nanos;
-use unjank_report::Detail;
 use unjank_swap::paper::{self, Options};
 use unjank_swap::simulate::Latency;
 use unjank_swap::synth::presets;
@@ -55,16 +51,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .with("seeds", args.seeds)
             .with("storage_read", args.storage_read.get())
             .with("synthetic", true),
-        detail: Detail::Everything,
     };
-    let text = RefCell::new(None);
-    let code = command.run_and_print(
-        |_, _, monitor| {
-            let outcome = paper::run(&options, monitor)?;
-            *text.borrow_mut() = Some(table::text(&outcome));
-            Ok(paper::findings(&outcome))
-        },
-        |_| text.take(),
-    )?;
-    Ok(ExitCode::from(code))
+    command.run(|_, _, monitor| Ok(paper::findings(&paper::run(&options, monitor)?)))
 }

@@ -1,21 +1,17 @@
 //! `unjank swap simulate`: a trace on memory over a tier over storage.
 
-mod table;
-
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use unjank_host::{Bytes, Error};
 use unjank_measure::Findings;
-use unjank_report::Detail;
 use unjank_swap::simulate::{self, Options};
 use unjank_swap::synth::Preset;
 
 use super::input::{Loaded, MachineArgs, Source};
 use super::policies::{Policies, flatten, policies, usual};
-use super::reading::{self, ReadingArgs};
+use super::reading::ReadingArgs;
 use super::write_cost::WriteCostArgs;
 use crate::commands::measured::{self, OutputArgs};
 use crate::values;
@@ -124,33 +120,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .with("pinned", memory.pinned.get())
             .with("minfree", memory.minfree.get());
     }
-    let command = measured::Command {
-        name: "swap simulate",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
-    let text = RefCell::new(None);
-    let code = command.run_and_print(
-        |_, _, monitor| {
-            let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
-            let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
-            let Some(Loaded { load, read }) = load else { return Ok(Findings::default()) };
-            let mut warnings: Vec<String> = load.assumption().into_iter().collect();
-            warnings.extend(machine.hold_to_budget(&load)?);
-            let outcome = simulate::run(&load, &options, monitor)?;
-            if outcome.lines.is_empty() {
-                bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
-            }
-            let read_lines = read.as_ref().map(reading::lines).unwrap_or_default();
-            let table = table::text(&outcome, &options, &source, &warnings);
-            *text.borrow_mut() = Some([read_lines, vec![table]].concat().join("\n"));
-            let mut findings = simulate::findings(&outcome, &options);
-            findings.merge(read.map(|read| read.findings()).unwrap_or_default());
-            findings.warnings.extend(warnings);
-            Ok(findings)
-        },
-        |_| text.take(),
-    )?;
-    Ok(ExitCode::from(code))
+    let command = measured::Command { name: "swap simulate", output: &args.output, settings };
+    command.run(|_, _, monitor| {
+        let (machine, reading, seed) = (&args.machine, &args.reading, args.output.seed);
+        let load = source.load(memory.is_some(), seed, machine, reading, monitor)?;
+        let Some(Loaded { load, read }) = load else { return Ok(Findings::default()) };
+        let mut warnings: Vec<String> = load.assumption().into_iter().collect();
+        warnings.extend(machine.hold_to_budget(&load)?);
+        let outcome = simulate::run(&load, &options, monitor)?;
+        if outcome.lines.is_empty() {
+            bail!(Error::Invalid(NO_LAUNCHES.to_owned()));
+        }
+        let mut findings = read.map(|read| read.findings()).unwrap_or_default();
+        findings.merge(simulate::findings(&outcome, &options, &source.name()));
+        findings.warnings.extend(warnings);
+        Ok(findings)
+    })
 }

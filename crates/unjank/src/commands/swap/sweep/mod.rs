@@ -1,9 +1,7 @@
 //! `unjank swap sweep`: many policies on many sizes and traces.
 
 mod sizes;
-mod table;
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +11,6 @@ use anyhow::{Context as _, Result, bail};
 use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
-use unjank_report::Detail;
 use unjank_swap::sweep::{self, Kept, Options};
 use unjank_swap::synth::{Preset, presets};
 use unjank_swap::trace::Summary;
@@ -94,68 +91,52 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("tiers", tiers.iter().map(|tier| tier.get()).collect::<Vec<_>>())
         .with("policies", policies.iter().map(ToString::to_string).collect::<Vec<_>>())
         .with("write_cost", args.write_cost.get());
-    let command = measured::Command {
-        name: "swap sweep",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
+    let command = measured::Command { name: "swap sweep", output: &args.output, settings };
     let scratch = tempfile::tempdir().context("while making a directory for what is done")?;
-    let (text, failed) = (RefCell::new(None), Cell::new(false));
-    let code = command.run_and_print(
-        |_, _, monitor| {
-            let partial = partial(args, scratch.path())?;
-            let kept = Mutex::new(Kept::open(&partial, &of(args))?);
-            let (mut whole, mut read) = (true, Read::default());
-            for source in &sources {
-                let preset = source.preset();
-                let memories = match (sizes::all(&args.memory), preset) {
-                    (none, Some(preset)) if none.is_empty() => vec![preset.phone.memory()],
-                    (typed, _) => typed,
-                };
-                let memory = |size: &Bytes| args.machine.memory(*size, preset);
-                let options = Options {
-                    memories: memories.iter().map(memory).collect(),
-                    tiers: tiers.clone(),
-                    policies: policies.clone(),
-                    write_budget: args.machine.write_budget(),
-                    latency: args.machine.latency(),
-                };
-                options.cells()?;
-                match one(args, source, &options, &kept, &mut read, monitor) {
-                    Ok(done) => whole &= done,
-                    // The others may be good.
-                    Err(error) if sources.len() > 1 && !is_of_output(&error) => {
-                        read.failed(source, &error);
-                    }
-                    Err(error) => return Err(error),
+    let mut failed = false;
+    let code = command.run_for_code(|_, _, monitor| {
+        let partial = partial(args, scratch.path())?;
+        let kept = Mutex::new(Kept::open(&partial, &of(args))?);
+        let (mut whole, mut read) = (true, Read::default());
+        for source in &sources {
+            let preset = source.preset();
+            let memories = match (sizes::all(&args.memory), preset) {
+                (none, Some(preset)) if none.is_empty() => vec![preset.phone.memory()],
+                (typed, _) => typed,
+            };
+            let memory = |size: &Bytes| args.machine.memory(*size, preset);
+            let options = Options {
+                memories: memories.iter().map(memory).collect(),
+                tiers: tiers.clone(),
+                policies: policies.clone(),
+                write_budget: args.machine.write_budget(),
+                latency: args.machine.latency(),
+            };
+            options.cells()?;
+            match one(args, source, &options, &kept, &mut read, monitor) {
+                Ok(done) => whole &= done,
+                // The others may be good.
+                Err(error) if sources.len() > 1 && !is_of_output(&error) => {
+                    read.failed(source, &error);
                 }
-                if monitor.stop_requested() {
-                    break;
-                }
+                Err(error) => return Err(error),
             }
-            if read.failed == sources.len() {
-                bail!(
-                    "none of {} traces could be tried: {}",
-                    sources.len(),
-                    read.warnings.join("; ")
-                );
+            if monitor.stop_requested() {
+                break;
             }
-            failed.set(read.failed > 0);
-            let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
-            let cells = kept.cells();
-            let mut findings = sweep::findings(&cells, args.write_cost.get());
-            read.note(&mut findings);
-            deliver(args, kept, whole, &mut findings)?;
-            *text.borrow_mut() = Some(table::text(&cells, args.write_cost.get()));
-            Ok(findings)
-        },
-        |record| {
-            let warnings = record.findings.warnings.iter().map(|warning| format!("! {warning}\n"));
-            text.take().map(|text| warnings.collect::<String>() + &text)
-        },
-    )?;
-    let code = if code == exit::FINE && failed.get() { exit::FAILURE } else { code };
+        }
+        if read.failed == sources.len() {
+            bail!("none of {} traces could be tried: {}", sources.len(), read.warnings.join("; "));
+        }
+        failed = read.failed > 0;
+        let kept = kept.into_inner().map_err(|_| anyhow::anyhow!("a cell has panicked"))?;
+        let cells = kept.cells();
+        let mut findings = sweep::findings(&cells, args.write_cost.get());
+        read.note(&mut findings);
+        deliver(args, kept, whole, &mut findings)?;
+        Ok(findings)
+    })?;
+    let code = if code == exit::FINE && failed { exit::FAILURE } else { code };
     Ok(ExitCode::from(code))
 }
 

@@ -1,16 +1,10 @@
 //! `unjank ipc throughput`: calls back to back, over payload sizes.
 
-mod google;
-mod table;
-
-use std::cell::RefCell;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::{Bytes, Nanos};
-use unjank_ipc::Transport;
-use unjank_ipc::throughput::{self, Cell, Options, Outcome};
-use unjank_report::Detail;
+use unjank_ipc::throughput::{self, Options};
 
 use super::peer;
 use super::probe::{PlacementName, cpus};
@@ -79,6 +73,18 @@ enum Format {
     Json,
 }
 
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Console => "console",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// The setting that says how the result is printed.
+const FORMAT: &str = "benchmark_format";
+
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
@@ -92,35 +98,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command = measured::Command {
         name: "ipc throughput",
         output: &args.output,
-        settings: settings(&options),
-        detail: Detail::Everything,
+        settings: settings(&options).with(FORMAT, args.format.name()),
     };
-    let outcome = RefCell::new(Outcome::default());
-    let code = command.run_and_print(
-        |_, _, monitor| {
-            let found = throughput::run(&options, &peer::command(), monitor)?;
-            let findings = found.findings();
-            *outcome.borrow_mut() = found;
-            Ok(findings)
-        },
-        |record| {
-            let outcome = outcome.borrow();
-            Some(match args.format {
-                Format::Console => table::table(record, &outcome),
-                Format::Json => google::document(record, &outcome),
-            })
-        },
-    )?;
-    Ok(ExitCode::from(code))
-}
-
-/// The name of AOSP's benchmark for a transport, or one like it.
-fn name_of(cell: &Cell) -> String {
-    let way = match cell.transport {
-        Transport::Hwbinder => "binderize",
-        other => other.name(),
-    };
-    format!("BM_sendVec_{way}/{}", cell.payload)
+    command
+        .run(|_, _, monitor| Ok(throughput::run(&options, &peer::command(), monitor)?.findings()))
 }
 
 fn settings(options: &Options) -> Settings {

@@ -1,8 +1,5 @@
 //! `unjank schd-dbg`: the options and the output of AOSP's binder latency test.
 
-mod json;
-
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,7 +9,6 @@ use unjank_host::files::Destination;
 use unjank_host::sched::{HIGHEST_UNFORCED, Priority};
 use unjank_ipc::explain::Inheritance;
 use unjank_ipc::latency::{self, Caller, Measured, Options, Outcome};
-use unjank_report::Detail;
 
 use super::ipc::transport_name::TransportName;
 use super::ipc::{caller, peer};
@@ -116,24 +112,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("iterations", options.iterations)
         .with("deadline", options.deadline.get())
         .with("trace", args.trace);
-    let command = measured::Command {
-        name: "schd-dbg",
-        output: &args.output,
-        settings,
-        detail: Detail::Everything,
-    };
-    let outcome = RefCell::new(Outcome::default());
-    let code = command.run_and_print(
-        |root, _, monitor| {
-            let found =
-                latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
-            let findings = found.findings();
-            *outcome.borrow_mut() = found;
-            Ok(findings)
-        },
-        |_| Some(json::document(&options, outcome.borrow().measured.first())),
-    )?;
-    let outcome = outcome.into_inner();
+    let command = measured::Command { name: "schd-dbg", output: &args.output, settings };
+    let mut outcome = Outcome::default();
+    let code = command.run_for_code(|root, _, monitor| {
+        outcome = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
+        let mut findings = outcome.findings();
+        latency::schd_dbg::note(&outcome, &mut findings);
+        Ok(findings)
+    })?;
     if args.verbose {
         super::ipc::threads::tell(&outcome);
     }

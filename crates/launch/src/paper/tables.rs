@@ -1,0 +1,63 @@
+//! Fig. 2 and 3 as tables, the paper's values and the predicted ones beside.
+
+use unjank_host::Nanos;
+use unjank_measure::{Cell, Column, Table, Unit};
+
+use super::{Line, Outcome};
+use crate::bench::{Row, change, median};
+use crate::simulate::paper::{BASIC, TOTAL};
+
+const NOTE: &str = "Times: medians; change: the median within pairs; predicted: the mean of a \
+                    model of this kernel's ondemand (modelled).";
+
+/// A table for each figure.
+pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
+    let mut tables = Vec::new();
+    if !outcome.total.is_empty() {
+        let title = "Fig. 2: launch time, the sampling period 100 ms, and 50 ms for the launch";
+        let [most, least] = TOTAL.map(|end| Unit::Change.show(end));
+        let theirs = || Cell::from(format!("{least} to {most}"));
+        let rows = outcome.total.iter().map(|line| cells(line, theirs()));
+        tables.push(table("fig2", title).with_rows(rows));
+    }
+    if let Some(basic) = &outcome.basic {
+        let title = "Fig. 3: basic launch time, without the load";
+        let theirs = Unit::Change.show(BASIC).into();
+        tables.push(table("fig3", title).with_rows([cells(basic, theirs)]).with_note(NOTE));
+    }
+    tables
+}
+
+fn table(name: &str, title: &str) -> Table {
+    let columns = [
+        Column::text("load"),
+        Column::of("at 100 ms", Unit::Nanoseconds),
+        Column::of("service", Unit::Nanoseconds),
+        Column::of("change (95 % interval)", Unit::Change),
+        Column::of("n", Unit::Count),
+        Column::text("answer"),
+        Column::text("Jo & Suh"),
+        Column::of("predicted", Unit::Change),
+    ];
+    Table::new(format!("launch/paper/{name}"), title, columns)
+}
+
+fn cells(line: &Line, theirs: Cell) -> [Cell; 8] {
+    let row = line.measured.as_ref();
+    let told = |of: &dyn Fn(&Row) -> Cell| row.map_or(Cell::Empty, of);
+    let load = match line.load {
+        None => "all loads".to_owned(),
+        Some(Nanos::ZERO) => "none".to_owned(),
+        Some(load) => load.to_string(),
+    };
+    [
+        load.into(),
+        told(&|row| median(&row.baseline.1)),
+        told(&|row| median(&row.other.1)),
+        change(row.and_then(|row| row.difference.as_ref())),
+        told(&|row| Cell::maybe(row.baseline.1.n.map(|n| n as f64))),
+        told(&|row| row.answer.words().into()),
+        theirs,
+        line.predicted.into(),
+    ]
+}

@@ -1,0 +1,100 @@
+//! The tables of a record, each in its view.
+
+use maud::{Markup, html};
+use unjank_measure::{Cell, RunRecord, Table};
+
+use crate::html::Place;
+use crate::html::tables::{rest, scrolling};
+use crate::table::{Bar, View, bars, drawn, heading, is_numeric, text, used, view};
+use crate::visible::visible;
+
+/// Rows of one table; a record with more is read by a program.
+const ROWS: usize = 500;
+
+/// A section for each table that has rows.
+pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
+    html! { @for (number, table) in drawn(record).enumerate() { (section(table, number, place)) } }
+}
+
+fn section(table: &Table, number: usize, place: &Place) -> Markup {
+    let body = match view(table) {
+        View::Rows | View::Matrix | View::Data => rows(table),
+        View::Cards => cards(table, place),
+        View::Bars => bar_list(table),
+    };
+    let body = html! {
+        (body)
+        @for note in &table.notes { p class="note" { (visible(note)) } }
+    };
+    place.section(&format!("table-{}", number + 1), &html! { (visible(&table.title)) }, &body)
+}
+
+fn rows(table: &Table) -> Markup {
+    let used = used(table);
+    let class = |at: usize| is_numeric(&table.columns[at]).then_some("n");
+    let row = |row: &Vec<Cell>| {
+        html! {
+            tr {
+                @for (place, &at) in used.iter().enumerate() {
+                    @if place == 0 {
+                        th scope="row" class=[class(at)] { (text(table, row, at)) }
+                    } @else {
+                        td class=[class(at).or(Some("text"))] { (text(table, row, at)) }
+                    }
+                }
+            }
+        }
+    };
+    scrolling(
+        &visible(&table.title),
+        &html! {
+            table class="dense" {
+                thead { tr { @for &at in &used { th scope="col" class=[class(at)] { (heading(table, at)) } } } }
+                tbody { @for it in table.rows.iter().take(ROWS) { (row(it)) } }
+            }
+            (rest(table.rows.len(), ROWS, "rows"))
+        },
+    )
+}
+
+/// A heading and a list of names and texts for each row.
+fn cards(table: &Table, place: &Place) -> Markup {
+    let used = used(table);
+    html! {
+        @for row in table.rows.iter().take(ROWS) {
+            (place.subheading(&text(table, row, 0)))
+            dl class="card" {
+                @for &at in used.iter().skip(1) {
+                    @let cell = text(table, row, at);
+                    @if !cell.is_empty() {
+                        dt { (heading(table, at)) }
+                        dd { (cell) }
+                    }
+                }
+            }
+        }
+        (rest(table.rows.len(), ROWS, "rows"))
+    }
+}
+
+fn bar_list(table: &Table) -> Markup {
+    let width = |share: f64| format!("{:.1}", share * 100.0);
+    let bar = |bar: Bar| {
+        html! {
+            tr {
+                th scope="row" { (bar.label) }
+                td {
+                    svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=(bar.value) {
+                        rect class="rest" width=(width(bar.whole)) height="4" {}
+                        rect class="part" width=(width(bar.filled)) height="4" {}
+                    }
+                }
+                td class="n" { (bar.value) }
+            }
+        }
+    };
+    scrolling(
+        &visible(&table.title),
+        &html! { table class="dense bars" { tbody { @for it in bars(table) { (bar(it)) } } } },
+    )
+}

@@ -1,0 +1,60 @@
+//! Which view a record gets: what stands between its answers and its warnings.
+
+use serde_json::Value;
+use unjank_measure::{Fact, RunRecord};
+
+/// What is told beside answers and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Distributions.
+    Series,
+    /// Single numbers.
+    Facts,
+    /// The ends of curves.
+    Curves,
+    /// The worst samples and their causes.
+    WorstSamples,
+}
+
+/// All there is to tell.
+pub(crate) const EVERYTHING: &[Part] =
+    &[Part::Series, Part::Facts, Part::Curves, Part::WorstSamples];
+
+/// Commands whose answers and tables say what there is to say; the rest is for
+/// programs, and on the page.
+const IN_SHORT: [&str; 14] = [
+    "checkup",
+    "ipc throughput",
+    "jitter jvm",
+    "launch bench",
+    "launch paper",
+    "launch power",
+    "lock bench",
+    "lock doctor",
+    "schd-dbg",
+    "swap analyze",
+    "swap mrc",
+    "swap paper",
+    "swap simulate",
+    "swap sweep",
+];
+
+/// What the terminal tells of `record`, in this order. Records of former
+/// versions, which have no tables, are told in full.
+pub(crate) fn parts(record: &RunRecord) -> &'static [Part] {
+    let command = record.command.as_str();
+    let short = IN_SHORT.contains(&command);
+    let says_enough = !record.findings.tables.is_empty() || command == "checkup";
+    let asked = record.settings.get("tables") == Some(&Value::Bool(true));
+    if short && says_enough && !asked { &[] } else { EVERYTHING }
+}
+
+/// The facts of `record`, those about the instruments last.
+pub(crate) fn facts(record: &RunRecord) -> impl Iterator<Item = &Fact> {
+    let facts = &record.findings.facts;
+    let of_instruments = |fact: &&Fact| fact.name.starts_with("clock/");
+    facts
+        .iter()
+        .filter(move |fact| !of_instruments(fact))
+        .chain(facts.iter().filter(of_instruments))
+}

@@ -1,0 +1,80 @@
+//! Curves as a table: a line for each policy, and a column for each size.
+
+use unjank_host::Bytes;
+use unjank_measure::{Cell, Column, Mark, Number, Table, Unit};
+
+use super::read::Requests;
+use super::sweep::{Curve, Point};
+use crate::trace::PAGE;
+
+pub(super) fn table(requests: &Requests, curves: &[Curve]) -> Table {
+    let mut capacities: Vec<u64> = points(curves).map(|point| point.capacity).collect();
+    capacities.sort_unstable();
+    capacities.dedup();
+    let sizes = capacities.iter().map(|capacity| Column::of(bytes(*capacity), Unit::Ratio));
+    let columns = std::iter::once(Column::text("policy")).chain(sizes);
+    let at = |curve: &Curve, capacity: u64| {
+        curve.points.iter().find(|point| point.capacity == capacity).copied()
+    };
+    let fewest = |capacity: u64| {
+        let ratios = curves.iter().filter_map(|curve| at(curve, capacity));
+        ratios.map(|point| point.estimate.miss_ratio).fold(f64::INFINITY, f64::min)
+    };
+    let fewest: Vec<f64> = capacities.iter().map(|capacity| fewest(*capacity)).collect();
+    let several = curves.len() > 1;
+    let rows = curves.iter().map(|curve| {
+        let cells = capacities.iter().zip(&fewest).map(|(capacity, fewest)| {
+            let point = at(curve, *capacity)?;
+            let ratio = point.estimate.miss_ratio;
+            let best = (several && ratio <= *fewest).then_some(Mark::Best);
+            Some(Number::new(ratio).within(point.estimate.interval).marked(best))
+        });
+        let cells = cells.map(Cell::maybe);
+        std::iter::once(curve.policy.to_string().into()).chain(cells).collect::<Vec<_>>()
+    });
+    let mut table = Table::new("swap/mrc/miss_ratio", "Miss ratio by size of the cache", columns)
+        .with_rows(rows)
+        .with_note(what_was_read(requests));
+    if several {
+        let estimated = points(curves).any(|point| point.estimate.interval.is_some());
+        let open = if estimated {
+            ", as estimated: where intervals overlap, that may be chance"
+        } else {
+            ""
+        };
+        table.notes.push(format!("* the fewest misses at this size{open}"));
+    }
+    table
+}
+
+/// Of how many requests and pages the curves are, and how many of them were simulated.
+fn what_was_read(requests: &Requests) -> String {
+    let sample = &requests.sample;
+    let footprint = sample.whole_footprint();
+    let about = if sample.is_all() { "" } else { "about " };
+    let simulated = if sample.is_all() {
+        "all of them simulated: exact".to_owned()
+    } else {
+        format!(
+            "the {} requests for {:.3} % of the pages simulated: ± is a 95 % interval",
+            sample.pages().len(),
+            sample.rate() * 100.0
+        )
+    };
+    let first = footprint as f64 / sample.requests().max(1) as f64;
+    format!(
+        "{} requests for {about}{footprint} different pages ({about}{}); {simulated}; \
+         {about}{:.2} % are first requests for their page, which miss at any size",
+        sample.requests(),
+        bytes(footprint),
+        first.min(1.0) * 100.0
+    )
+}
+
+fn points(curves: &[Curve]) -> impl Iterator<Item = &Point> {
+    curves.iter().flat_map(|curve| &curve.points)
+}
+
+fn bytes(pages: u64) -> String {
+    Bytes(pages.saturating_mul(PAGE)).to_string()
+}

@@ -1,0 +1,149 @@
+//! What people read of a simulation: one line for each policy.
+
+use unjank_measure::{Cell, Column, Number, Table, Unit};
+
+use super::{Bound, Line, Options, Outcome};
+use crate::model::admission::WriteRate;
+use crate::model::bounds::Costs;
+use crate::model::tier::{TierPolicy, Traffic};
+
+const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that only the tier has at \
+                    the end, which storage I/O leaves out, and vs no swap (or tier) counts; \
+                    offline optimal: a schedule that knows the future; above bound: how much more \
+                    that costs than what no policy can beat; hits: page-ins that the tier answered; \
+                    hottest 10 %: the share of storage I/O that the hottest tenth of pages makes; \
+                    launch again: mean and standard deviation of all launches of an app but its \
+                    first. All modelled; docs/swap.md says how.";
+
+/// A line for each policy, and what to know about them.
+pub(super) fn table(outcome: &Outcome, options: &Options, of: &str) -> Table {
+    let lines = &outcome.lines;
+    let without_swap = lines.iter().find(|line| line.policy.is_none());
+    let against = without_swap.or_else(|| lines.iter().find(|line| line.is_baseline()));
+    let relative = if without_swap.is_some() { "vs no swap" } else { "vs no tier" };
+    let rows = lines.iter().map(|line| cells(line, against, outcome.bound.as_ref()));
+    let optimal = outcome.bound.as_ref().map(|bound| optimal(bound, against));
+    let title = format!("{of}; {}", sizes(options));
+    let mut table = Table::new("swap/simulate/policies", title, columns(relative))
+        .with_rows(rows.chain(optimal));
+    if let Some(Line { killed: Some([kills, restarts]), .. }) = without_swap {
+        table
+            .notes
+            .push(format!("Without swap, {kills} apps were killed, and {restarts} started again."));
+    }
+    if let Some(rate) = options.write_budget {
+        table.notes.push(over_budget(lines, rate));
+    }
+    table.notes.extend(cheapest(outcome, options));
+    table.with_note(NOTE)
+}
+
+fn columns(relative: &str) -> [Column; 13] {
+    let count = |name| Column::of(name, Unit::Count);
+    [
+        Column::text("policy"),
+        count("storage I/O"),
+        Column::of(relative, Unit::Times),
+        count("reads"),
+        count("writes"),
+        count("tier reads"),
+        count("tier writes"),
+        count("left dirty"),
+        Column::of("above bound", Unit::Ratio),
+        Column::of("hits", Unit::Ratio),
+        Column::of("hottest 10 %", Unit::Ratio),
+        Column::of("launch again", Unit::Nanoseconds),
+        Column::of("metadata", Unit::Bytes),
+    ]
+}
+
+fn sizes(options: &Options) -> String {
+    let tier = format!("a tier of {}", options.tier);
+    match &options.memory {
+        Some(memory) => format!("{} of memory ({}), {tier}", memory.size, memory.policy),
+        None => format!("put to {tier} as it is"),
+    }
+}
+
+fn cells(line: &Line, against: Option<&Line>, bound: Option<&Bound>) -> [Cell; 13] {
+    let traffic = &line.traffic;
+    let tier = |cell: Cell| if line.is_baseline() { Cell::Empty } else { cell };
+    let count = |count: u64| Cell::number(count as f64);
+    let hottest = (line.skew.accesses() > 0).then(|| line.skew.made_by(0.1));
+    let again = line
+        .later()
+        .map(|later| Number { deviation: Some(later.deviation), ..Number::new(later.mean) });
+    [
+        line.name.as_str().into(),
+        count(traffic.storage_ios()),
+        ratio(traffic, against),
+        count(traffic.storage_reads),
+        count(traffic.storage_writes),
+        tier(count(traffic.tier_reads)),
+        tier(count(traffic.tier_writes)),
+        tier(count(traffic.left_dirty)),
+        Cell::maybe(line.policy.and_then(|_| above(traffic, bound))),
+        tier(Cell::maybe(traffic.hit_ratio())),
+        Cell::maybe(hottest),
+        Cell::maybe(again),
+        tier(Cell::number(line.metadata as f64)),
+    ]
+}
+
+/// The line of a schedule that knows the future.
+fn optimal(bound: &Bound, against: Option<&Line>) -> [Cell; 13] {
+    let traffic = &bound.reached;
+    let count = |count: u64| Cell::number(count as f64);
+    [
+        "offline optimal".into(),
+        count(traffic.storage_ios()),
+        ratio(traffic, against),
+        count(traffic.storage_reads),
+        count(traffic.storage_writes),
+        count(traffic.tier_reads),
+        count(traffic.tier_writes),
+        count(traffic.left_dirty),
+        Cell::maybe(above(traffic, Some(bound))),
+        Cell::Empty,
+        Cell::Empty,
+        Cell::Empty,
+        Cell::Empty,
+    ]
+}
+
+fn ratio(traffic: &Traffic, against: Option<&Line>) -> Cell {
+    Cell::maybe(
+        against
+            .map(|other| traffic.settled_ios() as f64 / other.traffic.settled_ios().max(1) as f64),
+    )
+}
+
+fn above(traffic: &Traffic, bound: Option<&Bound>) -> Option<f64> {
+    bound.and_then(|bound| bound.above(traffic))
+}
+
+/// Which line costs least, and which the policy for the cost is.
+fn cheapest(outcome: &Outcome, options: &Options) -> Option<String> {
+    let write = options.write_cost?;
+    let (line, cost) = outcome.cheapest(Costs::new(write))?;
+    Some(format!(
+        "Where a write of the tier costs {write} reads of storage, {} costs least of these: \
+         {cost:.0}, with what is left dirty. The policy for that cost, whatever the trace, is {}.",
+        line.name,
+        TierPolicy::for_write_cost(write)
+    ))
+}
+
+/// What the budget kept out.
+fn over_budget(lines: &[Line], rate: WriteRate) -> String {
+    let kept_out = lines.iter().filter(|line| !line.is_baseline()).map(|line| {
+        let share = line.share_over_budget().unwrap_or_default() * 100.0;
+        format!("{} {} pages ({share:.1} %)", line.name, line.over_budget)
+    });
+    let kept_out: Vec<String> = kept_out.collect();
+    format!(
+        "The budget of {rate} kept out, of the pages that the rules let in: {}. Writes in place \
+         count, and are never kept out; the offline optimum is not held to it.",
+        kept_out.join(", ")
+    )
+}

@@ -1,0 +1,148 @@
+//! What people read of a sweep: storage I/O by policy and size of the tier, and
+//! the best of all.
+
+use unjank_host::Bytes;
+use unjank_measure::{Cell as Shown, Column, Table, Unit};
+
+use super::Cell;
+use super::note::{cheapest, front, policies};
+
+/// Most points of a front that are shown.
+const SHOWN: usize = 12;
+
+const NOTE: &str = "Storage reads and writes in pages of 4 KiB, by policy and size of the tier, \
+                    with the writes of what is left dirty in the tier. All modelled.";
+
+/// Tables of one trace and memory.
+pub(super) fn tables(cells: &[&Cell], write_cost: Option<f64>) -> Vec<Table> {
+    let Some(first) = cells.first() else { return Vec::new() };
+    let memory = match first.place.memory {
+        0 => String::new(),
+        memory => format!(", {} of memory", Bytes(memory)),
+    };
+    let of = format!("{}{memory}", first.place.trace);
+    let storage = grid("storage", &format!("{of}: storage I/O"), Unit::Count, cells, |cell| {
+        Some(cell.settled_ios() as f64)
+    });
+    let mut tables = vec![storage.with_note(NOTE)];
+    if cells.iter().any(|cell| cell.over_budget > 0) {
+        let title = format!("{of}: evicted pages that the budget kept out");
+        let share = |cell: &Cell| cell.relative_over_budget();
+        tables.push(grid("over_budget", &title, Unit::Ratio, cells, share));
+    }
+    let front = front(cells.iter().copied());
+    let title = match front.len() {
+        all @ 0..=SHOWN => format!("{of}: the best {all}, the fewest writes of the tier first"),
+        all => format!(
+            "{of}: {SHOWN} of the best {all}, from the fewest writes of the tier to the least \
+             storage I/O"
+        ),
+    };
+    let rows = spread(&front).into_iter().map(row);
+    let mut best = Table::new("swap/sweep/best", title, columns()).with_rows(rows);
+    if front.len() > SHOWN {
+        best = best.with_note("--out and the curves of --json have all of them.");
+    }
+    tables.push(best);
+    if let Some(write) = write_cost {
+        let title =
+            format!("{of}: the cheapest where a write of the tier costs {write} reads of storage");
+        let priced = |cell: &Cell| {
+            let cost = Shown::number(cell.cost(write));
+            row(cell).into_iter().chain([cost]).collect::<Vec<_>>()
+        };
+        let columns = columns().into_iter().chain([Column::of("cost", Unit::Count)]);
+        let cheapest = cheapest(cells.iter().copied(), write).into_iter().map(priced);
+        tables.push(Table::new("swap/sweep/cheapest", title, columns).with_rows(cheapest));
+    }
+    tables
+}
+
+fn columns() -> [Column; 5] {
+    [
+        Column::of("tier", Unit::Bytes),
+        Column::text("policy"),
+        Column::of("storage I/O", Unit::Count),
+        Column::of("left dirty", Unit::Count),
+        Column::of("tier writes", Unit::Count),
+    ]
+}
+
+fn row(cell: &Cell) -> [Shown; 5] {
+    let count = |count: u64| Shown::number(count as f64);
+    [
+        count(cell.place.tier),
+        cell.place.policy.as_str().into(),
+        count(cell.settled_ios()),
+        count(cell.left_dirty),
+        count(cell.tier_writes),
+    ]
+}
+
+/// At most so many of a front that a reader takes them in, both ends among them.
+fn spread<'a>(front: &[&'a Cell]) -> Vec<&'a Cell> {
+    let shown = front.len().min(SHOWN);
+    let place = |number: usize| number * (front.len() - 1) / (shown - 1).max(1);
+    (0..shown).map(|number| front[place(number)]).collect()
+}
+
+/// Policies down, sizes of the tier across.
+fn grid(
+    name: &str,
+    title: &str,
+    unit: Unit,
+    cells: &[&Cell],
+    show: impl Fn(&Cell) -> Option<f64>,
+) -> Table {
+    let mut tiers: Vec<u64> = cells.iter().map(|cell| cell.place.tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let columns = tiers.iter().map(|tier| Column::of(Bytes(*tier).to_string(), unit));
+    let rows = policies(cells).into_iter().map(|policy| {
+        let shown = |tier: &u64| {
+            let is = |cell: &&&Cell| cell.place.policy == policy && cell.place.tier == *tier;
+            Shown::maybe(cells.iter().find(is).and_then(|cell| show(cell)))
+        };
+        std::iter::once(policy.into()).chain(tiers.iter().map(shown)).collect::<Vec<_>>()
+    });
+    let columns = std::iter::once(Column::text("policy")).chain(columns);
+    Table::new(format!("swap/sweep/{name}"), title, columns).with_rows(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::Place;
+
+    fn cell(tier: u64, ios: u64, writes: u64) -> Cell {
+        let place = Place { trace: "t".into(), memory: 0, tier, policy: "paper".into() };
+        Cell {
+            place,
+            page_ins: 0,
+            page_outs: 0,
+            clean_drops: 0,
+            storage_reads: ios,
+            storage_writes: 0,
+            tier_reads: 0,
+            tier_writes: writes,
+            left_dirty: 2,
+            without_tier: 1_000,
+            over_budget: 0,
+            metadata: 0,
+            launch_again: None,
+        }
+    }
+
+    #[test]
+    fn a_long_front_says_of_how_many_and_has_the_least_io() {
+        let cells: Vec<Cell> = (1..=40).map(|tier| cell(4096 * tier, 900 - tier, tier)).collect();
+        let tables = tables(&cells.iter().collect::<Vec<_>>(), Some(30.0));
+        let named = |name: &str| tables.iter().find(|table| table.name == name).unwrap();
+        let best = named("swap/sweep/best");
+        assert!(best.title.contains("12 of the best 40, "), "{}", best.title);
+        assert_eq!(best.rows.len(), SHOWN);
+        assert_eq!(best.rows[SHOWN - 1][2..4], [862.0, 2.0].map(Shown::number));
+        let cheapest = &named("swap/sweep/cheapest").rows[0];
+        assert_eq!(cheapest[2..], [901.0, 2.0, 1.0, 931.0].map(Shown::number));
+    }
+}
