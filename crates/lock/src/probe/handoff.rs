@@ -110,7 +110,8 @@ impl Table {
                 return true;
             }
             polls = polls.wrapping_add(1);
-            if (how == Wait::Park || polls.is_multiple_of(1 << 14))
+            // Beside programs that compute, a yield takes milliseconds.
+            if (how != Wait::Spin || polls.is_multiple_of(1 << 14))
                 && self.over.load(Ordering::Relaxed)
             {
                 return false;
