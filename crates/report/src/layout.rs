@@ -14,11 +14,13 @@ pub(crate) enum Part {
     Curves,
     /// The worst samples and their causes.
     WorstSamples,
+    /// What was changed for the time of the run.
+    Changes,
 }
 
 /// All there is to tell.
 pub(crate) const EVERYTHING: &[Part] =
-    &[Part::Series, Part::Facts, Part::Curves, Part::WorstSamples];
+    &[Part::Series, Part::Facts, Part::Curves, Part::WorstSamples, Part::Changes];
 
 /// Commands whose answers and tables say what there is to say; the rest is for
 /// programs, and on the page.

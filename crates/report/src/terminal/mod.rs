@@ -54,12 +54,9 @@ pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
         Part::Facts => tables::facts(record, width),
         Part::Curves => tables::curves(record, width),
         Part::WorstSamples => tables::worst_samples(record, width),
+        Part::Changes => notes::changes(record, prose),
     }));
-    blocks.extend([
-        notes::changes(record, prose),
-        notes::warnings(record, prose),
-        notes::unsupported(record, prose),
-    ]);
+    blocks.extend([notes::warnings(record, prose), notes::unsupported(record, prose)]);
     let blocks: Vec<String> =
         blocks.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect();
     resolve(&blocks.join("\n\n"), style.colour)
