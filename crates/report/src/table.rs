@@ -10,7 +10,7 @@ use crate::words;
 pub(crate) enum View {
     /// Rows under headings.
     Rows,
-    /// One kind of number by two things: its unit stands once, in the corner.
+    /// One kind of number by two things; an interval is shown by its wider half.
     Matrix,
     /// A paragraph for each row: cells that are sentences.
     Cards,
@@ -52,8 +52,7 @@ pub(crate) fn used(table: &Table) -> Vec<usize> {
     (0..table.columns.len()).filter(stands).collect()
 }
 
-/// The heading of the column `at`; that of a matrix's first one tells the unit
-/// of the others, where they have no numbers that tell it by themselves.
+/// The heading of the column `at`.
 pub(crate) fn heading(table: &Table, at: usize) -> String {
     table.columns.get(at).map_or_else(String::new, |column| visible(&column.name).into_owned())
 }

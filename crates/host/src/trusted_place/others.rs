@@ -1,0 +1,152 @@
+//! Places that others can write to, as root has to take them.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use super::{Demand, Missing, OTHERS_WRITE, Walk, check, open_way};
+use crate::error::{Error, Result};
+use crate::units::Bytes;
+
+/// Where `path` leads, without links: for a library that opens files by name
+/// and is told to follow none. What is not there yet is named as it would be.
+/// Root follows only its own links.
+///
+/// # Errors
+/// `File` if the way cannot be walked, `Permission` for a link that belongs to
+/// somebody else.
+pub fn without_links(path: &Path) -> Result<PathBuf> {
+    let mut walk = Walk::begin(path, Missing::Refuse, Demand::NoLinksOfOthers, "find")?;
+    while let Some(name) = walk.left.pop_front() {
+        match walk.step(&name) {
+            Err(Error::File { source, .. })
+                if source.kind() == io::ErrorKind::NotFound
+                    || (source.kind() == io::ErrorKind::NotADirectory && walk.left.is_empty()) =>
+            {
+                walk.shown.push(name);
+                walk.shown.extend(walk.left);
+                break;
+            }
+            stepped => stepped?,
+        }
+    }
+    Ok(walk.shown)
+}
+
+/// Whether root must take what it finds at `path`, a way without links, for
+/// somebody else's: others can put another file there, or one beside it. Of no
+/// concern to anybody but root, whom a file must not have do things.
+pub fn is_of_others(path: &Path) -> bool {
+    geteuid().is_root() && ours_alone(path).is_err()
+}
+
+fn ours_alone(path: &Path) -> Result<()> {
+    let there = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(Path::new("/"));
+    let mut walk = Walk::begin(there, Missing::Refuse, Demand::OnlyOurs, "open")?;
+    while let Some(name) = walk.left.pop_front() {
+        walk.step(&name)?;
+    }
+    // Of the last directory, being sticky is not enough.
+    check(&walk.stat(&walk.dir)?, &walk.shown, OTHERS_WRITE)?;
+    let name = path.file_name().filter(|_| path.parent() == Some(there));
+    match name.map(|name| walk.open(name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)) {
+        None => Ok(()),
+        Some(Err(error)) if error.is_not_found() => Ok(()),
+        Some(opened) => check(&walk.stat(&opened?)?, path, OTHERS_WRITE),
+    }
+}
+
+/// The bytes of the file `path` of somebody else, up to `most`: nothing else is
+/// opened, and nothing is waited for.
+///
+/// # Errors
+/// `File` if it cannot be read or is larger, `Invalid` if it is no regular file,
+/// `Permission` for a link that belongs to somebody else.
+pub fn read_of_others(path: &Path, most: Bytes) -> Result<Vec<u8>> {
+    let error = |source: io::Error| Error::file("read", path, source);
+    let name = path.file_name().ok_or_else(|| error(Errno::ISDIR.into()))?;
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let (directory, _) = open_way(parent.unwrap_or(Path::new(".")), Missing::Refuse)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = openat(&directory, name, flags | OFlags::CLOEXEC, Mode::empty());
+    let opened = opened.map_err(|errno| error(errno.into()))?;
+    let stat = fstat(&opened).map_err(|errno| error(errno.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Error::Invalid(format!("{} is not a regular file", path.display())));
+    }
+    let mut bytes = Vec::new();
+    let limit = most.get().saturating_add(1);
+    File::from(opened).take(limit).read_to_end(&mut bytes).map_err(error)?;
+    if bytes.len() as u64 > most.get() {
+        return Err(error(io::ErrorKind::FileTooLarge.into()));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{chown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_way_is_told_without_links_even_where_it_ends_in_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(dir.path()).unwrap();
+        let at = |name: &str| top.join(name);
+        fs::create_dir_all(at("real/state")).unwrap();
+        fs::write(at("real/file"), "").unwrap();
+        symlink("real", at("link")).unwrap();
+        symlink("real/file", at("to-file")).unwrap();
+        symlink("real/new/file", at("to-nothing")).unwrap();
+        for (path, leads_to) in [
+            ("link/state", "real/state"),
+            ("link/file", "real/file"),
+            ("to-file", "real/file"),
+            ("to-nothing", "real/new/file"),
+            ("link/a/b/c", "real/a/b/c"),
+        ] {
+            assert_eq!(without_links(&at(path)).unwrap(), at(leads_to), "{path}");
+        }
+        assert!(without_links(&at("link/file/below")).is_err(), "a file is no directory");
+        if std::os::unix::fs::lchown(at("to-file"), Some(65534), None).is_ok() {
+            let why = without_links(&at("to-file")).unwrap_err();
+            assert_eq!(why.class(), crate::ErrorClass::Permission);
+        }
+    }
+
+    #[test]
+    fn a_place_of_others_is_known_as_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(dir.path()).unwrap();
+        let at = |name: &str| top.join(name);
+        fs::write(at("file"), "x").unwrap();
+        for ours in ["file", "new", "no/such/directory"] {
+            assert!(!is_of_others(&at(ours)), "{ours}");
+        }
+        if !geteuid().is_root() {
+            return println!("of no concern to anybody but root");
+        }
+        for theirs in ["/tmp/new", "/dev/shm/new"] {
+            assert!(is_of_others(Path::new(theirs)), "{theirs}");
+        }
+        fs::create_dir(at("theirs")).unwrap();
+        chown(at("theirs"), Some(65534), None).unwrap();
+        assert!(is_of_others(&at("theirs/new")) && is_of_others(&at("theirs/no/such")));
+        chown(at("file"), Some(65534), None).unwrap();
+        assert!(is_of_others(&at("file")) && !is_of_others(&at("other")));
+        assert_eq!(read_of_others(&at("file"), Bytes(1)).unwrap(), b"x");
+        assert!(read_of_others(&at("file"), Bytes(0)).is_err(), "it is larger");
+        let fifo = FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), fifo, Mode::RUSR, 0).unwrap();
+        symlink("file", at("link")).unwrap();
+        for wrong in ["pipe", "link", "theirs"] {
+            assert!(read_of_others(&at(wrong), Bytes(9)).is_err(), "{wrong}");
+        }
+    }
+}
