@@ -110,7 +110,8 @@ fn threads_of_java_take_turns_on_a_monitor() {
         return;
     }
     let victim = Victim::of(Command::new("java").arg(source("Monitor.java")));
-    let examined = look(victim.id(), |it| having(it, Kind::TakesTurns) >= 3);
+    // Two of the eight may have it by turns for a long time.
+    let examined = look(victim.id(), |it| having(it, Kind::TakesTurns) >= 2);
     assert_eq!(answer(&examined), Answer::Yes);
 }
 

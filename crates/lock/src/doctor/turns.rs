@@ -11,8 +11,11 @@ use unjank_host::sched::ThreadId;
 
 use super::seen::Turns;
 
-/// Fewer threads are a client and its server.
+/// Fewer threads are a client and its server, …
 const FEWEST: usize = 3;
+/// … unless they fight for a monitor: HotSpot may let two have it by turns for a long time while
+/// all others get it never.
+const FEWEST_AT_A_MONITOR: usize = 2;
 /// A member waits for this share of its time at least, …
 const WAITING: f64 = 0.3;
 /// … was woken so often, …
@@ -68,7 +71,9 @@ pub(crate) fn take_turns(
         }
         members = next;
     }
-    if members.len() < FEWEST || seconds <= 0.0 {
+    let at_a_monitor = members.iter().all(|thread| sleepers[thread].fights_for_monitors);
+    let fewest = if at_a_monitor { FEWEST_AT_A_MONITOR } else { FEWEST };
+    if members.len() < fewest || seconds <= 0.0 {
         return BTreeMap::new();
     }
     let wakes = Wakes::among(sleepers, &members);
@@ -170,6 +175,8 @@ mod tests {
         }
         let turns = take_turns(&sleepers, 3.2);
         assert_eq!(turns.into_keys().map(|thread| thread.0).collect::<Vec<_>>(), [1, 3, 4, 7]);
+        sleepers.retain(|thread, _| [3, 4].contains(&thread.0));
+        assert_eq!(take_turns(&sleepers, 3.2).len(), 2, "two keep it from all others");
     }
 
     #[test]

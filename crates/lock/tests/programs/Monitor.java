@@ -1,3 +1,5 @@
+import java.util.concurrent.locks.LockSupport;
+
 /** Eight threads that fight for one monitor. */
 class Monitor {
     private static long sum;
@@ -18,6 +20,8 @@ class Monitor {
                     sum++;
                 }
             }
+            // Or a thread gets it again before the one that it has woken is there.
+            LockSupport.parkNanos(200_000);
         }
     }
 }

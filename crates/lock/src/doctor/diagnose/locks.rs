@@ -5,7 +5,7 @@ use unjank_host::language_runtime::LanguageRuntime;
 
 use super::super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::super::seen::{Futex, Seen, Title, share_of};
-use super::{SAMPLES, bad, percent};
+use super::{SAMPLES, bad, percent, threads};
 
 /// The variable that holds CPython's lock of its interpreter.
 const PYTHON: &str = "_PyRuntime";
@@ -60,12 +60,12 @@ pub(super) fn turns(seen: &Seen) -> Option<Diagnosis> {
         None => "; workers of a pool that wake one another look the same".to_owned(),
     };
     let evidence = format!(
-        "{} of its time it waits, woken {:.0} times a second, {} of these by the {} others that \
-         it takes turns with{also}",
+        "{} of its time it waits, woken {:.0} times a second, {} of these by {} that it takes \
+         turns with{also}",
         percent(turns.waiting),
         turns.woken,
         percent(turns.by_members),
-        turns.members - 1,
+        threads(turns.members - 1),
     );
     let certainty = if monitors.is_some() { Certainty::Seen } else { Certainty::Suspected };
     Some(bad(Kind::TakesTurns, certainty, 0.0, evidence))
