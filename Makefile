@@ -7,12 +7,12 @@ CARGO_DENY_VERSION := 0.20.2
 # Options for the command that a target runs: make checkup ARGS=--quick
 ARGS ?=
 
-.PHONY: help checkup build guest java c test lint bench bench-coverage fuzz setup setup-java setup-test setup-bench
+.PHONY: help checkup build dist java c test lint bench bench-coverage fuzz setup setup-java setup-test setup-bench
 
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
-	@echo 'make guest     build a static unjank for the virtual phone, and programs of its tests'
+	@echo 'make dist      build target/dist/unjank, optimised as a whole, for packages'
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
 	@echo 'make test      run all tests (installs what they need; root runs more of them)'
@@ -28,14 +28,8 @@ checkup: build
 build: setup
 	$(CARGO) build --release --locked --package unjank
 
-# The virtual phone has no libraries. Static glibc wants the target to be named,
-# or build scripts would be linked the same way. It is a phone of x86-64 only.
-# The examples are programs of tests that run there.
-guest: setup
-	[ "$$(uname -m)" != x86_64 ] || RUSTFLAGS='-C target-feature=+crt-static' $(CARGO) build --release --locked \
-		--package unjank --package unjank-binder --package unjank-ipc --package unjank-launch \
-		--bin unjank --example exercise --example peer_death --example boost_kills \
-		--target x86_64-unknown-linux-gnu --target-dir "$${CARGO_TARGET_DIR:-target}/guest"
+dist: setup
+	$(CARGO) build --profile dist --locked --package unjank
 
 java: setup-java
 	./scripts/java.sh build
@@ -44,7 +38,7 @@ c: setup
 	$(CARGO) build --release --locked --package unjank-backoff-c
 
 # All of them run, and it fails in the end if one of them has.
-test: setup-test guest java
+test: setup-test java
 	failed=0; \
 	$(CARGO) test --locked --workspace --no-fail-fast || failed=1; \
 	./scripts/backoff.sh test || failed=1; \
@@ -62,7 +56,7 @@ lint: setup setup-java
 	$(CARGO) metadata --locked --manifest-path bench/rsbinder/Cargo.toml --format-version 1 >/dev/null
 	./scripts/java.sh lint
 
-bench: setup-bench build guest
+bench: setup-bench build
 	$(CARGO) bench --locked --workspace
 	./scripts/bench.sh
 

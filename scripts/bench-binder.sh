@@ -17,16 +17,15 @@ if [ -z "$lines" ]; then
     trap 'rm -f "$lines"' EXIT
 fi
 target=${CARGO_TARGET_DIR:-$PWD/target}
-triple=x86_64-unknown-linux-gnu
-program=$target/bench/$triple/release/unjank-bench-rsbinder
+program=$target/bench/release/unjank-bench-rsbinder
 
 if [ "$(uname -m)" != x86_64 ] || ! command -v qemu-system-x86_64 >/dev/null 2>&1; then
     echo "unjank-binder against rsbinder needs an x86-64 machine and qemu-system-x86_64: skipped"
     exit 0
 fi
 
-RUSTFLAGS='-C target-feature=+crt-static' "${CARGO:-cargo}" build --release --locked --quiet \
-    --manifest-path bench/rsbinder/Cargo.toml --target $triple --target-dir "$target/bench"
+"${CARGO:-cargo}" build --release --locked --quiet \
+    --manifest-path bench/rsbinder/Cargo.toml --target-dir "$target/bench"
 
 # Every run is a phone of its own: nothing is left of the one before.
 run() { # devices, and the CPU of the servers

@@ -2,12 +2,13 @@
 //! real-time policy, over D-Bus: `org.freedesktop.RealtimeKit1`
 //! (<https://gitlab.freedesktop.org/pipewire/rtkit>).
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Formatter};
 use std::time::Duration;
 
-use zbus::blocking::Connection;
-use zbus::blocking::connection::Builder;
-use zbus::zvariant::OwnedValue;
+use dbus::arg::Get;
+use dbus::blocking::stdintf::org_freedesktop_dbus::Properties as _;
+use dbus::blocking::{Connection, Proxy};
+use dbus::channel::Channel;
 
 use crate::error::{Error, Result};
 use crate::sched::{Priority, ThreadId};
@@ -33,7 +34,6 @@ pub trait RealtimeKit: Debug {
 }
 
 /// A connection to rtkit.
-#[derive(Debug)]
 pub struct Rtkit {
     bus: Connection,
     highest: Priority,
@@ -44,48 +44,69 @@ impl Rtkit {
     /// Connects to rtkit on the bus at `address`, in the form of the D-Bus
     /// specification. `No` says why that is not possible.
     pub fn connect(address: &str) -> Support<Self> {
-        let connected =
-            Builder::address(address).and_then(|builder| builder.method_timeout(PATIENCE).build());
+        let connected = Channel::open_private(address).and_then(|mut channel| {
+            channel.register()?;
+            Ok(Connection::from(channel))
+        });
         let bus = match connected {
             Ok(bus) => bus,
-            Err(error) => return Support::no(format!("no bus at {address}: {error}")),
+            Err(error) => return Support::no(format!("no bus at {address}: {}", words(&error))),
         };
-        match read(&bus) {
+        match read(&rtkit(&bus)) {
             Ok((highest, longest)) => Support::Yes(Self { bus, highest, longest }),
-            Err(error) => Support::no(format!("not on the bus at {address}: {error}")),
+            Err(what) => Support::no(format!("not on the bus at {address}: {what}")),
         }
     }
 }
 
+fn rtkit(bus: &Connection) -> Proxy<'_, &Connection> {
+    bus.with_proxy(NAME, OBJECT, PATIENCE)
+}
+
 /// What it gives: the highest priority, and the longest run.
-fn read(bus: &Connection) -> zbus::Result<(Priority, Nanos)> {
-    let get = |property: &str| -> zbus::Result<OwnedValue> {
-        let properties = Some("org.freedesktop.DBus.Properties");
-        let answer = bus.call_method(Some(NAME), OBJECT, properties, "Get", &(NAME, property))?;
-        answer.body().deserialize()
-    };
-    let highest = i32::try_from(get("MaxRealtimePriority")?)?;
-    let micros = i64::try_from(get("RTTimeUSecMax")?)?;
-    let wrong = |what: &str| zbus::Error::Failure(format!("it says {what}"));
+fn read(rtkit: &Proxy<'_, &Connection>) -> Result<(Priority, Nanos), String> {
+    let highest: i32 = property(rtkit, "MaxRealtimePriority")?;
+    let micros: i64 = property(rtkit, "RTTimeUSecMax")?;
     let highest = u8::try_from(highest).ok().and_then(|highest| Priority::new(highest).ok());
     let micros = u64::try_from(micros).ok().filter(|&micros| micros > 0);
     Ok((
-        highest.ok_or_else(|| wrong("that it gives no priority"))?,
-        Nanos::from_micros(micros.ok_or_else(|| wrong("that threads may not run"))?),
+        highest.ok_or("it says that it gives no priority")?,
+        Nanos::from_micros(micros.ok_or("it says that threads may not run")?),
     ))
+}
+
+fn property<T: for<'any> Get<'any> + 'static>(
+    rtkit: &Proxy<'_, &Connection>,
+    name: &str,
+) -> Result<T, String> {
+    rtkit.get(NAME, name).map_err(|error| words(&error))
+}
+
+/// An error of D-Bus in a line.
+fn words(error: &dbus::Error) -> String {
+    let (name, message) = (error.name().unwrap_or("unknown"), error.message().unwrap_or_default());
+    format!("{message} ({name})")
+}
+
+impl Debug for Rtkit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { highest, longest, bus: _ } = self;
+        f.debug_struct("Rtkit").field("highest", highest).field("longest", longest).finish()
+    }
 }
 
 impl RealtimeKit for Rtkit {
     fn make_realtime(&self, process: u32, thread: ThreadId, priority: Priority) -> Result<()> {
         let priority = u32::from(priority.min(self.highest).get());
         let of = (u64::from(process), u64::from(thread.0), priority);
-        let method = "MakeThreadRealtimeWithPID";
-        self.bus.call_method(Some(NAME), OBJECT, Some(NAME), method, &of).map(drop).map_err(
-            |error| Error::Permission {
-                what: format!("scheduling policy rr:{priority} for {thread} from rtkit ({error})"),
-                needs: "a thread of this user's own, and rtkit's limits".to_owned(),
-            },
-        )
+        let done = rtkit(&self.bus).method_call(NAME, "MakeThreadRealtimeWithPID", of);
+        done.map_err(|error| Error::Permission {
+            what: format!(
+                "scheduling policy rr:{priority} for {thread} from rtkit ({})",
+                words(&error)
+            ),
+            needs: "a thread of this user's own, and rtkit's limits".to_owned(),
+        })
     }
 
     fn longest_run(&self) -> Nanos {

@@ -78,9 +78,7 @@ pub enum Violation {
     #[error("a message of kind {0} that cannot be read")]
     Content(u8),
     /// It greets as another version.
-    #[error(
-        "the greeting {0:?} instead of {GREETING:?}: its unjank is of another version (make guest)"
-    )]
+    #[error("the greeting {0:?} instead of {GREETING:?}: its unjank is of another version")]
     Greeting(String),
 }
 

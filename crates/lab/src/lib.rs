@@ -11,7 +11,7 @@
 //! | [`mod@run`] | from options to the end of the last command |
 //! | [`kernel`] | the kernel and its modules: found, fetched, cached |
 //! | [`modules`] | which modules a phone needs, and with what parameters |
-//! | [`program`] | the guest's program: whether a file can be it |
+//! | [`program`] | programs for the guest, and their shared libraries |
 //! | [`initramfs`] | the archive that the kernel unpacks as its root |
 //! | [`pstates`] | profiles of a device's clock, and their ACPI table |
 //! | [`qemu`] | the emulator's command line, and whether KVM works |

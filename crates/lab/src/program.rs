@@ -1,121 +1,201 @@
-//! The guest's program: whether a file can be it.
+//! Programs for the guest, and the shared libraries that they bring along.
 //!
-//! The guest has no libraries, so its program needs none: an ELF file for
-//! this architecture without an interpreter (`elf(5)`).
+//! The guest has no file system of its own. A program that names a dynamic
+//! linker (`PT_INTERP` of `elf(5)`) takes that and its libraries with it; the
+//! dynamic linker itself lists them, as `ldd(1)` lets it do.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use object::elf::{EM_X86_64, FileHeader64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::{LittleEndian, elf};
 use unjank_host::{Error, Result};
 
-/// Whether a program needs anything but the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Linkage {
-    /// It runs alone.
-    Static,
-    /// It wants a dynamic linker.
-    Dynamic,
+/// Dynamic linkers that list libraries without running the program: glibc's and musl's. Another
+/// one would be a program that somebody else has chosen for this machine to run.
+const DYNAMIC_LINKERS: [&str; 3] =
+    ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
+
+/// A program that the guest's processor can run.
+#[derive(Debug)]
+pub struct Program {
+    file: PathBuf,
+    /// The whole file.
+    pub content: Vec<u8>,
+    /// The dynamic linker that it names; `None` for a static program.
+    pub dynamic_linker: Option<PathBuf>,
 }
 
-/// `e_machine` of x86-64: `EM_X86_64`.
-const X86_64: u16 = 62;
-/// A segment that names a dynamic linker.
-const PT_INTERP: u32 = 3;
-/// No program has more segments.
-const MOST_SEGMENTS: u16 = 128;
+/// A shared library that a program needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Library {
+    /// The name by which it is looked for: `libc.so.6`.
+    pub name: String,
+    /// Where the dynamic linker of this machine found it.
+    pub file: PathBuf,
+}
 
-/// How the program in `file` is linked.
-///
-/// # Errors
-/// `Invalid` for what is no program of this architecture.
-pub fn linkage(file: &Path) -> Result<Linkage> {
-    let failed = |error| Error::file("read", file, error);
-    let not = |what: &str| Error::Invalid(format!("{} is not {what}", file.display()));
-    let mut source = File::open(file).map_err(|error| failed(error).of_named_file())?;
-    let mut header = [0; 64];
-    source.read_exact(&mut header).map_err(|error| match error.kind() {
-        ErrorKind::UnexpectedEof => not("a program"),
-        _ => failed(error),
-    })?;
-    let half = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-    // Magic, 64 bits, little endian.
-    if header[..6] != *b"\x7fELF\x02\x01" {
-        return Err(not("a program"));
+impl Program {
+    /// Reads the program in `file`.
+    ///
+    /// # Errors
+    /// `Invalid` for a file that is not a program of this architecture.
+    pub fn read(file: &Path) -> Result<Self> {
+        let content =
+            fs::read(file).map_err(|error| Error::file("read", file, error).of_named_file())?;
+        let dynamic_linker = dynamic_linker(&content)
+            .map_err(|what| Error::Invalid(format!("{} is not {what}", file.display())))?;
+        Ok(Self { file: file.to_owned(), content, dynamic_linker })
     }
-    if half(&header, 18) != X86_64 {
-        return Err(not("a program for x86-64"));
-    }
-    let table = u64::from_le_bytes(header[32..40].try_into().expect("eight bytes"));
-    let (size, count) = (half(&header, 54), half(&header, 56));
-    if size < 4 || count > MOST_SEGMENTS {
-        return Err(not("a program that this unjank understands"));
-    }
-    for segment in 0..count {
-        let offset = table.saturating_add(u64::from(segment) * u64::from(size));
-        let mut kind = [0; 4];
-        source.read_exact_at(&mut kind, offset).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => not("a whole program"),
-            _ => failed(error),
-        })?;
-        if u32::from_le_bytes(kind) == PT_INTERP {
-            return Ok(Linkage::Dynamic);
+
+    /// The shared libraries that it needs, directly or through others.
+    ///
+    /// # Errors
+    /// `Unsupported` if its dynamic linker is not known, `Invalid` if one of the libraries is not
+    /// installed.
+    pub fn libraries(&self) -> Result<Vec<Library>> {
+        let Some(linker) = &self.dynamic_linker else { return Ok(Vec::new()) };
+        let program = self.file.display();
+        if !DYNAMIC_LINKERS.iter().any(|known| linker == Path::new(known)) {
+            return Err(Error::Unsupported(format!(
+                "{program} needs the dynamic linker {}, which unjank does not know; a static \
+                 program (-static) needs none",
+                linker.display()
+            )));
         }
+        // A path without a slash would be looked for among the libraries.
+        let file = self.file.canonicalize().map_err(|e| Error::file("find", &self.file, e))?;
+        let listed = Command::new(linker)
+            .arg("--list")
+            .arg(file)
+            .env_remove("LD_PRELOAD")
+            .output()
+            .map_err(|error| Error::file("run", linker, error))?;
+        let failed =
+            |what: &str| Error::Invalid(format!("{program}: its libraries are unknown: {what}"));
+        if !listed.status.success() {
+            return Err(failed(String::from_utf8_lossy(&listed.stderr).trim()));
+        }
+        libraries(&String::from_utf8_lossy(&listed.stdout)).map_err(|what| failed(&what))
     }
-    Ok(Linkage::Static)
+}
+
+/// What a program names as its dynamic linker; what it is not, if it is no program.
+fn dynamic_linker(content: &[u8]) -> Result<Option<PathBuf>, &'static str> {
+    let header: &FileHeader64<LittleEndian> =
+        FileHeader64::parse(content).map_err(|_| "a program")?;
+    let endian = header.endian().map_err(|_| "a program for x86-64")?;
+    if header.e_machine(endian) != EM_X86_64 {
+        return Err("a program for x86-64");
+    }
+    let segments = header.program_headers(endian, content).map_err(|_| "a whole program")?;
+    let Some(segment) = segments.iter().find(|it| it.p_type(endian) == elf::PT_INTERP) else {
+        return Ok(None);
+    };
+    let name = segment.interpreter(endian, content).map_err(|_| "a whole program")?;
+    let name = name.and_then(|name| std::str::from_utf8(name).ok()).ok_or("a whole program")?;
+    Ok(Some(PathBuf::from(name)))
+}
+
+/// What a dynamic linker lists: `libm.so.6 => /lib/libm.so.6 (0x7f…)` in each line, and lines
+/// without an arrow for itself and for the kernel's part (`vdso(7)`).
+fn libraries(listed: &str) -> Result<Vec<Library>, String> {
+    let found = listed.lines().filter_map(|line| line.trim().split_once(" => "));
+    // musl lists itself under the name of the C library, and as what the program names.
+    let needed = found.filter(|(name, _)| !DYNAMIC_LINKERS.contains(name));
+    needed
+        .map(|(name, place)| {
+            let file = place.rsplit_once(" (").map_or(place, |(file, _)| file);
+            match Path::new(name).file_name().and_then(|name| name.to_str()) {
+                Some(name) if file.starts_with('/') => {
+                    Ok(Library { name: name.to_owned(), file: PathBuf::from(file) })
+                }
+                _ => Err(format!("{name}: {file}")),
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// A header and so many segments of these kinds.
     fn program(kinds: &[u32]) -> Vec<u8> {
         let mut file = vec![0; 64];
-        file[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        file[18] = X86_64 as u8;
+        file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        file[18] = EM_X86_64 as u8;
         file[32] = 64;
         file[54] = 56;
         file[56] = kinds.len() as u8;
+        let end = 64 + 56 * kinds.len() as u64;
+        let name = b"/lib64/ld-linux-x86-64.so.2\0";
         for kind in kinds {
-            file.extend(kind.to_le_bytes());
-            file.extend([0; 52]);
+            let mut segment = [0; 56];
+            segment[..4].copy_from_slice(&kind.to_le_bytes());
+            segment[8..16].copy_from_slice(&end.to_le_bytes());
+            segment[32..40].copy_from_slice(&(name.len() as u64).to_le_bytes());
+            file.extend(segment);
         }
+        file.extend(name);
         file
     }
 
-    fn linkage_of(bytes: &[u8]) -> Result<Linkage> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), bytes).unwrap();
-        linkage(file.path())
-    }
-
     #[test]
-    fn an_interpreter_makes_the_difference() {
-        assert_eq!(linkage_of(&program(&[6, 1, 1])).unwrap(), Linkage::Static);
-        assert_eq!(linkage_of(&program(&[6, 3, 1])).unwrap(), Linkage::Dynamic);
+    fn a_dynamic_linker_is_found_where_one_is_named() {
+        assert_eq!(dynamic_linker(&program(&[6, 1, 1])), Ok(None));
+        let found = dynamic_linker(&program(&[6, elf::PT_INTERP, 1]));
+        assert_eq!(found, Ok(Some(PathBuf::from("/lib64/ld-linux-x86-64.so.2"))));
     }
 
     #[test]
     fn what_is_no_program_is_told_apart() {
         let mut arm = program(&[1]);
         arm[18] = 183;
-        let mut huge = program(&[1]);
-        huge[57] = 255;
         let mut cut = program(&[1, 1]);
         cut.truncate(70);
+        let mut nameless = program(&[elf::PT_INTERP]);
+        nameless.truncate(64 + 56 + 3);
         for (bytes, what) in [
-            (b"#!/bin/sh\n".to_vec(), "is not a program"),
-            (vec![b'#'; 100], "is not a program"),
-            (arm, "is not a program for x86-64"),
-            (huge, "is not a program that this unjank understands"),
-            (cut, "is not a whole program"),
+            (b"#!/bin/sh\n".to_vec(), "a program"),
+            (vec![b'#'; 100], "a program"),
+            (arm, "a program for x86-64"),
+            (cut, "a whole program"),
+            (nameless, "a whole program"),
         ] {
-            let told = linkage_of(&bytes).unwrap_err().to_string();
-            assert!(told.ends_with(what), "{told}");
+            assert_eq!(dynamic_linker(&bytes), Err(what));
         }
+    }
+
+    #[test]
+    fn libraries_are_read_as_glibc_and_musl_list_them() {
+        let library = |name: &str, file: &str| Library { name: name.into(), file: file.into() };
+        let glibc = "\tlinux-vdso.so.1 (0x00007ffd)\n\
+                     \tlibgcc_s.so.1 => /lib/x86_64-linux-gnu/libgcc_s.so.1 (0x00007f21)\n\
+                     \tlibodd.so => /opt/a (b)/libodd.so (0x00007f21)\n\
+                     \t/lib64/ld-linux-x86-64.so.2 (0x00007f22)\n";
+        assert_eq!(
+            libraries(glibc).unwrap(),
+            [
+                library("libgcc_s.so.1", "/lib/x86_64-linux-gnu/libgcc_s.so.1"),
+                library("libodd.so", "/opt/a (b)/libodd.so"),
+            ]
+        );
+        let musl = "\t/lib/ld-musl-x86_64.so.1 (0x7f3d)\n\
+                    \tlibz.so.1 => /lib/libz.so.1 (0x7f3d)\n\
+                    \tlibc.musl-x86_64.so.1 => /lib/ld-musl-x86_64.so.1 (0x7f3d)\n";
+        assert_eq!(libraries(musl).unwrap().len(), 2);
+        let missing = libraries("\tlibnone.so.3 => not found\n");
+        assert_eq!(missing, Err("libnone.so.3: not found".to_owned()));
+    }
+
+    #[test]
+    fn libraries_of_this_test_are_found() {
+        let this = Program::read(&std::env::current_exe().unwrap()).unwrap();
+        let libraries = this.libraries().unwrap();
+        assert!(this.dynamic_linker.is_some() == !libraries.is_empty(), "{libraries:?}");
+        assert!(libraries.iter().all(|library| library.file.is_file()), "{libraries:?}");
     }
 }

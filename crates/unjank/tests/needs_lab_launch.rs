@@ -1,8 +1,7 @@
 //! The paper's experiment in a virtual phone, under its real ondemand governor.
 //!
-//! Needs QEMU, the phone's kernel (`unjank lab fetch`) and its program (`make
-//! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
-//! was skipped.
+//! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
+//! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
 mod phone;
 

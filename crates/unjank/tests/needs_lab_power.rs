@@ -1,9 +1,8 @@
 //! `unjank launch power` under the kernel's own `ondemand`, in a virtual
 //! phone.
 //!
-//! Needs QEMU, the phone's kernel (`unjank lab fetch`) and its program (`make
-//! guest`). Fails without them when `UNJANK_TEST_ALL=1`, otherwise says that it
-//! was skipped.
+//! Needs QEMU and the phone's kernel (`unjank lab fetch`). Fails without them
+//! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 

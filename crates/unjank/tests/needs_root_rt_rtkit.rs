@@ -15,13 +15,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
+use dbus::Message;
+use dbus::channel::Channel;
 use program::place::{stderr, stdout};
 use unjank_host::process::{Helper, is_root};
 use unjank_host::sched::Policy;
 use unjank_needs::wait;
-use zbus::blocking::MessageIterator;
-use zbus::blocking::connection::Builder;
 
 /// Where Debian and Fedora have it.
 const RTKIT: [&str; 2] = ["/usr/libexec/rtkit-daemon", "/usr/lib/rtkit/rtkit-daemon"];
@@ -70,15 +71,24 @@ impl Bus {
 
 /// Stands for polkit: `CheckAuthorization` of `org.freedesktop.PolicyKit1.Authority`.
 fn allow_everything(address: &str) {
-    let bus = Builder::address(address).unwrap().name("org.freedesktop.PolicyKit1").unwrap();
-    let bus = bus.build().unwrap();
+    let mut bus = Channel::open_private(address).unwrap();
+    bus.register().unwrap();
+    let request = Message::call_with_args(
+        "org.freedesktop.DBus",
+        "/org/freedesktop/DBus",
+        "org.freedesktop.DBus",
+        "RequestName",
+        ("org.freedesktop.PolicyKit1", 0_u32),
+    );
+    bus.send_with_reply_and_block(request, Duration::from_secs(60)).unwrap();
     thread::spawn(move || {
-        for message in MessageIterator::from(&bus) {
-            let Ok(message) = message else { return };
-            let header = message.header();
-            if header.member().is_some_and(|member| member == "CheckAuthorization") {
+        while bus.is_connected() {
+            let Ok(Some(message)) = bus.blocking_pop_message(Duration::from_secs(1)) else {
+                continue;
+            };
+            if message.member().is_some_and(|member| &*member == "CheckAuthorization") {
                 let yes = (true, false, HashMap::<String, String>::new());
-                bus.reply(&header, &(yes,)).unwrap();
+                bus.send(message.method_return().append1(yes)).unwrap();
             }
         }
     });

@@ -7,6 +7,7 @@ use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Monitor;
 
 use super::image::Image;
+use super::image::LIBRARIES;
 use super::interrupt::{IGNORED, Interrupt, Step};
 use super::listen::{Heard, Listener};
 use super::{Event, Options, Outcome};
@@ -187,13 +188,15 @@ impl Boot {
 fn other_build(this: Option<&str>, guest: Option<&str>) -> Option<String> {
     let (this, guest) = this.zip(guest).filter(|(this, guest)| this != guest)?;
     let guest: String = guest.chars().take(LONGEST_BUILD).collect();
-    Some(format!("its unjank is of another build ({guest}; this one is {this}): make guest"))
+    Some(format!("its unjank is of another build ({guest}; this one is {this})"))
 }
 
 /// The kernel's command line.
 fn parameters(options: &Options) -> String {
-    // The guest brings the other CPUs up when the kernel has changed its code.
-    let mut parameters = "console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank".to_owned();
+    // The guest brings the other CPUs up when the kernel has changed its code. What is no
+    // parameter of the kernel is a variable of init's environment.
+    let mut parameters =
+        format!("console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}");
     parameters.push_str(if options.talkative { " ignore_loglevel" } else { " quiet" });
     if let Some(profile) = &options.profile {
         // A processor of the host's kind may have a driver of its own.
@@ -250,7 +253,7 @@ mod tests {
     fn a_guest_of_another_build_is_told_where_both_are_known() {
         assert_eq!(
             other_build(Some("1.0.0 of b"), Some("1.0.0 of a")).unwrap(),
-            "its unjank is of another build (1.0.0 of a; this one is 1.0.0 of b): make guest"
+            "its unjank is of another build (1.0.0 of a; this one is 1.0.0 of b)"
         );
         assert!(other_build(Some("b"), Some(&"a".repeat(1_000))).unwrap().len() < 200);
         for (this, guest) in [(Some("a"), Some("a")), (Some("a"), None), (None, Some("a"))] {

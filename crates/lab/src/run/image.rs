@@ -1,7 +1,8 @@
 //! The files of one boot: initramfs and ACPI table.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use unjank_host::Error as HostError;
@@ -12,18 +13,17 @@ use crate::error::Result;
 use crate::initramfs::Archive;
 use crate::modules::{self, WANTED};
 use crate::order::{self, Module, Order};
-use crate::program::{Linkage, linkage};
+use crate::program::{Library, Program};
 use crate::pstates::Profile;
 
 /// The name of the guest's program there.
 const PROGRAM: &str = "bin/unjank";
 /// Where the guest's modules are.
 const MODULES: &str = "lib/modules";
-/// What helps against libraries.
-const BUILD_A_GUEST: &str = "`make guest` builds an unjank that needs none";
-const LINK_IT: &str = "link it with -static";
+/// Where programs of the guest find their libraries.
+pub(super) const LIBRARIES: &str = "/lib";
 /// Directories that something is put into.
-const DIRECTORIES: [&str; 4] = ["bin", "lib", MODULES, "root"];
+const DIRECTORIES: [&str; 5] = ["bin", "lib", "lib64", MODULES, "root"];
 
 /// Files that are gone when this is dropped.
 #[derive(Debug)]
@@ -59,15 +59,13 @@ impl Image {
         for name in DIRECTORIES {
             archive.directory(name).map_err(failed)?;
         }
-        archive
-            .program(PROGRAM, &static_program(&options.guest, BUILD_A_GUEST)?)
-            .map_err(failed)?;
+        let mut packed = BTreeSet::new();
+        pack(&mut archive, PROGRAM, &options.guest, &mut packed, &failed)?;
         for program in &options.programs {
             let name = program.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
                 HostError::Invalid(format!("{} has no name that can be typed", program.display()))
             })?;
-            let content = static_program(program, LINK_IT)?;
-            archive.program(&format!("bin/{name}"), &content).map_err(failed)?;
+            pack(&mut archive, &format!("bin/{name}"), program, &mut packed, &failed)?;
         }
         let tunables = options.profile.as_ref().map(Profile::tunable_files).unwrap_or_default();
         let mut order =
@@ -100,14 +98,25 @@ fn chosen(options: &Options) -> Result<Vec<(String, String, PathBuf)>> {
         .collect())
 }
 
-/// The content of a program that runs alone; `remedy` is for one that does not.
-fn static_program(file: &Path, remedy: &str) -> Result<Vec<u8>> {
-    if linkage(file)? == Linkage::Dynamic {
-        return Err(HostError::Invalid(format!(
-            "{} needs libraries, which the virtual phone does not have: {remedy}",
-            file.display()
-        ))
-        .into());
+/// Puts a program into the archive, its dynamic linker where it looks for that, and those of its
+/// libraries that are not `packed` yet.
+fn pack(
+    archive: &mut Archive<impl Write>,
+    name: &str,
+    file: &Path,
+    packed: &mut BTreeSet<String>,
+    failed: &impl Fn(io::Error) -> HostError,
+) -> Result<()> {
+    let program = Program::read(file)?;
+    archive.program(name, &program.content).map_err(failed)?;
+    let linker = program.dynamic_linker.iter().map(|it| (it.display().to_string(), it.clone()));
+    let library = |it: Library| (format!("{LIBRARIES}/{}", it.name), it.file);
+    let libraries = program.libraries()?.into_iter().map(library);
+    for (name, file) in linker.chain(libraries) {
+        if packed.insert(name.clone()) {
+            let content = fs::read(&file).map_err(|e| HostError::file("read", &file, e))?;
+            archive.program(&name, &content).map_err(failed)?;
+        }
     }
-    Ok(fs::read(file).map_err(|error| HostError::file("read", file, error))?)
+    Ok(())
 }

@@ -30,12 +30,12 @@ const MOST_CPUS: usize = 255;
 pub struct Options {
     /// Its kernel.
     pub kernel: Kernel,
-    /// Its program: a static unjank.
+    /// Its program: an unjank.
     pub guest: PathBuf,
     /// Which build of unjank this is, to tell a guest of another one; `None`
     /// where that is not known.
     pub build: Option<String>,
-    /// Further static programs for its `/bin`.
+    /// Further programs for its `/bin`.
     pub programs: Vec<PathBuf>,
     /// Virtual CPUs.
     pub cpus: usize,

@@ -1,13 +1,12 @@
 //! `unjank lab run`: commands in a virtual phone.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_lab::kernel::MIRROR;
-use unjank_lab::program::{Linkage, linkage};
 use unjank_lab::{Accelerator, Event, Kernel, Options, Profile};
 use unjank_measure::Store;
 
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     /// End the phone after this time, such as 5m [default: none; 20m for the boot]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     timeout: Option<Nanos>,
-    /// A static program for the phone's /bin; may be given again
+    /// A program for the phone's /bin, which brings its libraries; may be given again
     #[arg(long, value_name = "FILE")]
     add: Vec<PathBuf>,
     /// Who runs the phone's instructions
@@ -73,8 +72,7 @@ pub(crate) struct Args {
     /// The directory with that kernel's modules, where they are not in the package
     #[arg(long, value_name = "DIR", requires = "kernel", help_heading = "Parts")]
     modules: Option<PathBuf>,
-    /// The static unjank that runs in the phone [default: this one if it is static, else
-    /// the one that `make guest` builds]
+    /// The unjank that runs in the phone [default: this one]
     #[arg(long, value_name = "FILE", help_heading = "Parts")]
     guest: Option<PathBuf>,
 }
@@ -98,7 +96,10 @@ const AND: &str = "--and";
 /// Boots, runs, and brings back.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let commands = commands(&args.command)?;
-    let guest = guest(args.guest.as_deref())?;
+    let guest = match &args.guest {
+        Some(named) => named.clone(),
+        None => env::current_exe().context("while looking for the file of this program")?,
+    };
     let cache = cache()?;
     let kernel = match &args.kernel {
         Some(path) => Kernel::at(path, args.modules.as_deref(), cache.directory())?,
@@ -172,30 +173,6 @@ fn commands(words: &[String]) -> Result<Vec<Vec<String>>> {
     }
     Ok(commands)
 }
-
-/// The static unjank: the one that is named, this one, or one near this one.
-fn guest(named: Option<&Path>) -> Result<PathBuf> {
-    if let Some(named) = named {
-        return Ok(named.to_owned());
-    }
-    let this = env::current_exe().context("while looking for the file of this program")?;
-    if linkage(&this)? == Linkage::Static {
-        return Ok(this);
-    }
-    let beside = ["unjank-guest", BUILT];
-    let near = this.parent().into_iter().flat_map(|place| beside.map(|name| place.join(name)));
-    near.into_iter().find(|file| file.is_file()).ok_or_else(|| {
-        Error::Unsupported(format!(
-            "{} needs libraries, so it cannot run in the virtual phone, and no static unjank is \
-             beside it: `make guest` builds one, and --guest names one elsewhere",
-            this.display()
-        ))
-        .into()
-    })
-}
-
-/// Where `make guest` puts it, from the directories of other builds.
-const BUILT: &str = "../guest/x86_64-unknown-linux-gnu/release/unjank";
 
 #[cfg(test)]
 mod tests {
