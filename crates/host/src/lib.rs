@@ -11,10 +11,10 @@
 //! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`address_space`] | what is mapped where in another process |
 //! | [`block_device`], [`extents`] | block devices, and where files lie on them |
+//! | [`cgroup`] | limited CPU time and memory for a program, and its end |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`context_switches`] | how often a thread has left its CPU |
 //! | [`control_socket`] | a socket on which a service is asked |
-//! | [`cpu_group`] | limited CPU time for a program |
 //! | [`energy`] | meters of energy |
 //! | [`frequency`] | the frequency that a CPU has at this moment |
 //! | [`futex`] | parking and waking threads |
@@ -23,18 +23,14 @@
 //! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
 //! | [`files`] | files that are written wherever a user says, by root as well |
-//! | [`memory_group`] | limited memory for a program |
 //! | [`storage`] | files whose pages can be evicted |
-//! | [`pid`], [`pid_info`] | what another process is, and what it does |
 //! | [`notify`] | being told by a program that it is ready |
 //! | [`page_cache`] | what the kernel keeps of files |
 //! | [`perf_event`] | where in its program a thread is, by the kernel's samples |
 //! | [`pm_qos`] | a request to the kernel's power management |
 //! | [`program_code`] | what lies at an address of another process |
-//! | [`process`] | processes that help a measurement, and signals |
-//! | [`process_events`] | being told of every process that starts or ends |
-//! | [`process_group`] | a program and all that it has started |
-//! | [`first_process`], [`virtio_port`] | being `init` in a virtual machine, and talking to its host |
+//! | [`process`] | helper processes, other processes, the proc connector, being `init` |
+//! | [`virtio_port`] | talking to the host of a virtual machine |
 //! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
 //! | [`keeper`] | a process that puts things back if its owner is killed |
 //! | [`kernel_symbols`] | where in the kernel a function is |
@@ -60,20 +56,17 @@ compile_error!(
 pub mod address_space;
 mod beneath;
 pub mod block_device;
+pub mod cgroup;
 mod checked_lines;
 pub mod clock;
 pub mod context_switches;
-mod control_group;
 pub mod control_socket;
-pub mod cpu_group;
 pub mod energy;
 mod error;
 pub mod extents;
 pub mod files;
-pub mod first_process;
 pub mod frequency;
 pub mod futex;
-mod group_kill;
 pub mod hotspot;
 pub mod inotify;
 pub mod input;
@@ -85,16 +78,11 @@ pub mod lines;
 pub mod loop_device;
 pub mod machine;
 pub mod memory;
-pub mod memory_group;
 pub mod notify;
 pub mod page_cache;
 pub mod perf_event;
-pub mod pid;
-pub mod pid_info;
 pub mod pm_qos;
 pub mod process;
-pub mod process_events;
-pub mod process_group;
 pub mod program_code;
 pub mod pthread_mutex;
 pub mod recording;

@@ -5,7 +5,7 @@
 
 mod victim;
 
-use unjank_host::{Nanos, Root, pid};
+use unjank_host::{Nanos, Root, process::pid};
 use unjank_lock::doctor::{Certainty, Kind};
 use unjank_measure::Answer;
 

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use super::fuse;
 use super::rule::Seen;
 use super::site::{KernelFs, Site, kernel_fs, no_knob};
+use crate::cgroup::kill::kill_members;
 use crate::error::{Error, Result};
-use crate::group_kill::kill_members;
 use crate::support::Support;
 use crate::tracefs::Tracefs;
 

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 
-use crate::pid;
+use crate::process::pid;
 use crate::root::Root;
 
 /// Of a larger file, so much is read.

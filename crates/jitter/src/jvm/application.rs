@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use unjank_host::lines::each_line;
-use unjank_host::process_group::ProcessGroup;
+use unjank_host::process::group::ProcessGroup;
 use unjank_host::sched::{AffinityGuard, CpuSet, ThreadId, set_policy};
 use unjank_host::threads::{self, Thread};
-use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, process::pid};
 use unjank_measure::Monitor;
 
 use super::variant::{Priorities, Variant};

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use unjank_host::process_events::{ProcessEvent, ProcessEvents};
+use unjank_host::process::connector::{ProcConnector, ProcessEvent};
 use unjank_host::sched::ThreadId;
 use unjank_host::thread_ledger::ThreadReport;
 use unjank_host::threads;
-use unjank_host::{Error, Nanos, Result, Root, Timestamp, pid};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, process::pid};
 
 use super::busy::{Busy, Watched};
 use super::change::Changer;
@@ -61,7 +61,7 @@ pub struct Follower<'a> {
     changer: Changer<'a>,
     scope: Scope,
     processes: BTreeSet<u32>,
-    events: Option<ProcessEvents>,
+    events: Option<ProcConnector>,
     busy: Option<Busy>,
     interval: Nanos,
     look_at: Timestamp,
@@ -70,7 +70,7 @@ pub struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     /// Follows `process` with `changer`. `events` were asked for
-    /// [`THREADS`](unjank_host::process_events::EventKinds::THREADS); without
+    /// [`THREADS`](unjank_host::process::connector::EventKinds::THREADS); without
     /// them its threads are looked at every now and then. Threads that compute
     /// for longer than `max_busy` without a sleep are put back.
     pub fn new(
@@ -78,7 +78,7 @@ impl<'a> Follower<'a> {
         changer: Changer<'a>,
         process: u32,
         scope: Scope,
-        events: Option<ProcessEvents>,
+        events: Option<ProcConnector>,
         max_busy: Option<Nanos>,
     ) -> Self {
         let now = Timestamp::now();
@@ -97,7 +97,7 @@ impl<'a> Follower<'a> {
 
     /// Becomes readable when something may have happened.
     pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.events.as_ref().map(ProcessEvents::as_fd)
+        self.events.as_ref().map(ProcConnector::as_fd)
     }
 
     /// When [`step`](Self::step) is to be called though nothing has happened.

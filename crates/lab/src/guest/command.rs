@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use unjank_host::first_process::{kill_all_others, wait_for};
+use unjank_host::process::init::{kill_all_others, wait_for};
 
 use super::Host;
 use super::interrupt::Interrupt;

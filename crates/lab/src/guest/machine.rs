@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use unjank_host::Root;
-use unjank_host::first_process::{load_module, mount, power_off};
+use unjank_host::process::init::{load_module, mount, power_off};
 use unjank_host::sched::CpuSet;
 
 use crate::error::Result;

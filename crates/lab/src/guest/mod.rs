@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use unjank_host::virtio_port::VirtioPort;
-use unjank_host::{Error as HostError, Root, first_process};
+use unjank_host::{Error as HostError, Root, process::init};
 use unjank_measure::Store;
 use unjank_measure::store::{Filter, Selector};
 
@@ -44,7 +44,7 @@ impl Host {
 /// Nobody hears of errors but the console: when this returns, the machine must
 /// end.
 pub fn run(build: Option<String>) -> Result<()> {
-    if !first_process::is_first() {
+    if !init::is_first() {
         return Err(HostError::Invalid(
             "`unjank lab init` is the first process of a virtual phone: see `unjank lab run`"
                 .to_owned(),

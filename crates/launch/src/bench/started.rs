@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use unjank_host::notify::Listener;
-use unjank_host::process_group::{ProcessGroup, wait_for_end};
+use unjank_host::process::group::{ProcessGroup, wait_for_end};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::options::{Options, Program};

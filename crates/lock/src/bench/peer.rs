@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use unjank_host::cpu_group::CpuGroup;
+use unjank_host::cgroup::cpu::CpuGroup;
 use unjank_host::process::Helper;
 
 use super::strategy::Strategy;

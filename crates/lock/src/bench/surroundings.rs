@@ -1,6 +1,6 @@
 //! What goes on around a cell: other work, a quota, a shared CPU.
 
-use unjank_host::cpu_group::{CpuGroup, Quota};
+use unjank_host::cgroup::cpu::{CpuGroup, Quota};
 use unjank_host::journal::Session;
 use unjank_host::sched::CpuSet;
 use unjank_host::{ErrorClass, Nanos, Root, Support};

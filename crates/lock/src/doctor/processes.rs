@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use unjank_host::language_runtime::{self, LanguageRuntime};
 use unjank_host::sched::ThreadId;
 use unjank_host::threads::{self, Began};
-use unjank_host::{Error, Nanos, Result, Root, Timestamp, hotspot, pid, waiting_call};
+use unjank_host::{Error, Nanos, Result, Root, Timestamp, hotspot, process::pid, waiting_call};
 
 use super::seen::{Owner, Title, rate};
 

@@ -1,6 +1,6 @@
 //! From what was seen to findings.
 
-use unjank_host::{Root, pid};
+use unjank_host::{Root, process::pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
 use super::Patient;

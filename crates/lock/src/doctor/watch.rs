@@ -6,7 +6,7 @@ use unjank_host::address_space::FutexId;
 use unjank_host::machine::{CpuTime, throttling};
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::Instance;
-use unjank_host::{Nanos, Result, Root, Support, Timestamp, pid};
+use unjank_host::{Nanos, Result, Root, Support, Timestamp, process::pid};
 use unjank_measure::{Findings, Monitor, Series};
 
 use super::futexes::{self, Futexes};

@@ -3,9 +3,9 @@
 use std::io;
 use std::process::{Command, ExitStatus};
 
+use unjank_host::cgroup::memory::MemoryGroup;
 use unjank_host::journal::Session;
-use unjank_host::memory_group::MemoryGroup;
-use unjank_host::process_group::ProcessGroup;
+use unjank_host::process::group::ProcessGroup;
 use unjank_host::{Error, Nanos, Result, Root, Support};
 
 use super::Options;

@@ -29,7 +29,7 @@ pub use options::Options;
 use unjank_host::journal::{Session, SwapArea};
 use unjank_host::memory::page_size;
 use unjank_host::tracefs::{Instance, InstanceOptions, Lost, Tracefs, buffer_per_cpu};
-use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, pid, temporary_swap};
+use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp, process::pid, temporary_swap};
 use unjank_measure::{Findings, Monitor};
 
 use crate::trace::{Event, Full};

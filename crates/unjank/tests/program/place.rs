@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serde_json::Value;
 use unjank_host::process::send_signal;
-use unjank_host::{Root, pid};
+use unjank_host::{Root, process::pid};
 
 use super::Program;
 

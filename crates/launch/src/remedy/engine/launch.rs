@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unjank_host::pid::Waits;
+use unjank_host::process::pid::Waits;
 use unjank_host::{Nanos, Timestamp};
 
 use super::Why;

@@ -1,6 +1,6 @@
 //! Launches that begin, run, settle and end, without a clock or a machine.
 
-use unjank_host::pid::Waits;
+use unjank_host::process::pid::Waits;
 
 use super::*;
 

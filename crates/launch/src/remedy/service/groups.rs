@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use unjank_host::{Root, pid, pid_info};
+use unjank_host::{Root, process::pid, process::pid_info};
 
 /// Groups that are remembered.
 const MOST: usize = 256;

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use unjank_host::process_events::{ProcessEvent, ProcessEvents};
+use unjank_host::process::connector::{ProcConnector, ProcessEvent};
 use unjank_host::{Result, Timestamp};
 
 use super::Service;
@@ -16,10 +16,10 @@ const PIECE: usize = 4 << 10;
 #[derive(Debug, Default)]
 pub struct Sources {
     /// Programs that begin to run. Every event wakes the service.
-    pub exec: Option<ProcessEvents>,
+    pub exec: Option<ProcConnector>,
     /// Processes that are made and that end, listened to while something is
     /// boosted. They are read when processes are looked at anyway.
-    pub family: Option<ProcessEvents>,
+    pub family: Option<ProcConnector>,
     /// Processes that come to the front.
     pub front: Option<Front>,
     /// The system's log: the reading end of a pipe that does not block.
@@ -65,7 +65,7 @@ impl Service {
 
     fn count_overruns(&mut self) {
         let sources = [&self.sources.exec, &self.sources.family];
-        let lost = sources.into_iter().flatten().map(ProcessEvents::lost).sum();
+        let lost = sources.into_iter().flatten().map(ProcConnector::lost).sum();
         if lost > self.counts.overruns {
             self.counts.overruns = lost;
             self.note(Note::Overrun(lost));

@@ -1,7 +1,7 @@
 //! From a program that begins to run to a boost.
 
-use unjank_host::process_events::EventKinds;
-use unjank_host::{Timestamp, pid};
+use unjank_host::process::connector::EventKinds;
+use unjank_host::{Timestamp, process::pid};
 
 use super::Service;
 use crate::remedy::report::Raised;

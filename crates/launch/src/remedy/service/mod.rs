@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use hdrhistogram::Histogram;
-use unjank_host::pid::{self, Waits};
-use unjank_host::process_events::{EventKinds, ProcessEvents};
+use unjank_host::process::connector::{EventKinds, ProcConnector};
+use unjank_host::process::pid::{self, Waits};
 use unjank_host::wait::{Doorbell, until_readable};
 use unjank_host::{Nanos, Result, Root, Timestamp};
 
@@ -134,7 +134,7 @@ impl Service {
         loop {
             let sources = [
                 Some(self.bell.as_fd()),
-                self.sources.exec.as_ref().map(ProcessEvents::as_fd),
+                self.sources.exec.as_ref().map(ProcConnector::as_fd),
                 self.sources.front.as_ref().map(Front::as_fd),
                 self.sources.log.as_ref().map(OwnedFd::as_fd),
             ];

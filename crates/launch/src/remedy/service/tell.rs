@@ -1,6 +1,6 @@
 //! What the service tells: its state, and what became of launches and knobs.
 
-use unjank_host::{Bytes, Timestamp, pid};
+use unjank_host::{Bytes, Timestamp, process::pid};
 
 use super::Service;
 use crate::remedy::engine::Over;

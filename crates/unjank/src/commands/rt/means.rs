@@ -3,8 +3,8 @@
 use std::env;
 
 use anyhow::Result;
+use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::process::is_privileged_to_schedule;
-use unjank_host::process_events::{EventKinds, ProcessEvents};
 use unjank_host::rtkit::{RealtimeKit, Rtkit};
 use unjank_host::sched::{
     Policy, Priority, Realtime, RealtimeGuard, ThreadId, best_nice, is_throttled, set_policy,
@@ -55,8 +55,8 @@ impl Means {
 }
 
 /// The connector that tells of new threads, or why there is none.
-pub(super) fn events() -> Result<Support<ProcessEvents>> {
-    Ok(ProcessEvents::listen(EventKinds::THREADS)?)
+pub(super) fn events() -> Result<Support<ProcConnector>> {
+    Ok(ProcConnector::listen(EventKinds::THREADS)?)
 }
 
 /// What lets the watching thread run while real-time threads burn all CPUs.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
-use unjank_host::process_events::{EventKinds, ProcessEvents};
+use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::{Machine, Support};
 use unjank_launch::remedy::Plan;
 
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let config = args.choice.config(&root)?;
     let clocks = Machine::clocks(&root);
     let plan = Plan::new(config.boost.method, &config.amounts(), &clocks, &root);
-    let exec = ProcessEvents::listen(EventKinds::EXEC)?;
+    let exec = ProcConnector::listen(EventKinds::EXEC)?;
     if args.json {
         let schema = "unjank.boost-plan/1";
         let document = Document { schema, plan: &plan, exec: exec.reason() };
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(if plan.moves.is_empty() { exit::UNSUPPORTED } else { exit::FINE }))
 }
 
-fn text(plan: &Plan, exec: &Support<ProcessEvents>) -> String {
+fn text(plan: &Plan, exec: &Support<ProcConnector>) -> String {
     let mut lines = Vec::new();
     for step in &plan.moves {
         let (path, twice) = (step.path.display(), if step.again { ", twice" } else { "" });

@@ -18,7 +18,7 @@ use unjank_host::journal::Session;
 use unjank_host::memory::{self, MemoryLock};
 use unjank_host::sched::Realtime;
 use unjank_host::wait::{Doorbell, until_readable};
-use unjank_host::{ErrorClass, Nanos, Root, Timestamp, pid};
+use unjank_host::{ErrorClass, Nanos, Root, Timestamp, process::pid};
 use unjank_launch::remedy::engine::{Engine, Limits};
 use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::report::{Note, Status};

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use unjank_host::journal::Session;
 use unjank_host::process::Helper;
-use unjank_host::process_events::{EventKinds, ProcessEvents};
+use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::{Error, Machine, Root, Support, wait};
 use unjank_launch::remedy::sources::Front;
 use unjank_launch::remedy::{Config, Held, Plan, Sources};
@@ -115,11 +115,11 @@ pub(super) fn sources(config: &Config) -> Result<(Sources, Option<Helper>)> {
     let root = Root::system();
     let mut sources = Sources::default();
     if detect.exec {
-        match ProcessEvents::listen(EventKinds::EXEC)? {
+        match ProcConnector::listen(EventKinds::EXEC)? {
             Support::Yes(events) => {
                 // Where the kernel tells everything anyway, one is enough.
                 if events.filters() {
-                    sources.family = ProcessEvents::listen(EventKinds::NONE)?.yes();
+                    sources.family = ProcConnector::listen(EventKinds::NONE)?.yes();
                 }
                 sources.exec = Some(events);
             }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::control_group::ControlGroup;
+use crate::cgroup::ControlGroup;
 use crate::error::{Error, Result};
 use crate::journal::Session;
 use crate::root::Root;

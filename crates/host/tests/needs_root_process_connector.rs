@@ -8,11 +8,11 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use unjank_host::process_events::{EventKinds, ProcessEvent, ProcessEvents};
+use unjank_host::process::connector::{EventKinds, ProcConnector, ProcessEvent};
 use unjank_host::{Support, Timestamp};
 
-fn listener(kinds: EventKinds) -> Option<ProcessEvents> {
-    match ProcessEvents::listen(kinds).unwrap() {
+fn listener(kinds: EventKinds) -> Option<ProcConnector> {
+    match ProcConnector::listen(kinds).unwrap() {
         Support::Yes(events) => Some(events),
         Support::No(reason) => {
             unjank_needs::skip(format!("root: {reason}"));
@@ -22,7 +22,7 @@ fn listener(kinds: EventKinds) -> Option<ProcessEvents> {
 }
 
 /// All events until `last` says that this is the last one.
-fn until(events: &mut ProcessEvents, last: impl Fn(&ProcessEvent) -> bool) -> Vec<ProcessEvent> {
+fn until(events: &mut ProcConnector, last: impl Fn(&ProcessEvent) -> bool) -> Vec<ProcessEvent> {
     let mut seen = Vec::new();
     let patience = Instant::now() + Duration::from_secs(600);
     while !seen.iter().any(&last) {

@@ -1,4 +1,19 @@
-//! Processes that help a measurement and must not outlive it.
+//! Processes: those that help a measurement, and those of others.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`pid`], [`pid_info`] | what another process is, and what it does |
+//! | [`connector`] | being told of every process that starts or ends |
+//! | [`group`] | a program and all that it has started |
+//! | [`init`] | being the first process of a virtual machine |
+//!
+//! Processes that help a measurement must not outlive it: [`Helper`].
+
+pub mod connector;
+pub mod group;
+pub mod init;
+pub mod pid;
+pub mod pid_info;
 
 use std::io;
 use std::os::unix::process::CommandExt as _;

@@ -81,13 +81,13 @@ impl EventKinds {
 
 /// A listener to what happens to processes.
 #[derive(Debug)]
-pub struct ProcessEvents {
+pub struct ProcConnector {
     socket: OwnedFd,
     filters: bool,
     lost: u64,
 }
 
-impl ProcessEvents {
+impl ProcConnector {
     /// Listens to events of `kinds`. A kernel before 6.6 tells all events
     /// whatever is asked for.
     ///
@@ -277,7 +277,7 @@ impl ProcessEvents {
 
 const NOT_ALLOWED: &str = "the process connector is for CAP_NET_ADMIN (root) only";
 
-impl AsFd for ProcessEvents {
+impl AsFd for ProcConnector {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

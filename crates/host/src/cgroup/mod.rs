@@ -1,5 +1,15 @@
-//! A control group of this process's own making, for a program and all that it
+//! Control groups of this process's own making, for a program and all that it
 //! starts.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`cpu`] | limited CPU time |
+//! | [`memory`] | limited memory |
+//! | `kill` | ending all processes of a group |
+
+pub mod cpu;
+pub(crate) mod kill;
+pub mod memory;
 
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;

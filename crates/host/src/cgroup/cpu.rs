@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::control_group::ControlGroup;
+use crate::cgroup::ControlGroup;
 use crate::error::Result;
 use crate::journal::Session;
 use crate::root::Root;
