@@ -3,6 +3,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unjank_host::process_events::decode_for_fuzzing;
+use unjank_host::process::connector::decode_for_fuzzing;
 
 fuzz_target!(|bytes: &[u8]| decode_for_fuzzing(bytes));

@@ -6,7 +6,7 @@ use std::ops::Add;
 use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// A moment on `CLOCK_MONOTONIC`, in nanoseconds since boot (suspend left
 /// out). Trace events that use the clock `mono` carry the same numbers.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::sched::CpuSet;
-use crate::units::Hertz;
+use unjank_units::Hertz;
 
 /// Files of cpufreq, open, so that a reading is one system call.
 ///

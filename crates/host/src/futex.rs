@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU32;
 
 use rustix::thread::futex::{self, Flags, Timespec};
 
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// Who may wait on a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

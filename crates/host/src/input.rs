@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// Between two looks whether an idle input is still waited for: a signal may
 /// arrive at another thread.

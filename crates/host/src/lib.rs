@@ -8,7 +8,6 @@
 //! |---|---|
 //! | [`root`] | the file tree that stands for the machine |
 //! | [`recording`] | a copy of what was read, without what is private |
-//! | [`units`] | nanoseconds, bytes, hertz: numbers that carry their unit |
 //! | [`address_space`] | what is mapped where in another process |
 //! | [`block_device`], [`extents`] | block devices, and where files lie on them |
 //! | [`cgroup`] | limited CPU time and memory for a program, and its end |
@@ -99,7 +98,6 @@ pub mod thread_ledger;
 pub mod threads;
 pub mod tracefs;
 mod trusted_place;
-pub mod units;
 pub mod virtio_port;
 pub mod wait;
 pub mod waiting_call;
@@ -110,4 +108,4 @@ pub use machine::Machine;
 pub use recording::Recording;
 pub use root::Root;
 pub use support::{Support, Unsupported};
-pub use units::{Bytes, Hertz, Joules, Nanos, Watts};
+pub use unjank_units::{Bytes, Hertz, Joules, Nanos, Watts};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// No datagram that matters is longer.
 const LONGEST: usize = 4096;

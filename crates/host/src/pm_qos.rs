@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::files::write_tree;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// A machine's description is some hundred small files; one that needs more
 /// than this is not one.

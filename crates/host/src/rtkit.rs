@@ -13,7 +13,7 @@ use dbus::channel::Channel;
 use crate::error::{Error, Result};
 use crate::sched::{Priority, ThreadId};
 use crate::support::Support;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 const NAME: &str = "org.freedesktop.RealtimeKit1";
 const OBJECT: &str = "/org/freedesktop/RealtimeKit1";

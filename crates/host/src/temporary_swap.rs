@@ -13,7 +13,7 @@ use crate::loop_device::LoopDevice;
 use crate::memory::page_size;
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// More is not worth its disk for a while, and less is no swap.
 const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::sched::{CpuSet, ThreadId};
 use crate::threads::{self, Thread};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// A thread, and what it has done since it began.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::sched::{CpuSet, Policy, Priority, ThreadId, policy_of};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// The kernel keeps this many bytes of a thread's name: `TASK_COMM_LEN` − 1.
 pub const LONGEST_NAME: usize = 15;

@@ -100,7 +100,7 @@ impl AsFd for Doorbell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Nanos;
+    use unjank_units::Nanos;
 
     #[test]
     fn a_ring_wakes_who_waits_and_stays_until_it_is_quieted() {

@@ -126,7 +126,7 @@ mod tests {
     fn program(kinds: &[u32]) -> Vec<u8> {
         let mut file = vec![0; 64];
         file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
-        file[18] = EM_X86_64 as u8;
+        file[18] = EM_X86_64.0 as u8;
         file[32] = 64;
         file[54] = 56;
         file[56] = kinds.len() as u8;
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_dynamic_linker_is_found_where_one_is_named() {
         assert_eq!(dynamic_linker(&program(&[6, 1, 1])), Ok(None));
-        let found = dynamic_linker(&program(&[6, elf::PT_INTERP, 1]));
+        let found = dynamic_linker(&program(&[6, elf::PT_INTERP.0, 1]));
         assert_eq!(found, Ok(Some(PathBuf::from("/lib64/ld-linux-x86-64.so.2"))));
     }
 
@@ -156,7 +156,7 @@ mod tests {
         arm[18] = 183;
         let mut cut = program(&[1, 1]);
         cut.truncate(70);
-        let mut nameless = program(&[elf::PT_INTERP]);
+        let mut nameless = program(&[elf::PT_INTERP.0]);
         nameless.truncate(64 + 56 + 3);
         for (bytes, what) in [
             (b"#!/bin/sh\n".to_vec(), "a program"),

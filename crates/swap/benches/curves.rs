@@ -8,7 +8,9 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench")]
 
+#[path = "../../cachesim/benches/peer/mod.rs"]
 mod peer;
+#[path = "../../cachesim/benches/zipf/mod.rs"]
 mod zipf;
 
 use std::time::Instant;
@@ -18,10 +20,10 @@ use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
+use unjank_cachesim::Policy;
+use unjank_cachesim::mrc::{LruCurve, Sample, Sampler};
 use unjank_measure::Silent;
 use unjank_swap::analyze::{self, ACCESSES};
-use unjank_swap::model::Policy;
-use unjank_swap::model::mrc::{LruCurve, Sample, Sampler};
 use unjank_swap::mrc::{self, Sizes};
 use unjank_swap::trace::{self, Trace};
 

@@ -7,13 +7,13 @@
 
 use std::path::{Path, PathBuf};
 
+use unjank_cachesim::Space;
+use unjank_cachesim::bounds::{Costs, clairvoyant};
+use unjank_cachesim::memory::{MemoryPolicy, Readahead};
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::tier::{TierPolicy, Traffic};
 use unjank_host::{Bytes, Nanos};
 use unjank_measure::Silent;
-use unjank_swap::model::Space;
-use unjank_swap::model::bounds::{Costs, clairvoyant};
-use unjank_swap::model::memory::{MemoryPolicy, Readahead};
-use unjank_swap::model::paged::Paged;
-use unjank_swap::model::tier::{TierPolicy, Traffic};
 use unjank_swap::simulate::load::Meaning;
 use unjank_swap::simulate::{
     Latency, Launching, Load, MemoryOptions, Options, Swap, load, page, run,

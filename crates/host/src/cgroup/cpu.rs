@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::journal::Session;
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// How much CPU time a group has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

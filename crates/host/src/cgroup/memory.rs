@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::journal::Session;
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// A control group whose members have no more than so much memory together.
 /// When this is dropped, they are killed and the group is removed; it is in

@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use super::heard::{Heard, Piece};
 use super::room::{Guest, Rank};
 use crate::clock::Timestamp;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// How long the other side may take to ask, and to take its answer.
 const PATIENCE: Nanos = Nanos::from_millis(500);

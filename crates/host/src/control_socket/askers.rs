@@ -13,8 +13,8 @@ use super::asker::{Asker, Progress};
 use super::room::{Rank, Verdict, judge};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::units::Nanos;
 use crate::wait::Doorbell;
+use unjank_units::Nanos;
 
 /// How long to wait for a descriptor where none is left.
 const AGAIN: Nanos = Nanos::from_millis(200);

@@ -8,7 +8,7 @@ use super::{About, Meter, Origin};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::{Nanos, Watts};
+use unjank_units::{Nanos, Watts};
 
 const SUPPLIES: &str = "/sys/class/power_supply";
 

@@ -3,7 +3,7 @@
 use super::{About, Ended, Meter, Reading, Samples};
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::units::{Joules, Nanos};
+use unjank_units::{Joules, Nanos};
 
 /// What counters say at one moment: all of it, and the CPUs' part.
 pub(super) type Counts = (Joules, Option<Joules>);

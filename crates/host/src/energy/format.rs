@@ -1,6 +1,6 @@
 //! What meters on a line say: one line for each sample. Pure.
 
-use crate::units::{Nanos, Watts};
+use unjank_units::{Nanos, Watts};
 
 /// Why a line is no sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,7 @@ use super::{About, Meter, Origin};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::{Joules, Nanos, Watts};
+use unjank_units::{Joules, Nanos, Watts};
 
 const HWMON: &str = "/sys/class/hwmon";
 

@@ -3,7 +3,7 @@
 
 use super::{Reading, Samples};
 use crate::clock::Timestamp;
-use crate::units::{Joules, Nanos, Watts};
+use unjank_units::{Joules, Nanos, Watts};
 
 /// The energy under powers that arrive one after the other.
 #[derive(Debug, Clone)]

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::units::{Joules, Nanos, Watts};
+use unjank_units::{Joules, Nanos, Watts};
 
 pub use find::{Found, Place, find, meters};
 pub use integral::Integral;

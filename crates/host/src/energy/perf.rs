@@ -13,7 +13,7 @@ use crate::perf_event::{self, Attributes, Whom};
 use crate::root::Root;
 use crate::sched::CpuSet;
 use crate::support::Support;
-use crate::units::Joules;
+use unjank_units::Joules;
 
 const SOURCE: &str = "/sys/bus/event_source/devices/power";
 /// The event of whole packages.

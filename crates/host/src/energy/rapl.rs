@@ -8,7 +8,7 @@ use super::{About, Meter, Origin};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::Joules;
+use unjank_units::Joules;
 
 const POWERCAP: &str = "/sys/class/powercap";
 

@@ -13,7 +13,7 @@ use super::{About, Ended, Meter, Origin, Reading, Samples};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::input::{Input, Stop, read_line};
-use crate::units::{Joules, Nanos, Watts};
+use unjank_units::{Joules, Nanos, Watts};
 
 /// No recording has more samples: a week at 5 ms is 121 million, which is more
 /// than one wants to wait for.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{About, Ended, Integral, Meter, Reading, Sampler};
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::units::{Nanos, Watts};
+use unjank_units::{Nanos, Watts};
 
 /// Something that tells a power.
 pub(super) trait Source: Send + 'static {

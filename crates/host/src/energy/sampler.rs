@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// A thread that calls a function every period. Dropping it ends the thread,
 /// at once unless the function is at work.

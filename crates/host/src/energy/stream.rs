@@ -14,7 +14,7 @@ use super::format::{Format, Lines, Sample};
 use super::{About, Ended, Integral, Meter, Reading};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// How long the first good line may take. A `SmartPower2` sends one a second.
 const FIRST_LINE: Nanos = Nanos::from_millis(5_000);
@@ -244,7 +244,7 @@ fn is_for_later(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use crate::energy::format::tests::line_of_smart_power_3;
-    use crate::units::{Joules, Watts};
+    use unjank_units::{Joules, Watts};
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_nanos(millis * 1_000_000)

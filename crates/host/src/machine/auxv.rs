@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// The key of the page size, `include/uapi/linux/auxvec.h`.
 const AT_PAGESZ: u64 = 6;

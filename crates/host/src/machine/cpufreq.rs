@@ -11,7 +11,7 @@ use super::topology::parse_list;
 use crate::error::Result;
 use crate::root::Root;
 use crate::sched::CpuSet;
-use crate::units::{Hertz, Nanos};
+use unjank_units::{Hertz, Nanos};
 
 /// Where all policies lie; on old kernels (3.x), only what is common to all.
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";

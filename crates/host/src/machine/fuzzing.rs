@@ -9,7 +9,7 @@ use super::realtime::Limits;
 use super::residency::{parse_idle_times, parse_time_in_state};
 use super::{CpuTime, MemInfo, Stall, VmStat, auxv, kernel, private, swap, zram};
 use crate::sched::CpuSet;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// Gives one file to every parser, so that any file of a recorded machine is
 /// a seed.

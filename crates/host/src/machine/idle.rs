@@ -8,7 +8,7 @@ use super::reader::{Reader, line};
 use crate::error::Result;
 use crate::root::Root;
 use crate::sched::CpuSet;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// No CPU has more idle states (`CPUIDLE_STATE_MAX` is 10).
 const MOST_STATES: usize = 16;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 const PATH: &str = "/proc/meminfo";
 

@@ -11,7 +11,7 @@ use super::zram::{self, Zram};
 use super::zswap::{self, Zswap};
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// Memory and swap.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// Pressure stall information of the whole machine: `/proc/pressure`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::reader::Reader;
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::{Bytes, Nanos};
+use unjank_units::{Bytes, Nanos};
 
 const LIMITS: &str = "/proc/self/limits";
 

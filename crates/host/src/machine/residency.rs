@@ -10,7 +10,7 @@ use super::reader::Reader;
 use super::topology::parse_list;
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::{Hertz, Nanos};
+use unjank_units::{Hertz, Nanos};
 
 const STAT: &str = "/proc/stat";
 

@@ -8,7 +8,7 @@ use super::cgroup::unescape;
 use super::reader::{line, one_line};
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 const PATH: &str = "/proc/swaps";
 const BLOCK: &str = "/sys/block";

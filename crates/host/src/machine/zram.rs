@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::reader::{line, one_line};
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// One zram device: `/sys/block/zram*`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::meminfo::MemInfo;
 use super::reader::line;
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 const DIR: &str = "/sys/module/zswap/parameters";
 

@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 
 use crate::error::{Error, Result};
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// The size of a page of this machine.
 pub fn page_size() -> Bytes {

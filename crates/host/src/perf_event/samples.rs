@@ -16,7 +16,7 @@ use super::{Attributes, Whom, open};
 use crate::error::{Error, Result};
 use crate::memory::page_size;
 use crate::sched::ThreadId;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// `PERF_TYPE_SOFTWARE`, `PERF_COUNT_SW_CPU_CLOCK`, `PERF_SAMPLE_IP`.
 const SOFTWARE: u32 = 1;

@@ -9,7 +9,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::process::{Helper, send_signal_to_group};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 const SIGTERM: i32 = libc::SIGTERM;
 const SIGKILL: i32 = libc::SIGKILL;

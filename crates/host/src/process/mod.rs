@@ -27,7 +27,7 @@ use rustix::process::{
 use crate::error::{Error, Result};
 use crate::machine::capabilities;
 use crate::root::Root;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// How large the stack of this process's first thread may become; `None` where
 /// it is not limited: `RLIMIT_STACK` of `getrlimit(2)`.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, getpgid};
 
 use crate::root::Root;
-use crate::units::{Bytes, Nanos};
+use unjank_units::{Bytes, Nanos};
 
 /// Processes of a tree beyond these are left out.
 pub const LARGEST_TREE: usize = 4_096;

@@ -7,7 +7,7 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use super::policy::{Policy, ThreadId, attributes_of, set_policy};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// How the fair class treats a thread of `SCHED_OTHER` or `SCHED_BATCH`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use super::policy::{Policy, Priority, ThreadId, policy_of, set_policy};
 use super::realtime::{limit_runs, needs_throttling, throttling};
 use crate::error::Result;
 use crate::root::Root;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// What [`give_realtime`] is to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

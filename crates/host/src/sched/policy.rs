@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fair::Fair;
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// A thread by the number the kernel gives it: `gettid(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::fair::Fair;
 use super::policy::{Policy, Priority};
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// The least run time that the kernel admits: `DL_SCALE`, 1024 ns
 /// (`__checkparam_dl` in `kernel/sched/deadline.c`).

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::policy::{Policy, Priority, ThreadId, policy_of, set_policy};
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// The highest real-time priority that is given without `--force`. Above it
 /// live the kernel's own migration and watchdog threads.

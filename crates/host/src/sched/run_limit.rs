@@ -7,7 +7,7 @@ use std::ptr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// A limit of a process. The kernel sends `SIGXCPU`, which ends a process that
 /// does not catch it, when a thread passes the soft one, and again after each

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 use crate::error::{Error, Result};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// The timer slack of the calling thread. Real-time threads have none,
 /// whatever this says.

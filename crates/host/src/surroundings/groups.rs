@@ -169,7 +169,7 @@ fn periods(root: &Root, directory: &Path) -> Option<Throttled> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Nanos;
+    use unjank_units::Nanos;
 
     fn write(top: &Path, path: &str, text: &str) {
         let path = top.join(path);

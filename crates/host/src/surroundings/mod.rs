@@ -16,8 +16,8 @@ use crate::machine::pressure;
 use crate::machine::{CpuTime, Pressure, Stall, VmStat};
 use crate::root::Root;
 use crate::support::Support;
-use crate::units::Nanos;
 use groups::Groups;
+use unjank_units::Nanos;
 
 /// Counters of the machine at one moment. All of them only grow.
 #[derive(Debug, Clone, PartialEq)]

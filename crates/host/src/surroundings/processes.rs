@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rustix::param::clock_ticks_per_second;
 
 use crate::root::Root;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// Threads whose switches are read; on a machine with more, those of the rest
 /// count as none.

@@ -18,7 +18,7 @@ use crate::journal::visible::namespace;
 use crate::keeper::{Keeper, KeeperCommand, Order};
 use crate::root::Root;
 use crate::sched::ThreadId;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// What one session changes, written down. When it is dropped, the changes
 /// stay, unless [`finish`](Self::finish) was called.

@@ -13,7 +13,7 @@ use crate::journal::{Mode, Outcome};
 use crate::root::Root;
 use crate::sched::{Policy, Priority, RunLimit, ThreadId};
 use crate::threads::{Began, Thread};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 #[derive(Debug)]
 struct Scripted {

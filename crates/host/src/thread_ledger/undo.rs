@@ -10,7 +10,7 @@ use super::sum::{HeldLimit, HeldThread, Sum};
 use crate::error::Result;
 use crate::journal::{Action, Held, Kind, Mode, Outcome, Seen, decide};
 use crate::sched::{RunLimit, ThreadId};
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// How the change of one thread, or of its process's limit, ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use crate::sched::CpuSet;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// Room on all CPUs of a large machine together: the kernel gives every CPU
 /// its buffer, traced or not, and takes none of it back before the end.

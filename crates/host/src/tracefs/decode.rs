@@ -7,7 +7,7 @@ use super::name::{Comm, Label};
 use super::page::Record;
 use super::{storage, system_call};
 use crate::sched::ThreadId;
-use crate::units::Hertz;
+use unjank_units::Hertz;
 
 /// Decodes the records of the events whose formats it was given.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use super::storage::StorageEvent;
 use super::system_call::SystemCall;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
-use crate::units::Hertz;
+use unjank_units::Hertz;
 
 /// One event on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

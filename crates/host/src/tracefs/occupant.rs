@@ -5,7 +5,7 @@ use std::fmt;
 use super::event::{Irq, Softirq, Task};
 use super::name::Label;
 use crate::clock::Timestamp;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// A span during which one thing had a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::mount::Tracefs;
 use crate::error::{Error, Result};
 use crate::sched::{CpuSet, ThreadId};
 use crate::support::Unsupported;
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// The events that tell why a thread ran late: who ran instead, where the
 /// thread went, which interrupts came. A soft interrupt or an idle state is

@@ -167,7 +167,7 @@ mod tests {
     use super::super::event::{Irq, Softirq};
     use super::super::trace::Gap;
     use super::*;
-    use crate::units::Nanos;
+    use unjank_units::Nanos;
 
     fn at(nanos: u64) -> Timestamp {
         Timestamp::from_nanos(nanos)

@@ -4,7 +4,7 @@ use super::event::{Event, EventKind};
 use super::trace::{CpuTrace, Trace};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
-use crate::units::Nanos;
+use unjank_units::Nanos;
 
 /// What a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 
 use super::{Demand, Missing, OTHERS_WRITE, Walk, check, open_way};
 use crate::error::{Error, Result};
-use crate::units::Bytes;
+use unjank_units::Bytes;
 
 /// Where `path` leads, without links: for a library that opens files by name
 /// and is told to follow none. What is not there yet is named as it would be.

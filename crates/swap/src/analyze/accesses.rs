@@ -1,8 +1,8 @@
 //! Who accesses which pages, and how often.
 
-use crate::model::page::SpaceError;
-use crate::model::{Dense, Page};
 use crate::trace::{Backing, Event, Operation, Who};
+use unjank_cachesim::page::SpaceError;
+use unjank_cachesim::{Dense, Page};
 
 use super::skew::Skew;
 

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use crate::model::Page;
 use crate::trace::{Event, Operation, Space, Who};
+use unjank_cachesim::Page;
 
 /// Devices whose order can be looked at.
 pub const MOST_DEVICES: usize = 8;

@@ -32,8 +32,8 @@ use std::sync::Arc;
 use unjank_host::{Error, Result};
 use unjank_measure::{Monitor, SeriesRecord};
 
-use crate::model::page::SpaceError;
 use crate::trace::{Operation, Summary, Trace};
+use unjank_cachesim::page::SpaceError;
 
 pub use findings::{MAKERS, findings, papers};
 pub use inversion::Inversion;

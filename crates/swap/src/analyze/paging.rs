@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use unjank_host::Nanos;
 use unjank_measure::{Series, SeriesRecord, Unit};
 
-use crate::model::Page;
 use crate::trace::{Backing, Event, Operation, Who};
+use unjank_cachesim::Page;
 
 /// What was evicted, and what of it came back.
 #[derive(Debug, Clone, Default, PartialEq)]

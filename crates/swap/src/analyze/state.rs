@@ -6,10 +6,10 @@ use unjank_measure::{Series, Unit};
 
 use super::accesses::Accesses;
 use super::{Analysis, Launch, Options, inversion, launches, paging, thrash};
-use crate::model::Page;
-use crate::model::mrc::StackDistance;
-use crate::model::page::SpaceError;
 use crate::trace::{Event, Names, Numbering, Operation, Process, Trace, Who};
+use unjank_cachesim::Page;
+use unjank_cachesim::mrc::StackDistance;
+use unjank_cachesim::page::SpaceError;
 
 /// One part for each subject, and what connects them: the numbers of pages.
 pub(super) struct State {

@@ -152,7 +152,7 @@ impl Finder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Page;
+    use unjank_cachesim::Page;
 
     fn back(millis: u64, page: u32, distance: u64) -> ReFault {
         let who = Who(1 + page % 3 / 2);

@@ -3,9 +3,9 @@
 use unjank_host::{Error, Result};
 use unjank_measure::Monitor;
 
-use crate::model::mrc::{Sample, Sampler};
-use crate::model::page::SpaceError;
 use crate::trace::{Numbering, Operation, Summary, Trace};
+use unjank_cachesim::mrc::{Sample, Sampler};
+use unjank_cachesim::page::SpaceError;
 
 /// How requests are read.
 #[derive(Debug, Clone)]

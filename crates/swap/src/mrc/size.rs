@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use unjank_host::{Error, Result};
 
-use crate::model::page::MOST_PAGES;
 use crate::trace::PAGE;
+use unjank_cachesim::page::MOST_PAGES;
 
 /// The size of a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]

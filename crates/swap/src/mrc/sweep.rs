@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use unjank_host::{Error, Result};
 use unjank_measure::Monitor;
 
-use crate::model::Policy;
-use crate::model::mrc::{Estimate, LruCurve, Sample};
-use crate::model::page::SpaceError;
+use unjank_cachesim::Policy;
+use unjank_cachesim::mrc::{Estimate, LruCurve, Sample};
+use unjank_cachesim::page::SpaceError;
 
 /// The misses of a policy over the size of the cache.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,7 +123,7 @@ mod tests {
     use unjank_measure::Silent;
 
     use super::*;
-    use crate::model::mrc::Sampler;
+    use unjank_cachesim::mrc::Sampler;
 
     #[test]
     fn lrus_one_pass_is_what_a_cache_of_each_size_has() {

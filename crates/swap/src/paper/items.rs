@@ -8,8 +8,8 @@ use unjank_measure::Unit;
 use super::item::Item;
 use super::phones::{Phone, Set};
 use super::{TIERS, ratio};
-use crate::model::tier::Traffic;
 use crate::simulate::Line;
+use unjank_cachesim::tier::Traffic;
 
 /// A value of the paper, and how ours comes from the phones of a seed.
 struct Value {

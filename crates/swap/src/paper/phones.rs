@@ -4,12 +4,12 @@ use unjank_host::{Bytes, Nanos, Result};
 use unjank_measure::monitor::Silent;
 
 use super::{Options, TIERS};
-use crate::model::memory::{MemoryPolicy, Readahead};
-use crate::model::tier::{TierPolicy, Traffic};
 use crate::simulate::load::Meaning;
 use crate::simulate::{self, Launching, Line, MemoryOptions, Swap, load};
 use crate::synth::{Preset, Synth};
 use crate::trace::PAGE;
+use unjank_cachesim::memory::{MemoryPolicy, Readahead};
+use unjank_cachesim::tier::{TierPolicy, Traffic};
 
 /// No launch of a synthetic phone takes as long.
 const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };

@@ -2,7 +2,7 @@
 
 use unjank_host::Nanos;
 
-use crate::model::tier::Waits;
+use unjank_cachesim::tier::Waits;
 
 /// A launch takes a fixed time and that of the page-ins it waits for, one after
 /// the other.

@@ -4,10 +4,10 @@ use unjank_host::Nanos;
 
 use super::Latency;
 use crate::analyze::Skew;
-use crate::model::killing::Killing;
-use crate::model::paged::Paged;
-use crate::model::tier::{PerPage, Replayed, TierPolicy, Traffic};
-use crate::model::workload::Workload;
+use unjank_cachesim::killing::Killing;
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::tier::{PerPage, Replayed, TierPolicy, Traffic};
+use unjank_cachesim::workload::Workload;
 
 /// What came of one policy, or of none.
 #[derive(Debug, Clone)]

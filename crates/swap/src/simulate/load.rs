@@ -3,10 +3,11 @@
 use unjank_host::{Bytes, Error, Nanos, Result};
 use unjank_measure::Monitor;
 
-use crate::model::admission::WriteRate;
-use crate::model::paged::{Observed, Paged};
-use crate::model::workload::{Builder, Launching, Refused, Workload};
 use crate::trace::{Event, Events, Names, PAGE};
+use crate::workload::{Builder, Launching, Observed, Refused};
+use unjank_cachesim::admission::WriteRate;
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::workload::Workload;
 
 /// Events that are read at once.
 const BATCH: usize = 1 << 16;

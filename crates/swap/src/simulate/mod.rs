@@ -14,7 +14,7 @@ pub mod load;
 mod note;
 mod tables;
 
-pub use crate::model::workload::Launching;
+pub use crate::workload::Launching;
 pub use latency::Latency;
 pub use line::{Launched, Line};
 pub use load::{Load, load};
@@ -24,14 +24,14 @@ use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
 use unjank_measure::Monitor;
 
-use crate::model::admission::WriteRate;
-use crate::model::bounds::{Costs, clairvoyant};
-use crate::model::killing::{Killing, Rules};
-use crate::model::memory::{MemoryPolicy, Readahead};
-use crate::model::page::{Space, SpaceError};
-use crate::model::paged::Paged;
-use crate::model::tier::{TierPolicy, Traffic};
 use crate::trace::PAGE;
+use unjank_cachesim::admission::WriteRate;
+use unjank_cachesim::bounds::{Costs, clairvoyant};
+use unjank_cachesim::killing::{Killing, Rules};
+use unjank_cachesim::memory::{MemoryPolicy, Readahead};
+use unjank_cachesim::page::{Space, SpaceError};
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::tier::{TierPolicy, Traffic};
 
 /// What the trace is run on.
 #[derive(Debug, Clone)]

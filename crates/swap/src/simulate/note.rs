@@ -6,7 +6,7 @@ use unjank_measure::{Fact, Findings, Unit};
 use super::line::Line;
 use super::tables::table;
 use super::{Options, Outcome};
-use crate::model::bounds::Costs;
+use unjank_cachesim::bounds::Costs;
 
 /// A table of all lines, and facts and curves for each, `swap/simulate/` before
 /// their names. `of` names the trace.

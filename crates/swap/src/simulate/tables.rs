@@ -3,9 +3,9 @@
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
 use super::{Bound, Line, Options, Outcome};
-use crate::model::admission::WriteRate;
-use crate::model::bounds::Costs;
-use crate::model::tier::{TierPolicy, Traffic};
+use unjank_cachesim::admission::WriteRate;
+use unjank_cachesim::bounds::Costs;
+use unjank_cachesim::tier::{TierPolicy, Traffic};
 
 const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that only the tier has at \
                     the end, which storage I/O leaves out, and vs no swap (or tier) counts; \

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::paged::Paged;
-use crate::model::tier::Replayed;
 use crate::simulate::Latency;
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::tier::Replayed;
 
 /// One combination.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -30,10 +30,10 @@ use rayon::prelude::*;
 use unjank_host::{Bytes, Error, Result};
 use unjank_measure::Monitor;
 
-use crate::model::admission::WriteRate;
-use crate::model::paged::Paged;
-use crate::model::tier::TierPolicy;
 use crate::simulate::{Latency, Load, MemoryOptions, page, pages};
+use unjank_cachesim::admission::WriteRate;
+use unjank_cachesim::paged::Paged;
+use unjank_cachesim::tier::TierPolicy;
 
 /// More cells than anybody waits for.
 const MOST: usize = 1_000_000;

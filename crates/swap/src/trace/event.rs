@@ -2,8 +2,8 @@
 
 use unjank_host::Nanos;
 
-/// Bytes of a page, the unit in which traces are told.
-pub const PAGE: u64 = 4096;
+/// Bytes of a page, the unit of all traces.
+pub use unjank_cachesim::page::PAGE;
 
 /// Something that happened to one page, or to one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

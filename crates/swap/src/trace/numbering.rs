@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::event::{Event, Space};
-use crate::model::page::SpaceError;
-use crate::model::{Dense, Page};
+use unjank_cachesim::page::SpaceError;
+use unjank_cachesim::{Dense, Page};
 
 /// Bits of a page's number beside which its space fits into a key.
 const PAGE_BITS: u32 = 48;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::hierarchy::{Hierarchies, Location};
 use crate::error::{Error, Result};
 use crate::root::Root;
-use crate::units::{Bytes, Nanos};
+use unjank_units::{Bytes, Nanos};
 
 /// Version 1 has no word for "unlimited" but a limit of about 2^63 bytes.
 const UNLIMITED: u64 = 1 << 62;

@@ -13,7 +13,7 @@ pub(crate) use limits::parse_cpu_max;
 pub use throttling::{Throttling, throttling};
 
 use super::reader::{Reader, one_line};
-use crate::units::{Bytes, Nanos};
+use unjank_units::{Bytes, Nanos};
 
 /// The cgroup that this process runs in, and what it is limited to there:
 /// `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/` and

@@ -18,8 +18,8 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::sched::ThreadId;
 use crate::support::Support;
-use crate::units::Nanos;
 use message::Message;
+use unjank_units::Nanos;
 
 /// Room for some ten thousand events, should the reader be held up.
 const BUFFER: usize = 4 << 20;

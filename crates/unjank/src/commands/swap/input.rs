@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use unjank_cachesim::admission::WriteRate;
+use unjank_cachesim::memory::{MemoryPolicy, Readahead};
 use unjank_host::{Bytes, Error, Nanos};
 use unjank_measure::Monitor;
-use unjank_swap::model::admission::WriteRate;
-use unjank_swap::model::memory::{MemoryPolicy, Readahead};
 use unjank_swap::simulate::load::Meaning;
 use unjank_swap::simulate::{Latency, Launching, Load, MemoryOptions, load};
 use unjank_swap::synth::{Preset, Synth};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use unjank_swap::model::tier::TierPolicy;
+use unjank_cachesim::tier::TierPolicy;
 
 /// One policy, or all.
 pub(super) type Policies = Arc<[TierPolicy]>;

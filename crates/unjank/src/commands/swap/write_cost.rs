@@ -1,6 +1,6 @@
 //! What a write of the tier costs: an option of commands that compare policies.
 
-use unjank_swap::model::bounds::DEAREST_WRITE;
+use unjank_cachesim::bounds::DEAREST_WRITE;
 
 /// What a write of the tier costs.
 #[derive(Debug, Clone, Copy, clap::Args)]

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use unjank_cachesim::Policy;
+use unjank_cachesim::replacement::Policies;
 use unjank_host::files::Destination;
 use unjank_host::{Bytes, Error};
 use unjank_measure::{Findings, Monitor};
-use unjank_swap::model::Policy;
-use unjank_swap::model::replacement::Policies;
 use unjank_swap::mrc::{self, Curve, Requests, Sizes};
 use unjank_swap::trace::{Operation, Trace};
 
@@ -157,7 +157,7 @@ fn warnings(args: &Args, requests: &Requests, curves: &[Curve]) -> Vec<String> {
         warnings.push(format!(
             "caches that are too small for this sample (less than {:.0} pages in the small one) have \
              no interval",
-            unjank_swap::model::mrc::sampled::LEAST_ROOM
+            unjank_cachesim::mrc::sampled::LEAST_ROOM
         ));
     }
     if !sample.is_all() && curves.iter().any(|curve| curve.policy == Policy::Sieve) {

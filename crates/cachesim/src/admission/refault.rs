@@ -1,0 +1,246 @@
+//! Who came back sooner than the page that stays away for the longest.
+//!
+//! While there is room, a page may enter at its second eviction, as in the
+//! paper. Once the tier is full, a page has to be worth more than another: it may
+//! enter at its next eviction if it came back while the tier held a page that had
+//! been evicted before it, and that memory still has not asked for. Had that page
+//! made room for it, it would have been found in the tier. Linux asks the same of
+//! file pages to tell which it evicted too early (`mm/workingset.c`), one level
+//! up; LIRS asks it of the pages of a cache (Jiang & Zhang, SIGMETRICS 2002).
+//! Pages that all come back after the same long time leave each other alone,
+//! where the paper's rule swaps each for the next and keeps none until it is
+//! needed.
+//!
+//! Four bits a page: the span of time in which it was last evicted, or whether it
+//! came back soon. Only what was earlier is asked, never how long ago, so spans
+//! may be of any length: they are made longer while the oldest page is older than
+//! what can be told apart, and shorter while all are young.
+
+use unjank_units::Nanos;
+
+use super::spans::{LAST, LONG_AGO, Spans, Time, is_time};
+use super::{Admission, Eviction};
+use crate::nibbles::Nibbles;
+use crate::page::{Page, Space};
+use crate::tier::Found;
+
+/// It was never evicted. What is between is a [`Time`].
+const NEVER: u8 = 0;
+/// Memory has it again, and it came back late, or soon.
+const LATE: u8 = 14;
+const SOON: u8 = 15;
+
+/// Remembers when pages were evicted.
+#[derive(Debug, Clone)]
+pub struct Refault {
+    states: Nibbles,
+    spans: Spans,
+    /// Pages of the tier that memory does not have, by the time of their last
+    /// eviction.
+    held: [u32; LAST as usize + 1],
+    room: u32,
+}
+
+impl Refault {
+    /// For an empty tier.
+    pub fn new(tier: Space) -> Self {
+        Self {
+            states: Nibbles::new(tier.footprint()),
+            spans: Spans::new(tier.footprint(), tier.capacity() / 4),
+            held: [0; LAST as usize + 1],
+            room: tier.capacity(),
+        }
+    }
+
+    /// When the page of the tier that stays away for the longest was evicted.
+    fn oldest(&self) -> Time {
+        if self.held[usize::from(LONG_AGO)] > 0 {
+            return LONG_AGO;
+        }
+        let mut times = self.spans.oldest_first();
+        times.find(|time| self.held[usize::from(*time)] > 0).unwrap_or(self.spans.now())
+    }
+
+    /// Memory has evicted a page of the tier.
+    fn note(&mut self, page: Page) {
+        self.forget(page);
+        self.held[usize::from(self.spans.now())] += 1;
+        self.states.set(page, self.spans.now());
+    }
+
+    /// A page of the tier is in memory again, or has left.
+    fn forget(&mut self, page: Page) {
+        let state = self.states.get(page);
+        if is_time(state) {
+            self.held[usize::from(self.spans.seen_from_now(state))] -= 1;
+        }
+    }
+
+    /// Time goes on with each eviction.
+    fn pass(&mut self) {
+        let Some(past) = self.spans.pass(&mut self.states) else { return };
+        let old = std::mem::take(&mut self.held[usize::from(past)]);
+        self.held[usize::from(LONG_AGO)] += old;
+        if self.held[usize::from(LONG_AGO)] > 0 {
+            self.spans.double();
+        } else if self.spans.oldest_first().take(5).all(|time| self.held[usize::from(time)] == 0) {
+            self.spans.halve();
+        }
+    }
+}
+
+impl Admission for Refault {
+    fn admits(&mut self, eviction: Eviction) -> bool {
+        let state = self.states.get(eviction.page);
+        // Whether it is let in or not, what counts next is when it comes back.
+        self.states.set(eviction.page, self.spans.now());
+        self.pass();
+        state == SOON || state != NEVER && self.room > 0
+    }
+
+    fn entered(&mut self, page: Page) {
+        self.room -= 1;
+        self.held[usize::from(self.spans.now())] += 1;
+        self.states.set(page, self.spans.now());
+    }
+
+    fn left(&mut self, page: Page) {
+        self.room += 1;
+        self.forget(page);
+    }
+
+    fn requested(&mut self, page: Page, found: Found, _: Nanos) {
+        let state = self.states.get(page);
+        if is_time(state) {
+            let soon = self.spans.is_after(state, self.oldest());
+            if found == Found::Tier {
+                self.forget(page);
+            }
+            self.states.set(page, if soon { SOON } else { LATE });
+        }
+    }
+
+    fn rewritten(&mut self, page: Page, _: Nanos) {
+        self.note(page);
+        self.pass();
+    }
+
+    fn dropped(&mut self, page: Page, _: Nanos) {
+        self.note(page);
+        self.pass();
+    }
+
+    fn gone(&mut self, page: Page) {
+        self.states.set(page, NEVER);
+    }
+
+    fn bytes(&self) -> usize {
+        self.states.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::replacement::{Lru, Replacement};
+    use crate::tier::Tier;
+
+    const NOW: Nanos = Nanos::ZERO;
+
+    fn tier(capacity: u64, footprint: u64) -> Tier<Lru, Refault> {
+        let space = Space::new(capacity, footprint).unwrap();
+        Tier::new(Lru::new(space), Refault::new(space))
+    }
+
+    /// Memory asks for a page and drops it at once. Where it was found.
+    fn visit(tier: &mut Tier<Lru, Refault>, page: u32) -> Found {
+        let found = tier.page_in(Page(page), NOW);
+        tier.clean_drop(Page(page), NOW);
+        found
+    }
+
+    #[test]
+    fn the_second_eviction_is_enough_while_there_is_room() {
+        let mut tier = tier(2, 100);
+        let mut found = |page| visit(&mut tier, page);
+        assert_eq!([1, 1, 1].map(&mut found), [Found::Storage, Found::Storage, Found::Tier]);
+        assert_eq!([2, 2, 2].map(&mut found), [Found::Storage, Found::Storage, Found::Tier]);
+        assert_eq!([3, 1, 2].map(found), [Found::Storage, Found::Tier, Found::Tier]);
+    }
+
+    #[test]
+    fn who_comes_back_sooner_than_the_oldest_takes_its_place() {
+        let mut tier = tier(2, 100);
+        for page in [1, 1, 2, 2] {
+            visit(&mut tier, page);
+        }
+        for _ in 0..3 {
+            visit(&mut tier, 3);
+            visit(&mut tier, 2);
+        }
+        assert_eq!(visit(&mut tier, 3), Found::Tier);
+        assert_eq!(visit(&mut tier, 2), Found::Tier);
+        assert_eq!(tier.page_in(Page(1), NOW), Found::Storage, "1 stayed away");
+    }
+
+    #[test]
+    fn what_comes_in_turn_is_kept_in_part() {
+        let mut tier = tier(50, 100);
+        for _ in 0..100 {
+            for page in 0..100 {
+                visit(&mut tier, page);
+            }
+        }
+        let traffic = *tier.traffic();
+        assert!(traffic.tier_reads > 98 * 40, "LRU alone would find none: {traffic:?}");
+        assert!(traffic.tier_writes < 300, "{traffic:?}");
+    }
+
+    #[test]
+    fn it_remembers_in_four_bits() {
+        assert_eq!(Refault::new(Space::new(5, 1_000).unwrap()).bytes(), 500);
+    }
+
+    proptest! {
+        /// What is counted of the tier's pages is always what they are.
+        #[test]
+        fn no_page_is_counted_twice_or_never(
+            capacity in 1_u64..40,
+            events in prop::collection::vec((0_u32..80, 0_u8..8), 1..3_000),
+        ) {
+            let space = Space::new(capacity, 80).unwrap();
+            let (mut cache, mut rule) = (Lru::new(space), Refault::new(space));
+            let mut in_memory = [false; 80];
+            for (page, event) in events {
+                let (page, index) = (Page(page), page as usize);
+                let found = if cache.contains(page) { Found::Tier } else { Found::Storage };
+                if event == 0 {
+                    if cache.remove(page) {
+                        rule.left(page);
+                    }
+                    rule.gone(page);
+                    in_memory[index] = false;
+                } else if !in_memory[index] {
+                    rule.requested(page, found, NOW);
+                    in_memory[index] = true;
+                } else {
+                    in_memory[index] = false;
+                    if found == Found::Tier {
+                        rule.dropped(page, NOW);
+                    } else if rule.admits(Eviction { page, dirty: false, at: NOW }) {
+                        if let Some(left) = cache.admit(page) {
+                            rule.left(left);
+                        }
+                        rule.entered(page);
+                    }
+                }
+                let held = (0..80).filter(|page| cache.contains(Page(*page)));
+                let away = held.filter(|page| !in_memory[*page as usize]).count();
+                prop_assert_eq!(rule.held.iter().sum::<u32>() as usize, away);
+                prop_assert_eq!(rule.room, space.capacity() - cache.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The fewest misses that any replacement can have.
+//!
+//! Source: Belady, *A study of replacement algorithms for a virtual-storage
+//! computer*, IBM Systems Journal 1966 (MIN): the page leaves whose next request
+//! is farthest away.
+
+use super::next_use::{NEVER, NextUses};
+use super::times::Times;
+
+/// What a run of requests came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// All requests.
+    pub requests: u64,
+    /// Requests for pages that were not in the cache.
+    pub misses: u64,
+    /// Pages that came into the cache.
+    pub admissions: u64,
+}
+
+impl Outcome {
+    /// Misses among requests; none of none.
+    pub fn miss_ratio(&self) -> f64 {
+        self.misses as f64 / self.requests.max(1) as f64
+    }
+}
+
+/// Whether a page that was missed has to come into the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Belady {
+    /// It has to, as in demand paging.
+    Demand,
+    /// It passes by where that costs nothing. There are not more misses than
+    /// with [`Belady::Demand`], often fewer, and far fewer admissions; it is not the least
+    /// number of admissions that is possible.
+    Bypass,
+}
+
+impl Belady {
+    /// Runs through all requests with a cache for `capacity` pages.
+    ///
+    /// A page in the cache is known by the time of its next request, which no
+    /// other page has: the cache is a set of points in time, and a request hits
+    /// where its own time is in the set.
+    pub fn run(self, uses: &NextUses, capacity: u32) -> Outcome {
+        let next = uses.as_slice();
+        let mut cached = Times::new(next.len());
+        // Pages in the cache that nobody will ask for. Any of them may leave.
+        let mut dead = 0;
+        let mut outcome = Outcome { requests: next.len() as u64, ..Outcome::default() };
+        for (now, next) in (0..).zip(next.iter().copied()) {
+            if cached.contains(now) {
+                cached.remove(now);
+            } else {
+                outcome.misses += 1;
+                if self == Self::Bypass && next == NEVER {
+                    continue;
+                }
+                if cached.len() + dead >= capacity {
+                    let latest = cached.latest();
+                    if dead > 0 {
+                        dead -= 1;
+                    } else if self == Self::Bypass && latest.is_none_or(|latest| latest < next) {
+                        continue;
+                    } else if let Some(latest) = latest {
+                        cached.remove(latest);
+                    }
+                }
+                outcome.admissions += 1;
+            }
+            if next == NEVER {
+                dead += 1;
+            } else {
+                cached.insert(next);
+            }
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashMap};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::page::Page;
+
+    /// The fewest misses by trying everything: every set of pages that could be
+    /// in the cache, with the fewest misses that lead to it.
+    fn fewest(requests: &[u32], capacity: usize, bypass: bool) -> u64 {
+        let mut caches = HashMap::from([(BTreeSet::new(), 0)]);
+        for page in requests {
+            let mut then = HashMap::new();
+            let mut may = |cache, misses: u64| {
+                let fewest = then.entry(cache).or_insert(misses);
+                *fewest = misses.min(*fewest);
+            };
+            for (cache, misses) in caches {
+                if cache.contains(page) {
+                    may(cache, misses);
+                    continue;
+                }
+                if bypass {
+                    may(cache.clone(), misses + 1);
+                }
+                let mut with: BTreeSet<u32> = cache.clone();
+                with.insert(*page);
+                if with.len() <= capacity {
+                    may(with.clone(), misses + 1);
+                }
+                for left in &cache {
+                    let mut without = with.clone();
+                    without.remove(left);
+                    may(without, misses + 1);
+                }
+            }
+            caches = then;
+        }
+        caches.into_values().min().unwrap_or(0)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_misses_less(
+            requests in prop::collection::vec(0..7u32, 0..40),
+            capacity in 1..6u32,
+        ) {
+            let uses = NextUses::of(requests.iter().copied().map(Page)).unwrap();
+            let demand = Belady::Demand.run(&uses, capacity);
+            let bypass = Belady::Bypass.run(&uses, capacity);
+            prop_assert_eq!(demand.misses, fewest(&requests, capacity as usize, false));
+            prop_assert_eq!(bypass.misses, fewest(&requests, capacity as usize, true));
+            prop_assert_eq!(demand.admissions, demand.misses);
+            prop_assert!(bypass.admissions <= bypass.misses);
+        }
+    }
+
+    #[test]
+    fn what_nobody_asks_for_again_passes_by() {
+        let uses = NextUses::of((0..100).map(|at| Page(if at % 2 == 0 { 0 } else { at }))).unwrap();
+        let bypass = Belady::Bypass.run(&uses, 1);
+        assert_eq!((bypass.misses, bypass.admissions), (51, 1));
+        let demand = Belady::Demand.run(&uses, 1);
+        assert_eq!((demand.misses, demand.miss_ratio()), (100, 1.0));
+    }
+}

@@ -1,0 +1,85 @@
+//! What happened to each page, page by page: four bytes an event.
+
+use crate::paging::{Happened, Paging};
+
+/// Events that can be told apart: a time has what an event leaves of 32 bits.
+pub const MOST_EVENTS: usize = (1 << TIME_BITS) - 1;
+
+const TIME_BITS: u32 = 30;
+const ALL: [Happened; 4] =
+    [Happened::PageIn, Happened::PageOut, Happened::CleanDrop, Happened::Gone];
+
+/// More events than [`MOST_EVENTS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{MOST_EVENTS} events are the most that can be looked through from their end")]
+pub struct TooManyEvents;
+
+/// An event of a page: when, as its number in the stream, and what.
+#[derive(Clone, Copy)]
+pub(super) struct Event(u32);
+
+impl Event {
+    pub(super) fn time(self) -> u32 {
+        self.0 & ((1 << TIME_BITS) - 1)
+    }
+
+    pub(super) fn happened(self) -> Happened {
+        ALL[(self.0 >> TIME_BITS) as usize]
+    }
+}
+
+/// The events of all pages, one page after the other, each in the order of time.
+pub(super) struct Histories {
+    /// Where the events of a page begin; one more for the end.
+    begin: Vec<u32>,
+    events: Vec<Event>,
+}
+
+impl Histories {
+    pub(super) fn of(stream: &[Paging], footprint: u32) -> Result<Self, TooManyEvents> {
+        if stream.len() > MOST_EVENTS {
+            return Err(TooManyEvents);
+        }
+        let mut begin = vec![0; footprint as usize + 1];
+        for paging in stream {
+            begin[paging.page().index() + 1] += 1;
+        }
+        for page in 1..begin.len() {
+            begin[page] += begin[page - 1];
+        }
+        let mut free = begin.clone();
+        let mut events = vec![Event(0); stream.len()];
+        for (time, paging) in (0..).zip(stream) {
+            let at = &mut free[paging.page().index()];
+            events[*at as usize] = Event(time | (paging.happened() as u32) << TIME_BITS);
+            *at += 1;
+        }
+        Ok(Self { begin, events })
+    }
+
+    /// How many events there are.
+    pub(super) fn len(&self) -> u32 {
+        self.events.len() as u32
+    }
+
+    pub(super) fn footprint(&self) -> u32 {
+        self.begin.len() as u32 - 1
+    }
+
+    /// The events of a page.
+    pub(super) fn page(&self, page: u32) -> &[Event] {
+        let page = page as usize;
+        &self.events[self.begin[page] as usize..self.begin[page + 1] as usize]
+    }
+
+    /// When a page has its next event after the one at this place; the end, if it has none.
+    pub(super) fn next(&self, page: u32, at: u32) -> u32 {
+        let last = at + 1 == self.begin[page as usize + 1];
+        if last { self.len() } else { self.events[at as usize + 1].time() }
+    }
+
+    /// For each page, how many events those before it have.
+    pub(super) fn begins(&self) -> &[u32] {
+        &self.begin[..self.begin.len() - 1]
+    }
+}

@@ -1,0 +1,94 @@
+//! The cheapest that can be done with one page, at given prices for its place.
+//!
+//! Between two events a page is out of the tier, in it as it is in storage
+//! (*clean*), or in it with a stale copy in storage. What the tier's rules
+//! leave open is decided here without the other pages.
+
+use super::history::Event;
+use super::prices::{ONE, Prices};
+use crate::paging::Happened;
+
+/// What follows, from some moment to the end, by where the page is.
+#[derive(Clone, Copy, Default)]
+struct Costs {
+    out: i64,
+    clean: i64,
+    stale: i64,
+}
+
+/// What can be decided at an event and the time after it.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    /// What staying until the next event saves against leaving at once; for a stale page
+    /// leaving is a write.
+    pub(super) clean_gain: i64,
+    pub(super) stale_gain: i64,
+    /// Whether a page that is out had better enter, where it may.
+    enters: bool,
+}
+
+/// Goes through a page's events from the last to the first, tells each step
+/// with the event's index, and answers with the least cost of all of them.
+/// `write` is what a write of the tier costs.
+pub(super) fn cheapest(
+    history: &[Event],
+    prices: &Prices,
+    write: i64,
+    mut tell: impl FnMut(usize, Step),
+) -> i64 {
+    let mut costs = Costs::default();
+    let mut until = prices.total();
+    for (index, event) in history.iter().enumerate().rev() {
+        let now = prices.at(event.time());
+        let place = until - now;
+        let clean_gain = costs.out - (place + costs.clean);
+        let stale_gain = ONE + costs.out - (place + costs.stale);
+        let out = costs.out;
+        let clean = out - clean_gain.max(0);
+        let stale = ONE + out - stale_gain.max(0);
+        let mut enters = false;
+        costs = match event.happened() {
+            Happened::PageIn => Costs { out: ONE + out, clean, stale },
+            Happened::PageOut => {
+                // Leaving again with a write is never better than not entering.
+                let held = write + stale;
+                enters = stale_gain > write;
+                Costs { out: held.min(ONE + out), clean: held, stale: held }
+            }
+            Happened::CleanDrop => {
+                enters = clean_gain > write;
+                Costs { out: out.min(write + clean), clean, stale }
+            }
+            Happened::Gone => Costs { out, clean: out, stale: out },
+        };
+        tell(index, Step { clean_gain, stale_gain, enters });
+        until = now;
+    }
+    costs.out
+}
+
+/// Where a page is between two events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    Out,
+    Clean,
+    Stale,
+}
+
+impl Step {
+    /// Where the page is after this event and until the next, if it was `held` before.
+    pub(super) fn next(self, happened: Happened, held: Held) -> Held {
+        let now = match (happened, held) {
+            (Happened::Gone, _) | (Happened::PageIn, Held::Out) => Held::Out,
+            (Happened::PageOut | Happened::CleanDrop, Held::Out) if !self.enters => Held::Out,
+            (Happened::PageOut, _) => Held::Stale,
+            (Happened::CleanDrop, Held::Out) => Held::Clean,
+            (_, held) => held,
+        };
+        match now {
+            Held::Clean if self.clean_gain <= 0 => Held::Out,
+            Held::Stale if self.stale_gain <= 0 => Held::Out,
+            now => now,
+        }
+    }
+}

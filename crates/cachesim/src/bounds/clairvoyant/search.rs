@@ -1,0 +1,125 @@
+//! The best prices, as far as a limited number of looks at the events finds them.
+
+use super::Costs;
+use super::dual::{Direction, Pages, Problem};
+use super::prices::{ONE, Prices};
+use super::schedule::{self, Worth};
+use crate::page::Space;
+use crate::paging::Paging;
+use crate::tier::Traffic;
+
+/// Spans of time with a price each.
+const SPANS: usize = 16_384;
+/// Steps towards better prices, and the fewest where there are very many events.
+const STEPS: u64 = 60;
+const FEWEST_STEPS: u64 = 8;
+/// Events that are looked at in all steps.
+const WORK: u64 = 1 << 29;
+/// Places that a sample of the pages has at least: with fewer, its prices would be those of its
+/// own favourites.
+const SAMPLED_PLACES: f64 = 1_000.0;
+/// Events of a sample, if there are so many.
+const SAMPLED_EVENTS: u32 = 1 << 22;
+
+pub(super) struct Found {
+    pub(super) least: f64,
+    pub(super) reached: Traffic,
+}
+
+/// Looks for a high bound and a cheap schedule.
+pub(super) fn search(
+    stream: &[Paging],
+    space: Space,
+    problem: &Problem<'_>,
+    costs: Costs,
+) -> Found {
+    let cost = |reached: &Traffic| costs.of(reached);
+    let run = |prices: &Prices| {
+        let worth = Worth::of(problem.histories, prices, problem.write);
+        schedule::run(stream, space, (problem.histories, &worth), prices, problem.write, |_| {})
+    };
+    let sample = sample(problem);
+    let sampled = match &sample {
+        Some((pages, places)) => {
+            Problem { pages: Pages::Sample(pages), places: *places, ..*problem }
+        }
+        None => Problem { ..*problem },
+    };
+    let constant = constant(&sampled);
+    let first = run(&constant);
+    let mut best = Best { least: problem.least(&constant), prices: constant.finer(SPANS) };
+    if sample.is_some() {
+        // The sample is as far from its own optimum as all pages are, or so.
+        let least = sampled.least(&constant);
+        let target = least * cost(&first) / best.least.max(1.0);
+        let prices = sampled.climb(Best { least, ..best.clone() }, target, STEPS).prices;
+        let least = problem.least(&prices);
+        if least > best.least {
+            best = Best { least, prices };
+        }
+    }
+    let steps = WORK / u64::from(problem.histories.len().max(1));
+    let best = problem.climb(best, cost(&first), steps.clamp(FEWEST_STEPS, STEPS));
+    let second = run(&best.prices);
+    let reached = if cost(&second) < cost(&first) { second } else { first };
+    Found { least: best.least, reached }
+}
+
+/// Prices and their bound.
+#[derive(Clone)]
+struct Best {
+    least: f64,
+    prices: Prices,
+}
+
+impl Problem<'_> {
+    /// Better prices, towards a cost that exists.
+    fn climb(&self, mut best: Best, target: f64, steps: u64) -> Best {
+        let (mut prices, mut direction) = (best.prices.clone(), Direction::default());
+        let (mut share, mut in_vain) = (1.0, 0);
+        for _ in 0..steps {
+            let bound = self.bound(&prices);
+            in_vain = if bound.least > best.least * 1.000_5 { 0 } else { in_vain + 1 };
+            if bound.least > best.least {
+                best = Best { least: bound.least, prices: prices.clone() };
+            }
+            if in_vain == 5 {
+                share /= 2.0;
+                in_vain = 0;
+            }
+            direction.step(&bound, &mut prices, target, share);
+        }
+        best
+    }
+}
+
+/// A part of the pages, and of the places, where there are so many events that
+/// all would take long.
+fn sample(problem: &Problem<'_>) -> Option<(Vec<u32>, f64)> {
+    let most = (problem.places / SAMPLED_PLACES) as u32;
+    let of = (problem.histories.len() / SAMPLED_EVENTS).min(most);
+    if of < 2 {
+        return None;
+    }
+    // Multiplied by 2^32 over the golden ratio, neighbours are far apart.
+    let pages = (0..problem.histories.footprint())
+        .filter(|page| page.wrapping_mul(0x9E37_79B9) < u32::MAX / of)
+        .collect();
+    Some((pages, problem.places / f64::from(of)))
+}
+
+/// The best price that never changes: more places are wanted at a lower one.
+fn constant(problem: &Problem<'_>) -> Prices {
+    let end = problem.histories.len();
+    let at = |power: f64| Prices::constant(end, ONE as f64 * power.exp2());
+    let (mut low, mut high) = (-40.0, 2.0);
+    for _ in 0..16 {
+        let middle = f64::midpoint(low, high);
+        if problem.bound(&at(middle)).rises() {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    at(low)
+}

@@ -1,0 +1,265 @@
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use unjank_units::Nanos;
+
+use super::schedule::{Entry, Worth};
+use super::*;
+use crate::admission::{Admission, Eviction};
+use crate::page::Page;
+use crate::paging::Happened;
+use crate::replacement::Replacement;
+use crate::tier::Tier;
+
+/// Where each page is: out of the tier, in it, or in it with a stale copy below.
+type Pages = Vec<u8>;
+
+/// The least cost by trying everything that the tier's rules allow: every
+/// state that can be, with the least cost that leads to it.
+fn exact(stream: &[Paging], space: Space, costs: Costs) -> f64 {
+    let write = costs.write();
+    let mut states: HashMap<Pages, i64> = HashMap::from([(vec![0; space.footprint() as usize], 0)]);
+    for paging in stream {
+        let (page, happened) = (paging.page().index(), paging.happened());
+        let mut then: HashMap<Pages, i64> = HashMap::new();
+        let mut may = |state: Pages, cost: i64| {
+            let least = then.entry(state).or_insert(cost);
+            *least = cost.min(*least);
+        };
+        for (mut state, cost) in states {
+            match (happened, state[page]) {
+                (Happened::PageIn, 0) => may(state, cost + ONE),
+                (Happened::PageOut, 1 | 2) => {
+                    state[page] = 2;
+                    may(state, cost + write);
+                }
+                (Happened::PageOut, _) => {
+                    entered(&state, page, 2, space)
+                        .for_each(|(s, more)| may(s, cost + write + more));
+                    may(state, cost + ONE);
+                }
+                (Happened::CleanDrop, 0) => {
+                    entered(&state, page, 1, space)
+                        .for_each(|(s, more)| may(s, cost + write + more));
+                    may(state, cost);
+                }
+                (Happened::Gone, _) => {
+                    state[page] = 0;
+                    may(state, cost);
+                }
+                (Happened::PageIn | Happened::CleanDrop, _) => may(state, cost),
+            }
+        }
+        states = then;
+    }
+    states.into_values().min().unwrap_or(0) as f64 / ONE as f64
+}
+
+/// The states after a page has entered, with what leaving costs for it.
+fn entered(
+    state: &[u8],
+    page: usize,
+    how: u8,
+    space: Space,
+) -> impl Iterator<Item = (Pages, i64)> + use<> {
+    let mut with = state.to_vec();
+    with[page] = how;
+    let fits = with.iter().filter(|held| **held != 0).count() <= space.capacity() as usize;
+    let leaving: Vec<usize> =
+        (0..state.len()).filter(|left| *left != page && state[*left] != 0).collect();
+    let alone = fits.then(|| (with.clone(), 0));
+    alone.into_iter().chain(leaving.into_iter().map(move |left| {
+        let cost = if with[left] == 2 { ONE } else { 0 };
+        let mut without = with.clone();
+        without[left] = 0;
+        (without, cost)
+    }))
+}
+
+/// A policy that does what was written down: replacement and admission in one.
+struct Script {
+    entries: std::vec::IntoIter<Entry>,
+    now: Option<Entry>,
+}
+
+#[derive(Clone)]
+struct Admits(Rc<RefCell<Script>>);
+
+struct Replaces {
+    script: Rc<RefCell<Script>>,
+    space: Space,
+    held: Vec<bool>,
+}
+
+impl Admission for Admits {
+    fn admits(&mut self, _: Eviction) -> bool {
+        let mut script = self.0.borrow_mut();
+        script.now = script.entries.next();
+        script.now.unwrap().entered
+    }
+
+    fn gone(&mut self, _: Page) {}
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Replacement for Replaces {
+    fn contains(&self, page: Page) -> bool {
+        self.held[page.index()]
+    }
+
+    fn hit(&mut self, _: Page) {}
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        self.held[page.index()] = true;
+        let left = self.script.borrow().now.unwrap().left;
+        if let Some(left) = left {
+            assert!(std::mem::replace(&mut self.held[left.index()], false));
+        }
+        assert!(self.len() <= self.space.capacity());
+        left
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        std::mem::replace(&mut self.held[page.index()], false)
+    }
+
+    fn len(&self) -> u32 {
+        self.held.iter().filter(|held| **held).count() as u32
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// What the tier itself counts when it is told what the schedule decided.
+fn replayed(stream: &[Paging], space: Space, entries: Vec<Entry>) -> Traffic {
+    let script = Rc::new(RefCell::new(Script { entries: entries.into_iter(), now: None }));
+    let held = vec![false; space.footprint() as usize];
+    let replaces = Replaces { script: Rc::clone(&script), space, held };
+    let mut tier = Tier::new(replaces, Admits(Rc::clone(&script)));
+    for paging in stream {
+        let (page, now) = (paging.page(), Nanos::ZERO);
+        match paging.happened() {
+            Happened::PageIn => {
+                let _found = tier.page_in(page, now);
+            }
+            Happened::PageOut => tier.page_out(page, now),
+            Happened::CleanDrop => tier.clean_drop(page, now),
+            Happened::Gone => tier.gone(page),
+        }
+    }
+    assert_eq!(script.borrow().entries.len(), 0);
+    *tier.traffic()
+}
+
+fn stream(pages: u32, most: usize) -> impl Strategy<Value = Vec<Paging>> {
+    let happened = prop_oneof![
+        6 => Just(Happened::PageIn),
+        4 => Just(Happened::PageOut),
+        3 => Just(Happened::CleanDrop),
+        1 => Just(Happened::Gone),
+    ];
+    let paging =
+        (0..pages, happened).prop_map(|(page, happened)| Paging::new(Page(page), happened));
+    prop::collection::vec(paging, 0..most)
+}
+
+fn cost() -> impl Strategy<Value = Costs> {
+    prop_oneof![
+        Just(Costs::new(0.0)),
+        Just(Costs::default()),
+        (0.0..1.5).prop_map(Costs::new),
+        Just(Costs::new(3.0)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_optimum_lies_between(stream in stream(5, 40), capacity in 1..5u64, costs in cost()) {
+        let space = Space::new(capacity, 5).unwrap();
+        let found = clairvoyant(&stream, space, costs).unwrap();
+        let exact = exact(&stream, space, costs);
+        prop_assert!(found.least <= exact && exact <= found.cost, "{found:?}, {exact}");
+        if costs.tier_write > 1.0 {
+            return Ok(());
+        }
+        // With room for all, there is nothing to choose between pages. (The bound lets a page
+        // leave for nobody, which is better than writing it over where that is dear.)
+        let all = Space::new(5, 5).unwrap();
+        let found = clairvoyant(&stream, all, costs).unwrap();
+        prop_assert!(found.cost - found.least < 1e-3 * (1.0 + found.cost), "{found:?}");
+    }
+
+    #[test]
+    fn the_tier_counts_the_same(stream in stream(30, 400), capacity in 1..20u64, costs in cost()) {
+        let space = Space::new(capacity, 30).unwrap();
+        let histories = Histories::of(&stream, 30).unwrap();
+        for rate in [0.0, 0.003, 0.03, 0.3] {
+            let prices = prices::Prices::constant(histories.len(), rate * ONE as f64);
+            let worth = Worth::of(&histories, &prices, costs.write());
+            let mut entries = Vec::new();
+            let tell = |entry| entries.push(entry);
+            let led = (&histories, &worth);
+            let traffic = schedule::run(&stream, space, led, &prices, costs.write(), tell);
+            prop_assert_eq!(replayed(&stream, space, entries), traffic);
+        }
+    }
+}
+
+/// How far apart bound and schedule are from the optimum where that is known: not far on average.
+#[test]
+fn both_are_near_the_optimum() {
+    let mut state = 1u64;
+    let mut chance = move |of: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % of
+    };
+    let (mut least, mut optimum, mut reached) = (0.0, 0.0, 0.0);
+    for _ in 0..30 {
+        let mut held = [false; 6];
+        let stream: Vec<Paging> = (0..120)
+            .map(|_| {
+                let page = chance(6).min(chance(6));
+                let held = &mut held[page as usize];
+                *held = !*held;
+                let happened = match (*held, chance(10)) {
+                    (true, _) => Happened::PageIn,
+                    (false, 0..5) => Happened::PageOut,
+                    (false, _) => Happened::CleanDrop,
+                };
+                Paging::new(Page(page as u32), happened)
+            })
+            .collect();
+        let space = Space::new(2, 6).unwrap();
+        let found = clairvoyant(&stream, space, Costs::default()).unwrap();
+        least += found.least;
+        optimum += exact(&stream, space, Costs::default());
+        reached += found.cost;
+    }
+    assert!(least > 0.99 * optimum && reached < 1.01 * optimum, "{least} {optimum} {reached}");
+}
+
+#[test]
+fn a_page_that_nobody_wants_again_stays_out() {
+    let stream: Vec<Paging> =
+        [(0, Happened::PageOut), (1, Happened::CleanDrop), (0, Happened::Gone)]
+            .map(|(page, happened)| Paging::new(Page(page), happened))
+            .to_vec();
+    let found = clairvoyant(&stream, Space::new(1, 2).unwrap(), Costs::default()).unwrap();
+    // Its only write is saved by its end.
+    assert_eq!((found.reached.storage_ios(), found.reached.tier_writes), (0, 1));
+    assert!((found.least - found.cost).abs() < 1e-6, "{found:?}");
+}

@@ -1,0 +1,242 @@
+//! Memory without swap, as stock Android runs it: anonymous pages stay, and
+//! where there is no room for more, the app that was launched longest ago is
+//! killed (Android's low memory killer). An app that was killed starts again at
+//! its next launch: then it reads what its first launch read of files, and makes
+//! the anonymous pages anew that its first launch touched.
+
+use super::access::{Access, Did};
+use super::bits::Bits;
+use super::page::{Page, Space};
+use super::replacement::{Lru, Replacement};
+use super::tier::{PerPage, Traffic, Waits};
+use super::workload::steps::Step;
+use super::workload::{Launch, Owned, Workload};
+
+/// What is killed when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Pages of files for which apps are killed, so that at least these many
+    /// stay in memory: `minfree` of Android's low memory killer.
+    pub minfree: u32,
+    /// Pages that each app pins while it is alive: graphics.
+    pub pinned: u32,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Killing {
+    /// What storage read and wrote.
+    pub traffic: Traffic,
+    /// How often for each page.
+    pub per_page: PerPage,
+    /// Apps that were killed.
+    pub kills: u64,
+    /// Launches of apps that had been killed.
+    pub restarts: u64,
+    /// What each launch waited for, and whether its app had to start.
+    pub launches: Vec<(Launch, bool, Waits)>,
+}
+
+impl Killing {
+    /// Runs a workload in memory of the capacity of `space`, whose footprint is
+    /// that of the workload.
+    pub fn run(workload: &Workload, space: Space, rules: Rules) -> Self {
+        let mut running = Running::new(workload, space, rules);
+        for step in workload.steps() {
+            match step {
+                Step::Exit(process) => running.exit(process),
+                Step::Launch(launch) => running.launch(launch),
+                Step::Access(at, launch) => {
+                    running.launching = launch;
+                    running.access(workload.accesses[at]);
+                }
+            }
+        }
+        running.outcome
+    }
+}
+
+struct Running<'a> {
+    workload: &'a Workload,
+    rules: Rules,
+    capacity: u32,
+    /// Anonymous pages in memory.
+    anonymous: Bits,
+    /// How many there are, with those that are pinned.
+    taken: u32,
+    files: Lru,
+    owned: Owned,
+    /// The app of each page's owner: whose end the page does not survive.
+    app_of: Vec<Option<usize>>,
+    /// The first launch of each app, by its number.
+    first: Vec<Option<usize>>,
+    /// Apps that are alive, the one that was launched longest ago first.
+    alive: Vec<usize>,
+    /// The launch that what happens is part of.
+    launching: Option<usize>,
+    outcome: Killing,
+}
+
+impl<'a> Running<'a> {
+    fn new(workload: &'a Workload, space: Space, rules: Rules) -> Self {
+        let (pages, apps) = (&workload.pages, &workload.apps);
+        let owned = Owned::by_app(pages, apps);
+        let mut app_of = vec![None; pages.footprint() as usize];
+        for app in 0..apps.len() {
+            for page in owned.of(app) {
+                app_of[page.index()] = Some(app);
+            }
+        }
+        Self {
+            workload,
+            rules,
+            capacity: space.capacity(),
+            anonymous: Bits::new(space.footprint()),
+            taken: 0,
+            files: Lru::new(space),
+            owned,
+            app_of,
+            first: vec![None; apps.len()],
+            alive: Vec::new(),
+            launching: None,
+            outcome: Killing {
+                traffic: Traffic::default(),
+                per_page: PerPage::new(space.footprint()),
+                kills: 0,
+                restarts: 0,
+                launches: Vec::new(),
+            },
+        }
+    }
+
+    fn launch(&mut self, launch: Launch) {
+        let app = launch.app;
+        let place = self.alive.iter().position(|known| *known == app);
+        if let Some(place) = place {
+            self.alive.remove(place);
+        }
+        self.alive.push(app);
+        let number = self.outcome.launches.len();
+        self.launching = Some(number);
+        self.outcome.launches.push((launch, place.is_none(), Waits::default()));
+        if place.is_some() {
+            return;
+        }
+        self.taken += self.rules.pinned;
+        self.make_room();
+        match self.first[app] {
+            None => self.first[app] = Some(number),
+            Some(first) => {
+                self.outcome.restarts += 1;
+                let workload = self.workload;
+                for access in workload.accesses_of(first) {
+                    match (self.workload.pages.is_of_file(access.page()), access.did()) {
+                        (true, Did::Write) => {}
+                        (true, _) => self.read_file(access.page()),
+                        (false, _) => self.hold_anonymous(access.page()),
+                    }
+                }
+            }
+        }
+    }
+
+    fn access(&mut self, access: Access) {
+        let page = access.page();
+        if self.workload.pages.is_of_file(page) {
+            if access.did() == Did::Write {
+                self.outcome.traffic.storage_writes += 1;
+                self.outcome.per_page.note(page);
+                self.hold_file(page);
+            } else {
+                self.read_file(page);
+            }
+            return;
+        }
+        let is_dead = |app: usize| self.first[app].is_some() && !self.alive.contains(&app);
+        if self.app_of[page.index()].is_some_and(is_dead) {
+            // What it did in the background, it does not do.
+            return;
+        }
+        self.hold_anonymous(page);
+    }
+
+    fn hold_anonymous(&mut self, page: Page) {
+        if !self.anonymous.set(page) {
+            self.taken += 1;
+            self.make_room();
+        }
+    }
+
+    fn exit(&mut self, process: u32) {
+        let apps = &self.workload.apps;
+        let app = apps.iter().position(|app| app.processes.contains(&process));
+        match app {
+            None => self.free(process),
+            Some(app) => {
+                if let Some(place) = self.alive.iter().position(|known| *known == app) {
+                    self.end(place);
+                }
+            }
+        }
+    }
+
+    /// Frees what a process had that is no app's.
+    fn free(&mut self, process: u32) {
+        let pages = &self.workload.pages;
+        for page in pages.all().filter(|page| pages.owner(*page) == process) {
+            self.taken -= u32::from(self.anonymous.get(page));
+            self.anonymous.clear(page);
+        }
+    }
+
+    /// Kills apps until enough pages of files fit, and drops the others.
+    fn make_room(&mut self) {
+        while self.taken.saturating_add(self.rules.minfree) > self.capacity && self.alive.len() > 1
+        {
+            self.end(0);
+            self.outcome.kills += 1;
+        }
+        self.drop_files();
+    }
+
+    /// Ends the app at this place of those that are alive.
+    fn end(&mut self, place: usize) {
+        let app = self.alive.remove(place);
+        self.taken -= self.rules.pinned;
+        for page in self.owned.of(app) {
+            self.taken -= u32::from(self.anonymous.get(*page));
+            self.anonymous.clear(*page);
+        }
+    }
+
+    fn read_file(&mut self, page: Page) {
+        if !self.files.contains(page) {
+            self.outcome.traffic.page_ins += 1;
+            self.outcome.traffic.storage_reads += 1;
+            self.outcome.per_page.note(page);
+            if let Some(launch) = self.launching {
+                self.outcome.launches[launch].2.storage += 1;
+            }
+        }
+        self.hold_file(page);
+    }
+
+    fn hold_file(&mut self, page: Page) {
+        let dropped = if self.files.contains(page) {
+            self.files.hit(page);
+            None
+        } else {
+            self.files.admit(page)
+        };
+        self.outcome.traffic.clean_drops += u64::from(dropped.is_some());
+        self.drop_files();
+    }
+
+    /// Drops pages of files until all fits. One stays: it is in use.
+    fn drop_files(&mut self) {
+        let room = self.capacity.saturating_sub(self.taken).max(1);
+        while self.files.len() > room && self.files.evict().is_some() {
+            self.outcome.traffic.clean_drops += 1;
+        }
+    }
+}

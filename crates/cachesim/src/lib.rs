@@ -1,0 +1,60 @@
+//! Caches and tiers of storage as models: replacement and admission policies, bounds that no policy
+//! can beat, miss-ratio curves, and memory over a tier. Pure: without a clock, a machine or a file.
+//!
+//! Pages have dense numbers ([`Dense`] gives them to the keys of a trace), and each model is told what
+//! happens to them one after the other:
+//!
+//! ```
+//! use unjank_cachesim::{Dense, Lru, Replacement as _, Space};
+//!
+//! let (mut dense, mut pages) = (Dense::new(), Vec::new());
+//! dense.pages(&[7, 3, 7, 9, 3], &mut pages)?;
+//! let space = Space::new(2, dense.footprint().into())?;
+//! assert_eq!(Lru::new(space).misses(pages), 4);
+//! # Ok::<(), unjank_cachesim::page::SpaceError>(())
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`page`] | pages by dense numbers, and how many of them there are room for |
+//! | [`dense`] | dense numbers for the keys of a trace |
+//! | [`replacement`] | which page leaves a full cache: policies |
+//! | [`admission`] | which pages a tier admits: policies |
+//! | [`tier`] | a small fast tier between memory and storage |
+//! | [`bounds`] | offline optimal policies: Belady with bypass, and the cheapest tier |
+//! | [`mrc`] | miss-ratio curves |
+//! | [`access`] | what programs do with pages |
+//! | [`workload`] | accesses, launches and exits of the programs of a trace |
+//! | [`memory`] | page reclaim: which accesses fault, and what is evicted for them |
+//! | [`paging`] | what memory asks of the storage below it |
+//! | [`paged`] | from a workload to that: memory with swap |
+//! | [`killing`] | memory without swap, where a low-memory killer makes room |
+
+pub mod access;
+pub mod admission;
+mod bits;
+pub mod bounds;
+pub mod dense;
+pub mod killing;
+pub mod memory;
+pub mod mrc;
+mod nibbles;
+pub mod page;
+pub mod paged;
+pub mod paging;
+pub mod replacement;
+pub mod tier;
+pub mod workload;
+
+pub use access::{Access, Did};
+pub use admission::Admission;
+pub use bounds::{Belady, NextUses};
+pub use dense::Dense;
+pub use killing::Killing;
+pub use memory::Memory;
+pub use page::{Page, Space};
+pub use paged::Paged;
+pub use paging::{Happened, Paging};
+pub use replacement::{Lru, Policy, Replacement};
+pub use tier::{Tier, Traffic};
+pub use workload::Workload;

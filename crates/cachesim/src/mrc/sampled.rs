@@ -1,0 +1,391 @@
+//! The curve of any policy: a small cache that sees the requests of some pages
+//! stands for a large one that sees all of them.
+//!
+//! Sources: Waldspurger, Park, Garthwaite, Ahmad, *Efficient MRC Construction with
+//! SHARDS*, FAST 2015 (which pages, the correction, and a rate that falls as more comes);
+//! Waldspurger, Saemundsson, Ahmad, Park, *Cache Modeling and Optimization using Miniature
+//! Simulations*, USENIX ATC 2017. The interval is from a delete-a-group jackknife (Kott, *The
+//! Delete-a-Group Jackknife*, Journal of Official Statistics 2001).
+
+use crate::dense::Dense;
+use crate::page::{Page, Space, SpaceError};
+use crate::replacement::{Policy, Replacement, Visit};
+
+/// Groups of the pages in a sample, each of which is left out once.
+pub const GROUPS: u8 = 16;
+/// The two-sided 95 % point of Student's distribution with one degree of freedom less.
+const STUDENT: f64 = 2.131;
+/// With room for fewer pages than this in the small cache, it says nothing of how far it may err.
+pub const LEAST_ROOM: f64 = 32.0;
+/// Requests between two looks at whether to stop.
+const CHUNK: usize = 1 << 20;
+
+/// Takes the requests of those pages whose hash is below a threshold.
+pub struct Sampler {
+    /// The share of pages that are in it, from 0 to 1.
+    rate: f64,
+    seed: u64,
+    /// Requests that are kept at most.
+    most: usize,
+    dense: Dense,
+    pages: Vec<Page>,
+    taken: Vec<u64>,
+    requests: u64,
+}
+
+impl Sampler {
+    /// Nothing so far. `rate` is the share of pages that will be in it; another
+    /// seed takes other pages.
+    pub fn new(rate: f64, seed: u64) -> Self {
+        Self {
+            rate: rate.clamp(0.0, 1.0),
+            // Seeds that are neighbours must not take neighbours of the same pages.
+            seed: mix(seed),
+            most: usize::MAX,
+            dense: Dense::new(),
+            pages: Vec::new(),
+            taken: Vec::new(),
+            requests: 0,
+        }
+    }
+
+    /// Keeps at most so many requests: where there are more, half of the pages are given up,
+    /// and half of those, as often as needed.
+    #[must_use]
+    pub fn at_most(mut self, requests: usize) -> Self {
+        self.most = requests.max(1);
+        self
+    }
+
+    /// Takes the requests for the pages with these keys, if they are in the sample.
+    ///
+    /// # Errors
+    ///
+    /// More different pages than there are numbers.
+    pub fn extend(&mut self, keys: &[u64]) -> Result<(), SpaceError> {
+        self.requests += keys.len() as u64;
+        if self.rate < 1.0 {
+            let mut taken = std::mem::take(&mut self.taken);
+            taken.clear();
+            taken.extend(keys.iter().copied().filter(|key| self.takes(*key)));
+            let numbered = self.dense.pages(&taken, &mut self.pages);
+            self.taken = taken;
+            numbered?;
+        } else {
+            self.dense.pages(keys, &mut self.pages)?;
+        }
+        while self.pages.len() > self.most {
+            self.halve()?;
+        }
+        Ok(())
+    }
+
+    /// The sample, ready to be simulated.
+    pub fn finish(self) -> Sample {
+        let group = |key| (mix(key ^ self.seed) % u64::from(GROUPS)) as u8;
+        Sample {
+            rate: self.rate,
+            requests: self.requests,
+            groups: self.dense.keys().into_iter().map(group).collect(),
+            pages: self.pages,
+        }
+    }
+
+    fn takes(&self, key: u64) -> bool {
+        // Groups are the low bits of the same hash, whose high bits decide here.
+        (mix(key ^ self.seed) as f64) < self.rate * 2f64.powi(64)
+    }
+
+    #[cold]
+    fn halve(&mut self) -> Result<(), SpaceError> {
+        self.rate /= 2.0;
+        let keys = std::mem::take(&mut self.dense).keys();
+        let (mut kept, mut numbered) = (Vec::new(), Vec::new());
+        let mut write = 0;
+        for read in (0..self.pages.len()).step_by(CHUNK) {
+            let chunk = &self.pages[read..self.pages.len().min(read + CHUNK)];
+            kept.clear();
+            kept.extend(chunk.iter().map(|page| keys[page.index()]).filter(|key| self.takes(*key)));
+            numbered.clear();
+            self.dense.pages(&kept, &mut numbered)?;
+            self.pages[write..write + numbered.len()].copy_from_slice(&numbered);
+            write += numbered.len();
+        }
+        self.pages.truncate(write);
+        Ok(())
+    }
+}
+
+/// The requests of some pages of a trace, or of all. 4 bytes each, and 1 for each page.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    rate: f64,
+    /// Of the trace.
+    requests: u64,
+    /// The group of each page.
+    groups: Vec<u8>,
+    pages: Vec<Page>,
+}
+
+/// A miss ratio, and how far it may be from that of the whole trace.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Misses for each request.
+    pub miss_ratio: f64,
+    /// 95 %; none where the value is exact, or too few pages fit into the small cache.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Sample {
+    /// The share of the pages that is in it.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Whether it is the trace itself.
+    pub fn is_all(&self) -> bool {
+        self.rate >= 1.0
+    }
+
+    /// Requests of the trace.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Requests that are in the sample.
+    pub fn pages(&self) -> &[Page] {
+        &self.pages
+    }
+
+    /// Different pages in the sample.
+    pub fn footprint(&self) -> u32 {
+        self.groups.len() as u32
+    }
+
+    /// Different pages of the trace, as far as the sample tells.
+    pub fn whole_footprint(&self) -> u64 {
+        (f64::from(self.footprint()) / self.rate.max(f64::MIN_POSITIVE)).round() as u64
+    }
+
+    /// The estimated miss ratio of a cache with room for `capacity` pages; exact where the sample
+    /// is the trace. `None` if `stop` has said so.
+    ///
+    /// As in SHARDS, requests beyond the expected number are taken for hits, as those of popular
+    /// pages are at almost any size; and missing ones as well.
+    ///
+    /// # Errors
+    ///
+    /// No room, or for more pages than can be.
+    pub fn miss_ratio(
+        &self,
+        policy: Policy,
+        capacity: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, SpaceError> {
+        self.without(None, policy, capacity, stop)
+    }
+
+    /// The same with an interval, which takes the time of 16 samples more.
+    ///
+    /// Each group of pages is left out in turn; how much the answer depends on which says
+    /// how much it depends on the pages that were drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`miss_ratio`](Self::miss_ratio).
+    pub fn estimate(
+        &self,
+        policy: Policy,
+        capacity: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<Estimate>, SpaceError> {
+        let Some(miss_ratio) = self.miss_ratio(policy, capacity, stop)? else { return Ok(None) };
+        if self.is_all() || capacity as f64 * self.rate < LEAST_ROOM {
+            return Ok(Some(Estimate { miss_ratio, interval: None }));
+        }
+        let mut others = Vec::with_capacity(usize::from(GROUPS));
+        for group in 0..GROUPS {
+            let Some(other) = self.without(Some(group), policy, capacity, stop)? else {
+                return Ok(None);
+            };
+            others.push(other);
+        }
+        let groups = f64::from(GROUPS);
+        let mean = others.iter().sum::<f64>() / groups;
+        let squares: f64 = others.iter().map(|other| (other - mean).powi(2)).sum();
+        // What is in the sample cannot err: at a rate of 1 nothing is left to chance.
+        let variance = (groups - 1.0) / groups * squares * (1.0 - self.rate);
+        let margin = STUDENT * variance.sqrt();
+        let interval = [(miss_ratio - margin).max(0.0), (miss_ratio + margin).min(1.0)];
+        Ok(Some(Estimate { miss_ratio, interval: Some(interval) }))
+    }
+
+    /// The miss ratio without the pages of a group, in a cache that is smaller by as much.
+    fn without(
+        &self,
+        group: Option<u8>,
+        policy: Policy,
+        capacity: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Option<f64>, SpaceError> {
+        Space::new(capacity, 0)?;
+        let kept = group.map_or(1.0, |_| 1.0 - 1.0 / f64::from(GROUPS));
+        let rate = self.rate * kept;
+        let room = (capacity as f64 * rate).round().max(1.0);
+        let space = Space::new(room as u64, self.footprint().into())?;
+        let misses = policy.visit(space, Misses { sample: self, group, stop });
+        let expected = (self.requests as f64 * rate).max(1.0);
+        Ok(misses.map(|misses| (misses as f64 / expected).min(1.0)))
+    }
+}
+
+struct Misses<'a> {
+    sample: &'a Sample,
+    /// The group that is left out.
+    group: Option<u8>,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Visit for Misses<'_> {
+    type Output = Option<u64>;
+
+    fn visit<R: Replacement>(self, mut cache: R) -> Option<u64> {
+        let groups = &self.sample.groups;
+        let mut misses = 0;
+        for chunk in self.sample.pages.chunks(CHUNK) {
+            if (self.stop)() {
+                return None;
+            }
+            let pages = chunk.iter().copied();
+            misses += match self.group {
+                None => cache.misses(pages),
+                Some(group) => cache.misses(pages.filter(|page| groups[page.index()] != group)),
+            };
+        }
+        Some(misses)
+    }
+}
+
+/// The finalizer of `SplitMix64` (Steele, Lea, Flood, OOPSLA 2014).
+fn mix(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GO_ON: fn() -> bool = || false;
+
+    /// Skewed: half of the requests for a quarter of the pages, and no page so
+    /// popular that the sample hangs on it.
+    fn trace() -> Vec<u64> {
+        let page = |at: u64| {
+            let chance = (mix(at) >> 11) as f64 / (1u64 << 53) as f64;
+            (60_000.0 * chance * chance) as u64
+        };
+        (0..400_000).map(page).collect()
+    }
+
+    fn exact(policy: Policy, capacity: u64, trace: &[u64]) -> f64 {
+        struct Count<'a>(&'a [u64]);
+        impl Visit for Count<'_> {
+            type Output = u64;
+            fn visit<R: Replacement>(self, mut cache: R) -> u64 {
+                cache.misses(self.0.iter().map(|page| Page(*page as u32)))
+            }
+        }
+        let misses = policy.visit(Space::new(capacity, 60_000).unwrap(), Count(trace));
+        misses as f64 / trace.len() as f64
+    }
+
+    fn sample(rate: f64, seed: u64, trace: &[u64]) -> Sample {
+        let mut sampler = Sampler::new(rate, seed);
+        for piece in trace.chunks(777) {
+            sampler.extend(piece).unwrap();
+        }
+        sampler.finish()
+    }
+
+    #[test]
+    fn all_pages_are_the_trace_itself() {
+        let trace = trace();
+        let sample = sample(1.0, 0, &trace);
+        assert!(sample.is_all());
+        assert_eq!((sample.pages().len(), sample.requests()), (trace.len(), 400_000));
+        for policy in Policy::ALL {
+            let sampled = sample.estimate(*policy, 7_000, &GO_ON).unwrap().unwrap();
+            assert_eq!(sampled.interval, None);
+            let exact = exact(*policy, 7_000, &trace);
+            // Which pages share the sketch's counters depends on their numbers.
+            let near = if policy.name() == "w-tinylfu" { 5e-3 } else { 1e-12 };
+            let error = sampled.miss_ratio - exact;
+            assert!(error.abs() < near, "{policy}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_tenth_of_the_pages_tells_the_curve() {
+        let trace = trace();
+        let samples: Vec<Sample> = (0..8).map(|seed| sample(0.1, seed, &trace)).collect();
+        for policy in Policy::ALL {
+            for capacity in [3_000, 10_000, 30_000] {
+                let exact = exact(*policy, capacity, &trace);
+                let error = |sample: &Sample| {
+                    sample.miss_ratio(*policy, capacity, &GO_ON).unwrap().unwrap() - exact
+                };
+                let errors: Vec<f64> = samples.iter().map(error).collect();
+                assert!(errors.iter().all(|error| error.abs() < 0.05), "{policy}: {errors:?}");
+                let mean = errors.iter().sum::<f64>() / 8.0;
+                assert!(mean.abs() < 0.01, "{policy} {capacity}: {errors:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_cover_the_exact_value() {
+        let trace = trace();
+        let (mut covered, mut widest): (u32, f64) = (0, 0.0);
+        for seed in 0..40 {
+            let sample = sample(0.05, seed, &trace);
+            for (policy, capacity) in [(Policy::Lru, 10_000), (Policy::Sieve, 5_000)] {
+                let estimate = sample.estimate(policy, capacity, &GO_ON).unwrap().unwrap();
+                let [low, high] = estimate.interval.unwrap();
+                let exact = exact(policy, capacity, &trace);
+                covered += u32::from(low <= exact && exact <= high);
+                widest = widest.max(high - low);
+            }
+        }
+        // 95 % of 80 are 76; 70 or fewer have a chance of less than 1 %.
+        assert!((71..80).contains(&covered), "{covered} of 80");
+        assert!(widest < 0.2, "{widest}");
+    }
+
+    #[test]
+    fn the_rate_falls_where_more_comes_than_is_kept() {
+        let trace = trace();
+        let mut sampler = Sampler::new(1.0, 3).at_most(60_000);
+        for piece in trace.chunks(7_777) {
+            sampler.extend(piece).unwrap();
+            assert!(sampler.pages.len() <= 60_000);
+        }
+        let fallen = sampler.finish();
+        assert!(fallen.rate() < 0.2 && fallen.rate() > 0.05, "{}", fallen.rate());
+        // The same pages as from the beginning at that rate.
+        let known = sample(fallen.rate(), 3, &trace);
+        assert_eq!((&fallen.pages, &fallen.groups), (&known.pages, &known.groups));
+        assert!((fallen.whole_footprint() as f64 / 60_000.0 - 1.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn it_stops_and_says_nothing_of_caches_that_are_too_small() {
+        let sample = sample(0.1, 1, &trace());
+        assert_eq!(sample.estimate(Policy::Lru, 9_000, &|| true), Ok(None));
+        let estimate = sample.estimate(Policy::Lru, 100, &GO_ON).unwrap().unwrap();
+        assert_eq!(estimate.interval, None);
+        assert_eq!(sample.miss_ratio(Policy::Lru, 0, &GO_ON), Err(SpaceError::Empty));
+    }
+}

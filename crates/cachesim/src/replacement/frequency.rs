@@ -1,0 +1,86 @@
+//! How often each page was requested of late: small counters that are halved
+//! from time to time.
+
+use super::w_tiny_lfu::Counts;
+use crate::page::{Page, Space};
+
+/// Counters end here, as those of four bits do.
+const MOST: u32 = 15;
+const COUNT_BITS: u32 = 4;
+
+/// An exact counter for each page, where a sketch would share counters: with
+/// dense pages it takes four bytes a page, and no collision falsifies it.
+///
+/// A counter is halved when it is looked at: its upper bits say in which period
+/// that was last (the number of periods wraps after 2^28 of them). So no
+/// request has to wait until all counters are halved.
+pub struct Frequency {
+    counters: Box<[u32]>,
+    period: u32,
+    /// Requests until the end of the period.
+    left: u64,
+    sample: u64,
+}
+
+impl Frequency {
+    fn set(&mut self, page: Page, count: u32) {
+        self.counters[page.index()] = self.period << COUNT_BITS | count;
+    }
+}
+
+impl Counts for Frequency {
+    /// Counters that are halved first after `sample` requests, and then, as half of
+    /// each count is still in them, after half as many.
+    fn new(space: Space, sample: u64) -> Self {
+        let counters = vec![0; space.footprint() as usize].into_boxed_slice();
+        Self { counters, period: 0, left: sample, sample }
+    }
+
+    fn count(&mut self, page: Page) {
+        let count = (self.of(page) + 1).min(MOST);
+        self.set(page, count);
+        self.left -= 1;
+        if self.left == 0 {
+            self.period = (self.period + 1) & (u32::MAX >> COUNT_BITS);
+            self.left = (self.sample / 2).max(1);
+        }
+    }
+
+    fn of(&self, page: Page) -> u32 {
+        let counter = self.counters[page.index()];
+        let periods = self.period.wrapping_sub(counter >> COUNT_BITS) & (u32::MAX >> COUNT_BITS);
+        (counter & MOST) >> periods.min(COUNT_BITS)
+    }
+
+    fn forget(&mut self, page: Page) {
+        self.set(page, 0);
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.counters)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_end_and_are_halved() {
+        let mut frequency = Frequency::new(Space::new(10, 3).unwrap(), 40);
+        for _ in 0..20 {
+            frequency.count(Page(0));
+        }
+        for _ in 0..19 {
+            frequency.count(Page(1));
+        }
+        frequency.forget(Page(1));
+        assert_eq!((frequency.of(Page(0)), frequency.of(Page(1))), (15, 0));
+        frequency.count(Page(2));
+        assert_eq!((frequency.of(Page(0)), frequency.of(Page(2))), (7, 0));
+        for _ in 0..20 {
+            frequency.count(Page(2));
+        }
+        assert_eq!((frequency.of(Page(0)), frequency.of(Page(2))), (3, 7));
+    }
+}

@@ -1,0 +1,240 @@
+//! LIRS: the cache belongs to pages whose last two requests were close to each
+//! other; all others pass through a queue of one in a hundred pages.
+//!
+//! Source: Jiang, Zhang, *LIRS: An Efficient Low Inter-reference Recency Set
+//! Replacement Policy*, SIGMETRICS 2002, with its 1 % for pages of high
+//! inter-reference recency (HIR), one page at least. The paper sets no bound to the
+//! stack. As in libCacheSim, it holds twice the capacity at most, unless another bound
+//! is chosen; beyond that, what left the cache longest ago is forgotten first.
+//!
+//! Misses differ from libCacheSim's by some requests, because there a page too many may
+//! stay: with room for four, after requests for 1 2 3 4 4 1 5 all five are hits.
+
+use super::Replacement;
+use super::links::{Links, List};
+use super::parameters::{Share, Slot};
+use crate::page::{Page, Space};
+
+/// What a page is; a page that is none of these is not known.
+const UNKNOWN: u32 = 0;
+/// Of low inter-reference recency: in the cache and the stack.
+const LIR: u32 = 1;
+/// Of high inter-reference recency: in the cache and the queue, perhaps in the stack.
+const HIR: u32 = 2;
+/// Left the cache: in the stack and the queue of the remembered.
+const GONE: u32 = 3;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// Room for pages of high inter-reference recency, one page at least.
+    pub hir: Share,
+    /// Pages in the stack at most, for each page that fits. Those that are in the
+    /// cache stay in it, however many they are.
+    pub stack: Share,
+}
+
+impl Parameters {
+    /// As in the paper, with libCacheSim's stack.
+    pub const PAPER: Self = Self { hir: Share::percent(1), stack: Share::percent(200) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("hir", Slot::Share(&mut self.hir, 0.0..=1.0)),
+            ("stack", Slot::Share(&mut self.stack, 1.0..=1_000.0)),
+        ]
+    }
+}
+
+/// The stack S, the queue Q, and a queue of pages in S that left the cache.
+///
+/// Sixteen bytes a page: what a page is, is told by the mark of its links.
+pub struct Lirs {
+    space: Space,
+    most_lir: u32,
+    most_stacked: u32,
+    lir: u32,
+    hir: u32,
+    /// Pages in the stack.
+    stacked: u32,
+    stack: Links<1>,
+    queues: Links<2>,
+}
+
+impl Lirs {
+    /// An empty cache, as in the paper.
+    pub fn new(space: Space) -> Self {
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
+        Self {
+            space,
+            most_lir: space.capacity() - parameters.hir.of(space).max(1),
+            most_stacked: parameters.stack.of(space),
+            lir: 0,
+            hir: 0,
+            stacked: 0,
+            stack: Links::new(space),
+            queues: Links::new(space),
+        }
+    }
+
+    fn top(&self) -> List {
+        self.stack.list(0)
+    }
+
+    fn queue(&self) -> List {
+        self.queues.list(0)
+    }
+
+    fn gone(&self) -> List {
+        self.queues.list(1)
+    }
+
+    /// Puts or moves a page to the top of the stack.
+    fn raise(&mut self, page: Page) {
+        if self.stack.linked(page) {
+            self.stack.move_to_front(self.top(), page);
+        } else {
+            self.stack.push_front(self.top(), page);
+            self.stacked += 1;
+        }
+    }
+
+    fn unstack(&mut self, page: Page) {
+        if self.stack.linked(page) {
+            self.stack.unlink(page);
+            self.stacked -= 1;
+        }
+    }
+
+    /// Makes a page at the top of the stack LIR, and another HIR if those are
+    /// too many then.
+    fn promote(&mut self, page: Page) {
+        self.stack.set_mark(page, LIR);
+        self.lir += 1;
+        if self.lir > self.most_lir {
+            self.prune();
+            if let Some(lowest) = self.stack.back(self.top()) {
+                self.unstack(lowest);
+                self.stack.set_mark(lowest, HIR);
+                self.lir -= 1;
+                self.hir += 1;
+                self.queues.push_front(self.queue(), lowest);
+            }
+        }
+        self.prune();
+    }
+
+    /// Takes pages that are not LIR from the bottom of the stack.
+    fn prune(&mut self) {
+        while let Some(lowest) = self.stack.back(self.top()) {
+            match self.stack.mark(lowest) {
+                LIR => break,
+                GONE => self.forget(lowest),
+                _ => self.unstack(lowest),
+            }
+        }
+    }
+
+    /// Forgets a page that has left the cache.
+    fn forget(&mut self, page: Page) {
+        self.unstack(page);
+        self.queues.unlink(page);
+        self.stack.set_mark(page, UNKNOWN);
+    }
+
+    fn evict(&mut self) -> Option<Page> {
+        let page = self.queues.pop_back(self.queue())?;
+        self.hir -= 1;
+        if self.stack.linked(page) {
+            self.stack.set_mark(page, GONE);
+            self.queues.push_front(self.gone(), page);
+        } else {
+            self.stack.set_mark(page, UNKNOWN);
+        }
+        Some(page)
+    }
+
+    fn bound(&mut self) {
+        while self.stacked > self.most_stacked {
+            let Some(oldest) = self.queues.back(self.gone()) else { break };
+            self.forget(oldest);
+        }
+    }
+}
+
+impl Replacement for Lirs {
+    fn contains(&self, page: Page) -> bool {
+        matches!(self.stack.mark(page), LIR | HIR)
+    }
+
+    fn hit(&mut self, page: Page) {
+        let stacked = self.stack.linked(page);
+        let lowest = stacked && self.stack.back(self.top()) == Some(page);
+        self.raise(page);
+        if self.stack.mark(page) == LIR {
+            if lowest {
+                self.prune();
+            }
+        } else if stacked {
+            self.queues.unlink(page);
+            self.hir -= 1;
+            self.promote(page);
+        } else {
+            self.queues.move_to_front(self.queue(), page);
+            self.bound();
+        }
+    }
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        let full = self.len() == self.space.capacity();
+        let victim = if full { self.evict() } else { None };
+        let remembered = self.stack.mark(page) == GONE;
+        if remembered {
+            self.queues.unlink(page);
+        }
+        self.raise(page);
+        if remembered || self.lir < self.most_lir {
+            self.promote(page);
+        } else {
+            self.stack.set_mark(page, HIR);
+            self.hir += 1;
+            self.queues.push_front(self.queue(), page);
+        }
+        self.bound();
+        victim
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        let mark = self.stack.mark(page);
+        self.unstack(page);
+        self.stack.set_mark(page, UNKNOWN);
+        if self.queues.linked(page) {
+            self.queues.unlink(page);
+        }
+        match mark {
+            LIR => {
+                self.lir -= 1;
+                self.prune();
+            }
+            HIR => self.hir -= 1,
+            _ => return false,
+        }
+        true
+    }
+
+    fn len(&self) -> u32 {
+        self.lir + self.hir
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        self.stack.bytes() + self.queues.bytes()
+    }
+}

@@ -1,0 +1,109 @@
+//! Who leaves a full cache: replacement policies.
+//!
+//! All of them work on dense page numbers ([`Page`]), take all their memory when
+//! they are made, at most sixteen bytes for each page of the footprint (W-TinyLFU's sketch takes eight to sixteen more
+//! for each page that fits), and
+//! take constant time for each request, amortised where a hand goes over marks. None of them reads a
+//! clock or draws a random number, so that a run is the same on every machine.
+//!
+//! | module | policy | source |
+//! |---|---|---|
+//! | [`fifo`] | first in, first out | |
+//! | [`lru`] | least recently used | |
+//! | [`clock`] | second chance | Corbató, *A Paging Experiment with the Multics System*, 1968 |
+//! | [`sieve`] | SIEVE | Zhang et al., NSDI 2024 |
+//! | [`s3_fifo`] | S3-FIFO | Yang et al., SOSP 2023 |
+//! | [`two_q`] | 2Q | Johnson, Shasha, VLDB 1994 |
+//! | [`arc`] | ARC | Megiddo, Modha, FAST 2003 |
+//! | [`lirs`] | LIRS | Jiang, Zhang, SIGMETRICS 2002 |
+//! | [`w_tiny_lfu`] | W-TinyLFU, with Caffeine's sketch or exact counters | Einziger, Friedman, Manes, ACM TOS 2017 |
+//! | [`larc`] | LARC | Huang et al., MSST 2013 |
+//! | [`mq`] | MQ | Zhou, Philbin, Li, USENIX ATC 2001 |
+
+pub mod arc;
+pub mod clock;
+pub mod fifo;
+mod frequency;
+pub mod larc;
+pub(crate) mod links;
+pub mod lirs;
+pub mod lru;
+pub mod mq;
+mod named;
+pub mod parameters;
+mod queues;
+pub mod s3_fifo;
+pub mod sieve;
+mod sketch;
+pub mod two_q;
+pub mod w_tiny_lfu;
+
+pub use arc::Arc;
+pub use clock::Clock;
+pub use fifo::Fifo;
+pub use larc::Larc;
+pub use lirs::Lirs;
+pub use lru::Lru;
+pub use mq::Mq;
+pub use s3_fifo::S3Fifo;
+pub use sieve::Sieve;
+pub use two_q::TwoQ;
+pub use w_tiny_lfu::{WTinyLfu, WTinyLfuExact};
+
+pub use named::{Policies, Policy, UnknownPolicy, Visit};
+
+use super::page::{Page, Space};
+
+/// A cache of pages: which are in it, and who leaves for whom.
+///
+/// A page passed to any of these lies below the footprint.
+pub trait Replacement {
+    /// Whether the page is in the cache.
+    fn contains(&self, page: Page) -> bool;
+
+    /// A request for a page that is in the cache.
+    fn hit(&mut self, page: Page);
+
+    /// A request for a page that is not in the cache. The answer is the page
+    /// that leaves for it: `None` while there is room, and the page itself where
+    /// the policy does not let it in.
+    fn admit(&mut self, page: Page) -> Option<Page>;
+
+    /// Forgets a page whose content is gone (its swap slot was freed): its place
+    /// is free, and its history is no longer that of whoever gets its number.
+    /// Whether it was in the cache.
+    fn remove(&mut self, page: Page) -> bool;
+
+    /// How many pages are in the cache.
+    fn len(&self) -> u32;
+
+    /// Whether no page is in the cache.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many pages fit, and how many there are.
+    fn space(&self) -> Space;
+
+    /// The memory that the policy takes, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// A request for any page: whether it was a hit.
+    fn request(&mut self, page: Page) -> bool {
+        let hit = self.contains(page);
+        if hit {
+            self.hit(page);
+        } else {
+            let _left = self.admit(page);
+        }
+        hit
+    }
+
+    /// Runs through requests and counts those that miss.
+    fn misses(&mut self, requests: impl IntoIterator<Item = Page>) -> u64
+    where
+        Self: Sized,
+    {
+        requests.into_iter().map(|page| u64::from(!self.request(page))).sum()
+    }
+}

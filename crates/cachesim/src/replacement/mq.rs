@@ -1,0 +1,193 @@
+//! MQ: eight lists by how often a page was requested; who is not requested for long
+//! goes down a list.
+//!
+//! Source: Zhou, Philbin, Li, *The Multi-Queue Replacement Algorithm for Second Level
+//! Buffer Caches*, USENIX ATC 2001. A page requested f times is in list ⌊log₂ f⌋. The
+//! paper finds the time after which a page goes down, and how many pages are
+//! remembered, for each trace; here both are four times the capacity (requests, and
+//! pages).
+
+use super::Replacement;
+use super::links::{Links, List};
+use super::parameters::{Share, Slot};
+use crate::page::{Page, Space};
+
+/// Lists of pages in the cache; the remembered have one more.
+const MOST_QUEUES: u8 = 8;
+const GHOST: u8 = MOST_QUEUES;
+const ABSENT: u8 = MOST_QUEUES + 1;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// Lists of pages in the cache.
+    pub queues: u8,
+    /// Requests after which a page goes down, for each page that fits.
+    pub life: Share,
+    /// How many pages are remembered, for each that fits.
+    pub history: Share,
+}
+
+impl Parameters {
+    /// Eight lists, as in the paper.
+    pub const PAPER: Self =
+        Self { queues: MOST_QUEUES, life: Share::percent(400), history: Share::percent(400) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("queues", Slot::Count(&mut self.queues, 1..=MOST_QUEUES)),
+            ("life", Slot::Share(&mut self.life, 0.001..=1_000.0)),
+            ("history", Slot::Share(&mut self.history, 0.0..=1_000.0)),
+        ]
+    }
+}
+
+/// What is known of a page besides its neighbours.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The request after which it goes down. Wraps.
+    expires: u32,
+    queue: u8,
+    /// Requests, as far as they matter.
+    requests: u8,
+}
+
+const UNKNOWN: Known = Known { expires: 0, queue: ABSENT, requests: 0 };
+
+/// The lists and the queue of remembered pages, the latest in front.
+pub struct Mq {
+    space: Space,
+    queues: u8,
+    life: u32,
+    most_ghosts: u32,
+    /// The number of the request. Wraps.
+    now: u32,
+    len: u32,
+    ghosts: u32,
+    known: Box<[Known]>,
+    links: Links<9>,
+}
+
+impl Mq {
+    /// An empty cache, as in the paper.
+    pub fn new(space: Space) -> Self {
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
+        Self {
+            space,
+            queues: parameters.queues.clamp(1, MOST_QUEUES),
+            // Numbers of requests are compared over half of their range.
+            life: parameters.life.of(space).clamp(1, u32::MAX / 4),
+            most_ghosts: parameters.history.of(space),
+            now: 0,
+            len: 0,
+            ghosts: 0,
+            known: vec![UNKNOWN; space.footprint() as usize].into_boxed_slice(),
+            links: Links::new(space),
+        }
+    }
+
+    /// Puts a page that is in no list where its requests belong.
+    fn put(&mut self, page: Page, requests: u8) {
+        let queue = (requests.ilog2() as u8).min(self.queues - 1);
+        self.known[page.index()] = Known { expires: self.expiry(), queue, requests };
+        self.links.push_front(self.list(queue), page);
+        self.adjust();
+    }
+
+    /// Lets the page of each list that waits longest go down if its time is over.
+    fn adjust(&mut self) {
+        self.now = self.now.wrapping_add(1);
+        for queue in 1..self.queues {
+            let Some(page) = self.links.back(self.list(queue)) else { continue };
+            let expires = self.known[page.index()].expires;
+            if (expires.wrapping_sub(self.now) as i32) < 0 {
+                let expires = self.expiry();
+                let known = &mut self.known[page.index()];
+                known.queue = queue - 1;
+                known.expires = expires;
+                self.links.move_to_front(self.list(queue - 1), page);
+            }
+        }
+    }
+
+    fn evict(&mut self) -> Option<Page> {
+        let page = (0..self.queues).find_map(|queue| self.links.back(self.list(queue)))?;
+        self.links.unlink(page);
+        self.len -= 1;
+        if self.most_ghosts == 0 {
+            self.known[page.index()] = UNKNOWN;
+            return Some(page);
+        }
+        if self.ghosts < self.most_ghosts {
+            self.ghosts += 1;
+        } else if let Some(oldest) = self.links.pop_back(self.list(GHOST)) {
+            self.known[oldest.index()] = UNKNOWN;
+        }
+        self.known[page.index()].queue = GHOST;
+        self.links.push_front(self.list(GHOST), page);
+        Some(page)
+    }
+
+    fn expiry(&self) -> u32 {
+        self.now.wrapping_add(self.life)
+    }
+
+    fn list(&self, queue: u8) -> List {
+        self.links.list(u32::from(queue))
+    }
+}
+
+impl Replacement for Mq {
+    fn contains(&self, page: Page) -> bool {
+        self.known[page.index()].queue < GHOST
+    }
+
+    fn hit(&mut self, page: Page) {
+        self.links.unlink(page);
+        self.put(page, self.known[page.index()].requests.saturating_add(1));
+    }
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        let requests = self.known[page.index()].requests.saturating_add(1);
+        // A remembered page takes no place among the remembered any more.
+        if self.known[page.index()].queue == GHOST {
+            self.links.unlink(page);
+            self.ghosts -= 1;
+        }
+        let full = self.len == self.space.capacity();
+        let victim = if full { self.evict() } else { None };
+        self.len += 1;
+        self.put(page, requests);
+        victim
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        let known = std::mem::replace(&mut self.known[page.index()], UNKNOWN);
+        if known.queue == ABSENT {
+            return false;
+        }
+        self.links.unlink(page);
+        if known.queue == GHOST {
+            self.ghosts -= 1;
+            return false;
+        }
+        self.len -= 1;
+        true
+    }
+
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.known) + self.links.bytes()
+    }
+}

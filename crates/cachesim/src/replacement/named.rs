@@ -1,0 +1,306 @@
+//! Policies by the names that are typed on a command line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::parameters::Slot;
+use super::{
+    Arc, Clock, Fifo, Larc, Lirs, Lru, Mq, Replacement, S3Fifo, Sieve, TwoQ, WTinyLfu,
+    WTinyLfuExact,
+};
+use super::{clock, lirs, mq, s3_fifo, two_q, w_tiny_lfu};
+use crate::page::Space;
+
+/// What is done with a policy of any type.
+///
+/// A call through [`Policy::visit`] is compiled for each policy apart, so that
+/// a loop over requests has no indirect calls in it.
+pub trait Visit {
+    /// What comes out.
+    type Output;
+
+    /// Does it with an empty cache.
+    fn visit<R: Replacement>(self, cache: R) -> Self::Output;
+}
+
+macro_rules! policies {
+    (@empty $name:ident $space:ident) => { $name::new($space) };
+    (@empty $name:ident $space:ident $chosen:ident) => { $name::with($space, $chosen) };
+    ($($(#[$doc:meta])* $name:ident $(($chosen:ident: $parameters:ty))? = $typed:literal;)*) => {
+        /// A replacement policy, and its parameters.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Policy { $($(#[$doc])* $name $(($parameters))?,)* }
+
+        impl Policy {
+            /// All of them, with the parameters of their papers.
+            pub const ALL: &[Self] = &[$(Self::$name $((<$parameters>::PAPER))?,)*];
+
+            /// The name as typed, without parameters.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name { .. } => $typed,)* }
+            }
+
+            /// Makes an empty cache under this policy and does something with it.
+            pub fn visit<V: Visit>(self, space: Space, visitor: V) -> V::Output {
+                match self {
+                    $(Self::$name $(($chosen))? => {
+                        visitor.visit(policies!(@empty $name space $($chosen)?))
+                    })*
+                }
+            }
+
+            /// Its parameters by name.
+            fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+                match self {
+                    $(Self::$name $(($chosen))? => {
+                        std::iter::empty()$(.chain($chosen.slots()))?.collect()
+                    })*
+                }
+            }
+        }
+    };
+}
+
+policies! {
+    /// First in, first out.
+    Fifo = "fifo";
+    /// Least recently used.
+    Lru = "lru";
+    /// Second chance.
+    Clock(chosen: clock::Parameters) = "clock";
+    /// SIEVE.
+    Sieve = "sieve";
+    /// S3-FIFO.
+    S3Fifo(chosen: s3_fifo::Parameters) = "s3-fifo";
+    /// 2Q.
+    TwoQ(chosen: two_q::Parameters) = "2q";
+    /// ARC.
+    Arc = "arc";
+    /// LIRS.
+    Lirs(chosen: lirs::Parameters) = "lirs";
+    /// Window-TinyLFU, as it is deployed.
+    WTinyLfu(chosen: w_tiny_lfu::Parameters) = "w-tinylfu";
+    /// Window-TinyLFU with exact counters.
+    WTinyLfuExact(chosen: w_tiny_lfu::Parameters) = "w-tinylfu-exact";
+    /// LARC.
+    Larc = "larc";
+    /// Multi-queue.
+    Mq(chosen: mq::Parameters) = "mq";
+}
+
+impl Policy {
+    /// The policy of that name, with its paper's parameters.
+    fn named(typed: &str) -> Result<Self, UnknownPolicy> {
+        let letters = |name: &str| name.replace(['-', '_'], "").to_ascii_lowercase();
+        let meant = |policy: &&Self| letters(policy.name()) == letters(typed);
+        let unknown = || UnknownPolicy::Name { typed: typed.to_owned() };
+        Self::ALL.iter().find(meant).copied().ok_or_else(unknown)
+    }
+
+    /// Its parameters as they are typed: `kin=0.25, kout=0.5`.
+    pub fn parameters(mut self) -> String {
+        let typed = |(key, slot): &(&str, Slot<'_>)| format!("{key}={}", slot.value());
+        self.slots().iter().map(typed).collect::<Vec<_>>().join(", ")
+    }
+
+    fn set(&mut self, typed: &str) -> Result<(), UnknownPolicy> {
+        let (policy, known) = (self.name(), self.parameters());
+        let (key, value) = typed.split_once('=').unwrap_or((typed, ""));
+        let mut slots = self.slots();
+        let slot = slots.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case(key));
+        let Some((key, slot)) = slot else {
+            let known = if known.is_empty() { "none".to_owned() } else { known };
+            return Err(UnknownPolicy::Key { policy, typed: key.to_owned(), known });
+        };
+        let value = value.trim();
+        let wrong = |range| UnknownPolicy::Value { policy, key, range, typed: value.to_owned() };
+        slot.set(value).map_err(wrong)
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut chosen, mut usual) = (*self, *self);
+        if let Ok(paper) = Self::named(self.name()) {
+            usual = paper;
+        }
+        let mut typed = self.name().to_owned();
+        for ((key, slot), (_, other)) in chosen.slots().iter().zip(usual.slots()) {
+            if slot.value() != other.value() {
+                typed.extend([":", key, "=", &slot.value()]);
+            }
+        }
+        f.pad(&typed)
+    }
+}
+
+/// What is no policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownPolicy {
+    /// No policy has the name.
+    #[error("there is no policy {typed:?}; there are {}", names())]
+    Name {
+        /// What was typed.
+        typed: String,
+    },
+    /// The policy does not have the parameter.
+    #[error("{policy} has no parameter {typed:?}; it has {known}")]
+    Key {
+        /// The policy.
+        policy: &'static str,
+        /// What was typed.
+        typed: String,
+        /// Its parameters and their usual values.
+        known: String,
+    },
+    /// The parameter cannot have the value.
+    #[error("{key} of {policy} is {range}, and cannot be {typed:?}")]
+    Value {
+        /// The policy.
+        policy: &'static str,
+        /// The parameter.
+        key: &'static str,
+        /// Which values it may have.
+        range: String,
+        /// What was typed.
+        typed: String,
+    },
+}
+
+fn names() -> String {
+    Policy::ALL.iter().map(|policy| policy.name()).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Policy {
+    type Err = UnknownPolicy;
+
+    /// A name, and perhaps parameters: `s3-fifo`, `s3-fifo:small=0.2:ghost=1`. Of names,
+    /// case, hyphens and underscores do not matter: `S3FIFO` is `s3-fifo`.
+    fn from_str(typed: &str) -> Result<Self, UnknownPolicy> {
+        let mut parts = typed.split(':');
+        let mut policy = Self::named(parts.next().unwrap_or_default())?;
+        parts.try_for_each(|part| policy.set(part))?;
+        Ok(policy)
+    }
+}
+
+/// Policies that are typed as one word: a policy, or `all`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policies(pub Vec<Policy>);
+
+impl FromStr for Policies {
+    type Err = UnknownPolicy;
+
+    fn from_str(typed: &str) -> Result<Self, UnknownPolicy> {
+        if typed.eq_ignore_ascii_case("all") {
+            return Ok(Self(Policy::ALL.to_vec()));
+        }
+        Ok(Self(vec![typed.parse()?]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        for policy in Policy::ALL {
+            assert_eq!(policy.name().parse(), Ok(*policy));
+            assert_eq!(policy.to_string().to_uppercase().parse(), Ok(*policy));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_all() {
+        let error = "rlu".parse::<Policy>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no policy \"rlu\"; there are fifo, lru"), "{error}");
+    }
+
+    #[test]
+    fn parameters_are_typed_behind_the_name() {
+        for typed in ["2q:kin=0.1", "s3-fifo:small=0.25:moves=1", "mq:queues=4", "clock:bits=3"] {
+            assert_eq!(typed.parse::<Policy>().unwrap().to_string(), typed);
+        }
+        let usual: Policy = "S3FIFO:small=0.1:ghost=0.9".parse().unwrap();
+        assert_eq!((usual, usual.to_string()), ("s3-fifo".parse().unwrap(), "s3-fifo".to_owned()));
+        assert_eq!(Policy::Lru.parameters(), "");
+        assert_eq!("all".parse::<Policies>().unwrap().0, Policy::ALL);
+        let two = "2q:kout=1".parse::<Policies>().unwrap().0;
+        assert_eq!(two, ["2q:kout=1".parse().unwrap()]);
+    }
+
+    #[test]
+    fn what_cannot_be_chosen_is_answered_with_what_can() {
+        let error = |typed: &str| typed.parse::<Policy>().unwrap_err().to_string();
+        for (typed, expected) in [
+            ("2q:in=0.1", "2q has no parameter \"in\"; it has kin=0.25, kout=0.5"),
+            ("lru:size=1", "lru has no parameter \"size\"; it has none"),
+            ("2q:kin=2", "kin of 2q is 0 to 1, and cannot be \"2\""),
+            ("2q:kin", "kin of 2q is 0 to 1, and cannot be \"\""),
+            ("mq:queues=9", "queues of mq is 1 to 8, and cannot be \"9\""),
+            ("w-tinylfu:window=NaN", "window of w-tinylfu is 0 to 1, and cannot be \"NaN\""),
+        ] {
+            assert_eq!(error(typed), expected);
+        }
+    }
+
+    #[test]
+    fn parameters_reach_the_policy() {
+        struct Misses;
+        impl Visit for Misses {
+            type Output = u64;
+            fn visit<R: Replacement>(self, mut cache: R) -> u64 {
+                let pages = (0..60_000u64).map(|at| at * at % 10_007 * at % 3_001 % (1 + at % 701));
+                cache.misses(pages.map(|page| crate::Page(page as u32)))
+            }
+        }
+        let misses = |typed: &str| {
+            typed.parse::<Policy>().unwrap().visit(Space::new(150, 3_001).unwrap(), Misses)
+        };
+        // With one list, MQ is LRU.
+        assert_eq!(misses("mq:queues=1"), misses("lru"));
+        for (chosen, usual) in [
+            ("clock:bits=3", "clock"),
+            ("s3-fifo:small=0.5", "s3-fifo"),
+            ("s3-fifo:ghost=0", "s3-fifo"),
+            ("s3-fifo:moves=1", "s3-fifo"),
+            ("2q:kin=0.9", "2q"),
+            ("2q:kout=4", "2q"),
+            ("lirs:hir=0.3", "lirs"),
+            ("lirs:stack=1.2", "lirs"),
+            ("w-tinylfu:window=0.5", "w-tinylfu"),
+            ("w-tinylfu:protected=0.1", "w-tinylfu"),
+            ("w-tinylfu-exact", "w-tinylfu"),
+            ("w-tinylfu-exact:window=0.5", "w-tinylfu-exact"),
+            ("mq:life=0.1", "mq"),
+            ("mq:history=0", "mq"),
+        ] {
+            assert_ne!(misses(chosen), misses(usual), "{chosen}");
+        }
+        for extreme in ["s3-fifo:small=0", "2q:kin=1:kout=0", "lirs:hir=1", "w-tinylfu:window=1"] {
+            assert!(misses(extreme) > 0, "{extreme}");
+        }
+    }
+
+    #[test]
+    fn a_page_takes_sixteen_bytes_at_most() {
+        struct Bytes;
+        impl Visit for Bytes {
+            type Output = usize;
+            fn visit<R: Replacement>(self, cache: R) -> usize {
+                cache.bytes()
+            }
+        }
+        for policy in Policy::ALL {
+            for capacity in [1, 1_000, 100_000, 1_000_000] {
+                let space = Space::new(capacity, 100_000).unwrap();
+                let bytes = policy.visit(space, Bytes);
+                // The ends of lists come on top, and W-TinyLFU's sketch.
+                let sketch = if policy.name() == "w-tinylfu" { capacity.min(100_000) } else { 0 };
+                let most = 16 * (100_000 + sketch as usize) + 256;
+                assert!(bytes <= most, "{policy} takes {bytes} bytes");
+            }
+        }
+    }
+}

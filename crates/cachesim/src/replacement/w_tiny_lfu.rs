@@ -1,0 +1,197 @@
+//! W-TinyLFU: new pages pass through a small list, and come into the main one only if they
+//! were requested more often of late than the page that would leave for them.
+//!
+//! Source: Einziger, Friedman, Manes, *TinyLFU: A Highly Efficient Cache Admission
+//! Policy*, ACM Transactions on Storage 2017: a window of 1 % (one page at least), a
+//! segmented LRU whose protected part has 80 % of the rest, counters up to
+//! 15 that are halved after requests for ten times the capacity.
+//!
+//! [`WTinyLfu`] counts as Caffeine does, in a sketch that pages share;
+//! [`WTinyLfuExact`] counts every request of every page exactly. Of Caffeine's cache,
+//! the window that adapts its size is not here, nor the chance of one in 128 by which
+//! it lets in a page that is no more frequent than the other. Misses are
+//! near to libCacheSim's and not equal: `docs/method.md` says why.
+
+use super::Replacement;
+use super::frequency::Frequency;
+use super::links::{Links, List};
+use super::parameters::{Share, Slot};
+use super::sketch::Sketch;
+use crate::page::{Page, Space};
+
+const ABSENT: u8 = 0;
+const WINDOW: u8 = 1;
+/// In the main list, not requested there so far.
+const PROBATION: u8 = 2;
+/// In the main list, requested there.
+const PROTECTED: u8 = 3;
+
+/// Requests until counters are halved, for each page that fits.
+const SAMPLE: u64 = 10;
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Parameters {
+    /// The window's share of the capacity, one page at least.
+    pub window: Share,
+    /// The protected share of the rest.
+    pub protected: Share,
+}
+
+impl Parameters {
+    /// As in the paper.
+    pub const PAPER: Self = Self { window: Share::percent(1), protected: Share::percent(80) };
+
+    pub(super) fn slots(&mut self) -> Vec<(&'static str, Slot<'_>)> {
+        vec![
+            ("window", Slot::Share(&mut self.window, 0.0..=1.0)),
+            ("protected", Slot::Share(&mut self.protected, 0.0..=1.0)),
+        ]
+    }
+}
+
+/// As it is deployed: with Caffeine's sketch.
+pub type WTinyLfu = Windowed<Sketch>;
+/// With an exact counter for each page.
+pub type WTinyLfuExact = Windowed<Frequency>;
+
+/// Counts requests of late.
+pub trait Counts {
+    /// No requests so far; counters are halved after about `sample` of them.
+    fn new(space: Space, sample: u64) -> Self;
+    /// Counts a request.
+    fn count(&mut self, page: Page);
+    /// Requests of late, at most 15.
+    fn of(&self, page: Page) -> u32;
+    /// Forgets a page, as far as its counters are its own.
+    fn forget(&mut self, page: Page);
+    /// The memory that they take, in bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// The window and the two segments of the main list, the latest in front.
+pub struct Windowed<C> {
+    space: Space,
+    most_window: u32,
+    most_protected: u32,
+    /// Sizes of the lists, at their state.
+    sizes: [u32; 4],
+    counts: C,
+    states: Box<[u8]>,
+    links: Links<3>,
+}
+
+impl<C: Counts> Windowed<C> {
+    /// An empty cache, as in the paper.
+    pub fn new(space: Space) -> Self {
+        Self::with(space, Parameters::PAPER)
+    }
+
+    /// An empty cache with these parameters.
+    pub fn with(space: Space, parameters: Parameters) -> Self {
+        let most_window = parameters.window.of(space).max(1);
+        let main = f64::from(space.capacity() - most_window);
+        Self {
+            space,
+            most_window,
+            most_protected: (main * parameters.protected.get()) as u32,
+            sizes: [0; 4],
+            counts: C::new(space, SAMPLE * u64::from(space.capacity())),
+            states: vec![ABSENT; space.footprint() as usize].into_boxed_slice(),
+            links: Links::new(space),
+        }
+    }
+
+    fn size(&self, list: u8) -> u32 {
+        self.sizes[usize::from(list)]
+    }
+
+    /// Finds a place for the page that leaves the window; the page that leaves the cache.
+    fn admit_to_main(&mut self, candidate: Page) -> Option<Page> {
+        if self.size(PROBATION) + self.size(PROTECTED) < self.space.capacity() - self.most_window {
+            self.put(PROBATION, candidate);
+            return None;
+        }
+        let probation = self.links.back(self.list(PROBATION));
+        let victim = probation.or_else(|| self.links.back(self.list(PROTECTED)));
+        match victim {
+            Some(victim) if self.counts.of(candidate) > self.counts.of(victim) => {
+                self.take(victim);
+                self.put(PROBATION, candidate);
+                Some(victim)
+            }
+            _ => Some(candidate),
+        }
+    }
+
+    fn put(&mut self, list: u8, page: Page) {
+        self.sizes[usize::from(list)] += 1;
+        self.states[page.index()] = list;
+        self.links.push_front(self.list(list), page);
+    }
+
+    /// Takes a page out of the list in which it is, and says which that was.
+    fn take(&mut self, page: Page) -> u8 {
+        let list = std::mem::replace(&mut self.states[page.index()], ABSENT);
+        if list != ABSENT {
+            self.links.unlink(page);
+            self.sizes[usize::from(list)] -= 1;
+        }
+        list
+    }
+
+    fn list(&self, state: u8) -> List {
+        self.links.list(u32::from(state) - 1)
+    }
+}
+
+impl<C: Counts> Replacement for Windowed<C> {
+    fn contains(&self, page: Page) -> bool {
+        self.states[page.index()] != ABSENT
+    }
+
+    fn hit(&mut self, page: Page) {
+        self.counts.count(page);
+        let list = self.states[page.index()];
+        if list != PROBATION {
+            self.links.move_to_front(self.list(list), page);
+            return;
+        }
+        self.take(page);
+        self.put(PROTECTED, page);
+        if self.size(PROTECTED) > self.most_protected
+            && let Some(demoted) = self.links.back(self.list(PROTECTED))
+        {
+            self.take(demoted);
+            self.put(PROBATION, demoted);
+        }
+    }
+
+    fn admit(&mut self, page: Page) -> Option<Page> {
+        self.counts.count(page);
+        self.put(WINDOW, page);
+        if self.size(WINDOW) <= self.most_window {
+            return None;
+        }
+        let candidate = self.links.back(self.list(WINDOW))?;
+        self.take(candidate);
+        self.admit_to_main(candidate)
+    }
+
+    fn remove(&mut self, page: Page) -> bool {
+        self.counts.forget(page);
+        self.take(page) != ABSENT
+    }
+
+    fn len(&self) -> u32 {
+        self.sizes.iter().sum()
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.states) + self.links.bytes() + self.counts.bytes()
+    }
+}

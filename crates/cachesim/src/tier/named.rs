@@ -1,0 +1,279 @@
+//! Who enters a tier and who leaves it, by the names that are typed on a
+//! command line: `paper`, `always/arc`, `gate/lru` …
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{PerPage, Tier, Traffic, Waits};
+use crate::admission::{
+    Admission, Age, Always, Budget, Gate, Ghost, Never, Refault, RejectFirst, SecondEviction,
+    WriteRate,
+};
+use crate::page::{Space, SpaceError};
+use crate::paged::Paged;
+use crate::replacement::{Policy, Replacement, UnknownPolicy, Visit};
+
+/// A rule for who may enter, and a policy for who leaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TierPolicy {
+    /// Who may enter.
+    pub admission: Rule,
+    /// Who leaves.
+    pub replacement: Policy,
+}
+
+/// Who may enter a tier.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// Nobody: there is no tier.
+    Never,
+    /// Everybody.
+    Always,
+    /// From the second eviction on.
+    Second,
+    /// The same, if the first is among the last that were turned away: so many
+    /// times the tier's pages.
+    Ghost(f64),
+    /// The same, within two windows of so many times the tier's pages.
+    RejectFirst(f64),
+    /// Who came back sooner than the tier's oldest page.
+    Refault,
+    /// Who was evicted more often than most of the tier; all counts are halved
+    /// once while each page is evicted so many times on average.
+    Gate(u32),
+    /// Everybody, while there is room; who is idle for a day leaves.
+    Age,
+}
+
+/// What came of a tier.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// What was read and written.
+    pub traffic: Traffic,
+    /// How often storage was read and written for each page, if that was asked
+    /// for.
+    pub per_page: Option<PerPage>,
+    /// What each launch waited for.
+    pub waits: Vec<Waits>,
+    /// Pages that a budget kept out, though the rule let them in.
+    pub over_budget: u64,
+    /// The memory that the tier's metadata takes, in bytes.
+    pub bytes: usize,
+}
+
+impl TierPolicy {
+    /// No tier at all.
+    pub const NONE: Self = Self { admission: Rule::Never, replacement: Policy::Lru };
+    /// Bahn & Kim's.
+    pub const PAPER: Self = Self { admission: Rule::Second, replacement: Policy::Lru };
+    /// Ours, for a tier whose writes are dear.
+    pub const REFAULT: Self = Self { admission: Rule::Refault, replacement: Policy::Lru };
+    /// Of Android's memory daemon.
+    pub const MMD: Self = Self { admission: Rule::Age, replacement: Policy::Lru };
+
+    /// Every rule with LRU, and every replacement with no rule.
+    pub fn all() -> Vec<Self> {
+        let rules = [
+            Rule::Refault,
+            Rule::Second,
+            Rule::Always,
+            Rule::Ghost(1.0),
+            Rule::Ghost(8.0),
+            Rule::RejectFirst(1.0),
+            Rule::Gate(4),
+            Rule::Age,
+        ];
+        let of_rule = |admission| Self { admission, replacement: Policy::Lru };
+        let of_policy = |policy: &Policy| Self { admission: Rule::Always, replacement: *policy };
+        let others = Policy::ALL.iter().filter(|policy| **policy != Policy::Lru);
+        rules.into_iter().map(of_rule).chain(others.map(of_policy)).collect()
+    }
+
+    const NAMED: [(&'static str, Self); 4] = [
+        ("none", Self::NONE),
+        ("refault", Self::REFAULT),
+        ("paper", Self::PAPER),
+        ("mmd", Self::MMD),
+    ];
+
+    /// Puts all that memory asked for to a tier of `capacity` pages.
+    ///
+    /// # Errors
+    /// No pages, or too many.
+    pub fn replay(
+        self,
+        paged: &Paged,
+        capacity: u64,
+        count_pages: bool,
+    ) -> Result<Replayed, SpaceError> {
+        self.replay_within(paged, capacity, count_pages, None)
+    }
+
+    /// The same, with so many writes of the tier at most.
+    ///
+    /// # Errors
+    /// No pages, or too many.
+    pub fn replay_within(
+        self,
+        paged: &Paged,
+        capacity: u64,
+        count_pages: bool,
+        budget: Option<WriteRate>,
+    ) -> Result<Replayed, SpaceError> {
+        let space = Space::new(capacity, paged.footprint.into())?;
+        let mut admission = self.admission.make(space)?;
+        if let Some(rate) = budget {
+            admission = Box::new(Budget::new(admission, rate));
+        }
+        Ok(self.replacement.visit(space, Replay { paged, admission, count_pages }))
+    }
+}
+
+impl Rule {
+    /// The rule for an empty tier.
+    ///
+    /// # Errors
+    /// It would remember more pages than can be.
+    pub fn make(self, tier: Space) -> Result<Box<dyn Admission>, SpaceError> {
+        let (footprint, capacity) = (tier.footprint(), tier.capacity());
+        let times = |times: f64| (times * f64::from(capacity)).round().max(1.0) as u32;
+        Ok(match self {
+            Self::Never => Box::new(Never),
+            Self::Always => Box::new(Always),
+            Self::Second => Box::new(SecondEviction::new(footprint)),
+            Self::Ghost(of) => Box::new(Ghost::new(footprint, times(of))?),
+            Self::RejectFirst(of) => Box::new(RejectFirst::new(footprint, times(of))),
+            Self::Refault => Box::new(Refault::new(tier)),
+            Self::Gate(life) => Box::new(Gate::new(footprint, capacity, life)),
+            Self::Age => Box::new(Age::new(tier)),
+        })
+    }
+}
+
+struct Replay<'a> {
+    paged: &'a Paged,
+    admission: Box<dyn Admission>,
+    count_pages: bool,
+}
+
+impl Visit for Replay<'_> {
+    type Output = Replayed;
+
+    fn visit<R: Replacement>(self, cache: R) -> Replayed {
+        let mut tier = Tier::new(cache, self.admission);
+        if self.count_pages {
+            tier.count_pages();
+        }
+        let waits = tier.replay(self.paged);
+        let (over_budget, bytes) = (tier.over_budget(), tier.bytes());
+        let per_page = tier.per_page().cloned();
+        Replayed { traffic: *tier.traffic(), per_page, waits, over_budget, bytes }
+    }
+}
+
+impl fmt::Display for TierPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Self::NAMED.iter().find(|(_, known)| known == self) {
+            Some((name, _)) => f.pad(name),
+            None => f.pad(&format!("{}/{}", self.admission, self.replacement)),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("never"),
+            Self::Always => f.write_str("always"),
+            Self::Second => f.write_str("second"),
+            Self::Ghost(times) => write!(f, "ghost={times}"),
+            Self::RejectFirst(times) => write!(f, "reject-first={times}"),
+            Self::Refault => f.write_str("refault"),
+            Self::Gate(life) => write!(f, "gate={life}"),
+            Self::Age => f.write_str("age"),
+        }
+    }
+}
+
+/// What is no policy of a tier.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum UnknownTierPolicy {
+    /// The part behind the slash.
+    #[error(transparent)]
+    Replacement(#[from] UnknownPolicy),
+    /// The part before it.
+    #[error(
+        "there is no rule {0:?}; there are always, second, ghost=TIMES, reject-first=TIMES, \
+         refault, gate=LIFE, age, never, and with a policy: none, refault, paper, mmd"
+    )]
+    Admission(String),
+}
+
+impl FromStr for TierPolicy {
+    type Err = UnknownTierPolicy;
+
+    /// `RULE/POLICY`, or a name that stands for both; a rule alone goes with
+    /// LRU, and a policy alone with `always`.
+    fn from_str(typed: &str) -> Result<Self, UnknownTierPolicy> {
+        if let Some((_, known)) = Self::NAMED.iter().find(|(name, _)| *name == typed) {
+            return Ok(*known);
+        }
+        if let Some((rule, policy)) = typed.split_once('/') {
+            return Ok(Self { admission: rule.parse()?, replacement: policy.parse()? });
+        }
+        match (typed.parse(), typed.parse()) {
+            (Ok(admission), _) => Ok(Self { admission, replacement: Policy::Lru }),
+            (_, Ok(replacement)) => Ok(Self { admission: Rule::Always, replacement }),
+            (Err(unknown), _) => Err(unknown),
+        }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = UnknownTierPolicy;
+
+    fn from_str(typed: &str) -> Result<Self, UnknownTierPolicy> {
+        let (name, value) = typed.split_once('=').map_or((typed, None), |(n, v)| (n, Some(v)));
+        let unknown = || UnknownTierPolicy::Admission(typed.to_owned());
+        let times = |otherwise: f64| {
+            let times: f64 = value.map_or(Ok(otherwise), str::parse).map_err(|_| unknown())?;
+            if times > 0.0 && times <= 1e6 { Ok(times) } else { Err(unknown()) }
+        };
+        match (name, value) {
+            ("never", None) => Ok(Self::Never),
+            ("always", None) => Ok(Self::Always),
+            ("second", None) => Ok(Self::Second),
+            ("age", None) => Ok(Self::Age),
+            ("refault", None) => Ok(Self::Refault),
+            ("ghost", _) => Ok(Self::Ghost(times(1.0)?)),
+            ("reject-first", _) => Ok(Self::RejectFirst(times(1.0)?)),
+            ("gate", _) => Ok(Self::Gate(times(4.0)? as u32)),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back() {
+        for typed in
+            ["none", "paper", "mmd", "always/arc", "ghost=8/lru", "gate=4/s3-fifo", "refault/lirs"]
+        {
+            assert_eq!(typed.parse::<TierPolicy>().unwrap().to_string(), typed);
+        }
+        assert_eq!("second/lru".parse(), Ok(TierPolicy::PAPER));
+        assert_eq!("second".parse(), Ok(TierPolicy::PAPER));
+        assert_eq!("larc".parse::<TierPolicy>().unwrap().to_string(), "always/larc");
+    }
+
+    #[test]
+    fn what_is_no_policy_is_answered_with_all() {
+        let error = |typed: &str| typed.parse::<TierPolicy>().unwrap_err().to_string();
+        assert!(error("sometimes").starts_with("there is no rule \"sometimes\"; there are always"));
+        assert!(error("always/rlu").starts_with("there is no policy \"rlu\""));
+        assert!(error("ghost=0/lru").starts_with("there is no rule \"ghost=0\""));
+    }
+}

@@ -1,0 +1,58 @@
+//! What happens in a workload, one thing after the other.
+
+use std::iter::Peekable;
+use std::slice::Iter;
+
+use super::{InLaunches, Launch, Process, Workload};
+
+/// One thing that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A process ends.
+    Exit(Process),
+    /// An app is launched.
+    Launch(Launch),
+    /// A page is accessed: the place of the access, and the launch that it is part of.
+    Access(usize, Option<usize>),
+}
+
+/// Where accesses, launches and exits come together, in their order.
+pub(crate) struct Steps<'a> {
+    accesses: usize,
+    exits: Peekable<Iter<'a, (usize, Process)>>,
+    launches: Peekable<Iter<'a, Launch>>,
+    /// The next access.
+    at: usize,
+    spans: InLaunches<'a>,
+}
+
+impl Workload {
+    /// All that happens.
+    pub(crate) fn steps(&self) -> Steps<'_> {
+        Steps {
+            accesses: self.accesses.len(),
+            exits: self.exits.iter().peekable(),
+            launches: self.launches.iter().peekable(),
+            at: 0,
+            spans: InLaunches::new(&self.spans),
+        }
+    }
+}
+
+impl Iterator for Steps<'_> {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        let at = self.at;
+        if let Some((_, process)) = self.exits.next_if(|(before, _)| *before == at) {
+            return Some(Step::Exit(*process));
+        }
+        if let Some(launch) = self.launches.next_if(|launch| launch.place == at) {
+            return Some(Step::Launch(*launch));
+        }
+        (at < self.accesses).then(|| {
+            self.at += 1;
+            Step::Access(at, self.spans.at(at))
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! No policy costs less than the bound, whatever it replaces and admits; and
+//! on launches of apps the bound is not far below what a schedule reaches.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod apps;
+
+use apps::{Phone, chances};
+use unjank_cachesim::admission::{
+    Admission, Age, Always, Budget, Gate, Ghost, Refault, RejectFirst, SecondEviction, WriteRate,
+};
+use unjank_cachesim::bounds::clairvoyant::{Costs, clairvoyant};
+use unjank_cachesim::replacement::Visit;
+use unjank_cachesim::{Happened, Page, Paging, Policy, Replacement, Space, Tier, Traffic};
+use unjank_units::Nanos;
+
+/// Feeds a tier; an event is a microsecond.
+struct Fed<'a, A> {
+    stream: &'a [Paging],
+    admission: A,
+}
+
+impl<A: Admission> Visit for Fed<'_, A> {
+    type Output = Traffic;
+
+    fn visit<R: Replacement>(self, cache: R) -> Traffic {
+        let mut tier = Tier::new(cache, self.admission);
+        for (at, paging) in (0..).zip(self.stream) {
+            let (page, at) = (paging.page(), Nanos(1_000 * at));
+            match paging.happened() {
+                Happened::PageIn => {
+                    let _found = tier.page_in(page, at);
+                }
+                Happened::PageOut => tier.page_out(page, at),
+                Happened::CleanDrop => tier.clean_drop(page, at),
+                Happened::Gone => tier.gone(page),
+            }
+        }
+        *tier.traffic()
+    }
+}
+
+/// Holds every policy with every admission against the bound of each cost; the
+/// least cost of a policy at the default cost, the bound and what was reached.
+fn hold(stream: &[Paging], space: Space) -> (f64, f64, f64) {
+    let bounds = [0.0, Costs::default().tier_write(), 0.5, 2.0].map(|write| {
+        let costs = Costs::new(write);
+        (costs, clairvoyant(stream, space, costs).unwrap())
+    });
+    let mut best = f64::INFINITY;
+    for policy in Policy::ALL {
+        let (pages, room) = (space.footprint(), space.capacity());
+        let rate = WriteRate { pages: room, period: Nanos::from_millis(1_000) };
+        let traffics = [
+            policy.visit(space, Fed { stream, admission: Always }),
+            policy.visit(space, Fed { stream, admission: SecondEviction::new(pages) }),
+            policy.visit(space, Fed { stream, admission: Ghost::new(pages, room).unwrap() }),
+            policy.visit(space, Fed { stream, admission: Gate::new(pages, room, 4) }),
+            policy.visit(space, Fed { stream, admission: Refault::new(space) }),
+            policy.visit(space, Fed { stream, admission: RejectFirst::new(pages, room) }),
+            policy.visit(space, Fed { stream, admission: Age::new(space) }),
+            policy.visit(space, Fed { stream, admission: Budget::new(Always, rate) }),
+        ];
+        for (rule, traffic) in traffics.iter().enumerate() {
+            for (costs, bound) in &bounds {
+                let cost = costs.of(traffic);
+                assert!(bound.least <= cost, "{policy}, rule {rule}: {cost}, {bound:?}");
+            }
+            best = best.min(bounds[1].0.of(traffic));
+        }
+    }
+    for (costs, bound) in &bounds {
+        assert!(bound.least <= bound.cost, "{bound:?}");
+        assert_eq!(costs.of(&bound.reached).to_bits(), bound.cost.to_bits());
+    }
+    (best, bounds[1].1.least, bounds[1].1.cost)
+}
+
+#[test]
+fn no_policy_costs_less_on_random_streams() {
+    for seed in 0..15 {
+        let mut chance = chances(seed);
+        let pages = 2 + (60.0 * chance()) as u32;
+        let capacity = 1 + (f64::from(pages) * chance()) as u64;
+        let stream: Vec<Paging> = (0..2_000)
+            .map(|_| {
+                let page = f64::from(pages).powf(chance()) as u32 - 1;
+                let happened = match (100.0 * chance()) as u32 {
+                    0..45 => Happened::PageIn,
+                    45..75 => Happened::PageOut,
+                    75..97 => Happened::CleanDrop,
+                    _ => Happened::Gone,
+                };
+                Paging::new(Page(page), happened)
+            })
+            .collect();
+        hold(&stream, Space::new(capacity, pages.into()).unwrap());
+    }
+}
+
+#[test]
+fn no_policy_costs_less_on_launches() {
+    let small = |pages: u32| pages / 20;
+    let phone = Phone {
+        launches: 60,
+        shared: small(Phone::NINE.shared),
+        hot: small(Phone::NINE.hot),
+        warm: small(Phone::NINE.warm),
+        cold: small(Phone::NINE.cold),
+        memory: small(Phone::NINE.memory),
+        ..Phone::NINE
+    };
+    let stream = phone.stream();
+    for capacity in [100, 400, 1_600] {
+        let space = Space::new(capacity, phone.footprint().into()).unwrap();
+        let (best, least, reached) = hold(&stream, space);
+        assert!(reached < best, "{reached} is no better than {best}");
+        assert!(least > 0.93 * reached, "{least} is far from {reached}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Policies as their papers tell them, with queues that are searched.
+
+mod adaptive;
+mod frequent;
+mod queues;
+mod segmented;
+mod stacked;
+
+use unjank_cachesim::Policy;
+
+/// A policy without any regard to speed.
+pub(super) trait Naive {
+    fn contains(&self, page: u32) -> bool;
+    /// The page that leaves.
+    fn request(&mut self, page: u32) -> Option<u32>;
+    /// Whether it was there.
+    fn remove(&mut self, page: u32) -> bool;
+}
+
+/// Of so many pages, of which `capacity` fit.
+pub(super) fn of(policy: Policy, capacity: usize, pages: usize) -> Box<dyn Naive> {
+    match policy {
+        Policy::Fifo => Box::new(queues::Fifo::new(capacity)),
+        Policy::Lru => Box::new(queues::Lru::new(capacity)),
+        Policy::Clock(_) => Box::new(queues::Clock::new(capacity)),
+        Policy::Sieve => Box::new(queues::Sieve::new(capacity)),
+        Policy::S3Fifo(_) => Box::new(segmented::S3Fifo::new(capacity)),
+        Policy::TwoQ(_) => Box::new(segmented::TwoQ::new(capacity)),
+        Policy::Arc => Box::new(adaptive::Arc::new(capacity)),
+        Policy::Larc => Box::new(adaptive::Larc::new(capacity)),
+        Policy::Lirs(chosen) => Box::new(stacked::Lirs::new(capacity, chosen.stack.get())),
+        Policy::WTinyLfu(_) => {
+            Box::new(frequent::WTinyLfu::new(capacity, frequent::Sketch::new(capacity, pages)))
+        }
+        Policy::WTinyLfuExact(_) => {
+            Box::new(frequent::WTinyLfu::new(capacity, frequent::Exact::new(capacity)))
+        }
+        Policy::Mq(_) => Box::new(frequent::Mq::new(capacity)),
+    }
+}
+
+/// Takes a page out of a queue, wherever it is.
+pub(super) fn take(queue: &mut std::collections::VecDeque<u32>, page: u32) -> bool {
+    let at = queue.iter().position(|other| *other == page);
+    at.is_some_and(|at| queue.remove(at).is_some())
+}
