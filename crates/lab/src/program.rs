@@ -195,7 +195,7 @@ mod tests {
     fn libraries_of_this_test_are_found() {
         let this = Program::read(&std::env::current_exe().unwrap()).unwrap();
         let libraries = this.libraries().unwrap();
-        assert!(this.dynamic_linker.is_some() == !libraries.is_empty(), "{libraries:?}");
+        assert_eq!(this.dynamic_linker.is_none(), libraries.is_empty(), "{libraries:?}");
         assert!(libraries.iter().all(|library| library.file.is_file()), "{libraries:?}");
     }
 }
