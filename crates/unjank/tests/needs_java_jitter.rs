@@ -3,6 +3,8 @@
 //! Needs a JDK and `make java`, for some tests root. Fails without them when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
+mod shown;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -54,6 +56,15 @@ fn jvms_with(mark: &str) -> usize {
         })
         .filter(|line| !line.starts_with(env!("CARGO_BIN_EXE_unjank").as_bytes()))
         .count()
+}
+
+#[test]
+fn what_a_jvm_measured_is_shown_again() {
+    if !has_java() {
+        return;
+    }
+    let small = ["--variants", "normal", "--wakeups", "300", "--collectors", "serial"];
+    shown::check(&[&["jitter", "jvm", "--jar", JAR], &small[..]].concat());
 }
 
 #[test]

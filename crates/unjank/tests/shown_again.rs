@@ -1,50 +1,13 @@
-//! `runs show` prints what the command printed, for every measuring command.
+//! `runs show` prints what the command printed, for every measuring command that needs no
+//! privilege; `needs_root_shown_again.rs` has the others, `needs_java_jitter.rs` that of the JVM.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
+mod shown;
+
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
-fn unjank(store: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
-    let options = arguments.iter().position(|it| it.starts_with('-')).unwrap_or(arguments.len());
-    let (names, options) = arguments.split_at(options);
-    command.args(names).arg("--store").arg(store).args(options).env("COLUMNS", "100");
-    command.output().expect("unjank runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// What `arguments` print, which the store shows again.
-fn check(arguments: &[&str]) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let store = directory.path().join("runs.sqlite");
-    let printed = unjank(&store, arguments);
-    let (stdout, stderr) = (text(&printed.stdout), text(&printed.stderr));
-    assert!(!stdout.is_empty(), "{arguments:?}: {stderr}");
-    let shown = unjank(&store, &["runs", "show", "last"]);
-    assert_eq!(text(&shown.stdout), stdout, "{arguments:?}: {}", text(&shown.stderr));
-    let page = directory.path().join("run.html");
-    let html = ["runs", "show", "last", "--html", page.to_str().unwrap()];
-    assert!(unjank(&store, &html).status.success());
-    let (html, record) = (
-        fs::read_to_string(page).unwrap(),
-        text(&unjank(&store, &["runs", "show", "last", "--json"]).stdout),
-    );
-    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
-    for table in record["tables"].as_array().unwrap() {
-        let drawn = !table["rows"].as_array().unwrap().is_empty();
-        if drawn && table["name"] != "ipc/throughput/turns" && record["command"] != "schd-dbg" {
-            let title = table["title"].as_str().unwrap();
-            let first = title.split(['&', '<', '>', '"']).next().unwrap();
-            assert!(html.contains(first), "{arguments:?}: the page lacks {title}");
-        }
-    }
-    stdout
-}
+use shown::check;
 
 #[test]
 fn probes() {
@@ -104,8 +67,23 @@ fn traces() {
 }
 
 #[test]
+fn measurements_of_others() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../jitter/fixtures");
+    for file in ["cyclictest.json", "jitterdebugger.json"] {
+        check(&["jitter", "import", &format!("{fixtures}/{file}")]);
+    }
+    check(&["ipc", "bench", "--pairs", "6", "--visit", "20ms"]);
+}
+
+#[test]
+fn papers() {
+    check(&["swap", "paper", "--seeds", "1"]);
+}
+
+#[test]
 fn launches() {
     check(&["launch", "bench", "-n", "6", "--", "true"]);
     check(&["launch", "simulate", "--phases", "2"]);
+    check(&["launch", "power", "--quick"]);
     check(&["launch", "paper", "--quick"]);
 }

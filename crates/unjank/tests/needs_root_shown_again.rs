@@ -1,0 +1,22 @@
+//! `runs show` prints what the command printed, for the measuring commands that need root.
+//!
+//! Fails without root when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+
+mod shown;
+
+use shown::check;
+
+#[test]
+fn what_needs_root_is_shown_again() {
+    if !unjank_needs::root() {
+        return;
+    }
+    check(&["ipc", "inversion", "--calls", "20", "--transport", "unix"]);
+    let causes = ["jitter", "native", "--for", "300ms", "--repetitions", "2", "--cause"];
+    assert!(check(&causes).contains("fifo"));
+    check(&["jitter", "bench", "--pairs", "6", "--visit", "50ms"]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let trace = directory.path().join("trace.parquet").display().to_string();
+    check(&["swap", "record", "--for", "300ms", "--out", &trace]);
+    check(&["launch", "verify", "burst"]);
+}
