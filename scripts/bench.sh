@@ -63,7 +63,7 @@ if [ "$(id -u)" -eq 0 ]; then
     bench/rt_set.py $unjank
     $unjank lock bench --no-store --strategies unjank --environment quota \
         --threads 2,4,8 --section 0,1us,20us
-    $unjank ipc inversion --no-store --transport unix,pi --calls 600
+    $unjank ipc inversion --no-store --transport unix,pi --count 600
     for condition in "" --dma-latency; do
         # shellcheck disable=SC2086  # no option, or one
         $unjank jitter bench --no-store --pairs 30 --visit 1s $condition

@@ -20,7 +20,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         None => "no launch reached full speed".to_owned(),
     };
     let question = "Is the clock up in time when work begins?";
-    let next = "unjank launch ramp --launches 40 --html ramp.html";
+    let next = "unjank launch ramp --count 40 --html ramp.html";
     Verdict::of_health("launch", question, healthy, measured, reason, next)
 }
 

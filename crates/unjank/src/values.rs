@@ -4,11 +4,14 @@ use jiff::SignedDuration;
 use unjank_host::Nanos;
 use unjank_host::sched::Priority;
 
-/// Reads a length of time that is longer than zero: `1ms`, `200us`, `1m30s`.
+/// Reads a length of time that is longer than zero: `1ms`, `200us`, `1m30s`; a number alone is
+/// seconds.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
-    let duration: SignedDuration = text
-        .parse()
-        .map_err(|_| "a length of time has a number and a unit, such as 1ms, 200us or 10s")?;
+    let parsed = match text.parse::<f64>() {
+        Ok(seconds) => SignedDuration::try_from_secs_f64(seconds).ok(),
+        Err(_) => text.parse().ok(),
+    };
+    let duration = parsed.ok_or("a length of time looks like 1ms, 200us, 10s or 10 (seconds)")?;
     match u64::try_from(duration.as_nanos()) {
         Ok(nanos) if nanos > 0 => Ok(Nanos(nanos)),
         _ => Err("it must be longer than zero, and shorter than 580 years".to_owned()),
@@ -57,11 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_a_unit_and_are_positive() {
+    fn times_have_a_unit_or_are_seconds_and_are_positive() {
         assert_eq!(duration("1ms"), Ok(Nanos::from_millis(1)));
         assert_eq!(duration("200us"), Ok(Nanos::from_micros(200)));
         assert_eq!(duration("1m30s"), Ok(Nanos::from_millis(90_000)));
-        for wrong in ["0s", "-5ms", "1000", "", "soon", "99999999999h"] {
+        assert_eq!(duration("10"), duration("10s"));
+        assert_eq!(duration("0.5"), duration("500ms"));
+        for wrong in ["0s", "0", "-5", "-5ms", "", "soon", "nan", "inf", "1e30", "99999999999h"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
         assert_eq!(duration_or_zero("0"), Ok(Nanos::ZERO));

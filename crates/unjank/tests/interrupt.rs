@@ -20,10 +20,10 @@ fn rests(process: Process) {
 #[test]
 fn ctrl_c_ends_a_sleep_of_hours() {
     for arguments in [
-        &["jitter", "native", "--policy", "other", "--period", "9h", "--for", "90h"][..],
+        &["jitter", "native", "--sched", "other", "--period", "9h", "--for", "90h"][..],
         &["launch", "ramp", "--gap", "9h"],
-        &["launch", "bench", "--pause", "9h", "--load", "0", "--b", "with:sleep 9h"],
-        &["ipc", "probe", "--pause", "9h", "--for", "90h"],
+        &["launch", "bench", "--gap", "9h", "--load", "0", "--b", "with:sleep 9h"],
+        &["ipc", "probe", "--gap", "9h", "--for", "90h"],
     ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_unjank"))
             .args(arguments)

@@ -23,11 +23,11 @@ fn refused(arguments: &[&str]) -> String {
 #[test]
 fn each_thread_has_its_period_and_every_one_of_them_counts() {
     let output = native(&[
-        "--policy=other",
+        "--sched=other",
         "--threads=3",
         "--period=1ms",
         "--distance=500us",
-        "--wakeups=60",
+        "--count=60",
         "--repetitions=1",
         "--json",
     ]);
@@ -53,8 +53,8 @@ fn each_thread_has_its_period_and_every_one_of_them_counts() {
 fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
     for signal in ["-INT", "-TERM"] {
         let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
-            .args(["jitter", "native", "--no-store", "--json", "--policy=other"])
-            .arg("--wakeups=18446744073709551615")
+            .args(["jitter", "native", "--no-store", "--json", "--sched=other"])
+            .arg("--count=18446744073709551615")
             .stdout(Stdio::piped())
             .spawn()
             .expect("unjank runs");
@@ -73,15 +73,15 @@ fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
 fn what_cannot_be_measured_together_is_said_at_once() {
     assert!(refused(&["--threads=0"]).contains("0 threads: at least 1 measures"));
     assert!(refused(&["--threads=9999"]).contains("at most 256"));
-    assert!(refused(&["--policy=other,fifo,other"]).contains("policy other stands there twice"));
+    assert!(refused(&["--sched=other,fifo,other"]).contains("policy other stands there twice"));
     assert!(refused(&["--period=0"]).contains("invalid value '0' for '--period <TIME>'"));
     assert!(refused(&["--period=100h"]).contains("a run of 10.0 s holds no period of 360000 s"));
     assert!(refused(&["--cpus=1023"]).contains("CPU 1023 is not there or not allowed"));
-    let short = refused(&["--policy=deadline", "--runtime=100ns"]);
+    let short = refused(&["--sched=deadline", "--runtime=100ns"]);
     assert!(short.contains("1024 ns <= run time <= deadline <= period"), "{short}");
-    assert!(refused(&["--wakeups=0"]).contains("0 is not in 1.."));
-    assert!(refused(&["--wakeups=5", "--quick"]).contains("cannot be used with"));
-    assert!(refused(&["--policy=batch"]).contains("[possible values: other, fifo, rr, deadline]"));
-    assert!(refused(&["--policy=fifo", "--priority=91"]).contains("--force allows it"));
-    assert!(refused(&["--policy=rr", "--priority=100"]).contains("it goes from 1 to 99"));
+    assert!(refused(&["--count=0"]).contains("0 is not in 1.."));
+    assert!(refused(&["--count=5", "--quick"]).contains("cannot be used with"));
+    assert!(refused(&["--sched=batch"]).contains("[possible values: other, fifo, rr, deadline]"));
+    assert!(refused(&["--sched=fifo", "--priority=91"]).contains("--force allows it"));
+    assert!(refused(&["--sched=rr", "--priority=100"]).contains("it goes from 1 to 99"));
 }

@@ -46,8 +46,7 @@ fn the_same_file_is_one_run_and_is_compared_with_what_was_measured_here() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("runs.sqlite");
     let store = store.to_str().unwrap();
-    let measured =
-        unjank(&["jitter", "native", "--policy=other", "--wakeups=300", "--store", store]);
+    let measured = unjank(&["jitter", "native", "--sched=other", "--count=300", "--store", store]);
     assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
     for _ in 0..2 {
         let output = import(&fixture("cyclictest.json"), &["--store", store]);

@@ -93,7 +93,7 @@ fn what_cannot_be_a_phone_is_refused() {
     let guest = guest.to_str().expect("a path of text");
     let kernel = kernel.to_str().expect("a path of text");
     for (option, value, told) in [
-        ("--cpus", "0", "a phone has 1 to 255 CPUs, not 0"),
+        ("--cpu-count", "0", "a phone has 1 to 255 CPUs, not 0"),
         ("--memory", "1MiB", "1.00 MiB are too little"),
         ("--pstates", "pixel", "profile pixel: there is none of that name, only exynos4210"),
     ] {
@@ -102,7 +102,7 @@ fn what_cannot_be_a_phone_is_refused() {
         assert!(stderr.contains(told), "{stderr}");
     }
     let arguments =
-        ["--guest", guest, "--kernel", kernel, "--cpus", "9", "--pstates", "exynos4210"];
+        ["--guest", guest, "--kernel", kernel, "--cpu-count", "9", "--pstates", "exynos4210"];
     let stderr = fails(unjank(), directory.path(), &arguments, 2);
     assert!(stderr.contains("P-states are for 1 to 8 CPUs, not for 9"), "{stderr}");
 }

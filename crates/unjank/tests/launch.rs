@@ -26,7 +26,7 @@ fn load(arguments: &[&str]) -> Output {
 
 /// `launch bench`, two conditions that differ in nothing that matters.
 fn bench(arguments: &[&str]) -> Output {
-    let common = ["launch", "bench", "--b", "with:sleep 600", "--pause", "0", "--no-store"];
+    let common = ["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"];
     unjank(&common).args(arguments).output().unwrap()
 }
 
@@ -146,7 +146,7 @@ fn programs_that_end_are_compared() {
 
 #[test]
 fn a_service_ends_with_its_condition() {
-    let mut command = unjank(&["launch", "bench", "--b", "with:sleep 677", "--pause", "0"]);
+    let mut command = unjank(&["launch", "bench", "--b", "with:sleep 677", "--gap", "0"]);
     let output = command.args(["--no-store", "-n", "1", "--", "true"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(running("sleep\x00677"), 0);
@@ -154,7 +154,7 @@ fn a_service_ends_with_its_condition() {
 
 /// `launch bench` without a condition to compare with.
 fn alone(arguments: &[&str]) -> (Option<i32>, Value) {
-    let common = ["launch", "bench", "--pause", "0", "--no-store", "--json"];
+    let common = ["launch", "bench", "--gap", "0", "--no-store", "--json"];
     let output = unjank(&common).args(arguments).output().unwrap();
     let record = serde_json::from_slice(&output.stdout);
     (output.status.code(), record.unwrap_or_else(|_| panic!("{}", stderr(&output))))
@@ -224,7 +224,7 @@ fn conditions_are_read_as_a_shell_reads_words_and_typos_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let mark = directory.path().join("two words");
     let condition = format!("with:sh -c 'touch \"{}\"; sleep 600'", mark.display());
-    let output = unjank(&["launch", "bench", "--pause", "200ms", "--no-store", "-n", "1"])
+    let output = unjank(&["launch", "bench", "--gap", "200ms", "--no-store", "-n", "1"])
         .args(["--b", &condition, "--", "true"])
         .output()
         .unwrap();
@@ -348,7 +348,7 @@ fn a_port_that_is_in_use_would_say_nothing() {
 
 #[test]
 fn ctrl_c_prints_what_was_measured() {
-    let mut command = unjank(&["launch", "bench", "--b", "with:sleep 600", "--pause", "0"]);
+    let mut command = unjank(&["launch", "bench", "--b", "with:sleep 600", "--gap", "0"]);
     let directory = tempfile::tempdir().unwrap();
     let launches = directory.path().join("launches");
     let program = format!("echo >>{}; sleep 0.02", launches.display());

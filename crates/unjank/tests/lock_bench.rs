@@ -63,7 +63,7 @@ fn every_strategy_is_measured_in_every_cell() {
         "500ns",
         "--rounds",
         "2",
-        "--cell",
+        "--visit",
         "4ms",
     ]);
     let schema = include_str!("../../../docs/run.schema.json");
@@ -114,7 +114,7 @@ fn environments_but_a_quota_need_no_privilege() {
         "1us",
         "--rounds",
         "1",
-        "--cell",
+        "--visit",
         "4ms",
     ]);
     for environment in ["idle", "load", "priorities", "pinned"] {
@@ -136,7 +136,7 @@ fn what_is_printed_names_cells_and_who_lost() {
         "sleep1",
         "--rounds",
         "3",
-        "--cell",
+        "--visit",
         "10ms",
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -157,7 +157,7 @@ fn what_is_printed_names_cells_and_who_lost() {
 
 #[test]
 fn the_paper_s_experiment_stands_beside_its_figures() {
-    let arguments = ["--paper", "--threads", "2,8,32", "--rounds", "2", "--cell", "4ms"];
+    let arguments = ["--paper", "--threads", "2,8,32", "--rounds", "2", "--visit", "4ms"];
     let measured = record(&arguments);
     let verdicts = measured["verdicts"].as_array().expect("verdicts");
     let about = |text: &str| {
@@ -194,7 +194,7 @@ fn reports_have_heat_maps() {
         "1us",
         "--rounds",
         "2",
-        "--cell",
+        "--visit",
         "4ms",
         "--html",
         path,
@@ -209,7 +209,7 @@ fn reports_have_heat_maps() {
 fn ctrl_c_prints_what_was_measured() {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["lock", "bench", "--no-store", "--threads", "1", "--section", "0"])
-        .args(["--outside", "1us", "--rounds", "1000", "--cell", "5ms"])
+        .args(["--outside", "1us", "--rounds", "1000", "--visit", "5ms"])
         .process_group(0)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -232,7 +232,7 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
         (&["--threads", "0"][..], "error: 0 threads: it goes from 1 to 1024\n"),
         (&["--section", "1s"], "error: work of 1.00 s: it goes up to 10.0 ms\n"),
         (&["--rounds", "0"], "error: 0 rounds: it goes from 1 to 1000\n"),
-        (&["--cell", "1us"], "error: cells of 1.00 µs: it goes from 1.00 ms to 60.0 s\n"),
+        (&["--visit", "1us"], "error: cells of 1.00 µs: it goes from 1.00 ms to 60.0 s\n"),
         (&["--strategies", "hope"], "error: there is no strategy \"hope\", only std, "),
         (&["--environment", "calm"], "error: invalid value 'calm' for '--environment"),
         (&["--threads", "few"], "error: invalid value 'few' for '--threads"),
@@ -246,7 +246,7 @@ fn what_cannot_work_is_told_before_anything_is_measured() {
 
 #[test]
 fn every_pool_is_measured_with_every_gap() {
-    let quick = ["--pool", "--gap", "0,200us", "--rounds", "2", "--cell", "20ms"];
+    let quick = ["--pool", "--gap", "0,200us", "--rounds", "2", "--visit", "20ms"];
     let record = record(&quick);
     for pool in ["unjank", "rayon", "threadpool", "tokio"] {
         for gap in ["0 ns", "200 µs"] {

@@ -63,7 +63,7 @@ fn what_a_jvm_measured_is_shown_again() {
     if !has_java() {
         return;
     }
-    let small = ["--variants", "normal", "--wakeups", "300", "--collectors", "serial"];
+    let small = ["--variants", "normal", "--count", "300", "--collectors", "serial"];
     shown::check(&[&["jitter", "jvm", "--jar", JAR], &small[..]].concat());
 }
 
@@ -74,7 +74,7 @@ fn every_jvm_measures_each_period_once() {
     }
     for way in ["park", "timer"] {
         let record =
-            measured(&format!("--variants normal --wakeups 300 --collectors serial --way {way}"));
+            measured(&format!("--variants normal --count 300 --collectors serial --way {way}"));
         let series = list(&record, "series");
         assert!(series.len() >= 2, "{record}");
         for series in series {
@@ -97,7 +97,7 @@ fn every_variant_measures_and_leaves_nothing_behind() {
     }
     let variants = ["normal", "thread", "inversion-aware", "process", "native"];
     let record = measured(&format!(
-        "--variants {} --wakeups 307 --collectors g1 --garbage yes --rivals 1",
+        "--variants {} --count 307 --collectors g1 --garbage yes --rivals 1",
         variants.join(",")
     ));
     assert_eq!(list(&record, "unsupported").len(), 0, "{record}");
@@ -118,7 +118,7 @@ fn the_table_shows_each_cell_and_what_was_published() {
         return;
     }
     let output = jvm()
-        .args(["--variants", "normal,thread", "--wakeups", "200", "--collectors", "serial"])
+        .args(["--variants", "normal,thread", "--count", "200", "--collectors", "serial"])
         .args(["--garbage", "yes", "--no-trace"])
         .output()
         .expect("unjank runs");
@@ -142,7 +142,7 @@ fn an_interrupt_ends_the_jvm_too() {
         return;
     }
     let mut child = jvm()
-        .args(["--variants", "normal", "--wakeups", "60007", "--collectors", "serial"])
+        .args(["--variants", "normal", "--count", "60007", "--collectors", "serial"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -175,7 +175,7 @@ fn what_cannot_be_measured_says_why() {
     let run = |home: &Path| {
         let mut jvm = jvm();
         jvm.args(["--variants", "normal", "--garbage", "no", "--collectors", "serial"])
-            .args(["--wakeups", "100", "--jdk"])
+            .args(["--count", "100", "--jdk"])
             .arg(home);
         failed(&jvm.output().expect("unjank runs"))
     };

@@ -113,7 +113,7 @@ fn each_cpu_has_a_register_of_its_own_and_a_killed_command_its_code() {
                 \"modelled\"\n";
     fs::write(&profile, head.to_owned() + &states.collect::<Vec<_>>().concat()).unwrap();
     let output = lab_run()
-        .args(["--no-store", "--cpus", "8", "--pstates"])
+        .args(["--no-store", "--cpu-count", "8", "--pstates"])
         .arg(&profile)
         .arg("--add")
         .arg(&program)

@@ -22,7 +22,7 @@ const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 /// The phone with the clock, and the program that watches and kills.
 fn with_clock() -> Command {
     let mut phone = lab_run_counted();
-    phone.args(["--no-store", "--pstates", "exynos4210", "--cpus", "2", "--add"]);
+    phone.args(["--no-store", "--pstates", "exynos4210", "--cpu-count", "2", "--add"]);
     phone.arg(example("boost_kills")).arg("--");
     phone
 }

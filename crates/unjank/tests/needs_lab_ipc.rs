@@ -104,12 +104,12 @@ fn latency_tells_who_inherits_what_over_both_devices() {
         2,
         &[],
         &[
-            "unjank ipc latency --transport binder,hwbinder --iterations 20 --pairs 2 --deadline \
+            "unjank ipc latency --transport binder,hwbinder --count 20 --clients 2 --deadline \
              60s --verbose --caller warm,cold --priority 70 --no-store --json",
-            "unjank ipc latency --transport binder,hwbinder --iterations 5 --no-inherit-rt \
+            "unjank ipc latency --transport binder,hwbinder --count 5 --no-inherit-rt \
              --deadline 1ns --caller warm --no-store --json",
-            "unjank ipc latency --transport pi --iterations 5 --no-store --json",
-            "unjank ipc latency --transport binder --iterations 5 --pairs 3 --no-store --json",
+            "unjank ipc latency --transport pi --count 5 --no-store --json",
+            "unjank ipc latency --transport binder --count 5 --clients 3 --no-store --json",
         ],
     );
     let [both, not_asked, pi, overloaded] = ran.as_slice() else { panic!("{ran:#?}") };
@@ -224,7 +224,7 @@ fn a_missed_deadline_ends_a_traced_run_and_leaves_no_trace_instance() {
         &[list],
         &[
             "unjank schd-dbg -trace -deadline_us 1 -i 1000 --no-store",
-            "unjank ipc latency --transport hwbinder --iterations 5 --deadline 1ns --trace \
+            "unjank ipc latency --transport hwbinder --count 5 --deadline 1ns --trace --trace-file \
              late.txt --no-store --json",
             "list /root",
             "list /sys/kernel/tracing/instances",

@@ -17,7 +17,7 @@ fn a_sampling_rate_is_compared_and_put_back() {
     }
     let loads = ["--load", "100ms,300ms", "--basic", "200ms", "--emulated-clock"];
     let output = lab_run_counted()
-        .args(["--no-store", "--pstates", "exynos4210", "--cpus", "2"])
+        .args(["--no-store", "--pstates", "exynos4210", "--cpu-count", "2"])
         .args(["--", "unjank", "host", "--json", "--and", "unjank", "launch", "bench"])
         .args(loads)
         .args(["--b", "sampling_rate=50ms", "-n", "3", "--meter", "model"])

@@ -16,7 +16,7 @@ fn a_program_is_pushed_into_swap_under_a_limit_of_version_2() {
     }
     // Its fifteen seconds hold as much work on any machine.
     let output = lab_run_counted()
-        .args(["--cpus", "1", "--no-store", "--", "unjank", "swap", "record", "--json"])
+        .args(["--cpu-count", "1", "--no-store", "--", "unjank", "swap", "record", "--json"])
         .args(["--out", "/run/trace.parquet", "--memory-limit", "16MiB", "--swap", "128MiB"])
         .args([
             "--directory",

@@ -80,7 +80,7 @@ const WRITERS: [&[&str]; 4] = [
     &["swap", "mrc", "--no-store", "TRACE", "--csv"],
     &["swap", "mrc", "--no-store", "TRACE", "--html"],
     &["swap", "mrc", "--no-store", "TRACE", "--markdown"],
-    &["swap", "synth", "games", "--launches", "2", "--force"],
+    &["swap", "synth", "games", "--count", "2", "--force"],
 ];
 
 #[test]
@@ -90,7 +90,7 @@ fn links_of_others_are_replaced_and_never_followed() {
     }
     let places = Places::new();
     let trace = places.dir.path().join("trace.csv");
-    let made = run(&["swap", "synth", "games", "--launches", "2"], &trace);
+    let made = run(&["swap", "synth", "games", "--count", "2"], &trace);
     assert!(made.status.success(), "{}", stderr(&made));
     for (number, writer) in WRITERS.into_iter().enumerate() {
         let name = format!("{number}.csv");

@@ -41,8 +41,7 @@ fn every_policy_measures_and_is_given_back() {
     if !unjank_needs::root() {
         return;
     }
-    let record =
-        native(&["--policy=rr,deadline", "--runtime=200us", "--period=4ms", "--wakeups=50"]);
+    let record = native(&["--sched=rr,deadline", "--runtime=200us", "--period=4ms", "--count=50"]);
     for (name, policy) in [("rr", "rr:80"), ("deadline", "deadline:200000/4000000/4000000")] {
         let name = format!("jitter/native/{name}/wakeup");
         if let Some(reason) = reason(&record, &name) {
@@ -64,13 +63,13 @@ fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
     if !unjank_needs::root() {
         return;
     }
-    let too_many = native(&["--policy=deadline", "--runtime=999us", "--wakeups=20"]);
+    let too_many = native(&["--sched=deadline", "--runtime=999us", "--count=20"]);
     let what = "jitter/native/deadline/wakeup";
     let said = reason(&too_many, what).expect("nobody gets all of every CPU");
     assert!(said.contains("admits no more") || said.contains("root domain"), "{said}");
     let one_cpu = Command::new("taskset")
         .args(["--cpu-list", &last_cpu(), env!("CARGO_BIN_EXE_unjank"), "jitter", "native"])
-        .args(["--policy=deadline", "--wakeups=20", "--no-store", "--json"])
+        .args(["--sched=deadline", "--count=20", "--no-store", "--json"])
         .output()
         .expect("taskset is in util-linux");
     if thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
@@ -115,7 +114,7 @@ fn a_control_group_without_realtime_is_a_result() {
         .args(["-c", script, "sh"])
         .arg(&group.0)
         .args([env!("CARGO_BIN_EXE_unjank"), "jitter", "native", "--no-store", "--json"])
-        .args(["--policy=fifo,other", "--wakeups=20"])
+        .args(["--sched=fifo,other", "--count=20"])
         .output()
         .expect("sh is everywhere");
     let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
@@ -158,7 +157,7 @@ fn the_top_culprit_of_all_late_wake_ups_is_the_hog() {
     let cpu = last_cpu();
     let hog = Hog::start(&cpu);
     let record =
-        native(&["--policy=fifo", "--cpus", &cpu, "--cause", "--period=2ms", "--wakeups=500"]);
+        native(&["--sched=fifo", "--cpus", &cpu, "--trace", "--period=2ms", "--count=500"]);
     drop(hog);
     if let Some(reason) = reason(&record, "jitter/native cause") {
         unjank_needs::skip(reason);

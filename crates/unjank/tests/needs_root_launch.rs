@@ -20,7 +20,7 @@ fn a_knob_is_changed_for_its_launches_only() {
     let launch = format!("cat {KNOB} >> {}", seen.display());
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["launch", "bench", "--b", "vm.dirtytime_expire_seconds=40007", "-n", "4"])
-        .args(["--warm-up", "0", "--pause", "1ms", "--drop-caches", "--json", "--no-store"])
+        .args(["--warm-up", "0", "--gap", "1ms", "--drop-caches", "--json", "--no-store"])
         .arg("--state-dir")
         .arg(directory.path().join("state"))
         .args(["--", "sh", "-c", &launch])
@@ -64,7 +64,7 @@ fn nobody_may_not_change_knobs() {
             .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
             .args(["--inh-caps=-all", "--bounding-set=-all"])
             .arg(&program)
-            .args(["launch", "bench", "--pause", "0", "--no-store"])
+            .args(["launch", "bench", "--gap", "0", "--no-store"])
             .args(options)
             .arg("--state-dir")
             .arg(directory.path().join("state"))

@@ -65,8 +65,9 @@ fn a_quota_is_there_while_it_measures_and_gone_afterwards() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let child =
-        bench(home.path(), &["--threads", "4", "--rounds", "2", "--cell", "60ms"]).spawn().unwrap();
+    let child = bench(home.path(), &["--threads", "4", "--rounds", "2", "--visit", "60ms"])
+        .spawn()
+        .unwrap();
     let id = child.id();
     let output = child.wait_with_output().unwrap();
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -57,8 +57,7 @@ fn without_privilege_the_cause_is_not_available() {
     if !unjank_needs::root() {
         return;
     }
-    let (record, code) =
-        as_nobody(&["jitter", "native", "--quick", "--policy", "other", "--cause"]);
+    let (record, code) = as_nobody(&["jitter", "native", "--quick", "--sched", "other", "--trace"]);
     assert_eq!(code, Some(0));
     assert!(record["series"][0]["n"].as_u64().is_some_and(|n| n > 0));
     let missing = reason(&record, "jitter/native cause").expect("no tracing for nobody");
@@ -70,7 +69,7 @@ fn a_run_that_can_measure_nothing_says_why_and_fails() {
     if !unjank_needs::root() {
         return;
     }
-    let (record, code) = as_nobody(&["jitter", "native", "--quick", "--policy", "fifo"]);
+    let (record, code) = as_nobody(&["jitter", "native", "--quick", "--sched", "fifo"]);
     assert_eq!(code, Some(3));
     assert!(reason(&record, "jitter/native/fifo/wakeup").is_some(), "{record}");
 }
@@ -83,7 +82,7 @@ fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join("late.txt");
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["jitter", "native", "--policy", "other", "--for", "2s", "--break-above", "1us"])
+        .args(["jitter", "native", "--sched", "other", "--for", "2s", "--break-above", "1us"])
         .args(["--json", "--no-store", "--trace-file"])
         .arg(&file)
         .output()
@@ -105,7 +104,7 @@ fn a_trace_that_can_be_kept_nowhere_is_refused_at_once() {
     for file in ["/dev/full", "/nowhere/late.txt"] {
         let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
             .args(["ipc", "latency", "--transport", "pipe", "--json", "--no-store"])
-            .args(["--trace", file])
+            .args(["--trace", "--trace-file", file])
             .output()
             .expect("unjank runs");
         assert_eq!(output.status.code(), Some(2), "{file}");
@@ -122,7 +121,7 @@ fn a_trace_that_is_too_large_for_its_disk_costs_no_figure() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let script = "mount -t tmpfs -o size=4k none $D
         dd if=/dev/zero of=$D/fill bs=4k 2>/dev/null || true
-        exec $U ipc latency --transport pipe --deadline 1ns --json --no-store --trace $D/late.txt";
+        exec $U ipc latency --transport pipe --deadline 1ns --json --no-store --trace --trace-file $D/late.txt";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-ec", script])
         .env("U", env!("CARGO_BIN_EXE_unjank"))
@@ -148,7 +147,7 @@ fn calls_started_at_real_time_priority_or_niced_are_labelled_as_they_are() {
         let output = Command::new(starter[0])
             .args(&starter[1..])
             .arg(env!("CARGO_BIN_EXE_unjank"))
-            .args(["ipc", "latency", "--transport", "unix", "--iterations", "20"])
+            .args(["ipc", "latency", "--transport", "unix", "--count", "20"])
             .args(["--json", "--no-store"])
             .output()
             .expect("chrt and nice are everywhere");

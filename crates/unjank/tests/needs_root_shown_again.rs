@@ -11,8 +11,8 @@ fn what_needs_root_is_shown_again() {
     if !unjank_needs::root() {
         return;
     }
-    check(&["ipc", "inversion", "--calls", "20", "--transport", "unix"]);
-    let causes = ["jitter", "native", "--for", "300ms", "--repetitions", "2", "--cause"];
+    check(&["ipc", "inversion", "--count", "20", "--transport", "unix"]);
+    let causes = ["jitter", "native", "--for", "300ms", "--repetitions", "2", "--trace"];
     assert!(check(&causes).contains("fifo"));
     check(&["jitter", "bench", "--pairs", "6", "--visit", "50ms"]);
     let directory = tempfile::tempdir().expect("a directory");

@@ -33,7 +33,7 @@ impl Display {
 
     fn bench(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_unjank"))
-            .args(["launch", "bench", "--b", "with:sleep 600", "--pause", "0", "-n", "2"])
+            .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "-n", "2"])
             .args(["--ready", "window", "--no-store", "--json"])
             .args(arguments)
             .env("DISPLAY", &self.name)
@@ -88,7 +88,7 @@ fn windows_of_others_do_not_count() {
 #[test]
 fn a_display_that_is_not_there_is_named() {
     let output = Command::new(env!("CARGO_BIN_EXE_unjank"))
-        .args(["launch", "bench", "--b", "with:sleep 600", "--pause", "0", "--no-store"])
+        .args(["launch", "bench", "--b", "with:sleep 600", "--gap", "0", "--no-store"])
         .args(["--ready", "window", "--", "true"])
         .env("DISPLAY", ":4711")
         .output()

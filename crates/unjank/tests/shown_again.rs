@@ -14,8 +14,8 @@ fn probes() {
     check(&["lock", "probe", "--for", "200ms", "--repetitions", "4"]);
     check(&["swap", "probe", "--for", "200ms", "--repetitions", "2"]);
     check(&["ipc", "probe", "--placement", "free", "--transport", "pipe", "--repetitions", "2"]);
-    check(&["jitter", "native", "--policy", "other", "--for", "300ms", "--repetitions", "2"]);
-    check(&["launch", "ramp", "--launches", "2"]);
+    check(&["jitter", "native", "--sched", "other", "--for", "300ms", "--repetitions", "2"]);
+    check(&["launch", "ramp", "--count", "2"]);
     check(&["checkup", "--quick", "--only", "lock"]);
     let all = check(&["checkup", "--quick", "--only", "lock", "--tables"]);
     assert!(all.contains("lock/park_wake"), "{all}");
@@ -24,10 +24,10 @@ fn probes() {
 #[test]
 fn locks() {
     let small = ["--threads", "1,2", "--section", "0", "--outside", "1us", "--rounds", "6"];
-    let bench = [&["lock", "bench", "--cell", "5ms"], &small[..]].concat();
+    let bench = [&["lock", "bench", "--visit", "5ms"], &small[..]].concat();
     let printed = check(&bench);
     assert!(printed.contains("operations per second relative to"), "{printed}");
-    let pool = ["lock", "bench", "--pool", "--gap", "1ms", "--rounds", "2", "--cell", "20ms"];
+    let pool = ["lock", "bench", "--pool", "--gap", "1ms", "--rounds", "2", "--visit", "20ms"];
     assert!(check(&pool).contains("CPUs used"));
     let process = std::process::id().to_string();
     assert!(check(&["lock", "doctor", &process, "--quick"]).contains("Threads, the most wasteful"));
@@ -36,7 +36,7 @@ fn locks() {
 #[test]
 fn calls() {
     let pipe = ["--transport", "pipe"];
-    check(&[&["ipc", "latency", "--iterations", "20"], &pipe[..]].concat());
+    check(&[&["ipc", "latency", "--count", "20"], &pipe[..]].concat());
     check(&[&["ipc", "throughput", "--largest", "8", "--for", "300ms"], &pipe[..]].concat());
     let google = ["ipc", "throughput", "--benchmark_format=json", "--largest", "8"];
     let printed = check(&[&google[..], &["--for", "300ms"], &pipe].concat());

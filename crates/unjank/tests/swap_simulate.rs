@@ -196,7 +196,7 @@ fn a_synthetic_trace_is_the_preset_itself() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("games.parquet");
     let path = path.to_str().unwrap();
-    swap(&["synth", "games", path, "--launches", "12"]).assert().code(0);
+    swap(&["synth", "games", path, "--count", "12"]).assert().code(0);
     assert!(stderr(&mut swap(&["synth", "games", path]), 2).contains("is there already"));
     assert!(stderr(&mut swap(&["synth", "games", "games.txt"]), 2).contains(".parquet or .csv"));
     let memory = ["--memory", "100MiB", "--tier", "64MiB", "--policy", "paper"];
@@ -204,7 +204,7 @@ fn a_synthetic_trace_is_the_preset_itself() {
     assert!(fact(&record, "tier_reads", "paper") > 0);
     let csv = directory.path().join("g.csv");
     let csv = csv.to_str().unwrap();
-    swap(&["synth", "games", csv, "--launches", "12"]).assert().code(0);
+    swap(&["synth", "games", csv, "--count", "12"]).assert().code(0);
     let again = simulate(&[&[csv], &memory[..]].concat());
     let modelled = |record: &Value| -> Vec<Value> {
         let facts = record["facts"].as_array().unwrap();

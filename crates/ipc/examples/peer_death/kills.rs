@@ -113,7 +113,7 @@ pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Mome
 fn latency(unjank: &Path, transport: &str) -> Child {
     Command::new(unjank)
         .args(["ipc", "latency", "--transport", transport, "--caller", "warm"])
-        .args(["--iterations", "1000000000", "--no-store"])
+        .args(["--count", "1000000000", "--no-store"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -26,7 +26,7 @@ const REALTIME: [(&str, &str); 3] = [
 /// What to type next: for late threads that a real-time policy would bring in
 /// time, and for others.
 const REMEDY: &str = "sudo unjank rt set PID --thread 'NAME*=fifo:80'";
-const CAUSE: &str = "sudo unjank jitter native --cause --for 60s --html jitter.html";
+const CAUSE: &str = "sudo unjank jitter native --trace --for 60s --html jitter.html";
 
 /// The percentile that decides. A run of a checkup's length bounds it; the
 /// 99.9th is made of a few stalls there, and differs between runs by a factor.

@@ -109,7 +109,7 @@ pub(crate) fn in_one_phone_with(
 ) -> Vec<Ran> {
     let directory = tempfile::tempdir().unwrap();
     let mut phone = lab_run_counted();
-    phone.args(["--no-store", "--cpus", &cpus.to_string()]).args(options);
+    phone.args(["--no-store", "--cpu-count", &cpus.to_string()]).args(options);
     phone.arg("--add").arg(compiled(directory.path(), "ends", ENDS));
     for program in programs {
         phone.arg("--add").arg(program);

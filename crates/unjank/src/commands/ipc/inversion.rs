@@ -16,7 +16,7 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank ipc inversion
-  sudo unjank ipc inversion --transport unix,pi --calls 1000 --burst 20ms
+  sudo unjank ipc inversion --transport unix,pi --count 1000 --burst 20ms
   sudo unjank ipc inversion --transport binder,hwbinder,pi --html inversion.html
 
 A real-time client calls an ordinary server on the same CPU. Between the two in
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     )]
     transport: Vec<TransportName>,
     /// Calls without the hog, and as many beside it
-    #[arg(long, value_name = "N", default_value_t = 300)]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 300)]
     calls: u64,
     /// A hundred and fifty calls
     #[arg(long, conflicts_with = "calls")]

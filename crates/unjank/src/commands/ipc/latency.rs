@@ -20,9 +20,9 @@ use crate::{exit, values};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank ipc latency
-  sudo unjank ipc latency --transport binder,hwbinder --iterations 5000 --pairs 3
+  sudo unjank ipc latency --transport binder,hwbinder --count 5000 --clients 3
   sudo unjank ipc latency --transport binder --no-inherit-rt
-  sudo unjank ipc latency --transport unix,pi --deadline 500us --trace late.txt
+  sudo unjank ipc latency --transport unix,pi --deadline 500us --trace
   unjank ipc latency --transport pipe --caller cold --json | jq '.verdicts'
 
 Each pair is a client and a server process. In each iteration every caller of
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     )]
     transport: Vec<TransportName>,
     /// Calls of each caller at each policy
-    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 5_000)]
     iterations: u64,
     /// Pairs of processes that call at the same time; at most as many as CPUs
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long = "clients", value_name = "N", default_value_t = 1)]
     pairs: usize,
     /// A call that takes longer misses its deadline
     #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
@@ -63,10 +63,13 @@ pub(crate) struct Args {
     /// Do not ask for inheritance of real-time priority (binder's node flag)
     #[arg(long)]
     no_inherit_rt: bool,
-    /// Trace the scheduler, stop at the first missed deadline, say who had the CPU, and keep the
-    /// trace in FILE (needs root)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "unjank-trace.txt")]
-    trace: Option<PathBuf>,
+    /// Trace the scheduler, stop at the first missed deadline, and say which thread had the CPU
+    /// (needs root)
+    #[arg(long)]
+    trace: bool,
+    /// Where --trace keeps the trace
+    #[arg(long, value_name = "FILE", requires = "trace", default_value = "unjank-trace.txt")]
+    trace_file: PathBuf,
     /// Say on stderr how client and server threads run
     #[arg(long)]
     verbose: bool,
@@ -95,7 +98,7 @@ impl From<CallerName> for Caller {
 }
 
 /// The command that says where the time of a late call went.
-const NEXT: &str = "sudo unjank ipc latency --trace late.txt";
+const NEXT: &str = "sudo unjank ipc latency --trace";
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -108,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         priority: Priority::new(args.priority)?,
         force: args.force,
         inherit_rt: !args.no_inherit_rt,
-        trace: args.trace.clone(),
+        trace: args.trace.then(|| args.trace_file.clone()),
         raw: false,
     };
     if let Some(path) = &options.trace {

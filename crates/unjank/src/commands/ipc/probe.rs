@@ -56,7 +56,7 @@ pub(crate) struct Args {
     quick: bool,
     /// Idle time between batches of 32 calls
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
-    pause: Option<Nanos>,
+    gap: Option<Nanos>,
     #[command(flatten)]
     repetitions: RepetitionArgs,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         payload: args.payload,
         duration: if args.quick { Nanos::from_millis(1_500) } else { args.duration },
         deadline: args.deadline,
-        pause: args.pause,
+        pause: args.gap,
         turn: 0,
     };
     let (starts, length) = args.repetitions.divide(options.duration);
@@ -127,5 +127,5 @@ fn settings(options: &Options) -> Settings {
         .with("payload", options.payload)
         .with("deadline", options.deadline.get())
         .with("for", options.duration.get())
-        .with("pause", options.pause.map(Nanos::get))
+        .with("gap", options.pause.map(Nanos::get))
 }

@@ -18,25 +18,25 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   unjank jitter native
-  unjank jitter native --cpus 1 --policy fifo --priority 90 --period 1ms --for 60s
-  unjank jitter native --policy fifo,rr,deadline --runtime 100us --quick
-  unjank jitter native --threads 4 --cpus 0 --policy fifo --priority-step 1 --distance 500us
-  sudo unjank jitter native --cause --for 30s
-  sudo unjank jitter native --policy fifo --break-above 500us --trace-file late.txt
-  unjank jitter native --policy other --json | jq '.series[0].summary'
+  unjank jitter native --cpus 1 --sched fifo --priority 90 --period 1ms --for 60s
+  unjank jitter native --sched fifo,rr,deadline --runtime 100us --quick
+  unjank jitter native --threads 4 --cpus 0 --sched fifo --priority-step 1 --distance 500us
+  sudo unjank jitter native --trace --for 30s
+  sudo unjank jitter native --sched fifo --break-above 500us --trace-file late.txt
+  unjank jitter native --sched other --json | jq '.series[0].summary'
 
 The latency of a wake-up is the time from the moment asked for until the
 thread reads the clock. A period that passes while a late thread has not yet
 run is counted as missed, never dropped.
 
 What cyclictest calls -p is --priority here, -i --period, -a --cpus, -t
---threads, -d --distance, -D --for, -l --wakeups, -b --break-above, --latency
+--threads, -d --distance, -D --for, -l --count, -b --break-above, --latency
 --dma-latency; docs/jitter.md has the whole list.
 
 SCHED_DEADLINE threads run where the kernel puts them, on any CPU: --cpus does
 not go with them. Their period is that of the wake-ups.
 
---cause and --break-above record scheduler events in a trace instance of their
+--trace and --break-above record scheduler events in a trace instance of their
 own, which is removed afterwards; nobody else's tracing is touched.")]
 pub(crate) struct Args {
     /// CPUs to measure on; threads take turns on them [default: all this process may use]
@@ -53,7 +53,7 @@ pub(crate) struct Args {
         value_name = "POLICY,…",
         default_value = "other,fifo"
     )]
-    policy: Vec<Policy>,
+    sched: Vec<Policy>,
     /// Real-time priority for fifo and rr (above 90 only with --force)
     #[arg(long, value_name = "1-99", default_value_t = 80)]
     priority: u8,
@@ -82,14 +82,14 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     /// As long as the first thread takes for this many wake-ups, each policy
-    #[arg(long, value_name = "N", conflicts_with_all = ["duration", "quick"], value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long = "count", short = 'n', value_name = "N", conflicts_with_all = ["duration", "quick"], value_parser = clap::value_parser!(u64).range(1..))]
     wakeups: Option<u64>,
     /// Stop at the first wake-up later than this
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
     /// Trace the scheduler meanwhile and say who ran instead of the latest threads (needs root)
     #[arg(long)]
-    cause: bool,
+    trace: bool,
     /// Where to keep the trace when --break-above stops the run [default: unjank-trace.txt]
     #[arg(
         long,
@@ -186,7 +186,7 @@ fn options(args: &Args) -> Result<Options> {
         Policy::Deadline => Scheduling::Deadline { runtime, deadline: args.deadline },
     };
     Ok(Options {
-        schedulings: args.policy.iter().map(scheduling).collect(),
+        schedulings: args.sched.iter().map(scheduling).collect(),
         threads: args.threads.unwrap_or(cpus.len()),
         period: args.period,
         distance: args.distance,
@@ -196,7 +196,7 @@ fn options(args: &Args) -> Result<Options> {
             When::Together => Moments::Together,
         },
         break_above: args.break_above,
-        cause: args.cause,
+        cause: args.trace,
         trace_file: args.trace_file.clone(),
         dma_latency: args.dma_latency,
         force: args.force,

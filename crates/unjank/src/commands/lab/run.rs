@@ -24,7 +24,7 @@ use crate::{exit, values};
   unjank lab run --pstates exynos4210 -- unjank launch ramp
   unjank lab run --accel icount --pstates exynos4210 -- unjank launch bench \
     --load 0,400ms --emulated-clock --a sampling_rate=100ms --b sampling_rate=50ms
-  unjank lab run --cpus 4 --memory 2GiB -- unjank host --json
+  unjank lab run --cpu-count 4 --memory 2GiB -- unjank host --json
   unjank lab run -- unjank host --and unjank ipc probe --quick
   unjank lab run --add ./my-test -- my-test --verbose
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     command: Vec<String>,
     /// Virtual CPUs
     #[arg(long, value_name = "N", default_value_t = 2)]
-    cpus: usize,
+    cpu_count: usize,
     /// The phone's memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::bytes)]
     memory: Bytes,
@@ -110,7 +110,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
         guest,
         build: build(),
         programs: args.add.clone(),
-        cpus: args.cpus,
+        cpus: args.cpu_count,
         memory: args.memory,
         profile: args.pstates.as_deref().map(Profile::find).transpose()?,
         accelerator: match args.accel {

@@ -14,8 +14,8 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   unjank launch ramp
-  unjank launch ramp --cpus 0,4 --launches 40 --html ramp.html
-  unjank launch ramp --gap 2s --run 1s
+  unjank launch ramp --cpus 0,4 --count 40 --html ramp.html
+  unjank launch ramp --gap 2s --work 1s
 
 After an idle gap, a loop of integer work is timed piece by piece (2 µs each).
 Time to full speed ends with the first slice from which the running median
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// Launches on each CPU
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 20)]
     launches: u32,
     /// Six launches on each CPU
     #[arg(long, conflicts_with = "launches")]
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     gap: Nanos,
     /// Length of the work of each launch
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = values::duration, allow_hyphen_values = true)]
-    run: Nanos,
+    work: Nanos,
     /// Resolution of the curve of speed against time
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration, allow_hyphen_values = true)]
     slice: Nanos,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let launches = if args.quick { 6 } else { args.launches };
     let options = Options {
         gap: args.gap,
-        run: args.run,
+        run: args.work,
         slice: args.slice,
         ..Options::usual(cpus, launches)
     };

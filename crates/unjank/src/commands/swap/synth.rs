@@ -19,7 +19,7 @@ use crate::output::{self, Progress, grid};
 #[command(after_help = "Examples:
   unjank swap synth --list                          # the presets
   unjank swap synth games games.parquet             # Bahn & Kim's nine games
-  unjank swap synth favourites f.csv --seed 7 --launches 1000
+  unjank swap synth favourites f.csv --seed 7 --count 1000
   unjank swap synth games - | head
   unjank swap simulate --preset games               # the same without a file
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["preset", "output"])]
     list: bool,
     /// How many launches [default: the preset's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long = "count", short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     launches: Option<u32>,
     /// Seed of everything that is drawn by chance
     #[arg(long, value_name = "N", default_value_t = SEED)]

@@ -39,9 +39,8 @@ const SWITCHES: f64 = 100.0;
 const MANY_SWITCHES: f64 = 1_000.0;
 
 const SWAP_NEXT: &str = "sudo unjank swap record --for 60s --out swap.parquet";
-const CAUSE_NEXT: &str = "sudo unjank jitter native --cause --for 60s --html jitter.html";
-const IPC_NEXT: &str =
-    "sudo unjank ipc latency --transport unix --deadline 2500us --trace late.txt";
+const CAUSE_NEXT: &str = "sudo unjank jitter native --trace --for 60s --html jitter.html";
+const IPC_NEXT: &str = "sudo unjank ipc latency --transport unix --deadline 2500us --trace";
 const LOCK_NEXT: &str = "unjank lock bench";
 
 /// The row of a checkup with what is to be said of the machine.

@@ -27,7 +27,7 @@ const QUICK: u64 = 3_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   sudo unjank jitter jvm --quick                       # every variant, 3 s each
-  sudo unjank jitter jvm --wakeups 120000 --way timer  # as Higashiyama et al.
+  sudo unjank jitter jvm --count 120000 --way timer  # as Higashiyama et al.
   sudo unjank jitter jvm --cpus one --cpus all --rounds 3
   sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
   sudo unjank jitter jvm --rivals 1 --garbage yes      # while another program wants the CPU, too
@@ -45,7 +45,7 @@ garbage. Variants say what is real-time (SCHED_FIFO):
 The last two are what they leave to the future. Cells come in an order drawn by chance.")]
 pub(crate) struct Args {
     /// Wake-ups of each cell
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     wakeups: u64,
     /// 3000 wake-ups of each cell
     #[arg(long, conflicts_with = "wakeups")]

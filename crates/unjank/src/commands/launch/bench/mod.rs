@@ -69,7 +69,7 @@ pub(crate) struct Args {
     warm_up: usize,
     /// Idle time before each launch; up to 100 ms more are added by chance
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration_or_zero)]
-    pause: Nanos,
+    gap: Nanos,
     /// How often each CPU is woken meanwhile, as by an idle device's timers; 0 for never
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = values::duration_or_zero)]
     wake_every: Nanos,
@@ -163,7 +163,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         others,
         pairs: args.pairs,
         warm_up: args.warm_up,
-        pause: args.pause,
+        pause: args.gap,
         wake_every: args.wake_every,
         timeout: args.timeout,
         energy_window: args.energy_window,
@@ -232,7 +232,7 @@ fn settings(args: &Args) -> Settings {
         .with("b", args.b.clone())
         .with("pairs", args.pairs)
         .with("warm_up", args.warm_up)
-        .with("pause", args.pause.get())
+        .with("gap", args.gap.get())
         .with("wake_every", args.wake_every.get())
         .with("timeout", args.timeout.get())
         .with("drop_caches", args.drop_caches);

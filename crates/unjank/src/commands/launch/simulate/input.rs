@@ -22,7 +22,7 @@ pub(super) fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Pr
     }
     let none = [Nanos::ZERO];
     let loads = if args.load.is_empty() { &none[..] } else { &args.load };
-    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpus)).collect())
+    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpu_count)).collect())
 }
 
 /// The profiles of these names, or all that are shipped.

@@ -54,7 +54,7 @@ pub(crate) struct Args {
     device: String,
     /// How many CPUs it has
     #[arg(long, value_name = "N", default_value_t = 2)]
-    cpus: usize,
+    cpu_count: usize,
     /// Ticks a second of its kernel
     #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     hz: u32,
@@ -97,7 +97,7 @@ pub(crate) struct Args {
 
 /// Simulates and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let machine = machine::find(&args.device, args.cpus, args.hz)?;
+    let machine = machine::find(&args.device, args.cpu_count, args.hz)?;
     simulate::check(&machine)?;
     let (mut settings, mut warnings) = (settings(args), Vec::new());
     let setting = Setting {
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// The paper's kernel had 200 ticks a second.
 fn paper_findings(args: &Args) -> Result<Findings> {
-    let mut assumed = paper::Assumptions::usual(machine::find(&args.device, args.cpus, 200)?);
+    let mut assumed = paper::Assumptions::usual(machine::find(&args.device, args.cpu_count, 200)?);
     assumed.work = args.work;
     if !args.load.is_empty() {
         assumed.loads.clone_from(&args.load);
@@ -150,7 +150,7 @@ fn settings(args: &Args) -> Settings {
         .with("work", args.work.get())
         .with("load", list(args.load.iter().map(|load| load.get().to_string()).collect()))
         .with("device", args.device.clone())
-        .with("cpus", args.cpus)
+        .with("cpus", args.cpu_count)
         .with("hz", args.hz)
         .with("governor", args.governor.clone())
         .with("boost", list(args.boost.iter().map(|boost| boost.name().to_owned()).collect()))

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     rounds: Option<usize>,
     /// How long operations are counted, and then waits timed, with few threads [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    cell: Option<Nanos>,
+    visit: Option<Nanos>,
     /// Fewer and shorter cells: less than a minute
     #[arg(long)]
     quick: bool,
@@ -132,7 +132,7 @@ fn options(args: &Args) -> Result<Options> {
     replace(&mut options.outsides, &args.outside);
     replace(&mut options.environments, &args.environment);
     options.rounds = args.rounds.unwrap_or(options.rounds);
-    options.phase = args.cell.unwrap_or(options.phase);
+    options.phase = args.visit.unwrap_or(options.phase);
     Ok(options)
 }
 
@@ -160,7 +160,7 @@ fn settings(args: &Args, options: &Options) -> Settings {
         .with("outside", nanos(&options.outsides))
         .with("environment", environments)
         .with("rounds", options.rounds)
-        .with("cell", options.phase.get())
+        .with("visit", options.phase.get())
         .with("paper", args.paper)
 }
 
