@@ -108,7 +108,7 @@ mod tests {
             thread::sleep(Duration::from_millis(1));
         };
         let spent = last.since(&before);
-        assert!(spent.samples.good >= 2, "{spent:?}");
+        assert!(spent.samples.good >= 1, "{spent:?}");
         let reason = spent.cut_short.unwrap();
         assert!(reason.starts_with("/dev/pts/"), "{reason}");
         assert!(reason.contains("went away") || reason.contains("closed"), "{reason}");

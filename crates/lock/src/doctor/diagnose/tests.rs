@@ -191,7 +191,7 @@ fn threads_that_take_turns_are_suspected_and_sure_where_the_jvm_counts() {
     let seen = thread(100, |seen, _| seen.turns = Some(turns));
     let told = &diagnose(&seen, &ALONE, &PRICES)[0];
     assert_eq!((told.kind, told.certainty), (Kind::TakesTurns, Certainty::Suspected));
-    assert!(told.evidence.contains("90 % of these by the 7 others"), "{told:?}");
+    assert!(told.evidence.contains("90 % of these by 7 threads"), "{told:?}");
     let counted = |rate| {
         let mut seen = seen.clone();
         seen.owner.monitors = Some(rate);
