@@ -15,11 +15,13 @@
 //! | [`tables()`] | what people read of it |
 
 mod accesses;
+mod analysis;
 mod findings;
 pub mod inversion;
 pub mod kind;
 pub mod launches;
 mod makers;
+mod options;
 pub mod paging;
 pub mod paper;
 pub mod skew;
@@ -27,105 +29,25 @@ mod state;
 mod tables;
 pub mod thrash;
 
-use std::sync::Arc;
-
 use unjank_host::{Error, Result};
-use unjank_measure::{Monitor, SeriesRecord};
+use unjank_measure::Monitor;
 
-use crate::trace::{Operation, Summary, Trace};
+use crate::trace::Trace;
 use unjank_cachesim::page::SpaceError;
 
+pub use analysis::Analysis;
 pub use findings::{MAKERS, findings, papers};
 pub use inversion::Inversion;
 pub use kind::Kind;
 pub use launches::Launch;
 pub use makers::{Maker, Makers};
+pub use options::{ACCESSES, Options};
 pub use paging::Paging;
 pub use skew::Skew;
 pub use tables::tables;
 pub use thrash::Episode;
 
 use state::State;
-
-/// Operations that are accesses, unless others are asked for: all that need the page.
-pub const ACCESSES: [Operation; 5] = [
-    Operation::Read,
-    Operation::Write,
-    Operation::PageIn,
-    Operation::PageOut,
-    Operation::FirstTouch,
-];
-
-/// What is looked for.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Operations that are accesses, of skew and reuse.
-    pub only: Vec<Operation>,
-    /// The share of the data that is called hot, 0–1.
-    pub hot: f64,
-    /// From where on it is thrashing.
-    pub thrash: thrash::Limits,
-    /// When the I/O of a launch is over.
-    pub launch: launches::Limits,
-    /// Whether launches of all programs are told, where the trace is of a recorded command.
-    pub all_launches: bool,
-    /// Swap devices, as the trace names them, and their priorities.
-    pub priorities: Vec<(String, i32)>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            only: ACCESSES.to_vec(),
-            hot: 0.10,
-            thrash: thrash::Limits::default(),
-            launch: launches::Limits::default(),
-            all_launches: false,
-            priorities: Vec::new(),
-        }
-    }
-}
-
-/// What one trace said.
-#[derive(Debug, Clone)]
-pub struct Analysis {
-    /// What it is called.
-    pub label: String,
-    /// What was read.
-    pub summary: Summary,
-    /// The share of the data that is called hot.
-    pub hot: f64,
-    /// Accesses by operation, in the order of [`Operation::ALL`].
-    pub accesses: [u64; Operation::ALL.len()],
-    /// Accesses over pages.
-    pub skew: Skew,
-    /// Stack distances of accesses that are not the first of their page: how many other pages
-    /// were accessed in between. None where no page came twice.
-    pub distances: Option<SeriesRecord>,
-    /// Who makes the hottest accesses.
-    pub makers: Makers,
-    /// What went out and came back.
-    pub paging: Paging,
-    /// Stretches of thrashing. `None` where the trace cannot tell.
-    pub episodes: Option<Vec<Episode>>,
-    /// From where on it was called thrashing.
-    pub thrash: thrash::Limits,
-    /// Episodes, and launches, beyond those that are told one by one.
-    pub more: [u64; 2],
-    /// Devices in the wrong order.
-    pub inversions: Vec<Inversion>,
-    /// Launches of programs other than the recorded command, which were not asked for.
-    pub other_launches: u64,
-    /// Whether the trace tells which process I/O is of. If not, all I/O after the mark of a
-    /// launch is counted as the launch's.
-    pub launches_are_told: bool,
-    /// Launches that the trace has marks of, by app.
-    pub launches: Vec<(Arc<str>, Launch)>,
-    /// The names of those who wanted most in each episode.
-    pub episode_makers: Vec<String>,
-    /// The memory that the analysis took, in bytes.
-    pub bytes: usize,
-}
 
 /// Events that are read at once.
 const BATCH: usize = 4096;

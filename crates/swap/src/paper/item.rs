@@ -61,6 +61,11 @@ impl Item {
         (self.seeds >= ENOUGH && self.never == 0).then_some(ends)
     }
 
+    /// Whether a ratio is a share, and not a quotient.
+    pub(super) fn is_share(&self) -> bool {
+        self.what.contains("made by")
+    }
+
     /// Whether the paper's value comes out.
     pub fn answer(&self) -> Answer {
         match self.interval() {

@@ -6,8 +6,7 @@
 use unjank_measure::Unit;
 
 use super::item::Item;
-use super::phones::{Phone, Set};
-use super::{TIERS, ratio};
+use super::phones::{Phone, Set, TIERS};
 use crate::simulate::Line;
 use unjank_cachesim::tier::Traffic;
 
@@ -226,6 +225,11 @@ const TIER: &[Value] = &[
         ours: |set| parity(&set.nine_1, Traffic::settled_ios),
     },
 ];
+
+/// How much more storage I/O a phone has with swap.
+fn ratio(phone: &Phone) -> f64 {
+    phone.on.traffic.storage_ios() as f64 / phone.off.traffic.storage_ios().max(1) as f64
+}
 
 fn made(line: &Line, share: f64) -> Option<f64> {
     (line.skew.accesses() > 0).then(|| line.skew.made_by(share))

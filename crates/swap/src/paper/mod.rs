@@ -6,65 +6,30 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | `options` | what is run |
 //! | `phones` | the same phone with and without swap, for one seed |
 //! | [`item`] | one value of the paper, and ours over several seeds |
 //! | `items` | all of them |
-//! | `note` | the same as findings |
+//! | `outcome` | what came of all phones |
+//! | `note`, `tables` | the same as findings |
 
 pub mod item;
 mod items;
 mod note;
+mod options;
+mod outcome;
 mod phones;
 mod tables;
 
 pub use item::{Answer, Item};
 pub use note::findings;
-use note::is_share;
+pub use options::Options;
+pub use outcome::Outcome;
+pub use phones::TIERS;
 
 use rayon::prelude::*;
-use unjank_host::{Bytes, Result};
-use unjank_measure::{Curve, Fact, Monitor};
-
-use crate::simulate::Latency;
-use crate::synth::Preset;
-use phones::Phone;
-
-/// The tiers of Fig. 5.
-pub const TIERS: [Bytes; 7] = [
-    Bytes::from_mib(16),
-    Bytes::from_mib(32),
-    Bytes::from_mib(64),
-    Bytes::from_mib(128),
-    Bytes::from_mib(256),
-    Bytes::from_mib(512),
-    Bytes::from_mib(1024),
-];
-
-/// What is run.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// How many phones of each kind, each from another seed.
-    pub seeds: u64,
-    /// The first seed.
-    pub seed: u64,
-    /// How long page-ins take.
-    pub latency: Latency,
-    /// Nine apps.
-    pub nine: Preset,
-    /// Twenty-five.
-    pub many: Preset,
-}
-
-/// What came of all phones.
-#[derive(Debug, Clone, Default)]
-pub struct Outcome {
-    /// Each value of the paper and ours.
-    pub items: Vec<Item>,
-    /// Fig. 1 as parts of bars.
-    pub bars: Vec<Fact>,
-    /// Fig. 2 and Fig. 5 as curves.
-    pub curves: Vec<Curve>,
-}
+use unjank_host::Result;
+use unjank_measure::Monitor;
 
 /// Runs all phones. What was run until Ctrl-C is the outcome.
 ///
@@ -90,9 +55,4 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Outcome> {
         return Ok(Outcome::default());
     }
     Ok(Outcome { items: items::all(&sets), bars: note::bars(&sets), curves: note::curves(&sets) })
-}
-
-/// How much more storage I/O a phone has with swap.
-fn ratio(phone: &Phone) -> f64 {
-    phone.on.traffic.storage_ios() as f64 / phone.off.traffic.storage_ios().max(1) as f64
 }

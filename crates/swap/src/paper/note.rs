@@ -6,9 +6,9 @@ use unjank_measure::record::{Answer as Told, Axis, Curve, Point};
 use unjank_measure::{Fact, Findings, Unit, Verdict};
 
 use super::item::{Answer, Item};
-use super::phones::{Phone, Set};
+use super::outcome::Outcome;
+use super::phones::{Phone, Set, TIERS};
 use super::tables::table;
-use super::{Outcome, TIERS};
 use crate::simulate::Line;
 
 /// A fact for each value and one for the paper's, one question for each
@@ -73,16 +73,11 @@ fn verdict(figure: &[Item]) -> Verdict {
 
 /// A value of an item, as it is read.
 fn show(item: &Item, value: f64) -> String {
-    if item.unit == Unit::Ratio && !is_share(item) {
+    if item.unit == Unit::Ratio && !item.is_share() {
         Unit::Times.show(value)
     } else {
         item.unit.show(value)
     }
-}
-
-/// Whether a ratio is a share, and not a quotient.
-pub(super) fn is_share(item: &Item) -> bool {
-    item.what.contains("made by")
 }
 
 /// One of a set, by a name.

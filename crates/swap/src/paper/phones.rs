@@ -3,13 +3,24 @@
 use unjank_host::{Bytes, Nanos, Result};
 use unjank_measure::monitor::Silent;
 
-use super::{Options, TIERS};
+use super::options::Options;
 use crate::simulate::load::Meaning;
 use crate::simulate::{self, Launching, Line, MemoryOptions, Swap, load};
 use crate::synth::{Preset, Synth};
 use crate::trace::PAGE;
 use unjank_cachesim::memory::{MemoryPolicy, Readahead};
 use unjank_cachesim::tier::{TierPolicy, Traffic};
+
+/// The tiers of Fig. 5.
+pub const TIERS: [Bytes; 7] = [
+    Bytes::from_mib(16),
+    Bytes::from_mib(32),
+    Bytes::from_mib(64),
+    Bytes::from_mib(128),
+    Bytes::from_mib(256),
+    Bytes::from_mib(512),
+    Bytes::from_mib(1024),
+];
 
 /// No launch of a synthetic phone takes as long.
 const LAUNCHING: Launching = Launching { lasts: Nanos::from_millis(10_000), all: false };

@@ -3,7 +3,7 @@
 use unjank_measure::{Cell, Column, Number, Table, Unit};
 
 use super::item::Item;
-use super::{Outcome, is_share};
+use super::outcome::Outcome;
 
 /// One line for each value.
 pub(super) fn table(outcome: &Outcome) -> Table {
@@ -25,7 +25,7 @@ pub(super) fn table(outcome: &Outcome) -> Table {
 }
 
 fn cells(item: &Item) -> [Cell; 5] {
-    let unit = if item.unit == Unit::Ratio && !is_share(item) { Unit::Times } else { item.unit };
+    let unit = if item.unit == Unit::Ratio && !item.is_share() { Unit::Times } else { item.unit };
     let ours = item.median().map(|median| Number::new(median).of(unit).within(item.interval()));
     [
         item.what.into(),

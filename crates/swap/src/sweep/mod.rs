@@ -8,19 +8,22 @@
 //! | module | subject |
 //! |---|---|
 //! | [`cell`] | one combination, and what came of it |
+//! | `compare` | which of the cells that can be compared are best |
 //! | `kept` | cells that are done, in a file |
 //! | `table` | all of them as Parquet |
 //! | `note`, `tables` | the same as findings |
 
 pub mod cell;
+mod compare;
 mod kept;
 mod note;
 mod table;
 mod tables;
 
 pub use cell::{Cell, Place};
+pub use compare::{cheapest, front, policies};
 pub use kept::Kept;
-pub use note::{cheapest, findings, front, policies};
+pub use note::findings;
 pub use table::write;
 
 use std::sync::Mutex;

@@ -5,7 +5,7 @@ use unjank_host::Bytes;
 use unjank_measure::{Cell as Shown, Column, Table, Unit};
 
 use super::Cell;
-use super::note::{cheapest, front, policies};
+use super::compare::{cheapest, front, policies};
 
 /// Most points of a front that are shown.
 const SHOWN: usize = 12;

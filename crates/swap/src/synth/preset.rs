@@ -1,9 +1,8 @@
-//! Synthetic phones by name.
+//! What a synthetic phone has, and what its user does.
 
 use unjank_host::Bytes;
 
 use super::chance::Chance;
-use super::presets;
 use crate::trace::PAGE;
 
 /// A phone and what its user does. Counts are in pages of 4 KiB.
@@ -141,27 +140,5 @@ impl Order {
                 place
             }
         }
-    }
-}
-
-/// A name that no synthetic phone has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no preset {typed:?}; there are {}", names())]
-pub struct UnknownPreset {
-    typed: String,
-}
-
-fn names() -> String {
-    presets::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
-}
-
-impl Preset {
-    /// The preset of this name.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn named(typed: &str) -> Result<&'static Self, UnknownPreset> {
-        let known = presets::ALL.iter().find(|preset| preset.name == typed);
-        known.ok_or_else(|| UnknownPreset { typed: typed.to_owned() })
     }
 }

@@ -74,3 +74,25 @@ pub const CHANGING: Preset = Preset {
     launches: 90,
     ..GAMES
 };
+
+/// A name that no synthetic phone has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no preset {typed:?}; there are {}", names())]
+pub struct UnknownPreset {
+    typed: String,
+}
+
+fn names() -> String {
+    ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Preset {
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn named(typed: &str) -> Result<&'static Self, UnknownPreset> {
+        let known = ALL.iter().find(|preset| preset.name == typed);
+        known.ok_or_else(|| UnknownPreset { typed: typed.to_owned() })
+    }
+}

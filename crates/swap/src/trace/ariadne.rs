@@ -12,9 +12,9 @@ use unjank_host::Nanos;
 use super::batch::{Batch, SECTOR, Wrong};
 use super::event::{Backing, Event, Operation, PAGE};
 use super::number::decimal;
-use super::reader::{Stop, settle};
 use super::records::take;
 use super::skipped::{Place, Skipped};
+use super::stop::{Stop, settle};
 
 /// What every header begins with.
 pub(super) const MARK: &[u8] = b"TEST^^^#";

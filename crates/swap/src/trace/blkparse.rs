@@ -7,9 +7,9 @@
 
 use super::batch::{Batch, OTHER_STAGE, Request, Wrong, ZERO_SIZE, is_write, sectors};
 use super::event::Who;
+use super::fields::word;
 use super::number::{decimal, seconds};
 use super::options::Stage;
-use super::text::word;
 
 /// Reads lines of one stage.
 #[derive(Debug)]

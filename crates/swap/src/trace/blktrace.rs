@@ -12,9 +12,9 @@ use super::batch::{Batch, DISCARD, OTHER_STAGE, Request, Wrong, sectors};
 use super::event::Who;
 use super::names::Names;
 use super::options::Stage;
-use super::reader::{Stop, settle};
 use super::records::take;
 use super::skipped::{Place, Skipped};
+use super::stop::{Stop, settle};
 
 const HEADER: usize = 48;
 const MAGIC: u32 = 0x6561_7400;

@@ -1,20 +1,7 @@
-//! The formats, and how one is told from its content.
+//! The formats, by their names.
 
 use std::fmt;
 use std::str::FromStr;
-
-use super::ariadne;
-use super::batch::{Batch, NAMES_OF_COLUMNS};
-use super::blkparse::is_device;
-use super::blktrace;
-use super::event::Event;
-use super::names::Names;
-use super::options::{Options, Stage};
-use super::oracle_general;
-use super::reader::{Reader, Stop};
-use super::skipped::Skipped;
-use super::unknown;
-use super::vscsi;
 
 /// A format of traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,11 +34,6 @@ pub enum Format {
     Vscsi,
 }
 
-/// How much of a file is looked at to tell its format.
-pub(super) const HEAD: usize = 64 << 10;
-/// Events that convince.
-const ENOUGH: usize = 100;
-
 impl Format {
     /// All of them.
     pub const ALL: [Self; 13] = [
@@ -69,11 +51,6 @@ impl Format {
         Self::Txt,
         Self::Vscsi,
     ];
-
-    /// Formats of text in the order in which they are tried: the strictest first. Lines of numbers
-    /// alone may be anything: Ariadne's without contents, and objects as text, are never guessed.
-    const TEXTS: [Self; 7] =
-        [Self::Mobile, Self::Msr, Self::Systor, Self::Spc, Self::Csv, Self::Blkparse, Self::Ftrace];
 
     /// The name, as it is typed.
     pub const fn name(self) -> &'static str {
@@ -115,113 +92,5 @@ impl FromStr for Format {
             let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
             format!("there is no format {name}, only {}", names.join(", "))
         })
-    }
-}
-
-/// A format, and whether it is known rather than guessed: by a mark at the beginning of the file,
-/// or by a line that names the columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Detected {
-    pub(super) format: Format,
-    pub(super) is_known: bool,
-}
-
-/// The format of a file that begins with `head`.
-///
-/// # Errors
-/// What is wrong with the format that is the likeliest; or that none is.
-pub(super) fn detect(head: &[u8], options: &Options) -> Result<Detected, String> {
-    let known = |format| Ok(Detected { format, is_known: true });
-    let guessed = |format| Ok(Detected { format, is_known: false });
-    if head.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    if options.columns.is_some() {
-        return known(Format::Csv);
-    }
-    if head.starts_with(b"PAR1") {
-        return known(Format::Parquet);
-    }
-    if head.starts_with(ariadne::MARK) {
-        return known(Format::Ariadne);
-    }
-    if blktrace::is_magic(head) {
-        return known(Format::Blktrace);
-    }
-    if head.contains(&0) {
-        if vscsi::looks_right(head) {
-            return guessed(Format::Vscsi);
-        }
-        return match oracle_general::looks_right(head) {
-            Ok(()) => guessed(Format::OracleGeneral),
-            Err(_) => Err(format!("it is no text, and {}", unknown::binary(head))),
-        };
-    }
-    if head.starts_with(b"# tracer:") {
-        return known(Format::Ftrace);
-    }
-    let mut likeliest: Option<(usize, String)> = None;
-    for format in Format::TEXTS {
-        match try_on(head, format, options.stage, ENOUGH, options) {
-            Ok(tried) if tried.events.is_empty() => {}
-            Ok(tried) => return Ok(Detected { format, is_known: tried.has_header }),
-            Err((events, why)) => {
-                if events > likeliest.as_ref().map_or(0, |(most, _)| *most) {
-                    likeliest = Some((events, format!("it begins as {format} does, but {why}")));
-                }
-            }
-        }
-    }
-    Err(likeliest.map_or_else(|| unknown::text(head), |(_, why)| why))
-}
-
-/// The stage that is meant by [`Stage::Auto`] for a file that begins with `head`.
-pub(super) fn resolve(head: &[u8], format: Format, options: &Options) -> Stage {
-    let has_stages = matches!(format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
-    if options.stage != Stage::Auto || !has_stages {
-        return options.stage;
-    }
-    let has = |stage| {
-        // Events that are no requests, such as those of files, are there in every stage.
-        try_on(head, format, stage, usize::MAX, options).is_ok_and(
-            |Tried { events, names, .. }| {
-                events.iter().any(|event| is_device(names.space(event.space).as_bytes()))
-            },
-        )
-    };
-    if !has(Stage::Issued) && has(Stage::Queued) { Stage::Queued } else { Stage::Issued }
-}
-
-/// What the beginning of a file is in some format.
-struct Tried {
-    events: Vec<Event>,
-    names: Names,
-    /// Whether a line names the format's columns.
-    has_header: bool,
-}
-
-/// The events, `most` or so, that the beginning of a file has as `format`; or how many there were
-/// before what is not of it, and what that is.
-fn try_on(
-    head: &[u8],
-    format: Format,
-    stage: Stage,
-    most: usize,
-    options: &Options,
-) -> Result<Tried, (usize, String)> {
-    let options = Options { skip_bad: false, stage, ..options.clone() };
-    let (mut events, mut names) = (Vec::new(), Names::default());
-    let mut skipped = Skipped::default();
-    let mut batch = Batch { events: &mut events, names: &mut names, options: &options };
-    let mut source = head;
-    let read =
-        Reader::new(format, &options, head).read(&mut source, &mut batch, &mut skipped, most);
-    match read {
-        Ok(_) => {
-            let has_header = format == Format::Csv || skipped.count(NAMES_OF_COLUMNS) > 0;
-            Ok(Tried { events, names, has_header })
-        }
-        Err(Stop::At(place, what)) => Err((events.len(), format!("{place}: {what}"))),
-        Err(Stop::Io(why)) => Err((events.len(), why.to_string())),
     }
 }

@@ -18,9 +18,9 @@ use unjank_host::Nanos;
 use super::batch::{Batch, OTHER_STAGE, Request, Wrong, ZERO_SIZE, is_write, sectors};
 use super::blkparse::is_device;
 use super::event::{Backing, Event, Operation, PAGE, Space, Who};
+use super::fields::word;
 use super::number::{decimal, hexadecimal, seconds};
 use super::options::Stage;
-use super::text::word;
 
 /// Page frames, which are no identity: the next page in a frame is another one.
 const FRAMES: &[u8] = b"page frames";

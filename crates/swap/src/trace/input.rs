@@ -7,14 +7,16 @@ use std::sync::Arc;
 use unjank_host::{Error, Result};
 
 use super::batch::Batch;
+use super::detect::{Detected, detect, resolve};
 use super::event::Event;
-use super::format::{Detected, Format, detect, resolve};
+use super::format::Format;
 use super::names::Names;
 use super::options::Options;
 use super::parquet::Rows;
-use super::reader::{Reader, Stop};
+use super::reader::Reader;
 use super::skipped::{Place, Skipped};
 use super::source::{Progress, Source};
+use super::stop::Stop;
 use super::summary::InputSummary;
 
 /// A file, and what was read from it and not yet told.

@@ -10,8 +10,8 @@ use unjank_host::Nanos;
 
 use super::batch::Batch;
 use super::event::{Backing, Event, Operation, Who};
-use super::reader::Stop;
 use super::skipped::{Place, Skipped};
+use super::stop::Stop;
 
 /// Bytes of a record.
 pub(super) const RECORD: usize = 24;

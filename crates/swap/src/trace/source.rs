@@ -13,7 +13,8 @@ use lzma_rust2::XzReader;
 use unjank_host::input::{Input, Stop};
 use unjank_host::{Error, Result};
 
-use super::format::HEAD;
+/// How much of a file is looked at to tell its format.
+const HEAD: usize = 64 << 10;
 
 /// How a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use super::batch::{Batch, Wrong};
 use super::blkparse;
 use super::csv;
 use super::ftrace;
-use super::reader::{Stop, settle};
 use super::skipped::{Place, Skipped};
+use super::stop::{Stop, settle};
 use super::volumes;
 
 /// A longer line is no line of a trace.
@@ -160,30 +160,4 @@ impl Text {
 /// Without the carriage return of other systems.
 fn trim(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// Exactly `N` fields.
-#[inline]
-pub(super) fn fields<const N: usize>(line: &[u8], by: u8) -> Option<[&[u8]; N]> {
-    let mut fields = [&b""[..]; N];
-    let mut rest = line;
-    for field in &mut fields[..N - 1] {
-        let end = memchr::memchr(by, rest)?;
-        *field = rest[..end].trim_ascii();
-        rest = &rest[end + 1..];
-    }
-    if memchr::memchr(by, rest).is_some() {
-        return None;
-    }
-    fields[N - 1] = rest.trim_ascii();
-    Some(fields)
-}
-
-/// Takes the next word off `rest`; empty at the end.
-#[inline]
-pub(super) fn word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
-    let text = rest.trim_ascii_start();
-    let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
-    *rest = &text[end..];
-    &text[..end]
 }

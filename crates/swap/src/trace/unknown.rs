@@ -1,6 +1,6 @@
 //! What is said of a file whose format nobody knows.
 
-use super::reader::shown;
+use super::stop::shown;
 
 /// Ways to pack files that are not unpacked here, by what such files begin with.
 const PACKED: [(&[u8], &str); 5] = [

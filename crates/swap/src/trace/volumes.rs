@@ -5,8 +5,8 @@ use unjank_host::Nanos;
 use super::batch::{Batch, NAMES_OF_COLUMNS, Request, Wrong, is_write, sectors};
 use super::csv::object;
 use super::event::{Backing, Event, Operation, Who};
+use super::fields::fields;
 use super::number::{decimal, seconds};
-use super::text::fields;
 
 const HEADER: Wrong = Wrong::Skip(NAMES_OF_COLUMNS);
 const EMPTY: Wrong = Wrong::Skip("an empty line");

@@ -17,9 +17,9 @@ use unjank_host::Nanos;
 
 use super::batch::{Batch, Request, Wrong, sectors};
 use super::event::Who;
-use super::reader::{Stop, settle};
 use super::records::take;
 use super::skipped::{Place, Skipped};
+use super::stop::{Stop, settle};
 
 const SPACE: &[u8] = b"disk";
 const CUT_OFF: &str = "the last record is cut off";

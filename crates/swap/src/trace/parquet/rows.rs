@@ -11,9 +11,9 @@ use unjank_host::Nanos;
 use super::super::batch::Wrong;
 use super::super::event::{Backing, Event, Operation};
 use super::super::names::{Member, Names};
-use super::super::reader::Stop;
 use super::super::skipped::{Place, Skipped};
 use super::super::source::Whole;
+use super::super::stop::Stop;
 
 /// Rows decoded at once.
 const CHUNK: usize = 8192;
