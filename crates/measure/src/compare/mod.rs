@@ -15,6 +15,7 @@ mod differences;
 mod facts;
 mod matching;
 mod missed;
+mod options;
 mod question;
 mod series;
 
@@ -28,24 +29,10 @@ use crate::stats::family;
 pub use arms::tails;
 pub use differences::Difference;
 pub use matching::{NotCompared, shown};
+pub use options::Options;
 
 /// The name and major version of a comparison's form as JSON.
 pub const SCHEMA: &str = "unjank.comparison/1";
-
-/// How two runs are compared.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Options {
-    /// The smallest difference that matters, as a share; 0 if every one does.
-    pub min_effect: f64,
-    /// The seed of the bootstrap.
-    pub seed: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { min_effect: 0.02, seed: 1 }
-    }
-}
 
 /// What the comparison of two runs says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

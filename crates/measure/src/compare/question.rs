@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use rand_distr::{Beta, Distribution as _, StandardNormal};
 
-use super::Options;
 use super::matching::shown;
+use super::options::Options;
 use crate::effect::{Asked, Side};
 use crate::record::{Direction, Unit};
 use crate::stats::random::{Random, seeded};

@@ -6,22 +6,16 @@
 
 mod facts;
 mod series;
+mod started;
 mod words;
 
-use unjank_host::{Nanos, Timestamp};
+pub use started::Started;
+
+use unjank_host::Nanos;
 
 use crate::error::Result;
 use crate::findings::Findings;
 use crate::record::{Curve, Outlier};
-
-/// What one start found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Started {
-    /// When it began.
-    pub at: Timestamp,
-    /// What it found.
-    pub findings: Findings,
-}
 
 /// The findings of all starts, which are in the order in which they began. One
 /// start alone is returned as it is, with the intervals of its own samples.
@@ -108,6 +102,8 @@ fn curves(starts: &[Started]) -> Vec<Curve> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use unjank_host::Timestamp;
 
     use super::*;
     use crate::record::{Fact, Unit};

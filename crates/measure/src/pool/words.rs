@@ -2,7 +2,7 @@
 
 use unjank_host::Unsupported;
 
-use super::Started;
+use super::started::Started;
 use crate::findings::Findings;
 
 /// A sentence, and how many starts said it.

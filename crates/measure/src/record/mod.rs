@@ -1,12 +1,14 @@
 //! The run record, `"schema": "unjank.run/2"`: one JSON document per run, the
 //! same for every command. `docs/run.schema.json` describes it.
 
+mod answer;
 mod check;
 mod curve;
 mod direction;
 mod fact;
 mod outlier;
 mod packed;
+mod read;
 mod run;
 mod series;
 mod start;
@@ -14,6 +16,7 @@ mod table;
 mod unit;
 mod verdict;
 
+pub use answer::Answer;
 pub use curve::{Axis, Curve, Point};
 pub use direction::Direction;
 pub use fact::{Change, Fact, Pooling};
@@ -23,4 +26,4 @@ pub use series::{Percentile, QUANTILES, Repetition, SeriesRecord, Slice, Summary
 pub use start::{Run, Start};
 pub use table::{Cell, Column, Mark, Number, Table};
 pub use unit::Unit;
-pub use verdict::{Answer, Bound, Quantity, Verdict};
+pub use verdict::{Bound, Quantity, Verdict};

@@ -4,13 +4,14 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, TransactionBehavior};
 use unjank_host::Bytes;
 use unjank_host::files::{is_of_others, read_of_others, without_links};
 
-use super::{PATIENCE, failure};
+use super::failure;
 use crate::error::{Error, Result};
 
 /// The version of the table below, in `PRAGMA user_version`.
@@ -36,6 +37,9 @@ CREATE TABLE run (
 );
 CREATE INDEX run_by_start ON run (started, id);
 ";
+
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A store of somebody else that is larger is not read.
 const LARGEST: Bytes = Bytes(1 << 30);

@@ -23,7 +23,6 @@ mod memory;
 mod selector;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Timestamp as Date;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
@@ -34,9 +33,6 @@ use crate::record::RunRecord;
 pub use entry::{Entry, Filter, Keep};
 pub use file::VERSION;
 pub use selector::Selector;
-
-/// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The largest record that is read back, in bytes.
 const LARGEST: u64 = 256 << 20;
@@ -285,6 +281,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use unjank_host::{Machine, Timestamp};
 
     use super::*;
