@@ -1,7 +1,7 @@
 //! How often each page was requested of late: small counters that are halved
 //! from time to time.
 
-use super::w_tiny_lfu::Counts;
+use super::counts::Counts;
 use crate::page::{Page, Space};
 
 /// Counters end here, as those of four bits do.

@@ -22,6 +22,7 @@
 
 pub mod arc;
 pub mod clock;
+mod counts;
 pub mod fifo;
 mod frequency;
 pub mod larc;

@@ -8,7 +8,7 @@
 //! all counters are halved, and the number of those that counted with them. A
 //! page is as frequent as the least of its counters.
 
-use super::w_tiny_lfu::Counts;
+use super::counts::Counts;
 use crate::page::{Page, Space};
 
 /// Two words for each of a page's four counters.

@@ -13,6 +13,7 @@
 //! near to libCacheSim's and not equal: `docs/method.md` says why.
 
 use super::Replacement;
+pub use super::counts::Counts;
 use super::frequency::Frequency;
 use super::links::{Links, List};
 use super::parameters::{Share, Slot};
@@ -54,20 +55,6 @@ impl Parameters {
 pub type WTinyLfu = Windowed<Sketch>;
 /// With an exact counter for each page.
 pub type WTinyLfuExact = Windowed<Frequency>;
-
-/// Counts requests of late.
-pub trait Counts {
-    /// No requests so far; counters are halved after about `sample` of them.
-    fn new(space: Space, sample: u64) -> Self;
-    /// Counts a request.
-    fn count(&mut self, page: Page);
-    /// Requests of late, at most 15.
-    fn of(&self, page: Page) -> u32;
-    /// Forgets a page, as far as its counters are its own.
-    fn forget(&mut self, page: Page);
-    /// The memory that they take, in bytes.
-    fn bytes(&self) -> usize;
-}
 
 /// The window and the two segments of the main list, the latest in front.
 pub struct Windowed<C> {

@@ -20,11 +20,13 @@
 //!   ([`Traffic::left_dirty`]).
 
 mod choice;
+mod found;
 mod named;
 mod replay;
 mod traffic;
 
 pub use choice::{CHEAP_WRITE, FAIR_WRITE};
+pub use found::Found;
 pub use named::{Replayed, Rule, TierPolicy, UnknownTierPolicy};
 pub use replay::Waits;
 pub use traffic::{PerPage, Traffic};
@@ -35,15 +37,6 @@ use super::admission::{Admission, Eviction};
 use super::bits::Bits;
 use super::page::Page;
 use super::replacement::Replacement;
-
-/// Where a page was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// In the tier.
-    Tier,
-    /// In storage.
-    Storage,
-}
 
 /// The tier, with who enters and who leaves.
 pub struct Tier<R, A> {
