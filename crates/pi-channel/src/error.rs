@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::layout::VERSION;
+use crate::version::VERSION;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 use crate::lane::{Lane, Outcome};
-use crate::layout::{Geometry, MAGIC, VERSION};
+use crate::layout::{Geometry, MAGIC};
 use crate::mapping::Mapping;
 use crate::message;
 use crate::thread;
+use crate::version::VERSION;
 
 /// Reads bytes as a message.
 ///

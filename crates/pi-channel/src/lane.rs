@@ -23,9 +23,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::bytes::{Outgoing, SharedBytes};
 use crate::error::{Error, Result};
-use crate::layout::{Geometry, MAGIC, MAX_CAPACITY, REQUEST_BYTES, VERSION, Word};
+use crate::layout::{Geometry, MAGIC, MAX_CAPACITY, REQUEST_BYTES, Word};
 use crate::lock;
 use crate::mapping::Mapping;
+use crate::version::VERSION;
 
 /// The CPU of a side that was not seen on any yet.
 const NOWHERE: u32 = u32::MAX;

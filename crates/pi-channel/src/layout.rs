@@ -20,8 +20,6 @@ use std::mem::size_of;
 
 use crate::error::{Error, Result};
 
-/// Version of the layout and of the protocol spoken over it.
-pub(crate) const VERSION: u32 = 1;
 /// The first eight bytes of a lane.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"pi-lane\n");
 /// The longest request or reply: 16 MiB. A client lets its server make it map

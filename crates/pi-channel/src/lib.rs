@@ -174,7 +174,7 @@
 //! | `lock` | priority-inheriting lock words |
 //! | `doorbell`, `spin`, `order` | when to sleep, for how long to look out, who is next |
 //! | `layout`, `mapping`, `bytes`, `copy` | what lies where, and how it is read |
-//! | `intake`, `message`, `peer`, `owner`, `thread` | setting up, and who is who |
+//! | `intake`, `message`, `version`, `peer`, `owner`, `thread` | setting up, and who is who |
 #![allow(unsafe_code)]
 
 mod bytes;
@@ -198,6 +198,7 @@ mod seat;
 mod server;
 mod spin;
 mod thread;
+mod version;
 
 pub use bytes::{Outgoing, SharedBytes};
 pub use client::Client;

@@ -18,8 +18,8 @@ use rustix::process::{getegid, geteuid, getpid};
 
 use crate::clock::Moment;
 use crate::error::{Error, Result};
-use crate::layout::VERSION;
 use crate::peer::Credentials;
+use crate::version::VERSION;
 
 const MAGIC: u32 = u32::from_ne_bytes(*b"pi-c");
 const LENGTH: usize = 32;
