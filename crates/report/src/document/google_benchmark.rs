@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use unjank_measure::{Cell, RunRecord};
 
-use super::{number, rows, text};
+use super::cells::{number, rows, text};
 
 /// The document.
 pub(super) fn document(record: &RunRecord) -> String {

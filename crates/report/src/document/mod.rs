@@ -1,9 +1,10 @@
 //! Records in the form of other programs' output, for what reads that.
 
+mod cells;
 mod google_benchmark;
 mod schd_dbg;
 
-use unjank_measure::{Cell, RunRecord, Table};
+use unjank_measure::RunRecord;
 
 /// The document that stands for `record` where its command prints one.
 pub(crate) fn document(record: &RunRecord) -> Option<String> {
@@ -18,24 +19,4 @@ pub(crate) fn document(record: &RunRecord) -> Option<String> {
 
 fn setting<'a>(record: &'a RunRecord, name: &str) -> Option<&'a str> {
     record.settings.get(name)?.as_str()
-}
-
-fn rows<'a>(record: &'a RunRecord, table: &str) -> &'a [Vec<Cell>] {
-    record.findings.table_named(table).map_or(&[], |table: &Table| &table.rows)
-}
-
-/// The number in the cell `at`.
-fn number(row: &[Cell], at: usize) -> Option<f64> {
-    match row.get(at)? {
-        Cell::Number(number) => Some(number.value),
-        Cell::Text(_) | Cell::Empty => None,
-    }
-}
-
-/// The text in the cell `at`.
-fn text(row: &[Cell], at: usize) -> &str {
-    match row.get(at) {
-        Some(Cell::Text(text)) => text,
-        _ => "",
-    }
 }

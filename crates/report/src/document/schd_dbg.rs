@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use unjank_measure::{Cell, RunRecord};
 
-use super::{number, rows, text};
+use super::cells::{number, rows, text};
 
 /// `cfg`, a `P<n>` for each pair that measured something, and `inheritance`.
 /// Nothing is measured where the transport is not there.

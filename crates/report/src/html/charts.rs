@@ -4,17 +4,19 @@ use maud::{Markup, html};
 use unjank_measure::record::Direction;
 use unjank_measure::{Curve, Fact, RunRecord, SeriesRecord, Verdict};
 
+use crate::chart::LINES;
 use crate::chart::arms::{Arms, GROUPS, Group as Bars};
 use crate::chart::course::Course;
 use crate::chart::curves::Curves;
 use crate::chart::intervals::{Intervals, ROWS, Row};
 use crate::chart::parts::{Parts, WHOLES, Whole};
 use crate::chart::percentiles::Percentiles;
-use crate::chart::{Chart, LINES, Paper, svg};
 use crate::delay;
 use crate::group::{Group, groups, partition};
 use crate::heat::maps;
-use crate::html::{Place, fronts, heat};
+use crate::html::figure::{figure, wide_figure};
+use crate::html::place::Place;
+use crate::html::{fronts, heat};
 use crate::limit::limit;
 use crate::names::{distinct, shorten};
 use crate::samples::Worst;
@@ -306,35 +308,4 @@ fn arms(alike: &[&Fact], place: &Place) -> Option<Markup> {
     }
     let draw = if one { figure } else { wide_figure };
     Some(draw(&chart, &title, &note, place))
-}
-
-/// A chart over the whole width, drawn once for a desk and once for a phone;
-/// the style sheet shows the one that fits.
-fn wide_figure(chart: &dyn Chart, title: &str, note: &str, place: &Place) -> Markup {
-    html! {
-        figure class="wide" {
-            (caption(title, note, place))
-            (svg(chart, Paper::WIDE, "chart at-desk"))
-            (svg(chart, Paper::NARROW, "chart at-phone"))
-        }
-    }
-}
-
-/// A chart that stands beside others.
-pub(super) fn figure(chart: &dyn Chart, title: &str, note: &str, place: &Place) -> Markup {
-    html! {
-        figure {
-            (caption(title, note, place))
-            (svg(chart, Paper::NARROW, "chart"))
-        }
-    }
-}
-
-fn caption(title: &str, note: &str, place: &Place) -> Markup {
-    html! {
-        figcaption {
-            (place.subheading(title))
-            @if !note.is_empty() { p { (note) } }
-        }
-    }
 }

@@ -6,8 +6,8 @@ use unjank_measure::Curve;
 
 use crate::chart::curves::Curves;
 use crate::group::partition;
-use crate::html::Place;
-use crate::html::charts::figure;
+use crate::html::figure::figure;
+use crate::html::place::Place;
 use crate::names::distinct;
 
 /// The label that says which points of a comparison a curve has.

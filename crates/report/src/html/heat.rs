@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use crate::heat::{Cell, HeatMap};
-use crate::html::Place;
+use crate::html::place::Place;
 use crate::html::tables::{rest, scrolling};
 use crate::words;
 

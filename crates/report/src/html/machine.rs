@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use unjank_measure::RunRecord;
 
-use crate::html::Place;
+use crate::html::place::Place;
 use crate::machine;
 use crate::visible::visible;
 

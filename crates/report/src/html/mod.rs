@@ -5,11 +5,13 @@
 //! itself scripts and outside resources by a content security policy.
 
 mod charts;
+mod figure;
 mod fronts;
 mod header;
 mod heat;
 mod machine;
 mod notes;
+mod place;
 mod side_by_side;
 mod tables;
 mod verdicts;
@@ -19,6 +21,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use unjank_measure::RunRecord;
 
 use crate::headline::headline;
+use crate::html::place::Place;
 use crate::visible::visible;
 use crate::words::counted;
 
@@ -69,39 +72,6 @@ pub fn html(records: &[RunRecord]) -> String {
         }
     };
     page.into_string()
-}
-
-/// Where in the page a record stands.
-struct Place {
-    /// The level of its sections' headings.
-    level: u8,
-    /// What the ids of its sections begin with.
-    prefix: String,
-}
-
-impl Place {
-    /// A section with a heading.
-    fn section(&self, id: &str, heading: &Markup, body: &Markup) -> Markup {
-        markup! {
-            section id={ (self.prefix) (id) } {
-                @match self.level {
-                    2 => h2 { (heading) },
-                    _ => h3 { (heading) },
-                }
-                (body)
-            }
-        }
-    }
-
-    /// The heading of something within a section.
-    fn subheading(&self, heading: &str) -> Markup {
-        markup! {
-            @match self.level {
-                2 => h3 { (heading) },
-                _ => h4 { (heading) },
-            }
-        }
-    }
 }
 
 /// Everything about one run but its title.

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use unjank_measure::RunRecord;
 
-use crate::html::Place;
+use crate::html::place::Place;
 use crate::html::tables::{path, rest, scrolling};
 use crate::visible::visible;
 use crate::words::{self, PutBack};

@@ -6,8 +6,8 @@ use unjank_measure::{RunRecord, SeriesRecord};
 use crate::chart::LINES;
 use crate::chart::percentiles::Percentiles;
 use crate::group::is_part;
-use crate::html::Place;
-use crate::html::charts::figure;
+use crate::html::figure::figure;
+use crate::html::place::Place;
 use crate::html::tables::{path, rest, scrolling};
 use crate::words;
 

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use unjank_measure::{Fact, RunRecord, SeriesRecord};
 
-use crate::html::Place;
+use crate::html::place::Place;
 use crate::layout;
 use crate::samples::{Sample, Worst};
 use crate::visible::visible;

@@ -7,7 +7,7 @@ use crate::chart::Domain;
 use crate::chart::strip::{self, Strip};
 use crate::chart::svg;
 use crate::delay;
-use crate::html::Place;
+use crate::html::place::Place;
 use crate::visible::visible;
 use crate::words;
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use unjank_measure::{Cell, RunRecord, Table};
 
-use crate::html::Place;
+use crate::html::place::Place;
 use crate::html::tables::{rest, scrolling};
 use crate::table::{Bar, View, bars, drawn, heading, is_numeric, text, used, view};
 use crate::visible::visible;

@@ -91,8 +91,3 @@ fn head(record: &RunRecord, width: usize) -> Vec<String> {
     }
     lines
 }
-
-/// The heading of a block.
-fn heading(text: &str) -> String {
-    Paint::Strong.on(text)
-}

@@ -2,9 +2,8 @@
 
 use unjank_measure::RunRecord;
 
-use super::heading;
 use super::layout::{Column, columns, paragraph};
-use super::paint::Paint;
+use super::paint::{Paint, heading};
 use crate::visible::visible;
 use crate::words::{PutBack, put_back};
 

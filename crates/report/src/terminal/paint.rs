@@ -93,6 +93,11 @@ pub(super) fn resolve(text: &str, colour: bool) -> String {
     resolved
 }
 
+/// The heading of a block.
+pub(super) fn heading(text: &str) -> String {
+    Paint::Strong.on(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

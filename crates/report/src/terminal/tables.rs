@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use unjank_measure::RunRecord;
 
-use super::heading;
 use super::layout::{Column, GAP, columns, folded, in_line, paragraph, widest};
-use super::paint::Paint;
+use super::paint::{Paint, heading};
 use crate::layout;
 use crate::samples::Worst;
 use crate::visible::visible;

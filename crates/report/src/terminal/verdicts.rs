@@ -2,9 +2,8 @@
 
 use unjank_measure::Verdict;
 
-use super::heading;
 use super::layout::{Column, GAP, columns, paragraph, widest};
-use super::paint::Paint;
+use super::paint::{Paint, heading};
 use crate::visible::visible;
 use crate::words;
 

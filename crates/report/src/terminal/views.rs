@@ -3,9 +3,8 @@
 use comfy_table::{CellAlignment, presets};
 use unjank_measure::{RunRecord, Table};
 
-use super::heading;
 use super::layout::paragraph;
-use super::paint::Paint;
+use super::paint::{Paint, heading};
 use crate::table::{self, View, bars, drawn, is_numeric, text, used, view};
 use crate::visible::visible;
 
