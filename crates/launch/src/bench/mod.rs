@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `options` | programs, how they say that they are ready, and the plan |
 //! | `condition` | what holds while a program is launched |
+//! | `in_force` | how it is put in force, and taken back |
 //! | `ready` | the ways of being ready, and how each is noticed |
 //! | `started` | one program from its start until it is ready, or is not |
 //! | `pause` | the idle time before a launch |
@@ -14,6 +15,7 @@
 
 mod condition;
 mod findings;
+mod in_force;
 mod options;
 mod part;
 mod pause;

@@ -7,7 +7,8 @@ use unjank_host::{Joules, Nanos, Result, Root, Timestamp, page_cache};
 use unjank_measure::Monitor;
 use unjank_measure::stats::random::{Random, seeded};
 
-use super::condition::{Condition, InForce};
+use super::condition::Condition;
+use super::in_force::InForce;
 use super::options::{Options, Workload};
 use super::pause;
 use super::started::{Came, Started};

@@ -9,7 +9,7 @@ use unjank_host::Nanos;
 use unjank_measure::record::Answer;
 use unjank_measure::{Fact, Quantity, Verdict};
 
-use super::Line;
+use super::outcome::Line;
 use crate::power::table::Row as Period;
 use crate::simulate::paper::{BASIC, TOTAL};
 

@@ -7,25 +7,28 @@
 //!
 //! | module | subject |
 //! |---|---|
+//! | `outcome` | what came of the experiments |
 //! | `published` | the paper's values as facts and curves |
 //! | `tables` | both beside each other |
 //! | `judge` | whether they come out here |
 //! | `share` | the progress of one experiment among two |
 
 mod judge;
+mod outcome;
 mod published;
 mod share;
 mod tables;
 
+pub use outcome::{Line, Outcome};
+
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Error, Machine, Nanos, Result, Root, Support};
-use unjank_measure::{Findings, Monitor, Verdict};
+use unjank_measure::{Monitor, Verdict};
 
-use crate::bench::{self, Row, rows};
+use crate::bench::{self, rows};
 use crate::power::governor::Governors;
 use crate::power::rates;
-use crate::power::table::Row as Period;
 use crate::simulate::paper::Prediction;
 use share::Share;
 
@@ -48,30 +51,6 @@ pub struct Options {
     pub energy: Option<rates::Options>,
     /// What the model says of the same launches.
     pub prediction: Prediction,
-}
-
-/// What came of it.
-#[derive(Debug, Clone, Default)]
-pub struct Outcome {
-    /// Everything that goes into the record.
-    pub findings: Findings,
-    /// Fig. 2: each load.
-    pub total: Vec<Line>,
-    /// Fig. 3.
-    pub basic: Option<Line>,
-    /// Table 3; empty if it was left out.
-    pub periods: Vec<Period>,
-}
-
-/// A launch time with and without the service, and what the model says.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// The load; `None` for what remains without it.
-    pub load: Option<Nanos>,
-    /// What was measured; `None` if nothing was.
-    pub measured: Option<Row>,
-    /// The predicted change, as a share.
-    pub predicted: f64,
 }
 
 /// Whether the experiments can be made here; why not, as a sentence without a

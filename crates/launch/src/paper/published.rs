@@ -6,7 +6,7 @@ use unjank_host::energy::Origin;
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Direction, Fact, Findings, Point, Unit};
 
-use super::{Line, Outcome};
+use super::outcome::{Line, Outcome};
 use crate::power::table::Row as Period;
 use crate::simulate::paper::{BASIC, Prediction, TOTAL};
 

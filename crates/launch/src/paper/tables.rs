@@ -3,7 +3,7 @@
 use unjank_host::Nanos;
 use unjank_measure::{Cell, Column, Table, Unit};
 
-use super::{Line, Outcome};
+use super::outcome::{Line, Outcome};
 use crate::bench::{Row, change, median};
 use crate::simulate::paper::{BASIC, TOTAL};
 

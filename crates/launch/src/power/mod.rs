@@ -7,10 +7,12 @@
 //! | [`modelled`] | a meter that watches them, for machines without one |
 //! | [`average`](mod@average) | the mean power now |
 //! | [`governor`], [`rates`], [`table`] | the sampling period, visits at each, Table 3 |
+//! | `findings`, `tables` | the same as findings |
 //! | [`paper`] | what Jo & Suh measured |
 //! | `notes` | what all findings say of their meter |
 
 pub mod average;
+mod findings;
 pub mod governor;
 pub mod modelled;
 pub(crate) mod notes;

@@ -1,15 +1,11 @@
-//! From visits to Table 3: averages, differences, answers, and what the
-//! paper's own differences are worth beside them.
-
-use std::collections::BTreeMap;
+//! From visits to Table 3: averages, and differences from the reference.
 
 use unjank_host::{Joules, Nanos};
 use unjank_measure::experiment::{Question, Visits, family};
-use unjank_measure::record::Axis;
-use unjank_measure::{Curve, Direction, Effect, Fact, Findings, Point, Unit};
+use unjank_measure::{Direction, Effect, Fact, Unit};
 
 use super::rates::{Arm, Outcome};
-use super::{notes, paper, tables};
+use super::{notes, paper};
 
 /// One column of Table 3.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,40 +43,6 @@ impl Outcome {
         self.arms.iter().enumerate().map(row).collect()
     }
 
-    /// All that goes into the record.
-    pub fn findings(&self) -> Findings {
-        let mut findings = Findings::default();
-        notes::about(&self.about, &mut findings);
-        let table = self.table();
-        findings.tables.push(tables::table(&table, self.options.window));
-        for (row, arm) in table.iter().zip(&self.arms) {
-            findings.facts.extend(row.average.clone());
-            let cpu = self.average(arm, "launch/power/cpu_energy", |(_, cpu)| *cpu);
-            findings.facts.extend(cpu);
-            if let Some(effect) = &row.effect {
-                findings.verdicts.push(effect.verdict(self.question(row.rate).text));
-            }
-            if row.actual != row.rate {
-                findings.warn(format!(
-                    "the kernel made {} of the sampling period {}",
-                    row.actual, row.rate
-                ));
-            }
-        }
-        findings.facts.push(self.order());
-        findings.curves.push(curve(&table));
-        findings.series.push(self.reading.clone().finish());
-        notes::samples(self.samples, &mut findings);
-        for (rate, reason) in &self.refused {
-            findings.not_supported(format!("launch/power/energy every {rate}"), reason.clone());
-        }
-        self.note_end(&mut findings);
-        for told in about_the_paper(&table) {
-            findings.warn(told);
-        }
-        findings
-    }
-
     fn effects(&self, reference: Option<usize>) -> Vec<Effect> {
         let Some(reference) = reference else { return Vec::new() };
         let others = (0..self.arms.len()).filter(|&arm| arm != reference);
@@ -94,7 +56,7 @@ impl Outcome {
         outcomes.into_iter().filter_map(|outcome| outcome.effects.into_iter().next()).collect()
     }
 
-    fn question(&self, rate: Nanos) -> Question {
+    pub(super) fn question(&self, rate: Nanos) -> Question {
         let reference = self.options.reference;
         Question {
             text: format!("Does sampling every {rate} take less energy than every {reference}?"),
@@ -105,7 +67,7 @@ impl Outcome {
         }
     }
 
-    fn average(
+    pub(super) fn average(
         &self,
         arm: &Arm,
         name: &str,
@@ -120,94 +82,4 @@ impl Outcome {
                 .with_label("origin", self.about.origin.to_string()),
         )
     }
-
-    /// The order that ran.
-    fn order(&self) -> Fact {
-        let round = |round: &Vec<(usize, f64)>| {
-            let rates = round.iter().map(|(arm, _)| self.arms[*arm].rate.to_string());
-            rates.collect::<Vec<_>>().join(" ")
-        };
-        let order: Vec<String> = self.rounds.iter().map(round).collect();
-        Fact::new("launch/power/rounds", self.complete_rounds() as f64, Unit::Count)
-            .with_label("order", order.join(" | "))
-            .with_label("seed", self.plan.seed.to_string())
-    }
-
-    fn complete_rounds(&self) -> usize {
-        self.rounds.iter().filter(|round| round.len() == self.arms.len()).count()
-    }
-
-    /// Says why it ended early, and what became of the visit under way.
-    fn note_end(&self, findings: &mut Findings) {
-        let Some(reason) = &self.stopped else { return };
-        let (complete, planned) = (self.complete_rounds(), self.plan.pairs);
-        findings.warn(format!("stopped after {complete} of {planned} rounds: {reason}"));
-        if let Some((rate, spent)) = &self.partial {
-            findings.facts.push(
-                Fact::new("launch/power/partial_energy", spent.energy.0, Unit::Joules)
-                    .with_label("every", rate.to_string())
-                    .with_label("time", spent.time.to_string())
-                    .with_label("ended", reason.clone()),
-            );
-            findings.warn(format!(
-                "the visit under way, every {rate}, counts for nothing: the meter had {} in {}",
-                Unit::Joules.show(spent.energy.0),
-                spent.time
-            ));
-        }
-    }
-}
-
-fn curve(table: &[Row]) -> Curve {
-    let point = |row: &Row| {
-        let average = row.average.as_ref()?;
-        let interval = average.interval;
-        Some(Point { x: row.actual.get() as f64, y: average.value, interval })
-    };
-    let mut points: Vec<Point> = table.iter().filter_map(point).collect();
-    points.sort_by(|one, other| one.x.total_cmp(&other.x));
-    Curve {
-        name: "launch/power/energy_by_rate".to_owned(),
-        x: Axis::new("sampling period", Unit::Nanoseconds),
-        y: Axis::new("energy of a window", Unit::Joules),
-        labels: BTreeMap::new(),
-        points,
-    }
-}
-
-/// What can be said of the paper's differences beside ours.
-fn about_the_paper(table: &[Row]) -> Vec<String> {
-    let compared = table.iter().filter_map(|row| {
-        let ratio = row.effect.as_ref()?.ratio?;
-        Some((row.rate, row.paper_difference?, ratio.interval.map(|end| end - 1.0)))
-    });
-    let (mut inside, mut outside) = (Vec::new(), Vec::new());
-    for (rate, theirs, [low, high]) in compared {
-        let told = format!("{:+.2} % every {rate}", theirs * 100.0).replace('-', "−");
-        let among_zero = low <= 0.0 && high >= 0.0;
-        let holds = (low..=high).contains(&theirs);
-        if among_zero && holds { inside.push(told) } else { outside.push(told) }
-    }
-    if inside.is_empty() && outside.is_empty() {
-        return Vec::new();
-    }
-    let mut told = vec![
-        "Jo & Suh (Table 3) give averages of ten runs and no spread, so their differences \
-         cannot be told from noise by what they print; all three periods other than 100 ms, \
-         longer and shorter, took less than it there"
-            .to_owned(),
-    ];
-    if !inside.is_empty() {
-        told.push(format!(
-            "the spread seen here leaves room both for none and for the paper's difference: {}",
-            inside.join(", ")
-        ));
-    }
-    if !outside.is_empty() {
-        told.push(format!(
-            "the intervals seen here exclude zero or the paper's difference (on another device): {}",
-            outside.join(", ")
-        ));
-    }
-    told
 }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use unjank_host::Nanos;
 
-use super::{Begins, Imported, MOST_STEPS, Profile, Step, Task};
+use super::load_profile::{Imported, LEAD, MOST_STEPS, Profile, TAIL};
+use super::task::{Begins, Step, Task};
 
 /// JSON in which an object keeps the order of its keys, and keys that stand
 /// in it twice: rt-app does its events in that order.
@@ -80,7 +81,7 @@ fn complete(
             steps: vec![Step::Sleep(length)],
         });
     }
-    Some(Profile { name: name.to_owned(), lead: super::LEAD, tail: super::TAIL, tasks })
+    Some(Profile { name: name.to_owned(), lead: LEAD, tail: TAIL, tasks })
 }
 
 fn task(name: &str, entries: &[(String, Json)], warnings: &mut Warnings) -> Result<Task, String> {

@@ -5,7 +5,8 @@ use unjank_host::Nanos;
 
 use crate::remedy::config::toml_error;
 
-use super::{Begins, LEAD, Profile, Step, TAIL, Task};
+use super::load_profile::{LEAD, Profile, TAIL};
+use super::task::{Begins, Step, Task};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

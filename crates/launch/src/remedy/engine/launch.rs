@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unjank_host::process::pid::Waits;
 use unjank_host::{Nanos, Timestamp};
 
-use super::Why;
+use super::why::Why;
 use crate::remedy::settle::{Settle, Step};
 
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! clock and no machine in here; times come with the events.
 
 mod launch;
+mod why;
 
 use unjank_host::{Nanos, Timestamp};
 
@@ -12,6 +13,7 @@ use super::settle::{Idle, Settle};
 use launch::{Launch, Seen};
 
 pub use launch::Look;
+pub use why::Why;
 
 /// Launches that are followed at a time; what starts beside so many is no
 /// launch that anybody waits for.
@@ -40,43 +42,6 @@ pub struct Limits {
     pub budget: Nanos,
     /// Whether a boost ends when launches of its program usually have.
     pub learn: bool,
-}
-
-/// Why the boost of a launch ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// Its processes have become idle.
-    Settled,
-    /// Its processes have ended.
-    Exited,
-    /// It is on screen, as the system says.
-    Displayed,
-    /// Launches of this program are over after such a time.
-    Learned,
-    /// It lasted as long as any boost may.
-    Longest,
-    /// The budget was used up.
-    Budget,
-    /// Boosts were paused.
-    Paused,
-    /// The service ended.
-    Stopped,
-}
-
-impl Why {
-    /// In words that follow the length of a boost.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Settled => "settled",
-            Self::Exited => "exited",
-            Self::Displayed => "on screen",
-            Self::Learned => "as long as its launches take",
-            Self::Longest => "the longest allowed",
-            Self::Budget => "budget used up",
-            Self::Paused => "paused",
-            Self::Stopped => "service stopped",
-        }
-    }
 }
 
 /// A launch whose boost is over.

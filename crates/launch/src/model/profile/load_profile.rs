@@ -1,0 +1,120 @@
+//! A load profile: the tasks of a launch, and of the background beside it.
+
+use unjank_host::Nanos;
+
+use super::task::{Begins, Step, Task};
+
+/// More steps, threads and tasks than any launch has.
+pub(super) const MOST_STEPS: usize = 100_000;
+const MOST_THREADS: usize = 64;
+
+const LONGEST: Nanos = Nanos(3_600_000_000_000);
+/// How long background runs before a launch, unless a profile says.
+pub(super) const LEAD: Nanos = Nanos(1_000_000_000);
+pub(super) const TAIL: Nanos = Nanos(200_000_000);
+
+/// A load profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// How long the background runs before the launch.
+    pub lead: Nanos,
+    /// How long it is looked at after the launch is over.
+    pub tail: Nanos,
+    /// The tasks. The launch is over when those that begin with it, and end,
+    /// have ended.
+    pub tasks: Vec<Task>,
+}
+
+/// A profile with what of its file was not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The profile.
+    pub profile: Profile,
+    /// What was left out, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Profile {
+    /// A launch that computes for `work` at full clock on one thread, and then
+    /// for `load` on each of `cpus` threads, as the paper's load app does; a
+    /// little background goes on beside it.
+    pub fn launch(work: Nanos, load: Nanos, cpus: usize) -> Self {
+        let app = |name: &str, threads, delay, length| Task {
+            name: name.to_owned(),
+            threads,
+            begins: Begins::AtLaunch,
+            delay,
+            times: Some(1),
+            steps: vec![Step::Run(length)],
+        };
+        let mut tasks = vec![background()];
+        if load > Nanos::ZERO {
+            let mut main = app("launch", 1, Nanos::ZERO, work);
+            main.steps.push(Step::Run(load));
+            tasks.push(main);
+            if cpus > 1 {
+                let mut others = app("load", cpus - 1, Nanos::ZERO, load);
+                others.steps.insert(0, Step::Sleep(work));
+                tasks.push(others);
+            }
+        } else {
+            tasks.push(app("launch", 1, Nanos::ZERO, work));
+        }
+        let name = match load {
+            Nanos::ZERO => format!("launch of {work}"),
+            _ => format!("launch of {work}, load of {load}"),
+        };
+        Self { name, lead: LEAD, tail: TAIL, tasks }
+    }
+
+    /// How many threads there are.
+    pub fn threads(&self) -> usize {
+        self.tasks.iter().map(|task| task.threads).sum()
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.threads() > MOST_THREADS {
+            return Err(format!("{} threads; {MOST_THREADS} are possible", self.threads()));
+        }
+        for task in &self.tasks {
+            let named = |what: &str| format!("task {:?}: {what}", task.name);
+            if task.threads == 0 || task.times == Some(0) {
+                return Err(named("it has no threads, or is done no times"));
+            }
+            if task.steps.len() > MOST_STEPS {
+                return Err(named(&format!("more than {MOST_STEPS} steps")));
+            }
+            if !task.steps.iter().any(|step| step.length() > Nanos::ZERO) {
+                return Err(named("none of its steps takes any time"));
+            }
+            if task.steps.iter().any(|step| step.length() > LONGEST) || task.delay > LONGEST {
+                return Err(named("a step or delay is longer than an hour"));
+            }
+        }
+        if self.lead > LONGEST || self.tail > LONGEST {
+            return Err("lead or tail is longer than an hour".to_owned());
+        }
+        let ends = |task: &Task| task.begins == Begins::AtLaunch && task.times.is_some();
+        if !self.tasks.iter().any(ends) {
+            return Err(
+                "no task begins with the launch and ends: it would never be over".to_owned()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What a phone that is held in a hand does beside: half a millisecond of
+/// work every 10 ms, so that the governor goes on looking.
+fn background() -> Task {
+    Task {
+        name: "background".to_owned(),
+        threads: 1,
+        begins: Begins::AtStart,
+        delay: Nanos::ZERO,
+        times: None,
+        steps: vec![Step::Runtime(Nanos::from_micros(500)), Step::Timer(Nanos::from_millis(10))],
+    }
+}

@@ -1,0 +1,38 @@
+//! Why a boost ended.
+
+/// Why the boost of a launch ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Its processes have become idle.
+    Settled,
+    /// Its processes have ended.
+    Exited,
+    /// It is on screen, as the system says.
+    Displayed,
+    /// Launches of this program are over after such a time.
+    Learned,
+    /// It lasted as long as any boost may.
+    Longest,
+    /// The budget was used up.
+    Budget,
+    /// Boosts were paused.
+    Paused,
+    /// The service ended.
+    Stopped,
+}
+
+impl Why {
+    /// In words that follow the length of a boost.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::Exited => "exited",
+            Self::Displayed => "on screen",
+            Self::Learned => "as long as its launches take",
+            Self::Longest => "the longest allowed",
+            Self::Budget => "budget used up",
+            Self::Paused => "paused",
+            Self::Stopped => "service stopped",
+        }
+    }
+}
