@@ -1,10 +1,13 @@
 //! `unjank jitter bench`: this crate's wake-up latency against cyclictest's,
 //! alternating in one run.
 
+mod comparison;
 mod cyclictest;
 
+pub use comparison::Comparison;
+
 use unjank_host::pm_qos::CpuLatency;
-use unjank_host::sched::{CpuSet, Priority, Realtime};
+use unjank_host::sched::{CpuSet, Realtime};
 use unjank_host::{Error, Nanos, Result, Root};
 use unjank_measure::experiment::{Arm, Plan, Question};
 use unjank_measure::record::Direction;
@@ -12,49 +15,6 @@ use unjank_measure::{Findings, Monitor, Series, Silent, Unit};
 
 use crate::probe::{self, Options, Scheduling};
 use cyclictest::Cyclictest;
-
-/// How to compare.
-#[derive(Debug, Clone)]
-pub struct Comparison {
-    /// Where both measure, in turn.
-    pub cpu: usize,
-    /// The real-time priority of both.
-    pub priority: Priority,
-    /// The period of both.
-    pub period: Nanos,
-    /// The length of one visit.
-    pub visit: Nanos,
-    /// Pairs of visits.
-    pub pairs: usize,
-    /// Keep CPUs out of idle states for both, as cyclictest does by itself;
-    /// otherwise it is told not to (`--laptop`).
-    pub dma_latency: bool,
-}
-
-impl Comparison {
-    /// Both tools must be able to do the same.
-    fn check(&self) -> Result<()> {
-        if !self.period.get().is_multiple_of(1_000) {
-            return Err(Error::Invalid(format!(
-                "cyclictest knows whole microseconds: no period of {} ns",
-                self.period.get()
-            )));
-        }
-        if self.visit < self.period.times(FEWEST_WAKE_UPS) {
-            return Err(Error::Invalid(format!(
-                "a visit of {} is too short: at least {FEWEST_WAKE_UPS} periods of {} must fit",
-                self.visit, self.period
-            )));
-        }
-        if self.pairs == 0 {
-            return Err(Error::Invalid("no pair of visits to compare".to_owned()));
-        }
-        Ok(())
-    }
-}
-
-/// The fewest wake-ups of a visit that have a median worth comparing.
-const FEWEST_WAKE_UPS: u64 = 10;
 
 /// The smallest difference of the medians that matters.
 const MIN_EFFECT: f64 = 0.05;
@@ -112,7 +72,10 @@ fn own(comparison: &Comparison, subject: &str, root: &Root) -> Result<Series> {
     if let Some(missing) = findings.unsupported.first() {
         return Err(Error::Unsupported(format!("{}: {}", missing.what, missing.reason)));
     }
-    let record = findings.series.first().ok_or_else(|| no_samples("jitter native"))?;
+    let record = findings
+        .series
+        .first()
+        .ok_or_else(|| Error::Unsupported("jitter native gave no samples".to_owned()))?;
     let histogram = record.histogram().map_err(|error| Error::Unsupported(error.to_string()))?;
     let mut series = Series::new(subject);
     for bucket in histogram.iter_recorded() {
@@ -121,34 +84,4 @@ fn own(comparison: &Comparison, subject: &str, root: &Root) -> Result<Series> {
         }
     }
     Ok(series)
-}
-
-fn no_samples(tool: &str) -> Error {
-    Error::Unsupported(format!("{tool} gave no samples"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cyclictest_is_never_asked_for_no_wake_up_at_all() {
-        // It would take 0 wake-ups for endless ones.
-        let good = Comparison {
-            cpu: 0,
-            priority: Priority::new(80).unwrap(),
-            period: Nanos::from_millis(1),
-            visit: Nanos::from_millis(10),
-            pairs: 1,
-            dma_latency: false,
-        };
-        assert!(good.check().is_ok());
-        let says = |comparison: Comparison| comparison.check().unwrap_err().to_string();
-        assert_eq!(
-            says(Comparison { visit: Nanos::from_micros(500), ..good.clone() }),
-            "a visit of 500 µs is too short: at least 10 periods of 1.00 ms must fit"
-        );
-        assert!(says(Comparison { period: Nanos(50_500), ..good.clone() }).contains("50500 ns"));
-        assert!(says(Comparison { pairs: 0, ..good }).contains("no pair"));
-    }
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use unjank_host::{Error, Result};
 use unjank_measure::Series;
 
-use super::{Comparison, no_samples};
+use super::comparison::Comparison;
 
 /// The histogram's reach in nanoseconds: the most that cyclictest allows.
 const REACH: u64 = 1_000_000;
@@ -98,7 +98,10 @@ fn parse(text: &str, subject: &str) -> Result<Series> {
     for _ in 0..overflows.min(MOST) {
         series.record_value(longest);
     }
-    if series.n() == 0 { Err(no_samples("cyclictest")) } else { Ok(series) }
+    if series.n() == 0 {
+        return Err(Error::Unsupported("cyclictest gave no samples".to_owned()));
+    }
+    Ok(series)
 }
 
 /// More wake-ups of one latency than any visit has: a larger number is not a

@@ -1,13 +1,9 @@
 //! Why one wake-up was late: a pure function over a trace.
 
-use std::fmt;
-
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::timeline::{Span, State, follow};
 use unjank_host::tracefs::{Event, EventKind, Occupant, Trace};
 use unjank_host::{Nanos, Support, Timestamp};
-
-use super::sentence;
 
 /// A wake-up that was late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,13 +143,6 @@ impl Cause {
                 None => self.culprits.push(Culprit { who, cpu, phase, held: stretch.length() }),
             }
         }
-    }
-}
-
-/// One sentence: what took a good part of the delay, in the order of time.
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&sentence::of(self))
     }
 }
 

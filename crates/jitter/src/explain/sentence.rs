@@ -1,5 +1,7 @@
 //! A cause in one sentence.
 
+use std::fmt;
+
 use unjank_host::Nanos;
 use unjank_host::tracefs::Occupant;
 
@@ -12,8 +14,15 @@ const WORTH_TELLING: u64 = 4;
 const WORTH_NAMING: u64 = 5;
 const MOST_NAMED: usize = 3;
 
+/// One sentence: what took a good part of the delay, in the order of time.
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&of(self))
+    }
+}
+
 /// The sentence, without a full stop.
-pub(super) fn of(cause: &Cause) -> String {
+fn of(cause: &Cause) -> String {
     let parts = [
         (cause.timer_late, timer as fn(&Cause) -> String),
         (cause.waited, wait),

@@ -7,8 +7,8 @@ use unjank_host::sched::Priority;
 use unjank_host::{Error, Result};
 
 use super::command_line::told;
-use super::document::{SystemInfo, Thread, Threads, resolution};
-use super::{Imported, machine};
+use super::document::{SystemInfo, Thread, Threads, machine, resolution};
+use super::imported::Imported;
 
 /// Programs of rt-tests that write files like cyclictest's about something
 /// else than wake-ups.

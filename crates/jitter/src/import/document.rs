@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
-use unjank_host::{Error, Nanos, Result};
+use unjank_host::machine::{Kernel, Machine};
+use unjank_host::{Error, Nanos, Result, Unsupported};
 
 /// cyclictest's histograms have at most this many buckets (`HIST_MAX` of
 /// `cyclictest.c`), and jitterdebugger's fewer.
@@ -62,6 +63,26 @@ pub(super) struct SystemInfo {
     /// jitterdebugger has these here.
     pub(super) resolution_in_ns: u64,
     pub(super) cpus_online: Option<u64>,
+}
+
+/// The machine, as far as a tool tells of it.
+pub(super) fn machine(system: Option<SystemInfo>, tool: &str) -> Machine {
+    let system = system.unwrap_or_default();
+    let mut machine = Machine {
+        kernel: Kernel {
+            release: system.release,
+            version: system.version,
+            architecture: system.machine,
+            preemption: (system.realtime == Some(1)).then(|| "rt".to_owned()),
+            ..Kernel::default()
+        },
+        ..Machine::default()
+    };
+    machine.unsupported.push(Unsupported {
+        what: "everything else".to_owned(),
+        reason: format!("{tool} writes no more of the machine than its kernel"),
+    });
+    machine
 }
 
 /// The threads of a file, by number.

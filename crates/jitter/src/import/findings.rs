@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use unjank_host::Nanos;
 use unjank_measure::{Answer, Fact, Findings, Series, Unit, Verdict};
 
-use super::Imported;
 use super::document::Thread;
+use super::imported::Imported;
 use crate::explain;
 use crate::probe::{PERIOD, PERIOD_LABEL};
 

@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use unjank_host::Result;
 
-use super::document::{SystemInfo, Thread, Threads, resolution};
-use super::{Imported, machine};
+use super::document::{SystemInfo, Thread, Threads, machine, resolution};
+use super::imported::Imported;
 
 /// The file.
 #[derive(Debug, Deserialize)]

@@ -1,44 +1,22 @@
 //! All cells in turn, in an order drawn by chance.
 
-use std::path::PathBuf;
-
 use unjank_host::{Error, Result, Root};
 use unjank_measure::experiment::{Plan, rounds};
 use unjank_measure::{Findings, Monitor};
 
-use super::cell::{Cell, Load};
 use super::judge::judge;
 use super::report;
 use super::tables::tables;
 use super::visit::Visit;
 
-/// What is measured.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The cells.
-    pub cells: Vec<Cell>,
-    /// What they have in common.
-    pub load: Load,
-    /// How often each cell is visited.
-    pub rounds: usize,
-    /// The measuring application.
-    pub jar: PathBuf,
-    /// Whether the scheduler is traced, where it can be, to tell who had the
-    /// CPU.
-    pub trace: bool,
-    /// Also priorities among the kernel's own threads, and a machine without
-    /// real-time throttling.
-    pub force: bool,
-    /// Orders the cells.
-    pub seed: u64,
-}
+pub use super::options::Options;
 
 /// Measures all cells, in each round one after the other. A cell that cannot be
 /// had here is noted as unsupported, with what is missing: the collector in its
 /// JVM, the privilege of this user, or an application that came to its end. The
 /// others are still measured.
 ///
-/// Series: `jitter/jvm/wakeup`, with the labels of [`Cell::labels`].
+/// Series: `jitter/jvm/wakeup`, with the labels of [`Cell::labels`](super::cell::Cell::labels).
 ///
 /// # Errors
 /// That of the first cell, if not one could be measured.

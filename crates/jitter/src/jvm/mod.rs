@@ -4,6 +4,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`jdk`], [`collector`], [`variant`] | what a cell is made of |
+//! | `options` | what is measured |
 //! | [`cell`], [`matrix`] | all cells, in turn |
 //! | `visit`, `application` | one run of a cell, and the JVM in it |
 //! | `rivals` | others that want its CPUs |
@@ -19,6 +20,7 @@ pub mod jdk;
 mod judge;
 pub mod label;
 pub mod matrix;
+mod options;
 pub mod paper;
 pub mod recording;
 mod report;

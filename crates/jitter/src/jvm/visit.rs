@@ -11,7 +11,7 @@ use unjank_measure::Monitor;
 use super::application::Application;
 use super::cell::Cell;
 use super::label::{Kind, label};
-use super::matrix::Options;
+use super::options::Options;
 use super::recording::Recording;
 use super::rivals::Rivals;
 use crate::explain::{Cause, LateWakeUp, cause_events, cause_of};

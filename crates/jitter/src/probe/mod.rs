@@ -3,6 +3,7 @@
 mod options;
 mod place;
 mod report;
+mod stage;
 mod threads;
 mod tracing;
 mod wakeup;
@@ -16,6 +17,7 @@ use unjank_host::tracefs::Trace;
 use unjank_host::{Error, Result, Root, Support};
 use unjank_measure::{Change, Findings, Monitor};
 
+use stage::Stage;
 use threads::Measured;
 use tracing::Tracing;
 
@@ -119,19 +121,5 @@ fn finish_tracing(
             findings.warn(format!("the trace is lost: {error}"));
             None
         }
-    }
-}
-
-/// One scheduling's part of the whole run, for the progress display.
-struct Stage<'a> {
-    monitor: &'a dyn Monitor,
-    index: usize,
-    of: usize,
-}
-
-impl Stage<'_> {
-    fn progress(&self, fraction: f64, scheduling: Scheduling) {
-        let done = (self.index as f64 + fraction.clamp(0.0, 1.0)) / self.of as f64;
-        self.monitor.progress(done, &format!("wake-ups as {}", scheduling.name()));
     }
 }

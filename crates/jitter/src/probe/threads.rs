@@ -9,9 +9,9 @@ use unjank_host::sched::{AffinityGuard, Realtime, policy_of};
 use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::Series;
 
-use super::Stage;
 use super::options::{Options, Scheduling};
 use super::place::{Place, places};
+use super::stage::Stage;
 use super::tracing::Tracing;
 use super::wakeup::{Schedule, Seen, observe, warm_up, warm_up_time};
 

@@ -10,7 +10,7 @@ use unjank_host::threads::{self, Began, Thread};
 use unjank_host::{Error, ErrorClass, Nanos, Result, Root};
 
 use super::means::{Given, Ladder};
-use super::rule::Rules;
+use super::rules::Rules;
 use super::walk::{Changed, Failed, Instead, Walk};
 
 /// Threads that appear while a process is walked are looked for this often.

@@ -2,8 +2,9 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `rule` | which thread gets which policy: pure |
+//! | `rule` | a pattern of names and a policy |
 //! | `profile` | rules for known programs |
+//! | `rules` | which thread gets which policy: pure |
 //! | `change` | one walk over a process: planned, written down, done |
 //! | `walk` | what became of the threads |
 //! | `means` | the ways to a real-time policy, the best one first |
@@ -16,6 +17,7 @@ mod follow;
 mod means;
 mod profile;
 mod rule;
+mod rules;
 mod walk;
 
 pub use busy::{Busy, Watched};
@@ -23,5 +25,6 @@ pub use change::{Changer, Options, check, set};
 pub use follow::{Event, Follower, Scope};
 pub use means::{Given, Ladder, Means};
 pub use profile::{PROFILES, Profile};
-pub use rule::{Pattern, Rule, Rules};
+pub use rule::{Pattern, Rule};
+pub use rules::Rules;
 pub use walk::{Changed, Failed, Instead, Walk};

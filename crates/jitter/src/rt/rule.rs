@@ -1,6 +1,5 @@
-//! Which thread gets which policy, by its name.
+//! One rule: a pattern of names, and the policy of the threads that match it.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,8 +7,6 @@ use unjank_host::sched::Policy;
 use unjank_host::threads::LONGEST_NAME;
 use unjank_host::{Error, Result};
 use wildmatch::WildMatch;
-
-use super::profile::Profile;
 
 /// A pattern of thread names: `*` stands for anything, `?` for one character.
 ///
@@ -85,105 +82,6 @@ impl fmt::Display for Rule {
     }
 }
 
-/// All rules: those that were typed, those of a profile, and the policy of
-/// every other thread. The first one that matches counts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rules {
-    rules: Vec<Rule>,
-    process: Option<Policy>,
-}
-
-/// What of the [`Rules`] applies to a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Applies {
-    /// The rule with this number.
-    Rule(usize),
-    /// None; the policy of the whole process.
-    Process,
-}
-
-impl Rules {
-    /// Puts rules together.
-    ///
-    /// # Errors
-    /// `Invalid` if there is none.
-    pub fn new(
-        typed: Vec<Rule>,
-        process: Option<Policy>,
-        profile: Option<&Profile>,
-    ) -> Result<Self> {
-        let mut rules = typed;
-        if let Some(profile) = profile {
-            rules.extend(profile.rules()?);
-        }
-        if rules.is_empty() && process.is_none() {
-            return Err(Error::Invalid(
-                "there is nothing to set: --thread 'PATTERN=POLICY', --process POLICY or \
-                 --profile NAME"
-                    .to_owned(),
-            ));
-        }
-        Ok(Self { rules, process })
-    }
-
-    /// The rules, first one first.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
-    }
-
-    /// Every policy that may be given.
-    pub fn policies(&self) -> impl Iterator<Item = Policy> + '_ {
-        self.rules.iter().map(|rule| rule.policy).chain(self.process)
-    }
-
-    /// Whether one of them is a real-time policy.
-    pub fn are_realtime(&self) -> bool {
-        self.policies().any(Policy::is_realtime)
-    }
-
-    /// The highest real-time priority among them.
-    pub fn highest(&self) -> Option<u8> {
-        self.policies()
-            .filter_map(|policy| match policy {
-                Policy::Fifo(priority) | Policy::RoundRobin(priority) => Some(priority.get()),
-                _ => None,
-            })
-            .max()
-    }
-
-    /// What a thread with this name gets.
-    pub fn choose(&self, name: &str) -> Option<(Applies, Policy)> {
-        let rule = self.rules.iter().position(|rule| rule.pattern.matches(name));
-        match rule {
-            Some(at) => Some((Applies::Rule(at), self.rules[at].policy)),
-            None => self.process.map(|policy| (Applies::Process, policy)),
-        }
-    }
-
-    /// The numbers of all rules that match a name, also of those that another
-    /// one comes before.
-    pub fn matching<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
-        let rules = self.rules.iter().enumerate();
-        rules.filter(|(_, rule)| rule.pattern.matches(name)).map(|(number, _)| number)
-    }
-
-    /// Patterns that have matched nothing, if the rules in `matched` have: every
-    /// one that was typed, and the profile if none of its own has.
-    pub fn unmatched(&self, matched: &BTreeSet<usize>) -> Vec<String> {
-        let all = || self.rules.iter().enumerate();
-        let typed = all().filter(|(at, rule)| rule.profile.is_none() && !matched.contains(at));
-        let mut unmatched: Vec<String> =
-            typed.map(|(_, rule)| format!("'{}'", rule.pattern)).collect();
-        let mut of_profile = all().filter(|(_, rule)| rule.profile.is_some()).peekable();
-        if let Some(profile) = of_profile.peek().and_then(|(_, rule)| rule.profile)
-            && !of_profile.any(|(at, _)| matched.contains(&at))
-        {
-            unmatched.push(format!("the profile {profile}"));
-        }
-        unmatched
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -232,21 +130,6 @@ mod tests {
         for wrong in ["meas*", "=fifo:80", "meas=", "meas=fifo:100", "meas=fifo"] {
             assert!(wrong.parse::<Rule>().is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn the_first_rule_that_matches_counts() {
-        let typed = ["meas*=fifo:80", "m*=fifo:70"].map(|text| text.parse().unwrap());
-        let rules = Rules::new(typed.to_vec(), Some("batch".parse().unwrap()), None).unwrap();
-        let chosen = |name| rules.choose(name).unwrap().0;
-        assert_eq!(chosen("meas"), Applies::Rule(0));
-        assert_eq!(chosen("main"), Applies::Rule(1));
-        assert_eq!(chosen("x"), Applies::Process);
-        assert_eq!(rules.highest(), Some(80));
-        let unmatched = |name| rules.unmatched(&rules.matching(name).collect());
-        assert_eq!(unmatched("meas"), Vec::<String>::new());
-        assert_eq!(unmatched("main"), ["'meas*'"]);
-        assert!(Rules::new(Vec::new(), None, None).is_err());
     }
 
     proptest! {

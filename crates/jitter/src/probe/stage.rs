@@ -1,0 +1,19 @@
+//! The progress of one scheduling among several.
+
+use unjank_measure::Monitor;
+
+use super::options::Scheduling;
+
+/// One scheduling's part of the whole run, for the progress display.
+pub(crate) struct Stage<'a> {
+    pub(super) monitor: &'a dyn Monitor,
+    pub(super) index: usize,
+    pub(super) of: usize,
+}
+
+impl Stage<'_> {
+    pub(super) fn progress(&self, fraction: f64, scheduling: Scheduling) {
+        let done = (self.index as f64 + fraction.clamp(0.0, 1.0)) / self.of as f64;
+        self.monitor.progress(done, &format!("wake-ups as {}", scheduling.name()));
+    }
+}
