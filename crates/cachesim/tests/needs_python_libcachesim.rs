@@ -20,7 +20,7 @@ const REQUESTS: usize = 200_000;
 const SIZES: [u32; 6] = [20, 100, 777, 1_000, 5_000, 20_000];
 
 /// How far from libCacheSim the misses of a policy may be, as a share of them.
-/// `docs/method.md` has the reasons.
+/// `docs/method/swap.md` has the reasons.
 fn tolerance(policy: &str) -> f64 {
     match policy {
         "lirs" => 0.000_5,

@@ -354,7 +354,7 @@ fn somebody_else_s_context_manager_is_pinged_and_left_alone() {
     }
 }
 
-/// Of each device: half of the 200 that `docs/testing.md` tells of, because an
+/// Of each device: a fifth of what `peer_death.rs` kills, because an
 /// emulated phone takes seconds where others take milliseconds.
 const KILLS: u64 = 100;
 

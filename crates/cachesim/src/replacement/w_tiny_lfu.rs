@@ -10,7 +10,7 @@
 //! [`WTinyLfuExact`] counts every request of every page exactly. Of Caffeine's cache,
 //! the window that adapts its size is not here, nor the chance of one in 128 by which
 //! it lets in a page that is no more frequent than the other. Misses are
-//! near to libCacheSim's and not equal: `docs/method.md` says why.
+//! near to libCacheSim's and not equal: `docs/method/swap.md` says why.
 
 use super::Replacement;
 pub use super::counts::Counts;

@@ -3,7 +3,7 @@
 //! No policy suits every tier: one that lets fewer pages in saves writes of the
 //! tier and costs reads of storage. Only the tier's owner knows what a write is worth: the
 //! wear of flash, power, or nothing at all. The bounds are rounded from the costs at
-//! which the next policy becomes cheaper (`docs/swap.md`, *Which policy*).
+//! which the next policy becomes cheaper (`docs/method/swap.md`, *Which policy*).
 
 use super::{Rule, TierPolicy};
 use crate::replacement::Policy;

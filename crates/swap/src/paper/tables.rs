@@ -19,7 +19,7 @@ pub(super) fn table(outcome: &Outcome) -> Table {
         .with_rows(outcome.items.iter().map(cells))
         .with_note(format!(
             "Medians over {seeds} synthetic phones of each kind, and their intervals; the paper \
-             gives about numbers, which are taken for ranges (docs/swap.md). Writes to come: pages \
+             gives about numbers, which are taken for ranges (docs/method/swap.md). Writes to come: pages \
              that only the tier has at the end. All modelled: nothing of this was measured."
         ))
 }

@@ -13,7 +13,7 @@ const NOTE: &str = "Storage and tier in pages of 4 KiB; left dirty: pages that o
                     that costs than what no policy can beat; hits: page-ins that the tier answered; \
                     hottest 10 %: the share of storage I/O that the hottest tenth of pages makes; \
                     launch again: mean and standard deviation of all launches of an app but its \
-                    first. All modelled; docs/swap.md says how.";
+                    first. All modelled; docs/method/swap.md says how.";
 
 /// A line for each policy, and what to know about them.
 pub(super) fn table(outcome: &Outcome, options: &Options, of: &str) -> Table {

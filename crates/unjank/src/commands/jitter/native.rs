@@ -31,7 +31,7 @@ run is counted as missed, never dropped.
 
 What cyclictest calls -p is --priority here, -i --period, -a --cpus, -t
 --threads, -d --distance, -D --for, -l --count, -b --break-above, --latency
---dma-latency; docs/jitter.md has the whole list.
+--dma-latency; docs/reference/jitter.md has the whole list.
 
 SCHED_DEADLINE threads run where the kernel puts them, on any CPU: --cpus does
 not go with them. Their period is that of the wake-ups.

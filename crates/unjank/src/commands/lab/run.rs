@@ -33,7 +33,7 @@ program is unjank, as root. It has no network, and no disk. The exit code is tha
 of the last command, 128 more than the signal for one that was killed by it.
 Ctrl-C reaches the command, which prints what it knows; a second one ends the phone.
 Without KVM the phone is emulated: it works the same, its runs are labelled
-emulated, and their times are not those of hardware. docs/lab.md says more.")]
+emulated, and their times are not those of hardware. docs/reference/lab.md says more.")]
 pub(crate) struct Args {
     /// The command; --and begins another one, which is run if the first succeeds
     #[arg(required = true, last = true, value_name = "COMMAND", allow_hyphen_values = true)]

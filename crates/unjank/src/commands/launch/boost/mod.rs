@@ -38,7 +38,7 @@ const SOCKET: &str = "/run/unjank/boost.sock";
 It sees every program that starts (process connector), raises the clock at once
 if that is a launch, and puts the exact former values back when the launch is
 over: its processes are idle, have ended, or took too long. /etc/unjank/boost.toml
-says what a launch is (docs/launch.md has all keys); options here go before it.
+says what a launch is (docs/reference/launch.md has all keys); options here go before it.
 Everything is put back when the service ends, whatever ends it.
 
 As a service of systemd: dist/unjank-boost.service. Exit code 3: nothing on this

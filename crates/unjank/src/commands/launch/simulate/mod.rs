@@ -37,7 +37,7 @@ A boost (--boost) is one of
   performance  the performance governor all the time, to compare with
 
 Nothing is measured: numbers come from models of the kernel's governors and from
-the powers of the device's profile. docs/launch.md has the form of profiles.")]
+the powers of the device's profile. docs/reference/launch.md has the form of profiles.")]
 pub(crate) struct Args {
     /// Load profiles: a shipped one (burst, bursts, half, staircase, frames, app), a file of this
     /// program (.toml) or of rt-app (.json) [default: a launch, see --work]

@@ -29,7 +29,7 @@ used again, or never; who makes the hottest accesses; when pages that were evict
 quickly (thrashing); whether a fast swap device holds colder pages than a slow one; what is read
 after launches, by what was launched and all that it started (of a recorded command, its own
 launches; --all shows the others). A trace is read once; memory is 25 to 150 bytes for each different page.
-docs/swap.md says what each number is.")]
+docs/reference/swap.md says what each number is.")]
 pub(crate) struct Args {
     /// Traces, packed or not, or - for stdin; each is analysed by itself
     #[arg(value_name = "TRACE", required = true)]

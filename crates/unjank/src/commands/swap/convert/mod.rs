@@ -28,7 +28,7 @@ use crate::output::{self, Progress};
   unjank swap convert game.parquet - --to csv | head
 
 A table (.parquet) has the columns time_ns, process, pid, space, page, operation
-and backing; pandas, DuckDB and Spark read it. docs/swap.md says what each format
+and backing; pandas, DuckDB and Spark read it. docs/reference/swap.md says what each format
 can tell. Lines that make no event are counted, and said at the end; a line that is
 no good ends the conversion, unless --skip-bad counts it, too. The output is there
 when it is whole, or not at all.")]

@@ -43,7 +43,7 @@ A policy (--policy) is RULE/REPLACEMENT: who may enter the tier, and who leaves 
   all          every rule with LRU, and every replacement with always
 Without --policy, the first line is the policy for the cost of a write (--write-cost):
 always/lru up to 0.05, paper up to 0.25, refault above.
-docs/swap.md says what each does, and what is counted. Nothing is measured: all
+docs/reference/swap.md says what each does, and what is counted. Nothing is measured: all
 numbers are modelled.")]
 pub(crate) struct Args {
     /// Traces, packed or not, or - for stdin; several are merged by time
