@@ -356,7 +356,7 @@ fn somebody_else_s_context_manager_is_pinged_and_left_alone() {
 
 /// Of each device: a fifth of what `peer_death.rs` kills, because an
 /// emulated phone takes seconds where others take milliseconds.
-const KILLS: u64 = 100;
+const KILLS: u64 = 40;
 
 #[test]
 fn whoever_is_killed_in_the_middle_of_a_call_is_told_and_the_driver_goes_on() {
