@@ -1,7 +1,7 @@
 //! `runs show` prints what the command printed, for every measuring command that needs no
 //! privilege; `needs_root_shown_again.rs` has the others, `needs_java_jitter.rs` that of the JVM.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![allow(clippy::unwrap_used)]
 
 mod shown;
 

@@ -30,6 +30,7 @@ pub fn verdict(findings: &Findings, next: &str) -> Verdict {
     let judged = findings
         .series
         .iter()
+        .rev()
         .filter(|series| !has_all || is_of_all(series))
         .filter_map(|series| Some((series, tail(series)?)))
         .max_by_key(|(series, tail)| {
@@ -58,7 +59,9 @@ fn rank(series: &SeriesRecord) -> (usize, usize) {
         names.iter().position(|usual| Some(*usual) == name).unwrap_or(names.len())
     };
     let placement = series.labels.get("placement").map(String::as_str);
-    (place(&USUAL, transport(series)), place(&USUAL_PLACEMENTS, placement))
+    // Behind the transport, `ipc latency` has the policy of the caller.
+    let transport = transport(series).and_then(|name| name.split('/').next());
+    (place(&USUAL, transport), place(&USUAL_PLACEMENTS, placement))
 }
 
 fn transport(series: &SeriesRecord) -> Option<&str> {
@@ -113,6 +116,15 @@ mod tests {
         assert_eq!(judged(&all), "p99 of a round trip over unix, two-cpus");
         all.merge(placed("binder", "one-cpu", micros(10)));
         assert_eq!(judged(&all), "p99 of a round trip over binder, one-cpu");
+    }
+
+    #[test]
+    fn of_equally_usual_calls_the_first_do() {
+        let mut all = findings("pi/other", Nanos::from_micros(10));
+        all.merge(findings("unix/fifo", Nanos::from_micros(20)));
+        all.merge(findings("unix/other", Nanos::from_micros(30)));
+        let judged = verdict(&all, CLOSER).measured.unwrap().name;
+        assert_eq!(judged, "p99 of a round trip over unix/fifo");
     }
 
     #[test]

@@ -29,6 +29,7 @@ Each pair is a client and a server process. In each iteration every caller of
 the client calls once as SCHED_FIFO and once as SCHED_OTHER; the server says on
 which CPU it served the call. Some calls that do not count look whether it does
 so at the client's priority.")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct Args {
     /// Transports, measured one after the other
     #[arg(

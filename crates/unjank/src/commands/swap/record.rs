@@ -28,7 +28,8 @@ told from others on the same disk by where the file lies. The trace is written w
 the recording ends, with Ctrl-C too; swap convert and other commands read it.
 
 The command's output goes to stderr. With --memory-limit it runs in a control group
-of its own, and what is left of it is killed in the end. docs/reference/swap.md has whata trace cannot tell, and --swap makes swap for a recording.")]
+of its own, and what is left of it is killed in the end. docs/reference/swap.md
+says what a trace cannot tell.")]
 pub(crate) struct Args {
     /// The file for the trace: a table, .parquet
     #[arg(long, short, value_name = "FILE")]
