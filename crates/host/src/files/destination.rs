@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, accessat, fstat, opena
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::whole_file::{Existing, Readers, WholeFile};
 use crate::error::{Error, Result};
 use crate::trusted_place::{Missing, open_way};
 
@@ -68,16 +67,6 @@ impl Destination {
     /// The file, as the user named it.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Writes a whole file, which replaces what was there.
-    ///
-    /// # Errors
-    /// `File`: what was there is there still.
-    pub fn write(self, bytes: &[u8]) -> Result<()> {
-        let whole = WholeFile::begin(self, Existing::Replace, Readers::AsUsual)?;
-        whole.file()?.write_all(bytes).map_err(|why| whole.error(why))?;
-        whole.finish()
     }
 
     /// Opens a file that is gone on with, for reading and writing, or makes it,
@@ -137,6 +126,7 @@ fn no_file(path: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
     use std::os::unix::fs::symlink;
 
     use super::*;

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Seek as _};
+use std::io::{self, Seek as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -67,11 +67,7 @@ impl WholeFile {
         Self::begin(Destination::open(path)?, existing, readers)
     }
 
-    pub(super) fn begin(
-        destination: Destination,
-        existing: Existing,
-        readers: Readers,
-    ) -> Result<Self> {
+    fn begin(destination: Destination, existing: Existing, readers: Readers) -> Result<Self> {
         let (path, place) = (destination.path().to_owned(), destination.place);
         let error = |source| Error::file("write", &path, source);
         let (file, temporary) = match &place {
@@ -159,6 +155,18 @@ impl WholeFile {
     }
 }
 
+impl Destination {
+    /// Writes a whole file, which replaces what was there.
+    ///
+    /// # Errors
+    /// `File`: what was there is there still.
+    pub fn write(self, bytes: &[u8]) -> Result<()> {
+        let whole = WholeFile::begin(self, Existing::Replace, Readers::AsUsual)?;
+        whole.file()?.write_all(bytes).map_err(|why| whole.error(why))?;
+        whole.finish()
+    }
+}
+
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let (Place::Entry { directory, .. }, Some(name)) = (&self.place, &self.temporary) {
@@ -215,7 +223,6 @@ fn mode(readers: Readers) -> Mode {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::io::Write as _;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

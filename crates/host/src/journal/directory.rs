@@ -8,8 +8,9 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat,
 use rustix::io::Errno;
 
 use super::fuse;
+use super::kernel_fs::{KernelFs, kernel_fs};
 use super::rule::Seen;
-use super::site::{KernelFs, Site, kernel_fs, no_knob};
+use super::site::{Site, no_knob};
 use crate::cgroup::kill::kill_members;
 use crate::error::{Error, Result};
 use crate::support::Support;

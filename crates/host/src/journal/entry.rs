@@ -1,13 +1,7 @@
 //! The lines of a journal: JSON with a checksum, one entry a line, only ever
 //! appended.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
-
-use super::ledger::Ledger;
-use crate::checked_lines::{self, Damaged};
-use crate::error::{Error, Result};
 
 /// The name and major version of the journal's form. A reader refuses others.
 pub const SCHEMA: &str = "unjank.journal/2";
@@ -92,60 +86,6 @@ pub enum Change {
     SwapArea,
 }
 
-/// What a journal says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Journal {
-    /// The first line; `None` if the session ended before it was whole, and
-    /// so before it changed anything.
-    pub header: Option<Header>,
-    /// What the session still held when the journal ends.
-    pub ledger: Ledger,
-    /// Lines that are not as they were written, counted from 1. What they said
-    /// is not known, so what is known of the changes before them is in doubt.
-    pub damaged: Vec<usize>,
-    /// The length of what is to be kept. What follows is a torn line.
-    pub intact: u64,
-}
-
-impl Journal {
-    /// Reads a journal; `origin` names it in errors. A last line that was cut
-    /// off is left out: the change it announces was never made.
-    ///
-    /// # Errors
-    /// `Parse` names the first line that no session of this version wrote, and
-    /// a first line that is damaged: without it, nothing can be done.
-    pub fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
-        let lines = checked_lines::read(bytes);
-        let (ledger, intact) = (Ledger::default(), lines.intact);
-        let mut journal = Self { header: None, ledger, damaged: Vec::new(), intact };
-        for (text, number) in lines.texts.into_iter().zip(1..) {
-            let wrong = |what: String| Error::parse(origin, number, what);
-            match text {
-                Ok(line) if number == 1 => {
-                    journal.header = Some(Header::parse(line).map_err(wrong)?);
-                }
-                Err(Damaged) if number == 1 => return Err(wrong(DAMAGED.to_owned())),
-                Ok(line) => {
-                    let entry = serde_json::from_slice(line).map_err(|e| wrong(e.to_string()))?;
-                    let applied = journal.ledger.apply(&entry);
-                    // It may speak of a change that a damaged line announced.
-                    if journal.damaged.is_empty() {
-                        applied.map_err(wrong)?;
-                    }
-                }
-                Err(Damaged) => {
-                    journal.damaged.push(number);
-                    journal.ledger.doubt();
-                }
-            }
-        }
-        Ok(journal)
-    }
-}
-
-/// What is said of a damaged line.
-pub(crate) const DAMAGED: &str = "it is damaged: it does not have its checksum";
-
 impl Header {
     /// Reads the first line of a journal.
     ///
@@ -165,13 +105,13 @@ impl Header {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::checked_lines::line;
+    use crate::checked_lines::{self, line};
 
-    fn header() -> Header {
+    pub(in crate::journal) fn header() -> Header {
         Header {
             schema: SCHEMA.to_owned(),
             pid: 77,
@@ -182,16 +122,12 @@ mod tests {
         }
     }
 
-    fn swappiness() -> Entry {
+    pub(in crate::journal) fn swappiness() -> Entry {
         Entry::Intent {
             seq: 1,
             path: "/proc/sys/vm/swappiness".to_owned(),
             change: Change::File { before: "60".to_owned(), wanted: "10".to_owned() },
         }
-    }
-
-    fn parse(text: &str) -> Result<Journal> {
-        Journal::parse(Path::new("j"), text.as_bytes())
     }
 
     #[test]
@@ -217,45 +153,7 @@ mod tests {
         assert_eq!(json(&Entry::Restored { seq: 2 }), "{\"restored\":{\"seq\":2}}");
     }
 
-    #[test]
-    fn a_torn_last_line_was_never_acted_upon() {
-        let head = line(&header());
-        let whole = format!("{head}{}", line(&swappiness()));
-        for cut in 0..=whole.len() {
-            let journal = parse(&whole[..cut]).unwrap();
-            // Without its line end, a line is whole all the same.
-            assert_eq!(journal.header.is_some(), cut + 1 >= head.len());
-            assert_eq!(journal.ledger.held().len(), usize::from(cut + 1 >= whole.len()));
-            assert!(journal.intact <= cut as u64 && journal.damaged.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_line_that_no_session_wrote_is_named() {
-        let head = line(&header());
-        let wrong = |text: &str| parse(text).unwrap_err().to_string();
-        assert_eq!(parse(&format!("{head}nonsense\n")).unwrap().damaged, [2]);
-        assert_eq!(
-            wrong(&format!("nonsense\n{head}")),
-            "cannot parse j, line 1: it is damaged: it does not have its checksum"
-        );
-        assert_eq!(
-            wrong(&format!("{head}{}", line(&"nonsense"))),
-            "cannot parse j, line 2: unknown variant `nonsense`, expected one of `intent`, `set`, \
-             `settled`, `restored` at line 1 column 10"
-        );
-        assert_eq!(
-            wrong(&format!("{head}{}", line(&Entry::Restored { seq: 4 }))),
-            "cannot parse j, line 2: there is no change 4 to speak of"
-        );
-        assert_eq!(
-            wrong("{\"schema\":\"unjank.journal/9\"}\n"),
-            "cannot parse j, line 1: its schema is \"unjank.journal/9\"; this unjank reads \
-             \"unjank.journal/2\""
-        );
-    }
-
-    fn any_entry() -> impl Strategy<Value = Entry> {
+    pub(in crate::journal) fn any_entry() -> impl Strategy<Value = Entry> {
         let seq = 1_u64..4;
         let value = ".{0,12}";
         prop_oneof![
@@ -283,21 +181,6 @@ mod tests {
             prop_assert_eq!(lines.texts.len(), 1);
             let text = lines.texts[0].expect("it is whole");
             prop_assert_eq!(serde_json::from_slice::<Entry>(text).unwrap(), entry);
-        }
-
-        #[test]
-        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let _read_or_refused = Journal::parse(Path::new("j"), &bytes);
-        }
-
-        #[test]
-        fn any_order_of_entries_is_read_or_refused(
-            entries in proptest::collection::vec(any_entry(), 0..20),
-            cut in any::<proptest::sample::Index>(),
-        ) {
-            let mut text = line(&header());
-            text.extend(entries.iter().map(line));
-            let _read_or_refused = Journal::parse(Path::new("j"), &text.as_bytes()[..cut.index(text.len())]);
         }
     }
 }

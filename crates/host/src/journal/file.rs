@@ -9,7 +9,8 @@ use rustix::fs::{FlockOperation, flock, fstat};
 use rustix::io::Errno;
 use serde::Serialize;
 
-use super::entry::{Entry, Header, Journal, LARGEST_JOURNAL};
+use super::content::Journal;
+use super::entry::{Entry, Header, LARGEST_JOURNAL};
 use super::fuse;
 use super::state_dir::StateDir;
 use crate::checked_lines::line;

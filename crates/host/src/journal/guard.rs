@@ -2,8 +2,8 @@
 
 use std::os::fd::OwnedFd;
 
-use super::directory::DirectoryPlace;
-use super::session::Shared;
+use super::shared::Shared;
+use super::taken::{Made, Taken, TurnedOn};
 use crate::error::Result;
 
 /// A knob that is held. Dropping it puts the knob back to what it was, unless
@@ -33,30 +33,6 @@ pub struct Directory {
 pub struct SwapArea {
     shared: Shared,
     turned_on: TurnedOn,
-}
-
-/// A knob that a session has just changed.
-#[derive(Debug)]
-pub(super) struct Taken {
-    pub(super) seq: u64,
-    pub(super) layer: u64,
-    pub(super) path: String,
-    pub(super) asked: String,
-    pub(super) before: String,
-}
-
-/// A directory that a session has just made.
-#[derive(Debug)]
-pub(super) struct Made {
-    pub(super) seq: u64,
-    pub(super) place: DirectoryPlace,
-}
-
-/// A swap area that a session has just turned on.
-#[derive(Debug)]
-pub(super) struct TurnedOn {
-    pub(super) seq: u64,
-    pub(super) path: String,
 }
 
 impl Knob {

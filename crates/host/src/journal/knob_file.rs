@@ -11,7 +11,8 @@ use std::time::Duration;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
 use super::fuse;
-use super::site::{KernelFs, Site, no_knob};
+use super::kernel_fs::KernelFs;
+use super::site::{Site, no_knob};
 use super::value::in_force;
 use crate::error::{Error, Result};
 

@@ -30,15 +30,16 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `session`, `guard`, `holding`, `step` | taking knobs and giving them back |
+//! | `session`, `guard`, `shared`, `holding`, `taken`, `step` | taking knobs and giving them back |
 //! | `stale` | seeing to it when a session could not |
-//! | `entry`, `ledger`, `rule`, `value` | what is written and what follows from it: pure |
+//! | `entry`, `ledger`, `content`, `rule`, `value` | what is written and what follows from it: pure |
 //! | `undo` | doing what the rule says |
 //! | `visible` | whether something is gone or only hidden |
 //! | `dependants` | what the kernel forgets when a knob changes |
-//! | `site`, `knob_file`, `directory`, `swap_place` | what may be changed, and how |
+//! | `site`, `kernel_fs`, `knob_file`, `directory`, `swap_place` | what may be changed, and how |
 //! | `state_dir`, `file` | where journals lie, and their locks |
 
+mod content;
 mod dependants;
 mod directory;
 mod entry;
@@ -46,16 +47,19 @@ mod file;
 mod fuse;
 mod guard;
 mod holding;
+mod kernel_fs;
 mod knob_file;
 mod ledger;
 mod report;
 mod rule;
 mod session;
+mod shared;
 mod site;
 mod stale;
 pub(crate) mod state_dir;
 mod step;
 mod swap_place;
+mod taken;
 mod undo;
 mod value;
 pub(crate) mod visible;
@@ -63,8 +67,9 @@ pub(crate) mod visible;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use entry::DAMAGED;
-pub use entry::{Change, Entry, Header, Journal, LARGEST_JOURNAL, SCHEMA};
+pub(crate) use content::DAMAGED;
+pub use content::Journal;
+pub use entry::{Change, Entry, Header, LARGEST_JOURNAL, SCHEMA};
 pub use guard::{Directory, Knob, SwapArea};
 pub use ledger::{Held, Kind, Ledger};
 pub use report::{ChangeReport, Obstacle, Outcome};

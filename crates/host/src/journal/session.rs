@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::entry::{Header, SCHEMA};
 use super::file::JournalFile;
 use super::guard::{Directory, Knob, SwapArea};
 use super::holding::Holding;
 use super::report::ChangeReport;
+use super::shared::Shared;
 use super::site::Site;
 use super::stale::{FoundJournal, Standing, clear_all};
 use super::state_dir::StateDir;
@@ -32,10 +32,6 @@ pub struct Session {
     holding: Shared,
     recovered: Vec<FoundJournal>,
 }
-
-/// What a session and its guards have in common.
-#[derive(Debug, Clone)]
-pub(super) struct Shared(Arc<Mutex<Holding>>);
 
 impl Session {
     /// Begins a session on the machine below `root`, with its journal in
@@ -73,7 +69,7 @@ impl Session {
             return Err(error);
         }
         let holding = Holding::new(site, state, journal, keeper);
-        Ok(Self { holding: Shared(Arc::new(Mutex::new(holding))), recovered })
+        Ok(Self { holding: Shared::new(holding), recovered })
     }
 
     /// What earlier sessions had left, and what became of it when this one
@@ -152,14 +148,6 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.holding.lock().end();
-    }
-}
-
-impl Shared {
-    /// A panic while a guard was at work leaves what is written down true,
-    /// and putting things back matters more than anything else.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Holding> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,8 +15,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 use std::{fs, io};
 
-use rustix::fs::{Mode, OFlags, fstatfs, open};
+use rustix::fs::{Mode, OFlags, open};
 
+use super::kernel_fs::{KernelFs, kernel_fs};
 use super::visible::{is_control_group, namespace, why_hidden, why_no_proc};
 use crate::error::{Error, Result};
 use crate::root::Root;
@@ -34,19 +35,6 @@ pub(super) struct Site {
     /// Whether the changes that are looked at were made in another namespace of
     /// control groups, where the same names mean others.
     other_groups: bool,
-}
-
-/// Names the file systems that the kernel makes up, by the numbers that
-/// `statfs(2)` gives them (`include/uapi/linux/magic.h`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KernelFs {
-    Cgroup,
-    Configfs,
-    Debugfs,
-    Procfs,
-    Resctrl,
-    Sysfs,
-    Tracefs,
 }
 
 impl Site {
@@ -182,21 +170,6 @@ impl Site {
             None => Err(no_knob(path)),
             found => Ok(found),
         }
-    }
-}
-
-/// The kernel's file system that `opened` lies in, if it is one with knobs.
-pub(super) fn kernel_fs(opened: impl AsFd) -> Option<KernelFs> {
-    // The type of `f_type` varies; the numbers have 32 bits everywhere.
-    match fstatfs(opened).ok()?.f_type as u32 {
-        0x0027_e0eb | 0x6367_7270 => Some(KernelFs::Cgroup),
-        0x6265_6570 => Some(KernelFs::Configfs),
-        0x6462_6720 => Some(KernelFs::Debugfs),
-        0x0000_9fa0 => Some(KernelFs::Procfs),
-        0x0765_5821 => Some(KernelFs::Resctrl),
-        0x6265_6572 => Some(KernelFs::Sysfs),
-        0x7472_6163 => Some(KernelFs::Tracefs),
-        _ => None,
     }
 }
 

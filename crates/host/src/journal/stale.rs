@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::entry::{Entry, Header, Journal};
+use super::content::Journal;
+use super::entry::{Entry, Header};
 use super::file::{Claim, JournalFile};
 use super::report::{ChangeReport, Outcome};
 use super::site::Site;

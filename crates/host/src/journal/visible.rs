@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::site::{KernelFs, kernel_fs};
+use super::kernel_fs::{KernelFs, kernel_fs};
 use crate::root::Root;
 
 /// Where file systems of the kernel belong, the innermost first, and what they

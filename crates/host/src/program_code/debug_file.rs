@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{LARGEST, open_file};
+use super::program_file::{LARGEST, open_file};
 use crate::root::Root;
 
 /// Debug files of the machine, which only root can put there.

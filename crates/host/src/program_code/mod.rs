@@ -4,21 +4,18 @@
 
 mod debug_file;
 mod perf_map;
+mod program_file;
 mod symbols;
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::fs::File;
 
+use program_file::open_file;
 use symbols::{At, Wanted};
 
 use crate::address_space::{AddressSpace, Region};
 use crate::error::Result;
 use crate::root::Root;
-
-/// Symbols of a larger file are not looked for.
-const LARGEST: u64 = 1 << 30;
 
 /// What `core::hint::spin_loop` and its kin are made of: PAUSE of x86; YIELD,
 /// WFE, ISB and SB of ARM (*Arm Architecture Reference Manual*, C6.2).
@@ -134,14 +131,6 @@ impl ProgramCode {
         let path = format!("/proc/{process}/root{name}");
         [link, path].iter().find_map(|path| open_file(&root.resolve(path)))
     }
-}
-
-/// A regular file of a size that is worth a look.
-fn open_file(path: &Path) -> Option<File> {
-    let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-    let about = file.metadata().ok()?;
-    (about.is_file() && about.len() <= LARGEST).then_some(file)
 }
 
 /// Reads `text` as the memory map of a process; for the fuzzer.

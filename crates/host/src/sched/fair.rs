@@ -1,12 +1,9 @@
 //! What the fair class weighs of a thread: nice value and slice.
 
 use std::fmt;
-use std::sync::OnceLock;
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use super::policy::{Policy, ThreadId, attributes_of, set_policy};
 use unjank_units::Nanos;
 
 /// How the fair class treats a thread of `SCHED_OTHER` or `SCHED_BATCH`.
@@ -32,12 +29,6 @@ impl Fair {
     pub const fn nice(nice: i32) -> Self {
         Self { nice, slice: None }
     }
-
-    /// What `sched_getattr(2)` tells: a kernel before 6.12 tells of no slice.
-    pub(super) fn told(nice: i32, slice: u64) -> Self {
-        let is_own = slice == 0 || kernels_slice().is_none_or(|kernels| kernels.get() == slice);
-        Self { nice, slice: (!is_own).then_some(Nanos(slice)) }
-    }
 }
 
 /// What follows a policy's name: `:nice-5`, `:nice-20/100us`, and nothing for
@@ -56,44 +47,9 @@ impl fmt::Display for Fair {
     }
 }
 
-/// The slice of a thread that asks for none; `None` if it cannot be found out.
-/// The file that tells (`sched/base_slice_ns` of debugfs) is for root alone, so
-/// a thread gives up its own and looks.
-fn kernels_slice() -> Option<Nanos> {
-    static SLICE: OnceLock<Option<Nanos>> = OnceLock::new();
-    *SLICE.get_or_init(|| {
-        let look = || {
-            let me = ThreadId::current();
-            let ordinary = Policy::other(attributes_of(me).ok()?.nice);
-            set_policy(me, ordinary, false).or_else(|_| set_policy(me, ordinary, true)).ok()?;
-            Some(Nanos(attributes_of(me).ok()?.runtime))
-        };
-        thread::Builder::new().name("slice".to_owned()).spawn(look).ok()?.join().ok()?
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::policy::policy_of;
     use super::*;
-
-    #[test]
-    fn a_slice_is_given_and_taken_back() {
-        thread::spawn(|| {
-            let me = ThreadId::current();
-            let (before, reset) = policy_of(me).unwrap();
-            let Policy::Other(Fair { nice, slice: None }) = before else { panic!("{before}") };
-            let short = Policy::Other(Fair { nice, slice: Some(Fair::SHORTEST) });
-            set_policy(me, short, reset).unwrap();
-            let now = policy_of(me).unwrap().0;
-            let is_told = attributes_of(me).unwrap().runtime != 0;
-            assert_eq!(now, if is_told { short } else { before });
-            set_policy(me, before, reset).unwrap();
-            assert_eq!(policy_of(me).unwrap().0, before);
-        })
-        .join()
-        .unwrap();
-    }
 
     #[test]
     fn a_slice_is_printed_with_its_nice_value() {

@@ -3,7 +3,8 @@
 
 use rustix::process::{Pid, getpriority_process};
 
-use super::policy::{Policy, Priority, ThreadId, policy_of, set_policy};
+use super::attributes::{policy_of, set_policy};
+use super::policy::{Policy, Priority, ThreadId};
 use super::realtime::{limit_runs, needs_throttling, throttling};
 use crate::error::Result;
 use crate::root::Root;

@@ -1,6 +1,7 @@
 //! Scheduling: policy and priority, affinity, and guards that put both back.
 
 mod affinity;
+mod attributes;
 mod effective;
 mod fair;
 mod lasting;
@@ -11,10 +12,11 @@ mod run_limit;
 mod slack;
 
 pub use affinity::{AffinityGuard, CpuSet, current_cpu};
+pub use attributes::{be_ordinary, policy_of, set_policy};
 pub use effective::effective_priority;
 pub use fair::Fair;
 pub use lasting::{Grant, give_realtime, take_realtime};
-pub use policy::{Policy, Priority, ThreadId, be_ordinary, policy_of, set_policy};
+pub use policy::{Policy, Priority, ThreadId};
 pub use realtime::{
     HIGHEST_UNFORCED, Realtime, RealtimeGuard, check_policy, is_throttled, rtprio_limit,
 };

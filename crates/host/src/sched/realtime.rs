@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::policy::{Policy, Priority, ThreadId, policy_of, set_policy};
+use super::attributes::{policy_of, set_policy};
+use super::policy::{Policy, Priority, ThreadId};
 use crate::error::{Error, Result};
 use crate::root::Root;
 use unjank_units::Nanos;

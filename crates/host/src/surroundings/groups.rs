@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Waited;
+use super::waited::Waited;
 use crate::machine::Stall;
 use crate::machine::cgroup::Hierarchies;
 use crate::root::Root;

@@ -3,6 +3,7 @@
 
 mod groups;
 mod processes;
+mod waited;
 
 use std::collections::BTreeMap;
 
@@ -10,6 +11,7 @@ pub use groups::{GroupWaits, Throttled};
 #[cfg(fuzzing)]
 pub use processes::parse_for_fuzzing;
 pub use processes::{Deeds, Processes};
+pub use waited::Waited;
 
 use crate::clock::Timestamp;
 use crate::machine::pressure;
@@ -28,15 +30,6 @@ pub struct Surroundings {
     vmstat: VmStat,
     cpu_time: CpuTime,
     groups: Groups,
-}
-
-/// Time in which tasks waited for one resource: `Documentation/accounting/psi.rst`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waited {
-    /// At least one task waited.
-    pub some: Nanos,
-    /// All tasks that were not idle waited at once.
-    pub all: Nanos,
 }
 
 /// What happened between two moments, or in several such spans together.
@@ -99,20 +92,6 @@ impl Surroundings {
             groups: self.groups.waits_since(&earlier.groups),
             throttled: self.groups.throttled_since(&earlier.groups),
         }
-    }
-}
-
-impl Waited {
-    fn between(then: Stall, now: Stall) -> Self {
-        let grown = |now: Nanos, then: Nanos| Nanos(now.get().saturating_sub(then.get()));
-        Self {
-            some: grown(now.some_total, then.some_total),
-            all: grown(now.full_total, then.full_total),
-        }
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { some: self.some + other.some, all: self.all + other.all }
     }
 }
 

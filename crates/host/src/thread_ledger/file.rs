@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::entry::{Entry, Header};
 use crate::checked_lines::line;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::journal::state_dir::StateDir;
 
@@ -135,4 +136,14 @@ impl LedgerFile {
         self.open = false;
         Ok(())
     }
+}
+
+/// Sorted by name, ledgers are in the order in which they began.
+pub(super) fn name(owner: u32) -> String {
+    format!("{:020}-{owner}.journal", Timestamp::now().as_nanos())
+}
+
+/// Whether a ledger of this name is one of `owner`'s.
+pub(super) fn is_of(name: &str, owner: u32) -> bool {
+    name.ends_with(&format!("-{owner}.journal"))
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::entry::{Entry, Header, Intent, SCHEMA, State};
-use super::file::{LARGEST, LedgerFile};
+use super::file::{LARGEST, LedgerFile, name};
 use super::restore::{BOOT_ID, clear_dead};
 use super::scheduler::Scheduler;
 use super::sum::Sum;
 use super::undo::{ThreadReport, put_back, put_back_all};
-use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::journal::Mode;
 use crate::journal::state_dir::StateDir;
@@ -215,14 +214,4 @@ impl<'a> Ledger<'a> {
         self.file = file;
         Ok(())
     }
-}
-
-/// Sorted by name, ledgers are in the order in which they began.
-fn name(owner: u32) -> String {
-    format!("{:020}-{owner}.journal", Timestamp::now().as_nanos())
-}
-
-/// Whether a ledger of this name is one of `owner`'s.
-pub(super) fn is_of(name: &str, owner: u32) -> bool {
-    name.ends_with(&format!("-{owner}.journal"))
 }

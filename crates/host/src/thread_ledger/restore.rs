@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::entry::Header;
-use super::file::{Claim, LedgerFile};
-use super::ledger::is_of;
+use super::file::{Claim, LedgerFile, is_of};
 use super::scheduler::{Kernel, Scheduler};
 use super::sum::Sum;
 use super::undo::{ThreadReport, put_back_all};

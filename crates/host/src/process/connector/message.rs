@@ -1,7 +1,7 @@
 //! The messages of the process connector, as bytes: `linux/netlink.h`,
 //! `linux/connector.h` and `linux/cn_proc.h`.
 
-use super::{EventKinds, ProcessEvent};
+use super::event::{COMM, EXEC, EXIT, EventKinds, FORK, ProcessEvent};
 use crate::clock::Timestamp;
 
 /// `CN_IDX_PROC` and `CN_VAL_PROC`: which connector this is, and the multicast
@@ -24,14 +24,6 @@ const EVENT_HEADER: usize = 16;
 
 /// `PROC_EVENT_NONE`: the answer to a request.
 const NONE: u32 = 0;
-/// `PROC_EVENT_FORK`.
-pub(super) const FORK: u32 = 1;
-/// `PROC_EVENT_EXEC`.
-pub(super) const EXEC: u32 = 2;
-/// `PROC_EVENT_COMM`.
-pub(super) const COMM: u32 = 0x200;
-/// `PROC_EVENT_EXIT`.
-pub(super) const EXIT: u32 = 0x8000_0000;
 
 /// What one message says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +128,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use proptest::prelude::*;
 
     use super::*;

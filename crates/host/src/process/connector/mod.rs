@@ -1,6 +1,7 @@
 //! Being told of every process that is started, forked or ended: the process
 //! connector of netlink, `drivers/connector/cn_proc.c`.
 
+mod event;
 mod message;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,6 +19,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::sched::ThreadId;
 use crate::support::Support;
+pub use event::{EventKinds, ProcessEvent};
 use message::Message;
 use unjank_units::Nanos;
 
@@ -28,56 +30,6 @@ const BUFFER: usize = 4 << 20;
 const PATIENCE: Nanos = Nanos::from_millis(100);
 /// Events that are taken from the kernel before they are handed on.
 const AT_ONCE: usize = 256;
-
-/// Something that happened to a process. Times are the kernel's, on
-/// `CLOCK_MONOTONIC`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProcessEvent {
-    /// It runs a new program.
-    Exec {
-        /// Its number.
-        process: u32,
-        /// When.
-        at: Timestamp,
-    },
-    /// It was made.
-    Fork {
-        /// The process that made it.
-        parent: u32,
-        /// Its number.
-        child: u32,
-        /// When.
-        at: Timestamp,
-    },
-    /// It has ended.
-    Exit {
-        /// Its number.
-        process: u32,
-        /// When.
-        at: Timestamp,
-    },
-}
-
-/// Kinds of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventKinds(u32);
-
-impl EventKinds {
-    /// Only new programs.
-    pub const EXEC: Self = Self(message::EXEC);
-    /// New processes, and ended ones.
-    pub const FAMILY: Self = Self(message::FORK | message::EXIT);
-    /// New programs, new and ended processes, new threads and their names.
-    pub const THREADS: Self = Self(message::EXEC | message::FORK | message::EXIT | message::COMM);
-    /// None, for the time being.
-    pub const NONE: Self = Self(0);
-    /// New programs, new processes and ended ones.
-    pub const ALL: Self = Self(message::EXEC | message::FORK | message::EXIT);
-
-    pub(super) const fn bits(self) -> u32 {
-        self.0
-    }
-}
 
 /// A listener to what happens to processes.
 #[derive(Debug)]

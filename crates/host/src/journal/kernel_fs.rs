@@ -1,0 +1,33 @@
+//! The kernel's file systems, in which knobs lie.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::fstatfs;
+
+/// Names the file systems that the kernel makes up, by the numbers that
+/// `statfs(2)` gives them (`include/uapi/linux/magic.h`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KernelFs {
+    Cgroup,
+    Configfs,
+    Debugfs,
+    Procfs,
+    Resctrl,
+    Sysfs,
+    Tracefs,
+}
+
+/// The kernel's file system that `opened` lies in, if it is one with knobs.
+pub(super) fn kernel_fs(opened: impl AsFd) -> Option<KernelFs> {
+    // The type of `f_type` varies; the numbers have 32 bits everywhere.
+    match fstatfs(opened).ok()?.f_type as u32 {
+        0x0027_e0eb | 0x6367_7270 => Some(KernelFs::Cgroup),
+        0x6265_6570 => Some(KernelFs::Configfs),
+        0x6462_6720 => Some(KernelFs::Debugfs),
+        0x0000_9fa0 => Some(KernelFs::Procfs),
+        0x0765_5821 => Some(KernelFs::Resctrl),
+        0x6265_6572 => Some(KernelFs::Sysfs),
+        0x7472_6163 => Some(KernelFs::Tracefs),
+        _ => None,
+    }
+}

@@ -1,0 +1,27 @@
+//! What a session has just taken, and hands to a guard.
+
+use super::directory::DirectoryPlace;
+
+/// A knob that a session has just changed.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) seq: u64,
+    pub(super) layer: u64,
+    pub(super) path: String,
+    pub(super) asked: String,
+    pub(super) before: String,
+}
+
+/// A directory that a session has just made.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) seq: u64,
+    pub(super) place: DirectoryPlace,
+}
+
+/// A swap area that a session has just turned on.
+#[derive(Debug)]
+pub(super) struct TurnedOn {
+    pub(super) seq: u64,
+    pub(super) path: String,
+}
