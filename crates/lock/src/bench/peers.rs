@@ -5,7 +5,7 @@ use unjank_host::Result;
 use unjank_host::pthread_mutex::{Kind, PthreadMutex};
 
 use super::sleep_loops::Flag;
-use super::strategy::Section;
+use super::section::Section;
 
 /// `std::sync::Mutex`.
 pub(super) struct Std(std::sync::Mutex<()>);

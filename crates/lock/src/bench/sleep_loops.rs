@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use unjank_host::Result;
 
-use super::strategy::Section;
+use super::section::Section;
 
 /// `max_spin_count`, which the paper does not give: as many pauses as the
 /// standard library's mutex makes, so that the two differ in what follows.

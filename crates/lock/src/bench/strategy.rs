@@ -3,25 +3,10 @@
 use unjank_host::{Error, Result};
 
 use super::peers::{Crossbeam, ParkingLot, Pthread, PthreadAdaptive, PthreadPi, Spin, Std, Unjank};
+use super::section::{Nothing, Section};
 use super::sleep_loops::{Busy, PauseYield, Sleep0, Sleep1};
 use super::visit::{self, ReadEnergy, Seen, Task, Visit};
 use crate::error;
-
-/// A lock whose way of waiting is measured. One is made for each visit.
-pub(crate) trait Section: Sync + Sized {
-    /// Whether only one thread is in a section at a time. The control that has
-    /// no lock says no.
-    const EXCLUDES: bool = true;
-
-    /// A free lock.
-    ///
-    /// # Errors
-    /// `Unsupported` where this machine has no such lock.
-    fn new() -> Result<Self>;
-
-    /// Waits for the lock, runs `section`, and lets go of it.
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R;
-}
 
 /// A way to wait, by its name.
 #[derive(Debug, Clone, Copy)]
@@ -117,22 +102,6 @@ impl Strategy {
 
     const fn usual(self) -> Self {
         Self { usual: true, ..self }
-    }
-}
-
-/// No lock at all.
-struct Nothing;
-
-impl Section for Nothing {
-    const EXCLUDES: bool = false;
-
-    fn new() -> Result<Self> {
-        Ok(Self)
-    }
-
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        section()
     }
 }
 

@@ -20,7 +20,7 @@ use unjank_host::{Joules, Nanos, Timestamp};
 use unjank_measure::stats::order;
 use unjank_measure::{Series, SeriesRecord};
 
-use super::strategy::Section;
+use super::section::Section;
 use super::work;
 use crate::error::{Error, Result};
 
@@ -291,7 +291,7 @@ pub(crate) fn uncontended<L: Section>() -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::strategy::{Section, Strategy};
+    use super::super::strategy::Strategy;
     use super::*;
 
     fn task(threads: usize) -> Task {

@@ -59,6 +59,13 @@ pub struct Diagnosis {
     pub action: Option<&'static str>,
 }
 
+impl Diagnosis {
+    /// Something is wrong, and there may be something to do about it.
+    pub(super) fn bad(kind: Kind, certainty: Certainty, wasted: f64, evidence: String) -> Self {
+        Self { kind, certainty, wasted, evidence, action: kind.action() }
+    }
+}
+
 impl Kind {
     /// In a word or two, for a table.
     pub fn words(self) -> &'static str {

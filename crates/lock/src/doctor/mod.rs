@@ -14,8 +14,9 @@
 //! | `seen` | what a thread is judged by |
 //! | [`diagnose()`], `diagnosis` | what is wrong with it, and what to do: pure |
 //! | [`surroundings()`] | quotas, stolen time, too few CPUs: pure |
+//! | `patient` | a thread, what was seen of it, and what is wrong |
 //! | `verdict` | whether the program wastes its time, or why nobody can tell: pure |
-//! | `report` | findings |
+//! | `report`, `tables`, `words` | findings, tables, and numbers in words |
 
 mod diagnose;
 mod diagnosis;
@@ -23,6 +24,7 @@ mod futexes;
 mod glancing;
 mod lock_functions;
 mod options;
+mod patient;
 mod processes;
 mod report;
 mod roster;
@@ -35,10 +37,12 @@ mod tracing;
 mod turns;
 mod verdict;
 mod watch;
+mod words;
 
 pub use diagnose::diagnose;
 pub use diagnosis::{Certainty, Diagnosis, Kind};
 pub use options::Options;
+pub use patient::Patient;
 pub use seen::{
     Around, Calls, Code, Futex, Glances, Naps, Owner, Prices, Seen, Title, Turns, Waits,
 };
@@ -68,30 +72,6 @@ pub struct Examined {
     pub findings: Findings,
     /// All threads that were seen, those that waste most first.
     pub patients: Vec<Patient>,
-}
-
-/// One thread and what was found out about it, the worst first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Patient {
-    /// What was seen.
-    pub seen: Seen,
-    /// What that means: at least one entry.
-    pub diagnoses: Vec<Diagnosis>,
-}
-
-impl Patient {
-    /// The worst of it.
-    pub fn worst(&self) -> &Diagnosis {
-        self.diagnoses.first().expect("diagnose() gives at least one")
-    }
-
-    /// The share of a CPU that it wastes, at most: by what is sure, if anything
-    /// is.
-    pub fn wasted(&self) -> f64 {
-        let as_sure = |it: &&Diagnosis| it.certainty == self.worst().certainty;
-        let shares = self.diagnoses.iter().filter(as_sure).map(|it| it.wasted);
-        shares.fold(0.0, f64::max).min(self.seen.cpu_share())
-    }
 }
 
 /// Watches a process and says what each of its threads does. `seed` says when

@@ -3,7 +3,7 @@
 use unjank_host::{Root, process::pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
-use super::Patient;
+use super::patient::Patient;
 use super::options::Options;
 use super::seen::{Prices, rate, share};
 use super::surroundings::{Whole, surroundings};

@@ -1,6 +1,6 @@
 //! What the machine does to the whole process: pure.
 
-use super::diagnose::percent;
+use super::words::percent;
 
 /// More runnable threads than this many times the CPUs is a crowd.
 const CROWDED: f64 = 1.5;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use unjank_host::Nanos;
 use unjank_measure::{Cell, Column, Table, Unit};
 
-use super::Patient;
+use super::patient::Patient;
 use super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::options::Options;
 use super::seen::{Calls, rate};

@@ -4,8 +4,9 @@ use unjank_host::Nanos;
 
 use super::super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::super::seen::{Around, Calls, Futex, Naps, Prices, Seen, Waits, rate, share};
+use super::super::words::{percent, threads, were};
+use super::limits::WASTE;
 use super::locks::{self, futex_words, sleeps_are_the_runtime_s};
-use super::{WASTE, bad, percent, threads, were};
 
 /// Yields and empty polls a second that are a storm: one each millisecond.
 const STORM: f64 = 1_000.0;
@@ -47,7 +48,7 @@ pub(super) fn yields(
         evidence.push_str(&were(around.hungry));
         evidence.push_str(" ready and did not run");
     }
-    Some(bad(Kind::Yields, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(Kind::Yields, Certainty::Seen, wasted, evidence))
 }
 
 /// Polls without a time limit.
@@ -55,7 +56,7 @@ pub(super) fn empty_polls(seen: &Seen, calls: &Calls, prices: &Prices) -> Option
     let polls = rate(calls.empty_polls, calls.watched);
     let wasted = (polls * prices.traced.as_secs_f64()).min(seen.cpu_share());
     let evidence = format!("{polls:.0} polls a second found nothing and did not wait");
-    (polls >= STORM && wasted >= WASTE).then(|| bad(Kind::Polls, Certainty::Seen, wasted, evidence))
+    (polls >= STORM && wasted >= WASTE).then(|| Diagnosis::bad(Kind::Polls, Certainty::Seen, wasted, evidence))
 }
 
 /// Short sleeps in a cadence.
@@ -87,7 +88,7 @@ pub(super) fn naps(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagno
              look at what it waits for that takes long"
         );
         let wasted = (naps * prices.park.as_secs_f64()).min(wasted);
-        return Some(bad(Kind::Naps, Certainty::Suspected, wasted, evidence));
+        return Some(Diagnosis::bad(Kind::Naps, Certainty::Suspected, wasted, evidence));
     }
     let evidence = format!(
         "{naps:.0} {way} a second, {} each, in vain; {} of a CPU, and what it waits for is seen {} \
@@ -96,7 +97,7 @@ pub(super) fn naps(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagno
         percent(wasted),
         Nanos(period.get() / 2),
     );
-    Some(bad(Kind::Naps, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(Kind::Naps, Certainty::Seen, wasted, evidence))
 }
 
 /// Waits for a lock, or for a hand-over.
@@ -121,7 +122,7 @@ fn lock_waits(calls: &Calls, lock: &Futex, prices: &Prices) -> Option<Diagnosis>
     let wasted = if kind == Kind::LongWaits { 0.0 } else { parked };
     let evidence = waits_words(calls, lock, waits, waiting, wait);
     let action = locks::action(lock, kind);
-    Some(Diagnosis { action, ..bad(kind, Certainty::Seen, wasted, evidence) })
+    Some(Diagnosis { action, ..Diagnosis::bad(kind, Certainty::Seen, wasted, evidence) })
 }
 
 fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
@@ -134,7 +135,7 @@ fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     }
     let wasted = (waits * prices.park.as_secs_f64()).min(1.0);
     let evidence = waits_words(calls, futex, waits, share(time, calls.watched), wait);
-    Some(bad(Kind::Handovers, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(Kind::Handovers, Certainty::Seen, wasted, evidence))
 }
 
 fn waits_words(calls: &Calls, futex: &Futex, waits: f64, waiting: f64, wait: Nanos) -> String {
@@ -161,7 +162,7 @@ pub(super) fn wakes_nobody(calls: &Calls, prices: &Prices) -> Option<Diagnosis> 
         "{nobody:.0} futex wake-ups a second woke nobody, {} of all",
         percent(calls.nobody as f64 / calls.wakes.max(1) as f64)
     );
-    Some(bad(Kind::WakesNobody, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(Kind::WakesNobody, Certainty::Seen, wasted, evidence))
 }
 
 /// Woken with others, and asleep again at once.
@@ -182,7 +183,7 @@ pub(super) fn herd(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
         Waits::AGAIN,
         percent(for_nothing as f64 / in_crowds.max(1) as f64),
     );
-    Some(bad(Kind::Herd, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(Kind::Herd, Certainty::Seen, wasted, evidence))
 }
 
 /// A wait that costs less to spin than to sleep through: the wake-up itself,

@@ -5,7 +5,8 @@ use unjank_host::language_runtime::LanguageRuntime;
 
 use super::super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::super::seen::{Futex, Seen, Title, share_of};
-use super::{SAMPLES, bad, percent, threads};
+use super::super::words::{percent, threads};
+use super::limits::SAMPLES;
 
 /// The variable that holds CPython's lock of its interpreter.
 const PYTHON: &str = "_PyRuntime";
@@ -46,7 +47,7 @@ pub(super) fn titled(seen: &Seen) -> Option<Diagnosis> {
     );
     let sure = looks >= LOOKS && share >= HELD_UP;
     let certainty = if sure { Certainty::Seen } else { Certainty::Suspected };
-    (waiting > 0).then(|| bad(Kind::LongWaits, certainty, 0.0, evidence))
+    (waiting > 0).then(|| Diagnosis::bad(Kind::LongWaits, certainty, 0.0, evidence))
 }
 
 /// Threads that wake each other.
@@ -68,7 +69,7 @@ pub(super) fn turns(seen: &Seen) -> Option<Diagnosis> {
         threads(turns.members - 1),
     );
     let certainty = if monitors.is_some() { Certainty::Seen } else { Certainty::Suspected };
-    Some(bad(Kind::TakesTurns, certainty, 0.0, evidence))
+    Some(Diagnosis::bad(Kind::TakesTurns, certainty, 0.0, evidence))
 }
 
 /// Samples in functions that wait for locks.
@@ -81,7 +82,7 @@ pub(super) fn lock_code(seen: &Seen) -> Option<Diagnosis> {
         percent(*share),
         code.samples,
     );
-    Some(bad(Kind::LockCode, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(Kind::LockCode, Certainty::Seen, wasted, evidence))
 }
 
 /// Go's threads sleep in `nanosleep` for its runtime alone: `sysmon` looks

@@ -1,6 +1,7 @@
 //! From what was seen of a thread to what is wrong with it: pure.
 
 mod calls;
+mod limits;
 mod locks;
 mod outside;
 
@@ -8,7 +9,9 @@ use unjank_host::Nanos;
 
 use super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::seen::{Around, Calls, Glances, Prices, Seen, rate};
+use super::words::percent;
 use calls::{empty_polls, herd, naps, waits, wakes_nobody, yields};
+use limits::{SAMPLES, WASTE, is_busy};
 use locks::{lock_code, sleeps_are_the_runtime_s, titled, turns};
 use outside::{naps_by_glances, spins, yields_by_samples};
 
@@ -16,16 +19,8 @@ use outside::{naps_by_glances, spins, yields_by_samples};
 const SHORTEST: Nanos = Nanos::from_millis(200);
 /// Its calls are not judged that were traced for less.
 const SHORTEST_TRACE: Nanos = Nanos::from_millis(40);
-/// A busy thread has its CPU for this share of the time, or would have it.
-const BUSY: f64 = 0.9;
 /// A busy thread that waits more often a second does more than compute.
 const RESTLESS: f64 = 10.0;
-/// Which part of its CPU time a spinning thread spends outside the kernel.
-const OUTSIDE: f64 = 0.9;
-/// So many samples say where a thread is.
-const SAMPLES: u64 = 50;
-/// Less than this share of a CPU is no waste of CPU time.
-const WASTE: f64 = 0.01;
 
 /// What is wrong with a thread, the worst first; one entry if nothing is, or
 /// if it cannot be told.
@@ -75,7 +70,7 @@ fn realtime(seen: &Seen, found: &[Diagnosis]) -> Option<Diagnosis> {
         "it has a real-time policy, and lets nobody of lower priority run while it waits: {}",
         how.evidence
     );
-    Some(bad(Kind::Realtime, how.certainty, how.wasted, evidence))
+    Some(Diagnosis::bad(Kind::Realtime, how.certainty, how.wasted, evidence))
 }
 
 /// Why nothing was found.
@@ -117,32 +112,9 @@ fn nothing_found(seen: &Seen, traced: Option<&Calls>) -> Diagnosis {
     ))
 }
 
-/// Whether it has a CPU, or waits to have one, and calls the kernel hardly.
-fn is_busy(seen: &Seen) -> bool {
-    let wants = seen.cpu_share() + seen.ready_share().unwrap_or(0.0);
-    wants >= BUSY && seen.user_part().is_some_and(|user| user >= OUTSIDE)
-}
-
-fn bad(kind: Kind, certainty: Certainty, wasted: f64, evidence: String) -> Diagnosis {
-    Diagnosis { kind, certainty, wasted, evidence, action: kind.action() }
-}
-
 fn cannot_tell(evidence: String) -> Diagnosis {
     let (kind, certainty) = (Kind::CannotTell, Certainty::Seen);
     Diagnosis { kind, certainty, wasted: 0.0, evidence, action: None }
-}
-
-fn threads(count: usize) -> String {
-    if count == 1 { "one other thread".to_owned() } else { format!("{count} threads") }
-}
-
-fn were(count: usize) -> String {
-    format!("{} {}", threads(count), if count == 1 { "was" } else { "were" })
-}
-
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::super::diagnosis::{Certainty, Diagnosis, Kind, place_words};
 use super::super::seen::{Around, Glances, Seen, rate};
-use super::{SAMPLES, bad, is_busy, percent, threads, were};
+use super::super::words::{percent, threads, were};
+use super::limits::{SAMPLES, is_busy};
 
 /// A tight loop is so many lines of 64 bytes at most.
 const TIGHT: usize = 8;
@@ -48,7 +49,7 @@ pub(super) fn spins(seen: &Seen, around: &Around) -> Option<Diagnosis> {
     ];
     let certainty = if pauses { Certainty::Seen } else { Certainty::Suspected };
     let evidence = evidence.into_iter().flatten().collect();
-    Some(bad(Kind::Spins, certainty, seen.cpu_share(), evidence))
+    Some(Diagnosis::bad(Kind::Spins, certainty, seen.cpu_share(), evidence))
 }
 
 /// Where nothing is traced: samples outside the kernel lie where the call of
@@ -63,7 +64,7 @@ pub(super) fn yields_by_samples(seen: &Seen) -> Option<Diagnosis> {
         code.samples,
         place_words(place)
     );
-    yields.then(|| bad(Kind::Yields, Certainty::Suspected, seen.cpu_share(), evidence))
+    yields.then(|| Diagnosis::bad(Kind::Yields, Certainty::Suspected, seen.cpu_share(), evidence))
 }
 
 /// Where nothing is traced: it sleeps often, and nearly always in a call for
@@ -79,5 +80,5 @@ pub(super) fn naps_by_glances(seen: &Seen) -> Option<Diagnosis> {
          {} of a CPU",
         percent(seen.cpu_share())
     );
-    Some(bad(Kind::Naps, Certainty::Suspected, seen.cpu_share(), evidence))
+    Some(Diagnosis::bad(Kind::Naps, Certainty::Suspected, seen.cpu_share(), evidence))
 }

@@ -13,7 +13,7 @@ use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 
 use super::seen::{Calls, Naps, Waits};
-use of_futex::OfFutex;
+use of_futex::{OfFutex, Use};
 
 /// Futexes beyond these are counted for their threads only.
 const MOST_FUTEXES: usize = 8_192;
@@ -61,21 +61,6 @@ struct Open {
     since: Timestamp,
     /// Whether it was seen to begin.
     whole: bool,
-}
-
-/// What one thread did on one futex.
-#[derive(Debug, Clone, Copy, Default)]
-struct Use {
-    /// Waits and wake-ups.
-    all: u64,
-    waits: u64,
-    waited: Nanos,
-}
-
-impl Use {
-    fn add(&mut self, waited: Nanos) {
-        self.waited = self.waited + waited;
-    }
 }
 
 impl Tally {

@@ -1,4 +1,4 @@
-//! What all threads did on one futex.
+//! What threads did on one futex.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use unjank_host::sched::ThreadId;
 use unjank_host::{Nanos, Timestamp};
 
 use super::super::seen::Futex;
-use super::Use;
 
 /// Waits that are kept of each futex, for their median.
 const KEPT: usize = 1_024;
 
+/// What all threads did on one futex.
 #[derive(Debug, Default)]
 pub(super) struct OfFutex {
     pub(super) users: BTreeMap<ThreadId, User>,
@@ -20,6 +20,21 @@ pub(super) struct OfFutex {
     pub(super) crowd: u64,
     /// When a call last set out to wake a crowd.
     pub(super) called: Option<Timestamp>,
+}
+
+/// What one thread did on one futex.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Use {
+    /// Waits and wake-ups.
+    pub(super) all: u64,
+    pub(super) waits: u64,
+    pub(super) waited: Nanos,
+}
+
+impl Use {
+    pub(super) fn add(&mut self, waited: Nanos) {
+        self.waited = self.waited + waited;
+    }
 }
 
 /// How often a thread waited, and woke others.

@@ -1,0 +1,202 @@
+//! Visits to all cells with all strategies, in an order that chance has drawn.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use unjank_host::energy::find::Kind;
+use unjank_host::energy::{Meter, Origin, Place, find};
+use unjank_host::input::Stop;
+use unjank_host::{Nanos, Root, Support};
+use unjank_measure::experiment::rounds;
+use unjank_measure::{Fact, Findings, Monitor, Plan, Unit};
+
+use super::findings;
+use super::grid::{Cell, Environment};
+use super::options::Options;
+use super::results::{Arm, CellResult, Results};
+use super::strategy::Strategy;
+use super::surroundings::{Means, Surroundings};
+use super::visit::Task;
+use super::work::Pace;
+use crate::error::{Error, Result};
+
+/// Visits every cell in every environment with every strategy, round by round,
+/// each round in an order that chance has drawn and every second one backwards.
+/// A request to stop ends it after the visit under way, and what was measured
+/// until then is the result.
+///
+/// # Errors
+/// `Invalid` options; a lock that lets two threads in; what the kernel refuses.
+pub fn run(
+    options: &Options,
+    means: &Means<'_>,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<(Results, Findings)> {
+    options.check()?;
+    let mut findings = Findings::default();
+    monitor.progress(0.0, "how long work takes");
+    let pace = Pace::calibrate()?;
+    findings.facts.push(Fact::new("lock/bench/multiplication", pace.nanos, Unit::Nanoseconds));
+    let uncontended = uncontended(options, &mut findings)?;
+    let strategies: Vec<Strategy> = options
+        .strategies
+        .iter()
+        .copied()
+        .filter(|strategy| uncontended.contains_key(strategy.name))
+        .collect();
+    let meter = RefCell::new(meter(means.root, &mut findings));
+    let mut bench = Bench {
+        options,
+        pace,
+        cpus: means.cpus.len(),
+        meter: &meter,
+        monitor,
+        all: options.duration(means.cpus.len()),
+        done: Nanos::ZERO,
+    };
+    let mut results =
+        Results { against: options.against.clone(), cells: Vec::new(), uncontended, seed };
+    for &environment in &options.environments {
+        if monitor.stop_requested() {
+            break;
+        }
+        let mut scene = match Surroundings::make(environment, means)? {
+            Support::Yes(scene) => scene,
+            Support::No(reason) => {
+                findings.not_supported(format!("lock bench --environment {environment}"), reason);
+                continue;
+            }
+        };
+        let cells = bench.visit_all(environment, &strategies, &mut scene, seed)?;
+        results.cells.extend(cells);
+        if let Some(throttled) = scene.throttled()? {
+            let fact = Fact::new("lock/bench/throttled_periods", throttled as f64, Unit::Count);
+            findings.facts.push(fact.with_label("environment", environment.name()));
+        }
+    }
+    if monitor.stop_requested() {
+        findings.warn("interrupted: cells may have fewer rounds than were asked for, or none");
+        results.cells.retain(|cell| cell.arms.iter().any(|arm| !arm.rounds.is_empty()));
+    }
+    findings::note(&results, &mut findings);
+    Ok((results, findings))
+}
+
+/// The strategies that this machine has, and what each costs a thread alone.
+fn uncontended(options: &Options, findings: &mut Findings) -> Result<BTreeMap<&'static str, f64>> {
+    let mut costs = BTreeMap::new();
+    for strategy in &options.strategies {
+        match strategy.uncontended() {
+            Ok(cost) => {
+                costs.insert(strategy.name, cost);
+            }
+            Err(Error::Host(unjank_host::Error::Unsupported(reason))) => {
+                findings.not_supported(format!("lock bench with {}", strategy.name), reason);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(costs)
+}
+
+/// A counter of the processor's energy; sensors of the board are too slow for a
+/// visit.
+fn meter(root: &Root, findings: &mut Findings) -> Option<Box<dyn Meter>> {
+    let mut reasons = Vec::new();
+    for kind in [Kind::Rapl, Kind::Perf] {
+        match find(root, &Place { kind, path: None }, None, &Stop::default()) {
+            Ok(Support::Yes(meter)) if meter.about().origin == Origin::Measured => {
+                return Some(meter);
+            }
+            Ok(Support::Yes(_)) => {}
+            Ok(Support::No(reason)) => reasons.push(format!("{}: {reason}", kind.name())),
+            Err(error) => reasons.push(format!("{}: {error}", kind.name())),
+        }
+    }
+    findings.not_supported("lock/bench/energy", reasons.join("; "));
+    None
+}
+
+/// A run under way.
+struct Bench<'a> {
+    options: &'a Options,
+    pace: Pace,
+    cpus: usize,
+    meter: &'a RefCell<Option<Box<dyn Meter>>>,
+    monitor: &'a dyn Monitor,
+    /// How long all of it takes, and what of that has been done.
+    all: Nanos,
+    done: Nanos,
+}
+
+impl Bench<'_> {
+    /// All rounds in one environment. Rounds are outermost, so that one that
+    /// was stopped has fewer rounds of all cells rather than fewer cells.
+    fn visit_all(
+        &mut self,
+        environment: Environment,
+        strategies: &[Strategy],
+        scene: &mut Surroundings,
+        seed: u64,
+    ) -> Result<Vec<CellResult>> {
+        let cells = self.options.cells();
+        let mut results: Vec<CellResult> =
+            cells.iter().map(|&cell| CellResult::new(environment, cell, strategies)).collect();
+        // The control is an arm, too: the first.
+        let arms = strategies.len() + 1;
+        let orders: Vec<Vec<Vec<usize>>> = (0_u64..)
+            .take(cells.len())
+            .map(|number| {
+                let seed = seed.wrapping_add(number);
+                rounds(arms, &Plan { pairs: self.options.rounds, warm_up: 0, seed })
+            })
+            .collect();
+        for round in 0..self.options.rounds {
+            for (result, order) in results.iter_mut().zip(&orders) {
+                for &number in &order[round] {
+                    if self.monitor.stop_requested() {
+                        return Ok(results);
+                    }
+                    let arm = match number.checked_sub(1) {
+                        None => &mut result.control,
+                        Some(place) => &mut result.arms[place],
+                    };
+                    self.visit(environment, result.cell, arm, round, scene)?;
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    fn visit(
+        &mut self,
+        environment: Environment,
+        cell: Cell,
+        arm: &mut Arm,
+        round: usize,
+        scene: &mut Surroundings,
+    ) -> Result<()> {
+        let share = self.done.get() as f64 / self.all.get().max(1) as f64;
+        let (of, name) = (self.options.rounds, arm.strategy.name);
+        let doing = format!("{environment}, round {} of {of}: {cell}: {name}", round + 1);
+        self.monitor.progress(share.min(1.0), &doing);
+        let task = Task {
+            threads: cell.threads,
+            section: self.pace.turns(cell.section),
+            outside: self.pace.turns(cell.outside),
+            phase: environment.phase(cell, self.options.phase, self.cpus),
+            pinned: None,
+            nicer: None,
+        };
+        let energy = || {
+            let mut meter = self.meter.borrow_mut();
+            let reading = meter.as_mut()?.read().ok()?;
+            reading.ended.is_none().then_some(reading.energy)
+        };
+        let seen = scene.visit(arm.strategy, task, &energy)?;
+        arm.add(round, &seen)?;
+        self.done = self.done + self.options.visit(environment, cell, self.cpus);
+        Ok(())
+    }
+}
