@@ -12,16 +12,16 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use std::sync::{Arc, Once, OnceLock, mpsc};
-use std::time::Instant;
-use std::{hint, thread, vec::Vec};
+use std::sync::{Arc, Once, mpsc};
+use std::{thread, vec::Vec};
 
 use rustix::thread::futex;
 
 use crate::hint::pause;
 use crate::ladder::Expected;
 use crate::mutex::allow_plain_sections;
-use crate::ticks::{self, Ticks};
+use crate::rate::learn_rate;
+use crate::ticks::Ticks;
 
 /// Costs of waiting, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +56,6 @@ const ASSUMED_YIELD: u64 = 500;
 
 /// Bounds of what is [believed](Costs::believed) of a park, in nanoseconds.
 const PARK: core::ops::RangeInclusive<u64> = 1_000..=50_000;
-
-/// For so long the counter is compared with the clock.
-const RATE_TAKES: Duration = Duration::from_micros(200);
 
 /// Turns that are handed over: as many as take this long at most.
 const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
@@ -141,38 +138,6 @@ pub fn measure() -> Costs {
         yield_now: batches(YIELDS, thread::yield_now),
         park: parks().unwrap_or_else(|| known().park),
     }
-}
-
-/// Measures how fast the counter goes, by the clock of the system. The first
-/// call only notes both; one 200 µs later, or one that `must` know, sets it.
-#[cold]
-pub(crate) fn learn_rate(must: bool) {
-    static BEGIN: OnceLock<(Ticks, Instant)> = OnceLock::new();
-    if cfg!(any(loom, miri)) || ticks::is_rate_known() {
-        return;
-    }
-    let &(begin, clock) = BEGIN.get_or_init(both_clocks);
-    while must && clock.elapsed() < RATE_TAKES {
-        hint::spin_loop();
-    }
-    if clock.elapsed() >= RATE_TAKES {
-        let (end, clock_end) = both_clocks();
-        let nanos = (clock_end - clock).as_nanos().max(1);
-        let per_2_20_nanos = (u128::from((end - begin).0) << 20) / nanos;
-        ticks::set_rate(u32::try_from(per_2_20_nanos).unwrap_or(u32::MAX).max(1));
-    }
-}
-
-/// Counter and clock at one moment: the closest of a few pairs, because the
-/// first look at a clock may cost a page fault.
-fn both_clocks() -> (Ticks, Instant) {
-    let pair = |_| {
-        let ticks = Ticks::now();
-        let clock = Instant::now();
-        (ticks.elapsed(), (ticks, clock))
-    };
-    let first = pair(0);
-    (1..5).map(pair).fold(first, |best, next| if next.0 < best.0 { next } else { best }).1
 }
 
 /// Ticks of one operation: the median of batches.
@@ -292,6 +257,7 @@ fn stay_on(cpu: Option<usize>) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::ticks;
 
     #[test]
     fn something_is_known_before_and_after() {

@@ -158,7 +158,7 @@ mod tests {
 
     fn gaps(each: &[u64]) -> Gaps {
         #[cfg(feature = "std")]
-        crate::calibrate::learn_rate(true);
+        crate::rate::learn_rate(true);
         each.iter().fold(Gaps::default(), |gaps, &gap| gaps.with(Ticks(gap)))
     }
 

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_budget_follows_what_is_expected() {
         #[cfg(feature = "std")]
-        crate::calibrate::learn_rate(true);
+        crate::rate::learn_rate(true);
         let park = Ticks::from_nanos(20_000);
         assert_eq!(Expected(0).budget(park, false), park);
         let short = Expected(1).budget(park, false);

@@ -28,6 +28,8 @@ pub mod pool;
 #[cfg(feature = "std")]
 pub mod queue;
 #[cfg(feature = "std")]
+mod rate;
+#[cfg(feature = "std")]
 pub mod signal;
 #[cfg(feature = "std")]
 pub mod wait;

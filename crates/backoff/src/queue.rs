@@ -18,7 +18,7 @@ use crate::sync::{
     Acquire, AtomicBool, AtomicUsize, Relaxed, Release, SeqCst, const_except_in_models, fence,
 };
 use crate::ticks::Ticks;
-use crate::{Signal, calibrate, hint, os};
+use crate::{Signal, calibrate, hint, os, rate};
 
 /// First in, first out, for any number of threads on both ends; unbounded, and
 /// closed in the end.
@@ -211,7 +211,7 @@ impl<T> WorkQueue<T> {
     /// Watches the queue, if nobody does and it is worthwhile. Says whether the
     /// calling thread is to look for work again, before it parks.
     fn watch(&self, since: Ticks, gaps: Gaps) -> bool {
-        calibrate::learn_rate(false);
+        rate::learn_rate(false);
         let park = calibrate::known().park;
         let idler = Idler::new(gaps, park, os::is_squeezed());
         if !idler.is_watchful() || self.has_watcher.swap(true, Relaxed) {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::ladder::{Circumstances, Expected, Spin, Step};
 use crate::sync::{AtomicU32, Relaxed, SeqCst, const_except_in_models, fence};
 use crate::ticks::Ticks;
-use crate::{calibrate, hint, os};
+use crate::{calibrate, hint, os, rate};
 
 /// Lets threads wait for a condition, and wakes them when it may have become
 /// true: an event count, in 16 bytes.
@@ -68,7 +68,7 @@ impl Signal {
     #[inline]
     pub fn wait_until_for(&self, condition: impl FnMut() -> bool, at_most: Duration) -> bool {
         // A length that somebody has asked for is not to be guessed.
-        calibrate::learn_rate(true);
+        rate::learn_rate(true);
         self.wait(condition, Some(at_most.into()))
     }
 
@@ -81,7 +81,7 @@ impl Signal {
     /// As [`park_until`](Self::park_until), for so long at most. Returns what
     /// the condition was at last.
     pub fn park_until_for(&self, mut condition: impl FnMut() -> bool, at_most: Duration) -> bool {
-        calibrate::learn_rate(true);
+        rate::learn_rate(true);
         let (begun, at_most) = (Ticks::now(), Ticks::from(at_most));
         loop {
             let left = at_most - begun.elapsed();
@@ -132,7 +132,7 @@ impl Signal {
 
     #[cold]
     fn wait_on(&self, condition: &mut dyn FnMut() -> bool, at_most: Option<Ticks>) -> bool {
-        calibrate::learn_rate(false);
+        rate::learn_rate(false);
         let begun = Ticks::now();
         let over = |now: Ticks| at_most.is_some_and(|at_most| now - begun >= at_most);
         if self.spin(condition, begun, &over) {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use crate::hint::Monitor;
 use crate::ladder::{self, Circumstances, Spin, Step};
 use crate::ticks::Ticks;
-use crate::{calibrate, hint, os};
+use crate::{calibrate, hint, os, rate};
 
 /// Waits for a condition that somebody makes true without telling: a flag in
 /// shared memory, a register of a device, a word of somebody else's library.
@@ -86,7 +86,7 @@ impl Wait {
         if condition() {
             return true;
         }
-        calibrate::learn_rate(self.at_most.is_some());
+        rate::learn_rate(self.at_most.is_some());
         let begun = Ticks::now();
         let at_most = self.at_most.map(Ticks::from);
         let budget = calibrate::known().park;

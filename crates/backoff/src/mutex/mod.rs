@@ -5,14 +5,15 @@ mod bells;
 #[cfg(not(any(loom, miri)))]
 mod fork;
 mod lessons;
+mod plain_sections;
 mod policy;
 mod raw;
 mod waiting;
 mod watch;
 mod word;
 
+pub(crate) use plain_sections::allow_plain_sections;
 pub use raw::RawMutex;
-pub(crate) use watch::allow_plain_sections;
 
 /// A mutex that waits the right way on this machine: 56 bytes and the value.
 ///

@@ -4,13 +4,13 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use super::bells::Bell;
+use super::plain_sections::allow_plain_sections;
 use super::policy::{Action, Look, Waiter};
 use super::raw::RawMutex;
-use super::watch::allow_plain_sections;
 use super::word::{Mine, Word};
 use crate::sync::{Acquire, Relaxed};
 use crate::ticks::Ticks;
-use crate::{calibrate, hint, os};
+use crate::{calibrate, hint, os, rate};
 
 /// How long a waiter sleeps on where no tickets are left.
 const ANOTHER_SLEEP: Duration = Duration::from_millis(100);
@@ -18,7 +18,7 @@ const ANOTHER_SLEEP: Duration = Duration::from_millis(100);
 impl RawMutex {
     #[cold]
     pub(super) fn wait(&self) {
-        calibrate::learn_rate(false);
+        rate::learn_rate(false);
         let begun = Ticks::now();
         self.learned.came_back(begun);
         let learned_before = self.learned.learned_at.load(Relaxed);

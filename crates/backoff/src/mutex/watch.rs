@@ -16,10 +16,10 @@
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-#[cfg(not(any(loom, miri)))]
-use super::fork;
 use crate::os::{self, barrier};
-use crate::sync::{Acquire, AtomicU32, Relaxed, Release, SeqCst};
+#[cfg(not(any(loom, miri)))]
+use crate::sync::Relaxed;
+use crate::sync::{Acquire, AtomicU32, Release, SeqCst};
 
 const PLACES: usize = if cfg!(loom) { 1 } else { 64 };
 
@@ -48,37 +48,11 @@ const WITHOUT_BARRIER: Duration = Duration::from_millis(1);
 /// Whether the kernel was asked for what plain sections need: [`UNASKED`],
 /// [`ASKING`], [`ALLOWED`] or [`REFUSED`]. Not modelled: the barriers of a model
 /// are there from the start.
-static STATE: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(UNASKED);
-const UNASKED: u8 = 0;
-const ASKING: u8 = 1;
-const ALLOWED: u8 = 2;
-const REFUSED: u8 = 3;
-
-/// Asks the kernel, the first time in a process, for what plain sections need.
-/// That takes up to 20 ms where there are several threads; who comes meanwhile
-/// goes on without them.
-pub(crate) fn allow_plain_sections() {
-    if STATE.compare_exchange(UNASKED, ASKING, Acquire, Relaxed).is_err() {
-        return;
-    }
-    if prepare_for_forks() && barrier::register() {
-        add_to_watchers(u32::MAX);
-        STATE.store(ALLOWED, Release);
-    } else {
-        STATE.store(REFUSED, Release);
-    }
-}
-
-/// Children of a child have what it has registered.
-fn prepare_for_forks() -> bool {
-    #[cfg(any(loom, miri))]
-    return true;
-    #[cfg(not(any(loom, miri)))]
-    {
-        static DONE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
-        DONE.swap(true, Relaxed) || fork::forget_watches_in_children()
-    }
-}
+pub(super) static STATE: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(UNASKED);
+pub(super) const UNASKED: u8 = 0;
+pub(super) const ASKING: u8 = 1;
+pub(super) const ALLOWED: u8 = 2;
+pub(super) const REFUSED: u8 = 3;
 
 /// Forgets who watched when this process was forked off: none of them is here.
 /// Who is still [`ASKING`] is not here, either, so it is to be asked anew.
@@ -91,7 +65,7 @@ pub(super) fn forget() {
     let _only_then = STATE.compare_exchange(ASKING, UNASKED, Relaxed, Relaxed);
 }
 
-fn add_to_watchers(number: u32) {
+pub(super) fn add_to_watchers(number: u32) {
     for place in each_place() {
         place.watchers.fetch_add(number, Release);
     }
@@ -99,33 +73,6 @@ fn add_to_watchers(number: u32) {
 
 fn each_place() -> impl Iterator<Item = &'static Place> {
     PLACE.iter()
-}
-
-/// Whether the kernel, when asked, lets there be plain sections; an emulator of
-/// user programs does not.
-#[cfg(all(test, not(any(loom, miri))))]
-pub(super) fn are_allowed() -> bool {
-    allow_plain_sections();
-    loop {
-        match STATE.load(Acquire) {
-            ALLOWED => return true,
-            REFUSED => return false,
-            _another_asks => std::thread::yield_now(),
-        }
-    }
-}
-
-/// Does something as if another thread were asking the kernel, where that has
-/// [allowed](are_allowed) it.
-#[cfg(all(test, not(any(loom, miri))))]
-pub(super) fn while_asking(does: impl FnOnce()) {
-    while STATE.compare_exchange(ALLOWED, ASKING, Acquire, Relaxed).is_err() {
-        std::thread::yield_now();
-    }
-    add_to_watchers(1);
-    does();
-    add_to_watchers(u32::MAX);
-    STATE.store(ALLOWED, Release);
 }
 
 /// The place of a lock.

@@ -1,14 +1,11 @@
 //! A thread pool that waits for work the right way.
 
 mod scope;
+mod shared;
 mod task;
 
-use core::any::Any;
-use std::boxed::Box;
-use std::cell::Cell;
 use std::format;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -18,18 +15,7 @@ pub use scope::Scope;
 pub use task::Task;
 
 use crate::{WorkQueue, calibrate};
-
-/// A place in the queue: work that may have been done by whoever waits for it
-/// when the queue comes to it.
-trait Run: Send + Sync {
-    /// Does it, if nobody has begun it.
-    fn run(&self);
-}
-
-/// Drops nothing: that may panic in turn.
-fn leak(panic: Box<dyn Any + Send>) {
-    let _: &mut (dyn Any + Send) = Box::leak(panic);
-}
+use shared::Shared;
 
 /// Threads that run what they are given, first in, first out.
 ///
@@ -65,12 +51,6 @@ fn leak(panic: Box<dyn Any + Send>) {
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-}
-
-/// What the threads share.
-#[derive(Debug)]
-struct Shared {
-    queue: WorkQueue<Arc<dyn Run>>,
 }
 
 impl Pool {
@@ -157,48 +137,11 @@ impl Drop for Pool {
     }
 }
 
-std::thread_local! {
-    /// The pool whose work this thread runs.
-    static WORKS_FOR: Cell<*const Shared> = const { Cell::new(core::ptr::null()) };
-}
-
-impl Shared {
-    /// What a thread of the pool does until the end.
-    fn work(self: Arc<Self>) {
-        WORKS_FOR.set(Arc::as_ptr(&self));
-        while let Some(work) = self.queue.pop() {
-            do_and_drop(work);
-        }
-    }
-
-    /// Whether the calling thread is one of the pool's.
-    fn is_mine(&self) -> bool {
-        core::ptr::eq(WORKS_FOR.get(), self)
-    }
-
-    fn give(&self, work: Arc<dyn Run>) {
-        if let Err(refused) = self.queue.push(work) {
-            // The pool is being dropped, by work of its own.
-            do_and_drop(refused.0);
-        }
-    }
-}
-
-/// Does the work and lets go of it. The result may have no other owner, and a
-/// destructor that panics; nobody is left to be told.
-fn do_and_drop(work: Arc<dyn Run>) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| {
-        work.run();
-        drop(work);
-    })) {
-        leak(panic);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::time::Duration;
 
     #[test]

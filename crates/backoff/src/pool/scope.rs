@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::{Run, Shared};
+use super::shared::{Run, Shared, leak};
 use crate::{Mutex, Signal};
 
 /// To which work is given that borrows what outlives
@@ -101,7 +101,7 @@ impl State {
             match *first {
                 None => *first = Some(panic),
                 // To drop it may panic, before the work is counted as done.
-                Some(_) => super::leak(panic),
+                Some(_) => leak(panic),
             }
         }
         if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {

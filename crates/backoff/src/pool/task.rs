@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::Result;
 
-use super::{Run, Shared};
+use super::shared::{Run, Shared};
 use crate::{Mutex, Signal};
 
 /// Work that was given to a [`Pool`](super::Pool): its result, once it is done.

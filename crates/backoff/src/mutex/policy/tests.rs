@@ -5,14 +5,14 @@ use std::vec::Vec;
 
 /// Whatever else is tested meanwhile, the rate does not change any more.
 fn arriving() -> Waiter {
-    crate::calibrate::learn_rate(true);
+    crate::rate::learn_rate(true);
     let mut waiter = Waiter::new(START);
     waiter.book(START.0 as u32, 1, START);
     waiter
 }
 
 fn micros(micros: u64) -> Ticks {
-    crate::calibrate::learn_rate(true);
+    crate::rate::learn_rate(true);
     Ticks::from_nanos(micros * 1_000)
 }
 
@@ -262,7 +262,7 @@ fn a_spin_ends_with_its_budget_or_its_cpu() {
 
 #[test]
 fn who_is_about_to_sleep_books() {
-    crate::calibrate::learn_rate(true);
+    crate::rate::learn_rate(true);
     for real_time in [true, false] {
         let mut waiter = Waiter::new(START);
         waiter.is_real_time = Some(real_time);
