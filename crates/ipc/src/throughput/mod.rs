@@ -6,6 +6,7 @@
 //! turn.
 
 mod findings;
+mod median;
 mod options;
 mod tables;
 

@@ -2,7 +2,7 @@
 
 use unjank_measure::{Cell as Shown, Column, Number, Table, Unit};
 
-use super::findings::Median;
+use super::median::Median;
 use super::{Cell, Outcome};
 use crate::transport::Transport;
 

@@ -20,7 +20,8 @@ use unjank_host::memory::SharedMemory;
 use unjank_host::process::Helper;
 use unjank_host::{Error, Nanos, Result};
 
-use super::{Client, Opened, Route};
+use super::client::{Client, Opened};
+use super::peer::Route;
 
 const REQUEST: usize = 0;
 const REPLY: usize = 1;

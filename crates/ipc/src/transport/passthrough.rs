@@ -3,7 +3,8 @@
 
 use std::io;
 
-use super::{Client, Opened, Service};
+use super::client::{Client, Opened};
+use super::service::Service;
 
 struct Passthrough(Service);
 

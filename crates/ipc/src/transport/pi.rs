@@ -10,8 +10,9 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 use unjank_pi_channel::{Answer, Client as PiClient, Error as PiError, Server, Settings};
 
+use super::client::{Client, Opened};
+use super::peer::Route;
 use super::unix::duplicate_stdin;
-use super::{Client, Opened, Route};
 
 struct Lane(PiClient);
 

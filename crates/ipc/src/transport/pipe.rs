@@ -8,8 +8,10 @@ use std::process::Command;
 use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
+use super::client::{Client, Opened};
+use super::peer::Route;
+use super::stream::serve_stream;
 use super::unix::duplicate_stdin;
-use super::{Client, Opened, Route, serve_stream};
 
 struct Pipes {
     requests: PipeWriter,

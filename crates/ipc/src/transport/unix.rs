@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
-use super::{Client, Opened, Route, serve_stream};
+use super::client::{Client, Opened};
+use super::peer::Route;
+use super::stream::serve_stream;
 
 struct Socket(UnixStream);
 

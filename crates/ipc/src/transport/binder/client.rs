@@ -10,7 +10,8 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use super::{Manager, SERVE, device, failed};
-use crate::transport::{Client, Opened, PeerCommand, Role, Route, Service, Transport};
+use crate::transport::client::{Client, Opened};
+use crate::transport::{PeerCommand, Role, Route, Service, Transport};
 
 /// How often to look whether the server has registered its object.
 const LOOK: Nanos = Nanos::from_millis(1);

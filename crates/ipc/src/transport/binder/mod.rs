@@ -16,7 +16,7 @@ use std::io;
 use unjank_binder::{Availability, Error as BinderError, availability};
 use unjank_host::{Error, Result, Support};
 
-use super::Transport;
+use super::way::Transport;
 
 pub(super) use client::connect;
 pub(crate) use manager::Manager;

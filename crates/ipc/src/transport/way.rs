@@ -1,0 +1,66 @@
+//! The ways from one process to another.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A way from one process to another and back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// A plain call within the caller's thread: no transport at all.
+    Passthrough,
+    /// A stream socket pair: `unix(7)`.
+    Unix,
+    /// Two pipes: `pipe(7)`.
+    Pipe,
+    /// Shared memory with a futex in each direction, without spinning.
+    Futex,
+    /// Shared memory that lends the server its client's priority.
+    Pi,
+    /// The binder driver, where the kernel has it: a payload in one piece.
+    Binder,
+    /// The same driver behind hwbinder's device: a payload that is gathered.
+    Hwbinder,
+}
+
+impl Transport {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Passthrough,
+        Self::Unix,
+        Self::Pipe,
+        Self::Futex,
+        Self::Pi,
+        Self::Binder,
+        Self::Hwbinder,
+    ];
+
+    /// Those that lead to another process.
+    pub const BETWEEN_PROCESSES: [Self; 6] =
+        [Self::Unix, Self::Pipe, Self::Futex, Self::Pi, Self::Binder, Self::Hwbinder];
+
+    /// Whether it is the binder driver.
+    pub(crate) fn is_binder(self) -> bool {
+        matches!(self, Self::Binder | Self::Hwbinder)
+    }
+
+    /// The name in series and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passthrough => "passthrough",
+            Self::Unix => "unix",
+            Self::Pipe => "pipe",
+            Self::Futex => "futex",
+            Self::Pi => "pi",
+            Self::Binder => "binder",
+            Self::Hwbinder => "hwbinder",
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
