@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use unjank_host::process::init::{kill_all_others, wait_for};
 
-use super::Host;
+use super::host::Host;
 use super::interrupt::Interrupt;
 use crate::channel::{End, Frame};
 use crate::error::Result;

@@ -2,39 +2,25 @@
 //! virtual phone.
 
 mod command;
+mod host;
 mod interrupt;
 mod machine;
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use unjank_host::virtio_port::VirtioPort;
 use unjank_host::{Error as HostError, Root, process::init};
 use unjank_measure::Store;
 use unjank_measure::store::{Filter, Selector};
 
-use crate::channel::{End, Frame, LONGEST, PORT};
+use crate::channel::{End, Frame, LONGEST};
 use crate::error::Result;
 use crate::order::{self, Order};
+use host::Host;
 use interrupt::Interrupt;
 
 /// The store of what is measured here, where unjank looks for it by itself.
 const STORE: &str = "/root/.local/share/unjank/runs.sqlite";
-
-/// The way to the host. Threads that read what a command prints share it.
-#[derive(Debug)]
-struct Host(Mutex<VirtioPort>);
-
-impl Host {
-    fn tell(&self, frame: &Frame) -> Result<()> {
-        let mut port = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(port
-            .write_all(&frame.encode())
-            .map_err(|error| HostError::file("write to", "the host", error))?)
-    }
-}
 
 /// Boots the phone, runs what it was ordered to, and tells the host; then
 /// waits for the host to end it. `build` says which unjank this is, if that is
@@ -52,7 +38,7 @@ pub fn run(build: Option<String>) -> Result<()> {
         .into());
     }
     machine::mount_all()?;
-    let host = Host(Mutex::new(VirtioPort::open(&Root::system(), PORT)?));
+    let host = Host::connect(&Root::system())?;
     let order = read_order()?;
     let complaints = machine::load(&order.modules);
     let root = Root::system();

@@ -2,6 +2,7 @@
 //! by themselves.
 
 mod cache;
+mod directory;
 mod package;
 
 pub use cache::{Cache, MIRROR, PACKAGES};
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use unjank_host::Error as HostError;
 
 use crate::error::Result;
+use directory::names;
 
 /// A kernel that QEMU can boot.
 #[derive(Debug)]
@@ -76,18 +78,6 @@ impl Kernel {
     fn kept_in(self, directory: tempfile::TempDir) -> Self {
         Self { _unpacked: Some(directory), ..self }
     }
-}
-
-/// What is in a directory.
-fn names(directory: &Path) -> Result<Vec<String>> {
-    let failed = |error| HostError::file("list", directory, error);
-    let entries = fs::read_dir(directory).map_err(failed)?;
-    let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry.map_err(failed)?.file_name().into_string());
-    }
-    names.sort_unstable();
-    Ok(names)
 }
 
 #[cfg(test)]

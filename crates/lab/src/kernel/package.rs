@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use unjank_host::Error as HostError;
 
+use super::directory::names;
 use crate::error::{Error, Result};
 
 /// The keys that Debian signs its archives with.
@@ -71,7 +72,7 @@ impl Apt {
     /// Fetches a package into `directory`; its hash is checked by apt.
     pub(super) fn download(&self, package: &str, directory: &Path) -> Result<PathBuf> {
         self.run("apt-get", &["download", "-q", package], directory)?;
-        let files = super::names(directory)?.into_iter().map(|name| directory.join(name));
+        let files = names(directory)?.into_iter().map(|name| directory.join(name));
         files.into_iter().find(|file| is_package(file)).ok_or(Error::Program {
             program: "apt-get",
             reason: format!("it fetched no file for {package}"),
@@ -216,7 +217,7 @@ mod tests {
         fs::write(&file, "no package").unwrap();
         let error = unpack_below(directory.path(), &file).unwrap_err().to_string();
         assert!(error.contains("dpkg-deb"), "{error}");
-        let left = super::super::names(directory.path()).unwrap();
+        let left = names(directory.path()).unwrap();
         assert_eq!(left, ["kernel.deb"], "what was half unpacked is gone");
     }
 }

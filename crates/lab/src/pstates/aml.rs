@@ -9,7 +9,8 @@ use acpi_tables::aml::{Name, Package, PackageBuilder, Path, ResourceTemplate, Sc
 use acpi_tables::sdt::Sdt;
 use acpi_tables::{Aml, AmlSink};
 
-use super::{Clock, Profile, State};
+use super::profile::{Clock, Profile, State, wrong};
+use crate::error::Result;
 
 /// The page registers that QEMU stores (`hw/dma/i8257.c`): channels 2, 3, 1
 /// and 0 of the first controller, then those of the second.
@@ -24,8 +25,24 @@ const HEADER: u32 = 36;
 /// one of them: `DOMAIN_COORD_TYPE_SW_ANY`.
 const COORDINATION: u8 = 0xfd;
 
+impl Profile {
+    /// The ACPI table that gives `cpus` CPUs these states.
+    ///
+    /// # Errors
+    /// `Profile` if there is no table for so many.
+    pub fn table(&self, cpus: usize) -> Result<Vec<u8>> {
+        if cpus == 0 || cpus > MOST_CPUS {
+            return Err(wrong(
+                &self.name,
+                format!("P-states are for 1 to {MOST_CPUS} CPUs, not for {cpus}"),
+            ));
+        }
+        Ok(table(self, cpus))
+    }
+}
+
 /// The table (an SSDT) for so many CPUs, which must be at most [`MOST_CPUS`].
-pub(super) fn table(profile: &Profile, cpus: usize) -> Vec<u8> {
+fn table(profile: &Profile, cpus: usize) -> Vec<u8> {
     let mut code = Vec::new();
     for (cpu, &port) in PORTS.iter().take(cpus).enumerate() {
         // One clock has one register, whichever CPU writes it.
@@ -120,5 +137,13 @@ mod tests {
         assert_eq!(registers(&profile), [0x82; 4]);
         profile.clock = Clock::PerCpu;
         assert_eq!(registers(&profile), [0x82, 0x82, 0x83, 0x83]);
+    }
+
+    #[test]
+    fn there_are_ports_for_so_many_cpus_only() {
+        let profile = Profile::find("exynos4210").unwrap();
+        assert!(profile.table(MOST_CPUS).is_ok());
+        assert!(profile.table(MOST_CPUS + 1).is_err());
+        assert!(profile.table(0).is_err());
     }
 }

@@ -6,11 +6,12 @@ use serde_json::Value;
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Monitor;
 
-use super::image::Image;
-use super::image::LIBRARIES;
+use super::event::Event;
+use super::image::{Image, LIBRARIES};
 use super::interrupt::{IGNORED, Interrupt, Step};
 use super::listen::{Heard, Listener};
-use super::{Event, Options, Outcome};
+use super::options::Options;
+use super::outcome::Outcome;
 use crate::channel::{Decoder, End, Frame};
 use crate::error::{Error, Result};
 use crate::qemu::{Accelerator, KVM_GAVE_UP, Machine};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use unjank_host::Error as HostError;
 
-use super::Options;
+use super::options::Options;
 use super::place::Place;
 use crate::error::Result;
 use crate::initramfs::Archive;

@@ -1,97 +1,26 @@
 //! From options to the end of the last command.
 
 mod boot;
+mod event;
 mod image;
 mod interrupt;
 mod listen;
+mod options;
+mod outcome;
 mod place;
 
-use std::path::PathBuf;
+pub use event::Event;
+pub use options::Options;
+pub use outcome::Outcome;
 
-use unjank_host::{Bytes, Error as HostError, Nanos};
 use unjank_measure::Monitor;
 
-use crate::channel::End;
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
-use crate::pstates::Profile;
 use crate::qemu::{self, Accelerator};
 use boot::{BOOT_KVM, BOOTING, Boot};
 
 /// How often an emulated phone is booted until it is up.
 const BOOTS: usize = 3;
-/// Less, and the kernel and its initramfs do not fit.
-const LEAST_MEMORY: Bytes = Bytes::from_mib(256);
-/// QEMU's q35 takes no more.
-const MOST_CPUS: usize = 255;
-
-/// A phone, and how long it may take.
-#[derive(Debug)]
-pub struct Options {
-    /// Its kernel.
-    pub kernel: Kernel,
-    /// Its program: an unjank.
-    pub guest: PathBuf,
-    /// Which build of unjank this is, to tell a guest of another one; `None`
-    /// where that is not known.
-    pub build: Option<String>,
-    /// Further programs for its `/bin`.
-    pub programs: Vec<PathBuf>,
-    /// Virtual CPUs.
-    pub cpus: usize,
-    /// Its memory.
-    pub memory: Bytes,
-    /// Its P-states, if it is to have any.
-    pub profile: Option<Profile>,
-    /// Who runs it; `None` tries KVM and falls back to emulation.
-    pub accelerator: Option<Accelerator>,
-    /// The limit on everything from power-on to the end of the last command.
-    pub limit: Option<Nanos>,
-    /// Whether the kernel tells its console all.
-    pub talkative: bool,
-    /// A directory for files that are gone when the run is over.
-    pub scratch: PathBuf,
-}
-
-/// Something that happens while the phone is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// Its console: the kernel's messages, and QEMU's.
-    Console(&'a [u8]),
-    /// It has booted, and begins with the first command.
-    Up {
-        /// How long that took.
-        after: Nanos,
-    },
-    /// What a command prints on stdout.
-    Stdout(&'a [u8]),
-    /// What it prints on stderr.
-    Stderr(&'a [u8]),
-    /// A command has ended.
-    Ended(End),
-    /// The record of a run that was measured there, as JSON.
-    Record(&'a str),
-    /// Something that the user should know.
-    Remark(&'a str),
-}
-
-/// How it went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// How each command ended that was begun.
-    pub ends: Vec<End>,
-    /// Who ran the phone.
-    pub accelerator: Accelerator,
-    /// Whether the user has ended it.
-    pub interrupted: bool,
-}
-
-impl Outcome {
-    /// The exit code of the last command.
-    pub fn code(&self) -> u8 {
-        self.ends.last().map_or(0, |end| end.code())
-    }
-}
 
 /// Boots a phone, runs `commands` in it until one fails, and tells `hear` what
 /// happens. Where `monitor` wants it to stop, a phone that boots is ended, and
@@ -108,7 +37,7 @@ pub fn run(
     monitor: &dyn Monitor,
     hear: &mut dyn FnMut(Event<'_>),
 ) -> Result<Outcome> {
-    check(options)?;
+    options.check()?;
     let first = match options.accelerator {
         Some(accelerator) => accelerator,
         None if qemu::may_use_kvm() => Accelerator::Kvm,
@@ -147,20 +76,6 @@ fn emulate(
     Boot::start(options, emulator, commands)?.follow(options, monitor, hear)
 }
 
-fn check(options: &Options) -> Result<()> {
-    let wrong = |what: String| Err(HostError::Invalid(what).into());
-    if options.cpus == 0 || options.cpus > MOST_CPUS {
-        return wrong(format!("a phone has 1 to {MOST_CPUS} CPUs, not {}", options.cpus));
-    }
-    if options.memory < LEAST_MEMORY {
-        return wrong(format!(
-            "{} are too little: the kernel and its programs need {LEAST_MEMORY}",
-            options.memory
-        ));
-    }
-    Ok(())
-}
-
 /// Whether the kernel has come as far as the guest's program, and cannot start
 /// it. No further boot will.
 fn has_no_init(console: &[String]) -> bool {
@@ -179,6 +94,8 @@ fn is_for_want_of_kvm(accelerator: Accelerator, error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use unjank_host::Nanos;
+
     use super::boot::RUNNING;
     use super::*;
 
@@ -199,17 +116,5 @@ mod tests {
         assert!(has_no_init(&panic("No working init found.  Try passing init= option to kernel.")));
         assert!(!has_no_init(&panic("Attempted to kill init! exitcode=0x0000000b")));
         assert!(!has_no_init(&[]));
-    }
-
-    #[test]
-    fn the_outcome_is_that_of_the_last_command() {
-        let mut outcome = Outcome {
-            ends: vec![End::Code(0), End::Signal(9)],
-            accelerator: Accelerator::Tcg,
-            interrupted: false,
-        };
-        assert_eq!(outcome.code(), 137);
-        outcome.ends.clear();
-        assert_eq!(outcome.code(), 0);
     }
 }

@@ -1,0 +1,27 @@
+//! The way to the host.
+
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use unjank_host::virtio_port::VirtioPort;
+use unjank_host::{Error as HostError, Root};
+
+use crate::channel::{Frame, PORT};
+use crate::error::Result;
+
+/// The way to the host. Threads that read what a command prints share it.
+#[derive(Debug)]
+pub(super) struct Host(Mutex<VirtioPort>);
+
+impl Host {
+    pub(super) fn connect(root: &Root) -> Result<Self> {
+        Ok(Self(Mutex::new(VirtioPort::open(root, PORT)?)))
+    }
+
+    pub(super) fn tell(&self, frame: &Frame) -> Result<()> {
+        let mut port = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(port
+            .write_all(&frame.encode())
+            .map_err(|error| HostError::file("write to", "the host", error))?)
+    }
+}
