@@ -1,17 +1,17 @@
 //! `unjank restore`: puts back what an unjank that was cut off left changed.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
-use unjank_host::Root;
-use unjank_host::journal::{FoundJournal, Mode, Obstacle, Outcome, Standing, restore};
+use unjank_host::journal::{FoundJournal, Mode, Standing, restore};
 use unjank_host::thread_ledger::FoundLedger;
 use unjank_host::tracefs::remove_leftovers;
 
+use super::leftovers::{code_of, damage};
+use super::place::PlaceArgs;
 use super::rt;
-use crate::{exit, output, paths};
+use crate::{exit, output};
 
 /// Arguments of `unjank restore`.
 #[derive(Debug, clap::Args)]
@@ -35,31 +35,6 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     place: PlaceArgs,
-}
-
-/// Where the knobs and the journals are.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Places")]
-pub(crate) struct PlaceArgs {
-    /// The tree that stands for a machine, instead of this machine
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-    /// Where the journals are [default: /var/lib/unjank/journal for root,
-    /// ~/.local/state/unjank/journal for others]
-    #[arg(long, value_name = "DIR")]
-    state_dir: Option<PathBuf>,
-}
-
-impl PlaceArgs {
-    /// The machine.
-    pub(crate) fn root(&self) -> Root {
-        self.root.as_ref().map_or_else(Root::system, Root::at)
-    }
-
-    /// The directory of the journals.
-    pub(crate) fn state_dir(&self) -> Result<PathBuf> {
-        Ok(self.state_dir.clone().map_or_else(paths::journal, Ok)?)
-    }
 }
 
 /// What `--json` prints.
@@ -112,21 +87,6 @@ fn code(found: &[FoundJournal]) -> u8 {
     code_of(outcomes, found.iter().any(|journal| is_damaged(&journal)))
 }
 
-/// The exit code for changes that ended so, and for what `is_damaged` and of
-/// which nothing more is known.
-pub(super) fn code_of<'a>(outcomes: impl Iterator<Item = &'a Outcome>, is_damaged: bool) -> u8 {
-    let obstacles: Vec<Obstacle> = outcomes.filter_map(Outcome::obstacle).collect();
-    if obstacles.contains(&Obstacle::Permission) {
-        exit::PERMISSION
-    } else if is_damaged || obstacles.iter().any(|obstacle| *obstacle != Obstacle::Hidden) {
-        exit::FAILURE
-    } else if obstacles.contains(&Obstacle::Hidden) {
-        exit::UNSUPPORTED
-    } else {
-        exit::FINE
-    }
-}
-
 fn text(found: &[FoundJournal], traces: &[String]) -> String {
     let mut lines = output::Lines::default();
     for trace in traces {
@@ -159,32 +119,6 @@ fn text(found: &[FoundJournal], traces: &[String]) -> String {
         }
     }
     lines.finish()
-}
-
-/// What cannot be known of changes, if `lines` of the file about them are damaged.
-pub(super) fn damage(lines: &[usize], file: &Path) -> Option<String> {
-    let numbers: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    let noun = if lines.len() == 1 { "line" } else { "lines" };
-    (!lines.is_empty()).then(|| {
-        format!(
-            "{noun} {} of {} cannot be read (damaged), so more may be changed; removing the file \
-             gives it up",
-            numbers.join(", "),
-            file.display()
-        )
-    })
-}
-
-/// What a session that begins says of journals that it cannot use.
-pub(crate) fn unusable(found: &[FoundJournal]) -> Vec<String> {
-    let told = |journal: &FoundJournal| match &journal.standing {
-        Standing::Unreadable { reason } => {
-            Some(format!("the journal {} is not usable: {reason}", journal.file.display()))
-        }
-        _ => damage(&journal.damaged, &journal.file),
-    };
-    let told = found.iter().filter_map(told);
-    told.map(|told| format!("left by an earlier unjank: {told}")).collect()
 }
 
 fn session(journal: &FoundJournal) -> String {

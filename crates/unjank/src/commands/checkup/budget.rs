@@ -6,7 +6,7 @@ use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos};
 use unjank_measure::stats::random;
 
-use super::Delay;
+use super::delay::Delay;
 
 /// How often each probe is started, for how long each time, and until when all
 /// must be over.

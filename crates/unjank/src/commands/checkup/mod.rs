@@ -1,6 +1,7 @@
 //! `unjank checkup`: the main job. All five delays, measured on this machine.
 
 mod budget;
+mod delay;
 mod probe;
 mod surroundings;
 mod weigh;
@@ -16,6 +17,7 @@ use super::measured::{self, OutputArgs, Settings};
 use super::repeated::{self, Part};
 use crate::exit;
 use budget::Budget;
+use delay::Delay;
 use probe::Probe;
 use surroundings::Watch;
 
@@ -44,35 +46,6 @@ pub(crate) struct Args {
     only: Vec<Delay>,
     #[command(flatten)]
     output: OutputArgs,
-}
-
-/// The five delays, in the order in which a touch meets them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Delay {
-    /// The CPU is still slow when an app starts
-    Launch,
-    /// What the app needs was swapped out
-    Swap,
-    /// The thread is woken late
-    Jitter,
-    /// The thread waits for a lock
-    Lock,
-    /// The answer comes from another process
-    Ipc,
-}
-
-impl Delay {
-    const ALL: [Self; 5] = [Self::Launch, Self::Swap, Self::Jitter, Self::Lock, Self::Ipc];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Launch => "launch",
-            Self::Swap => "swap",
-            Self::Jitter => "jitter",
-            Self::Lock => "lock",
-            Self::Ipc => "ipc",
-        }
-    }
 }
 
 /// Measures and prints.

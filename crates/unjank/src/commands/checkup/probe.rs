@@ -5,8 +5,8 @@ use unjank_host::sched::CpuSet;
 use unjank_host::{Machine, Nanos, Root, Timestamp};
 use unjank_measure::{Findings, Monitor};
 
-use super::Delay;
 use super::budget::{self, Budget};
+use super::delay::Delay;
 use crate::commands::repeated::Repeated;
 use crate::commands::repetition::Task;
 use crate::paths;

@@ -5,7 +5,7 @@ use unjank_host::process::is_descendant;
 use unjank_host::surroundings::{Meanwhile, Processes, Surroundings};
 use unjank_measure::Findings;
 
-use super::Delay;
+use super::delay::Delay;
 use super::weigh::{self, Lived};
 
 /// Looks at the machine between the parts of a checkup. Nothing is read while

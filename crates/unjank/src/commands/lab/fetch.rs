@@ -2,13 +2,11 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use unjank_lab::Kernel;
-use unjank_lab::kernel::{Cache, MIRROR};
+use anyhow::Result;
+use unjank_lab::kernel::MIRROR;
 
-use super::cache;
-use crate::interrupt::Interrupt;
-use crate::output::{self, Progress};
+use super::kernel::{cache, fetched};
+use crate::output;
 
 /// Arguments of `unjank lab fetch`.
 #[derive(Debug, clap::Args)]
@@ -31,16 +29,4 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let kernel = fetched(&cache()?, &args.mirror)?;
     output::print(&kernel.image.display().to_string())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The kernel of the cache, fetched if there is none yet.
-pub(super) fn fetched(cache: &Cache, mirror: &str) -> Result<Kernel> {
-    if let Some(kernel) = cache.find() {
-        return Ok(kernel);
-    }
-    // Nothing asks it yet: Ctrl-C ends apt, which has the same terminal.
-    let progress = Progress::new("lab fetch", Interrupt::default());
-    let kernel = cache.fetch(mirror, &progress);
-    progress.clear();
-    kernel.context("while fetching a kernel (unjank lab run --kernel takes one by hand)")
 }

@@ -2,15 +2,13 @@
 
 pub(crate) mod fetch;
 pub(crate) mod init;
+mod kernel;
 pub(crate) mod run;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
-use unjank_lab::kernel::Cache;
-
-use crate::paths;
 
 /// Verbs of `unjank lab`.
 #[derive(Debug, Subcommand)]
@@ -31,9 +29,4 @@ pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
         Verb::Fetch(args) => fetch::run(args),
         Verb::Init => init::run(),
     }
-}
-
-/// Where kernels are kept.
-fn cache() -> Result<Cache> {
-    Ok(Cache::at(paths::lab()?))
 }

@@ -10,8 +10,7 @@ use unjank_lab::kernel::MIRROR;
 use unjank_lab::{Accelerator, Event, Kernel, Options, Profile};
 use unjank_measure::Store;
 
-use super::cache;
-use super::fetch::fetched;
+use super::kernel::{cache, fetched};
 use crate::commands::measured::{build, store_path};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Progress, Stream};

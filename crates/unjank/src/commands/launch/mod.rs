@@ -2,12 +2,18 @@
 
 pub(crate) mod bench;
 pub(crate) mod boost;
+mod changes;
 pub(crate) mod device;
 pub(crate) mod load;
+mod machine;
+mod meter;
 pub(crate) mod paper;
 pub(crate) mod power;
+mod profiles;
 pub(crate) mod ramp;
+mod shorthand;
 pub(crate) mod simulate;
+mod sweep;
 pub(crate) mod verify;
 
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use unjank_launch::verify;
 
-use super::simulate::input;
+use super::profiles;
 use crate::commands::measured::{self, OutputArgs, Settings};
 
 /// Arguments of `unjank launch verify`.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
 /// Runs the loads, compares and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut warnings = Vec::new();
-    let profiles = input::all_or(&args.profiles, &mut warnings)?;
+    let profiles = profiles::all_or(&args.profiles, &mut warnings)?;
     let names: Vec<&str> = profiles.iter().map(|profile| profile.name.as_str()).collect();
     let command = measured::Command {
         name: "launch verify",

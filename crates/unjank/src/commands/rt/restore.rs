@@ -11,7 +11,7 @@ use unjank_host::thread_ledger::{FoundLedger, Kernel, Standing, Which, restore};
 
 use super::tell::Teller;
 use super::wishes::{StateArgs, threads_in};
-use crate::commands::restore::{code_of, damage};
+use crate::commands::leftovers::{code_of, damage};
 use crate::{exit, output};
 
 /// Arguments of `unjank rt restore`.

@@ -1,7 +1,6 @@
 //! `unjank with`: knobs changed for the time of a command.
 
 pub(crate) mod child;
-pub(super) mod knobs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,8 +8,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use unjank_host::journal::{Knob, Outcome, Session};
 
-use super::keeper;
-use super::restore::{PlaceArgs, unusable};
+use super::leftovers::unusable;
+use super::place::PlaceArgs;
+use super::{keeper, knobs};
 use crate::{exit, output};
 use child::{End, Signals};
 

@@ -2,14 +2,13 @@
 
 mod memory;
 mod processor;
+mod unknown;
 
 use unjank_host::machine::{Cgroup, Kernel, RealtimeLimits, Virtualisation};
 use unjank_host::{Machine, Nanos};
 
 use crate::output::Page;
-
-/// What is printed where nothing is known.
-const UNKNOWN: &str = "n/a";
+use unknown::{UNKNOWN, or_unknown};
 
 /// Capabilities that decide what unjank can do.
 const CAPABILITIES: [&str; 7] = [
@@ -172,8 +171,4 @@ fn missing(page: &mut Page, machine: &Machine) {
     page.section("Not available here");
     let facts = machine.unsupported.iter();
     page.facts(facts.map(|missing| (missing.what.as_str(), missing.reason.as_str())));
-}
-
-fn or_unknown(text: &str) -> &str {
-    if text.is_empty() { UNKNOWN } else { text }
 }

@@ -6,7 +6,7 @@ use unjank_host::machine::{Cpu, CpuTopology, FrequencyPolicy, Idle};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Hertz, Nanos};
 
-use super::{UNKNOWN, or_unknown};
+use super::unknown::{UNKNOWN, or_unknown};
 use crate::output::Page;
 
 /// What is told of each CPU.

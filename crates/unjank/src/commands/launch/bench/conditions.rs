@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 
 use unjank_host::machine::FrequencyPolicy;
-use unjank_host::{Result, Root};
+use unjank_host::{Error, Result, Root};
 use unjank_launch::bench::{Condition, Service};
 
-use super::{shorthand, wrong};
-use crate::commands::with::knobs;
+use crate::commands::knobs;
+use crate::commands::launch::shorthand;
 
 /// The condition that `text` stands for on this machine, called as it is
 /// typed.
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
             Ok(condition(Service { command, notifies: true, own: true }))
         }
         _ if text.contains('=') => changed(text, policies, root),
-        _ => Err(wrong(format!(
+        _ => Err(Error::Invalid(format!(
             "{text:?} is no condition: it is as-is, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
         ))),
     }
@@ -54,9 +54,9 @@ fn split(text: &str) -> Option<(&str, &str)> {
 /// does not run here: nothing is expanded.
 fn words(command: &str) -> Result<Vec<OsString>> {
     let words = shlex::split(command)
-        .ok_or_else(|| wrong(format!("a quote in {command:?} is not closed")))?;
+        .ok_or_else(|| Error::Invalid(format!("a quote in {command:?} is not closed")))?;
     if words.is_empty() {
-        return Err(wrong("there is no command after the colon"));
+        return Err(Error::Invalid("there is no command after the colon".to_owned()));
     }
     Ok(words.into_iter().map(OsString::from).collect())
 }
@@ -68,7 +68,9 @@ fn changed(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Cond
         if knob.contains(['.', '/']) {
             condition.knobs.extend(knobs::parse(&[typed.to_owned()], root)?);
         } else if knob.is_empty() || value.is_empty() {
-            return Err(wrong(format!("{typed:?} is not KNOB=VALUE, such as sampling_rate=50ms")));
+            return Err(Error::Invalid(format!(
+                "{typed:?} is not KNOB=VALUE, such as sampling_rate=50ms"
+            )));
         } else {
             condition.knobs.extend(shorthand::knobs(knob, value, policies)?);
         }

@@ -2,8 +2,6 @@
 //! more.
 
 mod conditions;
-pub(super) mod shorthand;
-pub(super) mod sweep;
 
 use std::env;
 use std::ffi::OsString;
@@ -13,13 +11,13 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
-use unjank_host::{Error, Machine, Nanos, Root};
+use unjank_host::{Machine, Nanos, Root};
 use unjank_launch::bench::{self, Condition, Options, Program, Ready, Workload};
-use unjank_measure::record::Change;
 use unjank_measure::{Findings, Monitor};
 
-use super::load::{BASIC, Threads};
-use super::power::meter::MeterArgs;
+use super::changes::note_changes;
+use super::meter::MeterArgs;
+use super::sweep::{self, Sweep};
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::{exit, paths, values};
@@ -101,24 +99,6 @@ pub(crate) struct Args {
     output: OutputArgs,
 }
 
-/// Options of the built-in load app.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "The built-in load app")]
-pub(super) struct Sweep {
-    /// Launch the built-in load app with each of these loads
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration_or_zero)]
-    pub(super) load: Option<Vec<Nanos>>,
-    /// Threads of its load: a number, or one on each CPU
-    #[arg(long, value_name = "N|all", default_value = "all", requires = "load")]
-    pub(super) threads: Threads,
-    /// Its basic work, on one thread
-    #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration_or_zero, requires = "load")]
-    pub(super) basic: Nanos,
-    /// Count cycles by the frequency that the governor set, as in the virtual phone
-    #[arg(long, requires = "load")]
-    pub(super) emulated_clock: bool,
-}
-
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let command =
@@ -198,27 +178,6 @@ fn open(args: &Args, root: &Root) -> Result<Session> {
         .context("while making sure that everything can be put back")
 }
 
-/// A knob is changed again and again; what differs is told once.
-pub(super) fn note_changes(
-    reports: Vec<unjank_host::journal::ChangeReport>,
-    findings: &mut Findings,
-) {
-    for report in reports {
-        if report.outcome.is_failure() {
-            findings.warn(report.to_string());
-        }
-        let change = Change {
-            knob: report.path,
-            before: report.before,
-            during: report.during,
-            after: report.after,
-        };
-        if !findings.changes.contains(&change) {
-            findings.changes.push(change);
-        }
-    }
-}
-
 fn settings(args: &Args) -> Settings {
     let nanos = |times: &Option<Vec<Nanos>>| -> Option<Vec<u64>> {
         Some(times.as_ref()?.iter().map(|time| time.get()).collect())
@@ -244,9 +203,4 @@ fn settings(args: &Args) -> Settings {
             .with("emulated_clock", args.sweep.emulated_clock),
         None => settings.with("command", command).with("ready", args.ready.to_string()),
     }
-}
-
-/// An option that names nothing is told as clap tells it.
-fn wrong(what: impl Into<String>) -> Error {
-    Error::Invalid(what.into())
 }

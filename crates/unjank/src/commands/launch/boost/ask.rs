@@ -9,6 +9,7 @@ use unjank_host::control_socket;
 use unjank_host::{Error, Nanos};
 use unjank_launch::remedy::report::Status;
 
+use super::args::SOCKET;
 use super::requests::{Action, Answer, Question};
 use crate::{exit, output};
 
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, clap::Args)]
 pub(super) struct SocketArgs {
     /// Where the service listens
-    #[arg(long, value_name = "PATH", default_value = super::SOCKET)]
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
     socket: PathBuf,
 }
 

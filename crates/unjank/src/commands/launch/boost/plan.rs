@@ -8,8 +8,8 @@ use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::{Machine, Support};
 use unjank_launch::remedy::Plan;
 
-use super::ChoiceArgs;
-use crate::commands::restore::PlaceArgs;
+use super::args::ChoiceArgs;
+use crate::commands::place::PlaceArgs;
 use crate::{exit, output};
 
 /// Arguments of `unjank launch boost plan`.

@@ -25,10 +25,11 @@ use unjank_launch::remedy::report::{Note, Status};
 use unjank_launch::remedy::{Config, Order, Service, Switch, metrics};
 use unjank_measure::Store;
 
+use super::args::ServiceArgs;
+use super::log;
 use super::requests::{self, Action, Request};
 use super::setup::{self, Clocks};
-use super::{ServiceArgs, log};
-use crate::commands::restore::unusable;
+use crate::commands::leftovers::unusable;
 use crate::commands::{keeper, measured};
 use crate::{exit, output};
 

@@ -13,11 +13,10 @@ use unjank_launch::power::rates;
 use unjank_launch::simulate::paper::{Assumptions, Prediction};
 use unjank_measure::Findings;
 
-use super::Args;
-use crate::commands::launch::bench::sweep::workloads;
-use crate::commands::launch::bench::{Sweep, shorthand};
+use super::args::Args;
 use crate::commands::launch::load::Threads;
-use crate::commands::launch::simulate::machine;
+use crate::commands::launch::sweep::{Sweep, workloads};
+use crate::commands::launch::{machine, shorthand};
 
 /// The paper's device.
 pub(super) const DEVICE: &str = "exynos4210";

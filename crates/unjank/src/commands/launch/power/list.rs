@@ -9,7 +9,7 @@ use unjank_host::energy::{About, meters};
 use unjank_host::machine::frequency_policies;
 use unjank_host::{Root, Support};
 
-use super::meter::MODEL;
+use crate::commands::launch::meter::MODEL;
 use crate::{exit, output};
 
 /// One kind of meter.

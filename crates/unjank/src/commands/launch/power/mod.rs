@@ -2,7 +2,6 @@
 //! period of its governor.
 
 mod list;
-pub(super) mod meter;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,11 +13,11 @@ use unjank_host::{Error, Nanos, Root, Support};
 use unjank_launch::power::{Window, average, rates};
 use unjank_measure::{Change, Findings, Monitor};
 
+use super::meter::MeterArgs;
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
-use crate::commands::restore::PlaceArgs;
+use crate::commands::place::PlaceArgs;
 use crate::values;
-use meter::MeterArgs;
 
 /// Arguments of `unjank launch power`.
 #[derive(Debug, clap::Args)]

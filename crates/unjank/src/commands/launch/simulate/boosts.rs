@@ -5,7 +5,7 @@ use unjank_host::{Error, Nanos};
 use unjank_launch::model::{Boost, Governor, Khz, Launch, Profile, Tunable};
 use unjank_launch::simulate::{Named, Setting};
 
-use super::Args;
+use crate::values;
 
 /// What a service does at a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -16,6 +16,29 @@ pub(super) enum Kind {
     MinFreq,
     Uclamp,
     Performance,
+}
+
+/// Boosts to compare, and their lengths of time.
+#[derive(Debug, clap::Args)]
+pub(super) struct BoostArgs {
+    /// Boosts to compare [default: all that the governor takes]
+    #[arg(
+        long,
+        value_name = "BOOST,…",
+        value_delimiter = ',',
+        value_enum,
+        hide_possible_values = true
+    )]
+    pub(super) boost: Vec<Kind>,
+    /// The period during a launch, of boosts that shorten it
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = values::duration)]
+    pub(super) during: Nanos,
+    /// How soon after the launch began a boost writes
+    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration)]
+    pub(super) reaction: Nanos,
+    /// Time between the two writes of a double tap
+    #[arg(long, value_name = "TIME", default_value = "8ms", value_parser = values::duration)]
+    pub(super) tap: Nanos,
 }
 
 const ALL: [Kind; 6] =
@@ -37,7 +60,7 @@ impl Kind {
 
 /// Those that were asked for, after doing nothing, which they are compared
 /// with; or all that the governor takes.
-pub(super) fn all(args: &Args, setting: &Setting) -> Result<Vec<Named>> {
+pub(super) fn all(args: &BoostArgs, setting: &Setting) -> Result<Vec<Named>> {
     let governor = setting.governor()?;
     if args.boost.is_empty() {
         let named = ALL.into_iter().filter_map(|kind| boost(kind, args, setting, &governor).ok());
@@ -48,7 +71,7 @@ pub(super) fn all(args: &Args, setting: &Setting) -> Result<Vec<Named>> {
 }
 
 /// The only one that was asked for; none if none was.
-pub(super) fn one(args: &Args, setting: &Setting) -> Result<Named> {
+pub(super) fn one(args: &BoostArgs, setting: &Setting) -> Result<Named> {
     let governor = setting.governor()?;
     match args.boost[..] {
         [] => boost(Kind::None, args, setting, &governor),
@@ -57,7 +80,7 @@ pub(super) fn one(args: &Args, setting: &Setting) -> Result<Named> {
     }
 }
 
-fn boost(kind: Kind, args: &Args, setting: &Setting, governor: &Governor) -> Result<Named> {
+fn boost(kind: Kind, args: &BoostArgs, setting: &Setting, governor: &Governor) -> Result<Named> {
     let during = u32::try_from(args.during.get() / 1_000).unwrap_or(u32::MAX);
     let period = [Tunable::SamplingRate, Tunable::TimerRate]
         .into_iter()

@@ -1,21 +1,22 @@
 //! `unjank launch simulate`: launches on models of the kernel's governors.
 
 mod boosts;
-pub(super) mod input;
-pub(super) mod machine;
 mod tunables;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use unjank_host::Nanos;
+use unjank_launch::model::Profile;
 use unjank_launch::model::governor::NAMES;
 use unjank_launch::simulate::{self, Setting, paper};
 use unjank_measure::Findings;
 
+use super::{machine, profiles};
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::values;
 
+use boosts::BoostArgs;
 use tunables::{Assignment, Range};
 
 /// Arguments of `unjank launch simulate`.
@@ -64,24 +65,8 @@ pub(crate) struct Args {
     /// A tunable of the governor
     #[arg(long = "set", value_name = "NAME=VALUE")]
     values: Vec<Assignment>,
-    /// Boosts to compare [default: all that the governor takes]
-    #[arg(
-        long,
-        value_name = "BOOST,…",
-        value_delimiter = ',',
-        value_enum,
-        hide_possible_values = true
-    )]
-    boost: Vec<boosts::Kind>,
-    /// The period during a launch, of boosts that shorten it
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = values::duration)]
-    during: Nanos,
-    /// How soon after the launch began a boost writes
-    #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration)]
-    reaction: Nanos,
-    /// Time between the two writes of a double tap
-    #[arg(long, value_name = "TIME", default_value = "8ms", value_parser = values::duration)]
-    tap: Nanos,
+    #[command(flatten)]
+    boosts: BoostArgs,
     /// Try a tunable's values from LEAST to MOST, N of them [default: 20]; several make a grid
     #[arg(long, value_name = "NAME=LEAST..MOST[/N]", conflicts_with = "paper")]
     sweep: Vec<Range>,
@@ -104,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         machine,
         governor: args.governor.clone(),
         values: args.values.iter().map(|assignment| assignment.0).collect(),
-        profiles: input::profiles(args, &mut warnings)?,
+        profiles: profiles(args, &mut warnings)?,
         phases: args.phases,
     };
     if !args.paper {
@@ -119,10 +104,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut findings = if args.paper {
             paper_findings(args)?
         } else if args.sweep.is_empty() {
-            simulate::run(&setting, &boosts::all(args, &setting)?)?
+            simulate::run(&setting, &boosts::all(&args.boosts, &setting)?)?
         } else {
             let sweeps: Vec<_> = args.sweep.iter().map(|range| range.0.clone()).collect();
-            let boost = boosts::one(args, &setting)?;
+            let boost = boosts::one(&args.boosts, &setting)?;
             simulate::run_sweep(&setting, &sweeps, &boost, monitor)?
         };
         for warning in warnings {
@@ -130,6 +115,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         Ok(findings)
     })
+}
+
+/// What was asked for; what of a file is not followed goes to `warnings`.
+fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
+    if !args.profiles.is_empty() {
+        return profiles::named(&args.profiles, warnings);
+    }
+    let none = [Nanos::ZERO];
+    let loads = if args.load.is_empty() { &none[..] } else { &args.load };
+    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpus)).collect())
 }
 
 /// The paper's kernel had 200 ticks a second.
@@ -153,10 +148,13 @@ fn settings(args: &Args) -> Settings {
         .with("cpus", args.cpu_count)
         .with("hz", args.hz)
         .with("governor", args.governor.clone())
-        .with("boost", list(args.boost.iter().map(|boost| boost.name().to_owned()).collect()))
-        .with("during", args.during.get())
-        .with("reaction", args.reaction.get())
-        .with("tap", args.tap.get())
+        .with(
+            "boost",
+            list(args.boosts.boost.iter().map(|boost| boost.name().to_owned()).collect()),
+        )
+        .with("during", args.boosts.during.get())
+        .with("reaction", args.boosts.reaction.get())
+        .with("tap", args.boosts.tap.get())
         .with("sweep", list(args.sweep.iter().map(ToString::to_string).collect()))
         .with("phases", args.phases)
         .with("paper", args.paper)

@@ -6,7 +6,7 @@ use anyhow::Result;
 use unjank_host::sched::CpuSet;
 use unjank_lock::pools::{self, Options};
 
-use super::{Args, replace};
+use super::args::{Args, replace};
 use crate::commands::measured::{self, Settings};
 use crate::output;
 

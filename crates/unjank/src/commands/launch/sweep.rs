@@ -6,16 +6,35 @@ use anyhow::{Context as _, Result};
 use regex::Regex;
 use unjank_host::frequency::Frequencies;
 use unjank_host::sched::CpuSet;
-use unjank_host::{Nanos, Root};
+use unjank_host::{Error, Nanos, Root};
 use unjank_launch::bench::{Program, Ready, Workload};
 use unjank_launch::load::{Rate, STEP};
 use unjank_launch::paper;
 use unjank_measure::{Fact, Findings, Unit};
 
-use super::{Sweep, wrong};
+use super::load::{BASIC, Threads};
+use crate::values;
+
+/// Options of the built-in load app.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "The built-in load app")]
+pub(super) struct Sweep {
+    /// Launch the built-in load app with each of these loads
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration_or_zero)]
+    pub(super) load: Option<Vec<Nanos>>,
+    /// Threads of its load: a number, or one on each CPU
+    #[arg(long, value_name = "N|all", default_value = "all", requires = "load")]
+    pub(super) threads: Threads,
+    /// Its basic work, on one thread
+    #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration_or_zero, requires = "load")]
+    pub(super) basic: Nanos,
+    /// Count cycles by the frequency that the governor set, as in the virtual phone
+    #[arg(long, requires = "load")]
+    pub(super) emulated_clock: bool,
+}
 
 /// `unjank launch load` with each length, ready with its line.
-pub(in crate::commands::launch) fn workloads(
+pub(super) fn workloads(
     lengths: &[Nanos],
     sweep: &Sweep,
     root: &Root,
@@ -24,7 +43,7 @@ pub(in crate::commands::launch) fn workloads(
     if let Some(twice) =
         (1..lengths.len()).find(|&place| lengths[..place].contains(&lengths[place]))
     {
-        return Err(wrong(format!("the load {} is there twice", lengths[twice])).into());
+        return Err(Error::Invalid(format!("the load {} is there twice", lengths[twice])).into());
     }
     let mut common: Vec<OsString> = vec![
         "--basic".into(),
@@ -71,7 +90,6 @@ fn nanoseconds(length: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values;
 
     #[test]
     fn a_length_survives_the_way_to_the_app() {

@@ -8,7 +8,7 @@ use unjank_host::{Error, Result, Root};
 const MOST_MATCHES: usize = 4_096;
 
 /// The files and values that `typed` stands for, in the order typed.
-pub(in crate::commands) fn parse(typed: &[String], root: &Root) -> Result<Vec<(PathBuf, String)>> {
+pub(super) fn parse(typed: &[String], root: &Root) -> Result<Vec<(PathBuf, String)>> {
     let mut wanted = Vec::new();
     for typed in typed {
         let Some((knob, value)) = typed.split_once('=').filter(|(knob, _)| !knob.is_empty()) else {

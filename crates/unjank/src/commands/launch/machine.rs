@@ -5,11 +5,11 @@ use unjank_host::Nanos;
 use unjank_lab::{Clock, Profile};
 use unjank_launch::model::{Machine, Ties};
 
-use crate::commands::launch::device;
+use super::device;
 
 /// The device called `name`, or in the file `name`, with `cpus` CPUs and a
 /// kernel of `hz` ticks a second.
-pub(in crate::commands::launch) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
+pub(super) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
     let profile = Profile::find(name)?;
     let table = device::table(&profile)?;
     Ok(Machine {

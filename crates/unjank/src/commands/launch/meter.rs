@@ -8,12 +8,12 @@ use unjank_host::energy::{Meter, Place, find};
 use unjank_host::{Error, Root, Support};
 use unjank_launch::power::Modelled;
 
-use crate::commands::launch::device::device;
+use super::device::device;
 use crate::commands::measured::Settings;
 use crate::interrupt::stop;
 
 /// The name of the meter that is none.
-pub(in crate::commands::launch) const MODEL: &str = "model";
+pub(super) const MODEL: &str = "model";
 
 /// Which meter.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub(crate) struct MeterArgs {
 
 /// A meter that is to be opened.
 #[derive(Debug)]
-pub(in crate::commands::launch) enum Wanted<'a> {
+pub(super) enum Wanted<'a> {
     /// The best one.
     Any { device: Option<&'a str> },
     /// This one.
@@ -44,12 +44,12 @@ pub(in crate::commands::launch) enum Wanted<'a> {
 
 impl MeterArgs {
     /// Whether any was asked for.
-    pub(in crate::commands::launch) fn is_given(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.meter.is_some() || self.device.is_some()
     }
 
     /// What was typed.
-    pub(in crate::commands::launch) fn parse(&self) -> Result<Wanted<'_>> {
+    pub(super) fn parse(&self) -> Result<Wanted<'_>> {
         let device = self.device.as_deref();
         Ok(match (self.meter.as_deref(), device) {
             (None, device) => Wanted::Any { device },
@@ -66,12 +66,12 @@ impl MeterArgs {
     }
 
     /// The device whose powers the model takes, if one is given.
-    pub(in crate::commands::launch) fn device(&self) -> Option<&str> {
+    pub(super) fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
     /// For the record.
-    pub(in crate::commands::launch) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> Settings {
         Settings::default()
             .with("meter", self.meter.as_deref())
             .with("device", self.device.as_deref())
@@ -81,7 +81,7 @@ impl MeterArgs {
 impl Wanted<'_> {
     /// The same, but the model of `device` where there is no meter and no other
     /// device was named.
-    pub(in crate::commands::launch) fn or_model(self, device: &'static str) -> Self {
+    pub(super) fn or_model(self, device: &'static str) -> Self {
         match self {
             Self::Any { device: None } => Self::Any { device: Some(device) },
             other => other,
@@ -89,7 +89,7 @@ impl Wanted<'_> {
     }
 
     /// Opens it.
-    pub(in crate::commands::launch) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
+    pub(super) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
         match self {
             Self::Any { device } => any(root, *device),
             Self::Measured { place, listen } => Ok(find(root, place, Some(*listen), &stop())?),

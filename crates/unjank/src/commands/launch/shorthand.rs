@@ -6,20 +6,19 @@ use std::path::{Path, PathBuf};
 use unjank_host::machine::FrequencyPolicy;
 use unjank_host::{Error, Hertz, Result};
 
-use super::wrong;
 use crate::values;
 
 /// The files and values for every policy that has such a knob.
 ///
 /// # Errors
 /// `Unsupported` where no policy has it.
-pub(in crate::commands::launch) fn knobs(
+pub(super) fn knobs(
     name: &str,
     value: &str,
     policies: &[FrequencyPolicy],
 ) -> Result<Vec<(PathBuf, String)>> {
     if !is_known(name, policies) {
-        return Err(wrong(format!(
+        return Err(Error::Invalid(format!(
             "{name:?} is no key of a condition: it is governor, min_freq, max_freq, epp or a \
              tunable of a governor, such as sampling_rate; a knob as for unjank with has a dot or a \
              slash in it"
@@ -133,7 +132,9 @@ fn frequency(value: &str, policy: &FrequencyPolicy) -> Result<String> {
         "max" => Ok(khz(policy.hardware_max)),
         "min" => Ok(khz(policy.hardware_min)),
         _ => typed().ok_or_else(|| {
-            wrong(format!("{value:?} is no frequency: it is min, max or a number as in 800MHz"))
+            Error::Invalid(format!(
+                "{value:?} is no frequency: it is min, max or a number as in 800MHz"
+            ))
         }),
     }
 }

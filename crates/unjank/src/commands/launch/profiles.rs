@@ -1,38 +1,30 @@
-//! Load profiles: shipped ones, files, and launches of a length.
+//! Load profiles by name: shipped ones, and files.
 
 use std::io;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use unjank_host::input::Input;
-use unjank_host::{Bytes, Error, Nanos};
+use unjank_host::{Bytes, Error};
 use unjank_launch::model::Profile;
 use unjank_launch::model::profile::{SHIPPED, Wrong, shipped};
 
-use super::Args;
 use crate::interrupt;
 
 /// Larger files are no profiles.
 const LARGEST: Bytes = Bytes(4 << 20);
 
-/// What was asked for; what of a file is not followed goes to `warnings`.
-pub(super) fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
-    if !args.profiles.is_empty() {
-        return args.profiles.iter().map(|name| find(name, warnings)).collect();
-    }
-    let none = [Nanos::ZERO];
-    let loads = if args.load.is_empty() { &none[..] } else { &args.load };
-    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpu_count)).collect())
-}
-
 /// The profiles of these names, or all that are shipped.
-pub(in crate::commands::launch) fn all_or(
-    names: &[String],
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Profile>> {
+pub(super) fn all_or(names: &[String], warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
     if names.is_empty() {
         return Ok(SHIPPED.iter().filter_map(|(name, _)| shipped(name)).collect());
     }
+    named(names, warnings)
+}
+
+/// The profiles of these names; what of a file is not followed goes to
+/// `warnings`.
+pub(super) fn named(names: &[String], warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
     names.iter().map(|name| find(name, warnings)).collect()
 }
 

@@ -1,0 +1,23 @@
+//! Knobs that were changed for a run, in its findings.
+
+use unjank_host::journal::ChangeReport;
+use unjank_measure::Findings;
+use unjank_measure::record::Change;
+
+/// A knob is changed again and again; what differs is told once.
+pub(super) fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
+    for report in reports {
+        if report.outcome.is_failure() {
+            findings.warn(report.to_string());
+        }
+        let change = Change {
+            knob: report.path,
+            before: report.before,
+            during: report.during,
+            after: report.after,
+        };
+        if !findings.changes.contains(&change) {
+            findings.changes.push(change);
+        }
+    }
+}

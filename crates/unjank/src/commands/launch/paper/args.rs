@@ -1,0 +1,110 @@
+//! What can be typed behind `unjank launch paper`, and what follows from it.
+
+use std::path::PathBuf;
+
+use unjank_host::{Machine, Nanos, Root};
+use unjank_launch::power::{Window, paper as table3};
+
+use crate::commands::launch::meter::MeterArgs;
+use crate::commands::measured::{OutputArgs, Settings, is_emulated};
+use crate::values;
+
+/// Arguments of `unjank launch paper`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo unjank launch paper --html paper.html            # about 1 h 30 min, most of it Table 3
+  sudo unjank launch paper --quick                      # three minutes
+  sudo unjank launch paper --skip energy -n 50          # Fig. 2 and 3
+  sudo unjank launch paper --skip launches --meter smartpower3:/dev/ttyUSB0
+  unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper   # on any machine
+
+Fig. 2 and 3: the built-in load app is launched under ondemand with a sampling
+period of 100 ms, and with unjank launch boost as the paper's service, which
+makes it 50 ms for the time of a launch; in alternating pairs for each load.
+Table 3: the energy of the idle machine at 10, 50, 100 and 200 ms. The paper's
+values stand beside ours; it gives averages of ten runs, and no spread. What is
+predicted comes from the model of unjank launch simulate.
+
+It needs root, and the governor ondemand; exit code 3 without one. In the
+virtual phone the load app's clock is emulated, and energy is modelled; both is
+said in the labels.")]
+pub(crate) struct Args {
+    /// Pairs of launches of each load [default: 20]
+    #[arg(long, short = 'n', value_name = "N", conflicts_with = "quick")]
+    pub(super) pairs: Option<usize>,
+    /// Loads, at the highest frequency, on all CPUs
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "0,200ms,400ms,800ms", value_parser = values::duration_or_zero)]
+    pub(super) loads: Vec<Nanos>,
+    /// Basic work of a launch, on one thread. The paper does not say how long theirs took; this is
+    /// what unjank launch simulate --paper assumes, too
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
+    pub(super) basic: Nanos,
+    /// Visits of each sampling period [default: 10]
+    #[arg(long, value_name = "N", conflicts_with = "quick")]
+    pub(super) rounds: Option<usize>,
+    /// Length of each visit; its first half does not count [default: 2m]
+    #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true, conflicts_with = "quick")]
+    pub(super) visit: Option<Nanos>,
+    /// Six pairs of each load, and six visits of 2 s of each period
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Leave a part out: launches (Fig. 2 and 3) or energy (Table 3)
+    #[arg(long, value_enum, value_name = "PART", hide_possible_values = true)]
+    pub(super) skip: Option<Skip>,
+    /// Count the load app's cycles by the frequency that the governor set; always so in a virtual
+    /// machine, where the speed does not follow it
+    #[arg(long)]
+    pub(super) emulated_clock: bool,
+    /// Where the journal of changed knobs is kept [default: as for unjank restore]
+    #[arg(long, value_name = "DIR")]
+    pub(super) state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) meter: MeterArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// What can be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Skip {
+    Launches,
+    Energy,
+}
+
+impl Args {
+    pub(super) fn pairs(&self) -> usize {
+        self.pairs.unwrap_or(if self.quick { 6 } else { 20 })
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds.unwrap_or(if self.quick { 6 } else { 10 })
+    }
+
+    pub(super) fn window(&self) -> Window {
+        let usual = Nanos(table3::TIME.get() * 2);
+        let whole =
+            self.visit.unwrap_or(if self.quick { Nanos::from_millis(2_000) } else { usual });
+        Window { whole, discard: Nanos(whole.get() / 2) }
+    }
+
+    /// Whether the load app's clock is the governor's frequency.
+    pub(super) fn emulates_clock(&self, root: &Root) -> bool {
+        let virtual_machine = || Machine::read(root).virtualisation.hypervisor.is_some();
+        self.emulated_clock || is_emulated() || virtual_machine()
+    }
+
+    pub(super) fn settings(&self) -> Settings {
+        let loads: Vec<u64> = self.loads.iter().map(|load| load.get()).collect();
+        self.meter
+            .settings()
+            .with("pairs", self.pairs())
+            .with("load", loads)
+            .with("basic", self.basic.get())
+            .with("rounds", self.rounds())
+            .with("for", self.window().whole.get())
+            .with("discard", self.window().discard.get())
+            .with("launches", self.skip != Some(Skip::Launches))
+            .with("energy", self.skip != Some(Skip::Energy))
+            .with("emulated_clock", self.emulates_clock(&Root::system()))
+    }
+}
