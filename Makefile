@@ -47,6 +47,7 @@ test: setup-test java
 
 lint: setup setup-java
 	$(CARGO) fmt --all --check
+	./scripts/circles.py
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \

@@ -19,9 +19,8 @@ use crate::commands::{
     version,
     max_term_width = 100,
     propagate_version = true,
+    help_template = "{about-with-newline}\n{usage-heading} {usage}\n{before-help}\n{options}{after-help}",
     after_help = "\
-Start with: unjank checkup
-
 Exit codes: 0 fine, 1 failure, 2 usage, 3 not possible on this machine,
 4 not permitted, 5 a gate failed, 130 interrupted."
 )]
@@ -90,7 +89,7 @@ impl Cli {
         {
             return Self { command: Command::Launch(launch::Verb::Load(args)) };
         }
-        let command = with_negative_numbers(Self::command());
+        let command = with_negative_numbers(grouped(Self::command()));
         command
             .try_get_matches_from(typed)
             .and_then(|typed| Self::from_arg_matches(&typed))
@@ -108,6 +107,27 @@ fn end(error: &clap::Error) -> ! {
         }
         _ => error.exit(),
     }
+}
+
+/// What a user looks for, the most frequent first: a heading, and its commands.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Find out what is slow", &["checkup", "launch", "swap", "jitter", "lock", "ipc"]),
+    ("Take the time back", &["rt", "with", "restore"]),
+    ("Keep and compare", &["runs", "host"]),
+    ("Research and the lab", &["schd-dbg", "lab"]),
+];
+
+/// Lists the commands by what they are for, where clap knows one list only.
+fn grouped(command: clap::Command) -> clap::Command {
+    let about = |name: &&str| {
+        let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+        about.map(|about| format!("  {name:<10}{about}\n"))
+    };
+    let group = |(heading, names): &(&str, &[&str])| {
+        format!("\n{heading}:\n{}", names.iter().filter_map(about).collect::<String>())
+    };
+    let groups: String = GROUPS.iter().map(group).collect();
+    command.before_help(format!("Start with: unjank checkup\n{groups}"))
 }
 
 /// Lets every value begin with a minus before a digit: an option's own rules say what is

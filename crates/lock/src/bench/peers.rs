@@ -4,8 +4,8 @@ use crossbeam_utils::Backoff;
 use unjank_host::Result;
 use unjank_host::pthread_mutex::{Kind, PthreadMutex};
 
-use super::sleep_loops::Flag;
 use super::section::Section;
+use super::sleep_loops::Flag;
 
 /// `std::sync::Mutex`.
 pub(super) struct Std(std::sync::Mutex<()>);

@@ -3,8 +3,8 @@
 use unjank_host::{Root, process::pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
-use super::patient::Patient;
 use super::options::Options;
+use super::patient::Patient;
 use super::seen::{Prices, rate, share};
 use super::surroundings::{Whole, surroundings};
 use super::tables::tables;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use unjank_host::Nanos;
 use unjank_measure::{Cell, Column, Table, Unit};
 
-use super::patient::Patient;
 use super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::options::Options;
+use super::patient::Patient;
 use super::seen::{Calls, rate};
 
 /// The first `top` threads, the most wasteful first, and their diagnoses; those

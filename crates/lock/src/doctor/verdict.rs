@@ -9,9 +9,9 @@ use unjank_host::Nanos;
 use unjank_host::language_runtime::LanguageRuntime;
 use unjank_measure::Answer;
 
+use super::diagnosis::{Certainty, Diagnosis, Kind};
 use super::patient::Patient;
 use super::words::percent;
-use super::diagnosis::{Certainty, Diagnosis, Kind};
 
 /// A share of a CPU that is worth a word: of all threads together.
 const WORTH_A_WORD: f64 = 0.01;

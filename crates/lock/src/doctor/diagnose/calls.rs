@@ -56,7 +56,8 @@ pub(super) fn empty_polls(seen: &Seen, calls: &Calls, prices: &Prices) -> Option
     let polls = rate(calls.empty_polls, calls.watched);
     let wasted = (polls * prices.traced.as_secs_f64()).min(seen.cpu_share());
     let evidence = format!("{polls:.0} polls a second found nothing and did not wait");
-    (polls >= STORM && wasted >= WASTE).then(|| Diagnosis::bad(Kind::Polls, Certainty::Seen, wasted, evidence))
+    (polls >= STORM && wasted >= WASTE)
+        .then(|| Diagnosis::bad(Kind::Polls, Certainty::Seen, wasted, evidence))
 }
 
 /// Short sleeps in a cadence.

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "quick")]
     pub(super) rounds: Option<usize>,
     /// Length of each visit; its first half does not count [default: 2m]
-    #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true, conflicts_with = "quick")]
+    #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true, conflicts_with = "quick")]
     pub(super) visit: Option<Nanos>,
     /// Six pairs of each load, and six visits of 2 s of each period
     #[arg(long)]

@@ -124,7 +124,7 @@ fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
     }
     let none = [Nanos::ZERO];
     let loads = if args.load.is_empty() { &none[..] } else { &args.load };
-    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpus)).collect())
+    Ok(loads.iter().map(|load| Profile::launch(args.work, *load, args.cpu_count)).collect())
 }
 
 /// The paper's kernel had 200 ticks a second.

@@ -25,7 +25,7 @@ Environments: idle; load (a busy thread for each CPU in another process); quota 
 the CPUs' time, in a control group); priorities (every second thread nicer by 10); pinned
 (all threads on one CPU). --paper is the paper's experiment: threads take tasks from one
 queue that a lock protects, and the others are compared with sleep0. --pool is about thread
-pools: how soon work begins, and how much CPU time that takes. docs/lock.md")]
+pools: how soon work begins, and how much CPU time that takes. docs/reference/lock.md")]
 pub(crate) struct Args {
     /// Ways to wait, or all [default: some of them, see below]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     pub(super) rounds: Option<usize>,
     /// How long operations are counted, and then waits timed, with few threads [default: 100ms]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    pub(super) cell: Option<Nanos>,
+    pub(super) visit: Option<Nanos>,
     /// Fewer and shorter cells: less than a minute
     #[arg(long)]
     pub(super) quick: bool,
