@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Checks the Markdown files of the project: scripts/documents.py
+
+- Lines are at most 100 characters wide, but for tables, code, and words that are longer.
+- Links to files and headings of the project lead somewhere.
+
+Prints each place that is wrong, and fails if there is one.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+WIDTH = 100
+ROOT = Path(__file__).parent.parent
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^\s*(```|~~~)")
+
+
+def files():
+    """The Markdown files that are part of the project."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )
+    return [ROOT / name for name in listed.stdout.split()]
+
+
+def prose(file):
+    """The lines of a file outside of code, with their numbers."""
+    in_code = False
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if FENCE.match(line):
+            in_code = not in_code
+        elif not in_code:
+            yield number, line
+
+
+def anchor(heading):
+    """What a heading is called in a link, as GitHub makes it."""
+    words = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return words.replace(" ", "-")
+
+
+def anchors(file):
+    """All headings of a file, as they are called in links."""
+    headings = (line.lstrip("#") for _, line in prose(file) if line.startswith("#"))
+    return {anchor(heading) for heading in headings}
+
+
+def too_wide(line):
+    """Whether a line could be broken before its end."""
+    if len(line) <= WIDTH or line.lstrip().startswith("|"):
+        return False
+    indent = len(line) - len(line.lstrip())
+    return " " in line[indent:WIDTH].lstrip("-*0123456789.> ")
+
+
+def wrong_link(file, target):
+    """Why a link of a file leads nowhere; None if it leads somewhere, or out of the project."""
+    if re.match(r"[a-z]+:", target):
+        return None
+    path, _, fragment = target.partition("#")
+    place = (file.parent / path).resolve() if path else file
+    if not place.exists():
+        return "there is no such file"
+    if fragment and place.suffix == ".md" and fragment not in anchors(place):
+        return "there is no such heading"
+    return None
+
+
+def main():
+    wrong = []
+    for file in files():
+        if not file.exists():
+            continue
+        name = file.relative_to(ROOT)
+        for number, line in prose(file):
+            if too_wide(line):
+                wrong.append(f"{name}:{number}: {len(line)} characters; {WIDTH} are the most")
+            for target in LINK.findall(line):
+                if why := wrong_link(file, target):
+                    wrong.append(f"{name}:{number}: {target}: {why}")
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    if wrong:
+        sys.exit(f"{len(wrong)} places are wrong")
+
+
+if __name__ == "__main__":
+    main()
