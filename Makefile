@@ -37,17 +37,21 @@ java: setup-java
 c: setup
 	$(CARGO) build --release --locked --package unjank-backoff-c
 
-# All of them run, and it fails in the end if one of them has.
-test: setup-test java
+# What tests start is built once, without optimisation; all of them run, and it fails in the end if
+# one of them has.
+test: setup-test
+	$(CARGO) build --locked --workspace --lib --bins --examples --tests
+	NATIVE=debug ./scripts/java.sh build
 	failed=0; \
 	$(CARGO) test --locked --workspace --no-fail-fast || failed=1; \
 	./scripts/backoff.sh test || failed=1; \
-	./scripts/java.sh test || failed=1; \
+	NATIVE=debug ./scripts/java.sh test || failed=1; \
 	exit $$failed
 
 lint: setup setup-java
 	$(CARGO) fmt --all --check
 	./scripts/circles.py
+	./scripts/documents.py
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	@cargo-deny --version 2>/dev/null | grep -qF '$(CARGO_DENY_VERSION)' \

@@ -6,7 +6,8 @@
 #   java.sh test      runs their tests on every JDK of this machine
 #   java.sh lint      checks their documentation
 #   java.sh jdks      lists the JDKs in JAVA_HOME, PATH and /usr/lib/jvm; the first compiles
-# Maven fetches what it needs on its first run.
+# Maven fetches what it needs on its first run. NATIVE=debug takes the native half from that
+# directory of cargo's, as it was built there, instead of building it for release.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -53,6 +54,11 @@ put() { # directory of cargo, directory in the jar
 
 native_half() {
     here=$(uname -m)
+    if [ -n "${NATIVE:-}" ]; then
+        rm -rf "$native"
+        put "$target/$NATIVE" "linux-$here"
+        return 0
+    fi
     "${CARGO:-cargo}" build --quiet --release --locked --package unjank-jni
     put "$target/release" "linux-$here"
     for other in x86_64 aarch64; do
