@@ -78,7 +78,7 @@ impl Cell {
             .arg("-XX:+AlwaysPreTouch")
             .arg("-jar")
             .arg(jar)
-            .args(["--wakeups", &load.wakeups.to_string()])
+            .args(["--count", &load.wakeups.to_string()])
             .args(["--period-us", &(load.period.get() / 1_000).to_string()])
             .args(["--way", &load.way.to_string()])
             .args(["--garbage", &self.garbage_threads(load)])

@@ -36,7 +36,7 @@ record Options(
             `go`, and says `done` when FILE is written.
 
               --out FILE              where the result goes
-              --wakeups N             periods [120000]
+              --count N               periods [120000]
               --period-us P           microseconds between two wake-ups [1000]
               --way timer|park        java.util.TimerTask, or parkNanos to absolute moments [park]
               --garbage none|N        threads that make garbage [none]
@@ -53,7 +53,7 @@ record Options(
 
             Example:
               echo go | java -XX:+UseSerialGC -Xmx256m -jar unjank-jitter.jar \\
-                  --wakeups 10000 --garbage 2 --out run.ujj
+                  --count 10000 --garbage 2 --out run.ujj
             """;
 
     /** How a thread of Java asks for its wake-ups. */
@@ -104,7 +104,7 @@ record Options(
             }
             String value = arguments[at + 1];
             switch (option) {
-                case "--wakeups" -> wakeups = (int) number(option, value, 1, 1 << 24);
+                case "--count" -> wakeups = (int) number(option, value, 1, 1 << 24);
                 case "--period-us" -> periodMicros = number(option, value, 10, 60_000_000);
                 case "--way" -> way = choice(option, value, Way.values());
                 case "--garbage" ->

@@ -41,12 +41,12 @@ class AllocationTest {
 
     @Test
     void theTimerAllocatesNothing() throws Exception {
-        assertEquals(0, allocatedBy("meas", "--way timer --wakeups 3000"));
+        assertEquals(0, allocatedBy("meas", "--way timer --count 3000"));
     }
 
     @Test
     void theParkedThreadAllocatesNothing() throws Exception {
-        assertEquals(0, allocatedBy("meas", "--way park --wakeups 3000"));
+        assertEquals(0, allocatedBy("meas", "--way park --count 3000"));
     }
 
     /** What a thread of this name allocates from the first look after the start to the last. */

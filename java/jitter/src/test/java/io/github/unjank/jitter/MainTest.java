@@ -110,7 +110,7 @@ class MainTest {
                         "go\n",
                         "",
                         "-XX:+UseSerialGC",
-                        way + " --wakeups 400 --priority 7 --out " + file);
+                        way + " --count 400 --priority 7 --out " + file);
         if (answer.exit() == 4 && !"1".equals(System.getenv("UNJANK_TEST_ALL"))) {
             Assumptions.abort(answer.err());
         }
@@ -133,7 +133,7 @@ class MainTest {
                         "go\n",
                         "",
                         option,
-                        "--wakeups 1000 --garbage 2 --heap-live-mib 16 --out " + file);
+                        "--count 1000 --garbage 2 --heap-live-mib 16 --out " + file);
         if (answer.exit() != 0 && !answer.out().startsWith("ready")) {
             Assumptions.abort("this JVM has no " + collector + ": " + answer.err());
         }
@@ -173,9 +173,9 @@ class MainTest {
 
     @Test
     void wrongOptionsAreNamed() throws Exception {
-        Answer answer = run("", "", "", "--wakeups none --out x");
+        Answer answer = run("", "", "", "--count none --out x");
         assertEquals(2, answer.exit());
-        assertTrue(answer.err().contains("--wakeups is \"none\""), answer.err());
+        assertTrue(answer.err().contains("--count is \"none\""), answer.err());
         assertEquals("", answer.out());
     }
 

@@ -15,7 +15,7 @@ class OptionsTest {
     void everyOptionIsRead() {
         Options options =
                 Options.parse(
-                        ("--wakeups 7 --period-us 2000 --way timer --garbage 3 --variant process"
+                        ("--count 7 --period-us 2000 --way timer --garbage 3 --variant process"
                                         + " --priority 70 --heap-live-mib 5 --load replacing --out run.ujj")
                                 .split(" "));
         Options expected =
@@ -38,9 +38,9 @@ class OptionsTest {
             strings = {
                 "",
                 "--out",
-                "--wakeups 0 --out x",
-                "--wakeups many --out x",
-                "--wakeups 99999999999 --out x",
+                "--count 0 --out x",
+                "--count many --out x",
+                "--count 99999999999 --out x",
                 "--period-us 1 --out x",
                 "--priority 100 --out x",
                 "--garbage -1 --out x",
