@@ -47,17 +47,27 @@ fn code(text: &str) -> Vec<String> {
     lines
 }
 
+/// The line with a number for each substitution of the shell that stands for a process.
+fn substituted(line: &str) -> String {
+    let mut parts = line.split("$(");
+    let before = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.split_once(')').map_or(part, |(_, behind)| behind));
+    rest.fold(before, |line, part| line + "1" + part).replace("$!", "1")
+}
+
 /// The words behind `unjank` in each of its calls in a line of a shell.
 fn calls(line: &str) -> Vec<Vec<String>> {
-    let line = line.trim_start().trim_start_matches("$ ");
-    let Some(words) = shlex::split(line) else { return Vec::new() };
+    let line = substituted(line.trim_start().trim_start_matches("$ "));
+    let Some(words) = shlex::split(&line) else { return Vec::new() };
     let is_end = |word: &String| matches!(word.as_str(), "|" | "&&" | ";" | "&" | "--and");
     let mut calls = Vec::new();
     for command in words.split(is_end) {
         let mut command = command.iter().skip_while(|word| {
             matches!(word.as_str(), "sudo" | "adb" | "shell") || word.contains('=')
         });
-        if command.next().is_some_and(|program| program == "unjank") {
+        let is_call = command.next().is_some_and(|program| program == "unjank");
+        let is_message = command.clone().next().is_some_and(|word| word.starts_with('('));
+        if is_call && !is_message {
             let is_redirection = |word: &&String| !word.starts_with(['>', '<']);
             calls.push(command.take_while(is_redirection).cloned().collect());
         }

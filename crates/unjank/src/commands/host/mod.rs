@@ -15,8 +15,8 @@ use crate::output;
 #[command(after_help = "Examples:
   unjank host
   unjank host --json | jq .frequency
-  unjank host --record my-phone        for a bug report: tar czf my-phone.tgz my-phone
-  unjank host --root my-phone          what the person who gets it types")]
+  unjank host --record my-phone        # for a bug report: tar czf my-phone.tgz my-phone
+  unjank host --root my-phone          # what its reader types")]
 pub(crate) struct Args {
     /// Print the description as JSON
     #[arg(long)]

@@ -108,11 +108,12 @@ fn tunable<'a>(name: &str, policy: &'a FrequencyPolicy) -> Option<&'a Path> {
     policy.tunables_path.as_deref().filter(|_| policy.tunables.contains_key(name))
 }
 
-/// Times of governors are in microseconds; what is no time is left as it is.
+/// A time in microseconds, the unit of governors. A number alone is in that unit already.
 fn in_microseconds(value: &str) -> String {
+    let is_number = value.parse::<f64>().is_ok();
     match values::duration(value) {
-        Ok(time) => (time.get() / 1_000).to_string(),
-        Err(_) => value.to_owned(),
+        Ok(time) if !is_number => (time.get() / 1_000).to_string(),
+        _ => value.to_owned(),
     }
 }
 

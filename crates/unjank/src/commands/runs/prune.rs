@@ -33,10 +33,13 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// A length of time, in days too.
+/// A length of time, in days too. It needs a unit: 90 seconds instead of 90 days would remove
+/// almost everything.
 fn age(text: &str) -> Result<Nanos, String> {
-    match text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok()) {
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
+    match days {
         Some(days) if days > 0 => Ok(Nanos::from_millis(days.saturating_mul(86_400_000))),
+        _ if text.parse::<f64>().is_ok() => Err("an age needs a unit: 90d, 36h".to_owned()),
         _ => values::duration(text),
     }
 }
