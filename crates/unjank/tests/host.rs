@@ -98,8 +98,8 @@ fn a_root_must_be_a_recorded_tree() {
     let assert = host(&["--root", "/nowhere/at/all"]).failure().code(2);
     assert_eq!(
         stderr(&assert),
-        "error: /nowhere/at/all is not a directory: --root wants a tree that \
-         `unjank host --record` made\n"
+        "error: /nowhere/at/all is not a directory: --root needs a tree made by \
+         `unjank host --record`\n"
     );
     let empty = tempfile::tempdir().unwrap();
     let assert = host_at(empty.path(), &[]).failure().code(2);

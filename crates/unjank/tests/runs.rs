@@ -90,7 +90,7 @@ fn runs_travel_as_json_lines() {
     import().success();
     assert_eq!(elsewhere.ids(), kept.ids());
     let again = import().success().get_output().stdout.clone();
-    assert!(String::from_utf8_lossy(&again).contains("there already"));
+    assert!(String::from_utf8_lossy(&again).contains("already stored"));
     let csv = kept.prints(&["runs", "export", "last", "--format", "csv"]);
     assert!(csv.starts_with("run,started_at,command,series,labels,unit,n,missed,min,p50"));
     assert!(csv.contains("lock/park_wake") || csv.contains("lock/park/round_trip"), "{csv}");
@@ -194,7 +194,7 @@ fn without_a_home_the_store_has_to_be_named() {
     let output = command.args(["runs", "list"]).env_remove("HOME").env_remove("XDG_DATA_HOME");
     let output = output.assert().code(2).get_output().clone();
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("--store FILE does"), "{stderr}");
+    assert!(stderr.contains("with --store FILE"), "{stderr}");
 
     // What was measured is not lost with it, nor does a script believe so.
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
@@ -204,7 +204,7 @@ fn without_a_home_the_store_has_to_be_named() {
     let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
     assert_eq!(record["command"], "lock probe");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.starts_with("not stored: neither HOME nor XDG_DATA_HOME says"), "{stderr}");
+    assert!(stderr.starts_with("not stored: neither HOME nor XDG_DATA_HOME is set"), "{stderr}");
 
     let home = Kept::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));

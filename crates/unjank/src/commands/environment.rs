@@ -1,14 +1,14 @@
-//! What about a machine makes its numbers hard to read.
+//! Warnings about a machine whose state distorts measurements.
 
 use unjank_host::Machine;
 
-/// Share of time in which some task waited for a CPU, in percent, from which
-/// on the machine counts as busy.
+/// The machine counts as busy if some task waited for a CPU in this share of
+/// the time, in percent.
 const BUSY: f64 = 10.0;
-/// Share of all CPU time that the hypervisor gave to others, in percent.
+/// The warning about steal begins at this share of all CPU time, in percent.
 const STOLEN: f64 = 1.0;
 
-/// One sentence for each thing that a reader of the numbers must know.
+/// The warnings that belong beside the numbers of `machine`, one sentence each.
 pub(crate) fn warnings(machine: &Machine) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(pressure) = &machine.pressure {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_disturbs_is_told() {
+    fn each_disturbance_has_a_warning() {
         let stall = |some_avg10, full_avg10| Stall { some_avg10, full_avg10, ..Stall::default() };
         let mut machine = Machine {
             pressure: Some(Pressure {
@@ -69,9 +69,9 @@ mod tests {
             ..Machine::default()
         };
         machine.cpu.online = 2;
-        let told = warnings(&machine);
-        assert_eq!(told.len(), 4);
-        assert!(told[0].contains("35 %"), "{told:?}");
-        assert!(told[3].contains("0.50 of 2 CPUs"), "{told:?}");
+        let found = warnings(&machine);
+        assert_eq!(found.len(), 4);
+        assert!(found[0].contains("35 %"), "{found:?}");
+        assert!(found[3].contains("0.50 of 2 CPUs"), "{found:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! What all measuring commands share: from options to a run record that is
-//! stored and printed.
+//! The common part of all measuring commands: from options to a run record that
+//! is stored and printed.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,9 +20,9 @@ use crate::interrupt::Interrupt;
 use crate::output::{self, Progress};
 use crate::paths;
 
-/// The label of what was measured where a program translates instructions.
+/// The label of runs on an emulated machine.
 const EMULATED: &str = "emulated";
-/// The label of what was not measured at all.
+/// The label of runs whose numbers come from a model.
 const MODELLED: &str = "modelled";
 
 /// Options of every measuring command.
@@ -38,18 +38,19 @@ pub(crate) struct OutputArgs {
     /// Write the report as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Do not keep the run in the store
+    /// Do not store the run
     #[arg(long)]
     pub(crate) no_store: bool,
-    /// Keep the run in this store [default: unjank/runs.sqlite in the user's data directory]
+    /// Store the run here [default: unjank/runs.sqlite in the user's data
+    /// directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
     pub(crate) store: Option<PathBuf>,
-    /// Seed of everything that is drawn by chance (orders, contents, bootstrap)
+    /// Seed of all random choices (orders, contents, bootstrap)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
 
-/// Where the result goes: places that were tried before anything was measured.
+/// The output files, which are opened before anything is measured.
 #[derive(Debug)]
 pub(super) struct Outputs<'a> {
     args: &'a OutputArgs,
@@ -58,27 +59,27 @@ pub(super) struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// Tries the places that were named.
+    /// Opens the named files.
     pub(super) fn open(args: &'a OutputArgs) -> Result<Self> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Destination::open).transpose();
         let (html, markdown) = (open(&args.html)?, open(&args.markdown)?);
         if let Some(path) = args.store.as_deref().filter(|_| !args.no_store) {
             Store::open(path)?;
             Store::check_place(path)?;
-            Destination::open(first_to_be_made(path)).context("no place for the store")?;
+            Destination::open(first_missing(path)).context("cannot prepare the store's place")?;
         }
         Ok(Self { args, html, markdown })
     }
 }
 
-/// The file of a store, or the first directory above it that is not there yet:
-/// these are made with the store.
-fn first_to_be_made(store: &Path) -> &Path {
-    let is_there = |above: &Path| above == Path::new("") || above.is_dir();
-    store.ancestors().find(|path| path.parent().is_none_or(is_there)).unwrap_or(store)
+/// The file of a store, or the topmost directory above it that does not exist
+/// yet: these are created with the store.
+fn first_missing(store: &Path) -> &Path {
+    let exists = |above: &Path| above == Path::new("") || above.is_dir();
+    store.ancestors().find(|path| path.parent().is_none_or(exists)).unwrap_or(store)
 }
 
-/// The options of a run as its record keeps them.
+/// The options of a run, as its record holds them.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     values: BTreeMap<String, Value>,
@@ -86,24 +87,25 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Those of a command whose numbers come from a model: its record says so.
+    /// The settings of a command whose numbers come from a model; its record is
+    /// labelled so.
     pub(crate) fn modelled() -> Self {
         Self { modelled: true, ..Self::default() }
     }
 
-    /// With the option `name` at `value`. Times are kept in nanoseconds.
+    /// Adds the option `name` with `value`. Times are in nanoseconds.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.values.insert(name.to_owned(), value.into());
         self
     }
 
-    /// As a record keeps them.
+    /// The settings in the form of the record.
     pub(super) fn into_values(self) -> BTreeMap<String, Value> {
         self.values
     }
 }
 
-/// A measuring command as it was typed.
+/// A measuring command with its options.
 pub(crate) struct Command<'a> {
     /// Its name, without options: `jitter native`.
     pub(crate) name: &'a str,
@@ -115,7 +117,7 @@ pub(crate) struct Command<'a> {
 
 impl Command<'_> {
     /// Runs `measure` with a progress bar and Ctrl-C, then stores and prints
-    /// what it found.
+    /// the findings.
     pub(crate) fn run(
         self,
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
@@ -123,7 +125,7 @@ impl Command<'_> {
         self.run_for_code(measure).map(ExitCode::from)
     }
 
-    /// The same for commands that have a say in the exit code.
+    /// As `run`, for commands that choose the exit code.
     pub(crate) fn run_for_code(
         self,
         measure: impl FnOnce(&Root, u64, &dyn Monitor) -> Result<Findings>,
@@ -142,7 +144,8 @@ impl Command<'_> {
             findings.warn(warning);
         }
         if cfg!(debug_assertions) {
-            findings.warn("this unjank was built without optimisation, which adds to every number");
+            findings
+                .warn("this unjank was built without optimisation, which makes every time longer");
         }
         let found = measure(&root, seed, &progress);
         progress.clear();
@@ -169,30 +172,30 @@ impl Command<'_> {
     }
 }
 
-/// The exit code of a whole run that found this.
+/// The exit code of a run with these findings.
 pub(super) fn code(findings: &Findings) -> u8 {
     if has_nothing(findings) { exit::UNSUPPORTED } else { exit::FINE }
 }
 
-/// Whether nothing that was asked for could be measured on this machine, or
-/// by this user; the record says why.
+/// Whether nothing that was asked for could be measured, because of the machine
+/// or of missing permissions. The record has the reasons.
 fn has_nothing(findings: &Findings) -> bool {
     !findings.unsupported.is_empty() && findings.series.iter().all(|series| series.n == 0)
 }
 
-/// How to read the numbers: what the environment says of the machine, as the
-/// virtual phone's does, whether any is modelled, and whether the run was cut
-/// short.
+/// The labels of a run: those of `UNJANK_LABELS`, as the virtual phone sets
+/// them, whether a model is behind a number, and whether the run was
+/// interrupted.
 fn labels(interrupted: bool, modelled: bool) -> Vec<String> {
-    let told = env::var("UNJANK_LABELS").unwrap_or_default();
-    let told = told.split(',').filter(|label| !label.is_empty()).map(str::to_owned);
-    told.chain(modelled.then(|| MODELLED.to_owned()))
+    let given = env::var("UNJANK_LABELS").unwrap_or_default();
+    let given = given.split(',').filter(|label| !label.is_empty()).map(str::to_owned);
+    given
+        .chain(modelled.then(|| MODELLED.to_owned()))
         .chain(interrupted.then(|| "interrupted".to_owned()))
         .collect()
 }
 
-/// Whether a program translates this machine's instructions, as the environment
-/// says.
+/// Whether `UNJANK_LABELS` has the label of an emulated machine.
 pub(super) fn is_emulated() -> bool {
     labels(false, false).iter().any(|label| label == EMULATED)
 }
@@ -203,7 +206,7 @@ fn is_modelled(findings: &Findings) -> bool {
     findings.facts.iter().any(|fact| origin(&fact.labels).is_some_and(|o| o == MODELLED))
 }
 
-/// This program, as a record has it.
+/// This program's version and commit, for a record.
 pub(super) fn tool() -> Tool {
     Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -211,14 +214,14 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-/// Which build this is, where its commit is known.
+/// The version and commit of this build, if the commit is known.
 pub(super) fn build() -> Option<String> {
     let Tool { version, commit } = tool();
     commit.map(|commit| format!("{version}, commit {commit}"))
 }
 
-/// Prints, writes and stores the record. What fails keeps nothing else from
-/// being done; the first failure is told.
+/// Prints, writes and stores the record. A failure does not prevent the other
+/// outputs; the first failure is returned.
 pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
     let Outputs { args, html, markdown } = outputs;
     let text = if args.json {
@@ -236,14 +239,14 @@ pub(super) fn deliver(record: &RunRecord, outputs: Outputs<'_>) -> Result<()> {
     printed.and(page).and(markdown).and(stored)
 }
 
-/// The file of the store that was named, or the user's; `None`, and said, where
-/// nothing tells where that is. That is no reason to lose what was measured.
+/// The store's file: the named one, or the user's. If neither is known, a note
+/// is printed and the result is `None`: the measurement is still printed.
 pub(super) fn store_path(named: Option<&Path>) -> Option<PathBuf> {
     let path = named.map(Path::to_owned).or_else(paths::store);
     if path.is_none() {
         output::remark(
-            "not stored: neither HOME nor XDG_DATA_HOME says where (--store FILE does, and \
-             --no-store asks for no store)",
+            "not stored: neither HOME nor XDG_DATA_HOME is set; name a store with --store FILE, or \
+             give --no-store",
         );
     }
     path
@@ -253,6 +256,6 @@ fn keep(record: &RunRecord, store: Option<&Path>) -> Result<()> {
     let Some(path) = store_path(store) else { return Ok(()) };
     Store::open(&path)
         .and_then(|mut store| store.put(record))
-        .context("the run was measured, but not kept (--no-store measures without keeping)")?;
+        .context("the run was measured, but not stored (--no-store skips the store)")?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! One file per command: its arguments, and how they become the options of
-//! the crate that does the work.
+//! One file per command: its arguments, and how they become the options of the
+//! crate that does the work.
 
 pub(crate) mod checkup;
 mod environment;
@@ -32,7 +32,7 @@ use unjank_host::tracefs::keep_instances_with;
 
 use crate::cli::{Cli, Command};
 
-/// Runs what was typed.
+/// Runs the given command.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     survive_file_size_limit();
     keep_instances_with(keeper::command(Path::new("tracing")));

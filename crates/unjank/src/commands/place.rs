@@ -1,4 +1,4 @@
-//! Where the knobs and the journals are, as it is typed.
+//! The options for the places of knobs and journals.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use crate::paths;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Places")]
 pub(crate) struct PlaceArgs {
-    /// The tree that stands for a machine, instead of this machine
+    /// A directory tree that stands for the machine, instead of this machine
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Where the journals are [default: /var/lib/unjank/journal for root,
-    /// ~/.local/state/unjank/journal for others]
+    /// The directory of the journals [default: /var/lib/unjank/journal for
+    /// root, ~/.local/state/unjank/journal for others]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `unjank repetition`: one start of a probe, in a process of its own.
+//! `unjank repetition` (hidden): one start of a probe, in its own process.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     parent: u32,
 }
 
-/// What to measure, as JSON on stdin.
+/// The measurement to make, as JSON on stdin.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// The cost of a page-in, with the seed of contents and orders.
@@ -32,30 +32,28 @@ pub(crate) enum Task {
     Ipc(unjank_ipc::Options),
 }
 
-/// What came of it, as JSON on stdout.
+/// The report, as JSON on stdout.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Outcome {
-    /// What was found.
+pub(super) enum Report {
+    /// The probe's findings.
     Done(Box<Findings>),
-    /// Why nothing was, and the exit code that says it.
+    /// The failure, and its exit code.
     Failed { sentence: String, code: u8 },
 }
 
-/// Measures once and tells what was found.
+/// Measures once and writes the report.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
     if !process::die_with_parent(args.parent)? {
         return Ok(ExitCode::SUCCESS);
     }
     let task = serde_json::from_reader(io::stdin().lock()).context("while reading the task")?;
-    let outcome = match measure(&task, &Quiet(interrupt)) {
-        Ok(findings) => Outcome::Done(Box::new(findings)),
-        Err(error) => {
-            Outcome::Failed { sentence: exit::sentence(&error), code: exit::code(&error) }
-        }
+    let report = match measure(&task, &Quiet(interrupt)) {
+        Ok(findings) => Report::Done(Box::new(findings)),
+        Err(error) => Report::Failed { sentence: exit::sentence(&error), code: exit::code(&error) },
     };
     let mut stdout = io::stdout().lock();
-    serde_json::to_writer(&mut stdout, &outcome)
+    serde_json::to_writer(&mut stdout, &report)
         .map_err(io::Error::from)
         .and_then(|()| stdout.flush())
         .context("while reporting")?;
@@ -73,7 +71,7 @@ fn measure(task: &Task, monitor: &dyn Monitor) -> Result<Findings> {
     })
 }
 
-/// The process that started this one shows progress; it passes Ctrl-C on.
+/// Shows no progress: the parent does. The parent also passes Ctrl-C on.
 struct Quiet(Interrupt);
 
 impl Monitor for Quiet {

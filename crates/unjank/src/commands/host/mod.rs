@@ -1,4 +1,4 @@
-//! `unjank host`: what this machine is.
+//! `unjank host`: describes this machine.
 
 mod describe;
 
@@ -16,7 +16,7 @@ use crate::output;
   unjank host
   unjank host --json | jq .frequency
   unjank host --record my-phone        # for a bug report: tar czf my-phone.tgz my-phone
-  unjank host --root my-phone          # what its reader types")]
+  unjank host --root my-phone          # reads such a copy, on any machine")]
 pub(crate) struct Args {
     /// Print the description as JSON
     #[arg(long)]
@@ -24,13 +24,14 @@ pub(crate) struct Args {
     /// Read a recorded tree instead of this machine
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Copy the files that the description rests on to DIR, which must be new or
-    /// empty; serial numbers, passwords and whatever else is private stay here
+    /// Copy the files that the description is read from to DIR, which must be
+    /// new or empty; serial numbers, passwords and other private content are
+    /// left out
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
 }
 
-/// Reads the machine and prints it, or records it.
+/// Prints the description of the machine, or records its files.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let root = match &args.root {
         Some(dir) => recorded(dir)?,
@@ -54,14 +55,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A tree that was recorded, or made by hand.
+/// A recorded tree, or one made by hand.
 fn recorded(dir: &Path) -> Result<Root> {
     if dir.join("proc").is_dir() || dir.join("sys").is_dir() {
         return Ok(Root::at(dir));
     }
     let why = if dir.is_dir() { "has neither proc nor sys in it" } else { "is not a directory" };
     Err(Error::Invalid(format!(
-        "{} {why}: --root wants a tree that `unjank host --record` made",
+        "{} {why}: --root needs a tree made by `unjank host --record`",
         dir.display()
     ))
     .into())

@@ -1,4 +1,4 @@
-//! `unjank lab fetch`: the virtual phone's kernel.
+//! `unjank lab fetch`: fetches the virtual phone's kernel.
 
 use std::process::ExitCode;
 
@@ -16,15 +16,15 @@ use crate::output;
 
 The kernel is Debian's, from bookworm-backports, and takes 120 MB of disk. It is
 looked up with apt, whose own lists and settings stay as they are; its signature
-is checked. No root is needed. What is fetched is kept in unjank/lab of the
-user's cache directory.")]
+is checked. No root is needed. The kernel is kept in unjank/lab of the user's
+cache directory.")]
 pub(crate) struct Args {
-    /// The archive it is fetched from
+    /// The archive to fetch it from
     #[arg(long, value_name = "URL", default_value = MIRROR)]
     mirror: String,
 }
 
-/// Fetches it, and says where it is.
+/// Fetches the kernel, and prints its path.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let kernel = fetched(&cache()?, &args.mirror)?;
     output::print(&kernel.image.display().to_string())?;

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 
 use crate::commands::measured::build;
 
-/// Does not return as long as the phone is on.
+/// Returns only when the phone ends.
 pub(super) fn run() -> Result<ExitCode> {
-    unjank_lab::guest::run(build()).context("while being the first process of a virtual phone")?;
+    unjank_lab::guest::run(build()).context("while running as init of a virtual phone")?;
     Ok(ExitCode::SUCCESS)
 }

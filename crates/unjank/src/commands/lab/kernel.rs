@@ -1,4 +1,4 @@
-//! The virtual phone's kernel: where it is kept, and how it gets there.
+//! The virtual phone's kernel: its cache directory, and how it is fetched.
 
 use anyhow::{Context as _, Result};
 use unjank_lab::Kernel;
@@ -8,19 +8,20 @@ use crate::interrupt::Interrupt;
 use crate::output::Progress;
 use crate::paths;
 
-/// Where kernels are kept.
+/// The cache of kernels.
 pub(super) fn cache() -> Result<Cache> {
     Ok(Cache::at(paths::lab()?))
 }
 
-/// The kernel of the cache, fetched if there is none yet.
+/// The kernel from the cache; it is fetched if the cache is empty.
 pub(super) fn fetched(cache: &Cache, mirror: &str) -> Result<Kernel> {
     if let Some(kernel) = cache.find() {
         return Ok(kernel);
     }
-    // Nothing asks it yet: Ctrl-C ends apt, which has the same terminal.
+    // Nothing reads this interrupt: Ctrl-C ends apt, which has the same
+    // terminal.
     let progress = Progress::new("lab fetch", Interrupt::default());
     let kernel = cache.fetch(mirror, &progress);
     progress.clear();
-    kernel.context("while fetching a kernel (unjank lab run --kernel takes one by hand)")
+    kernel.context("while fetching a kernel (or give one with unjank lab run --kernel)")
 }

@@ -15,14 +15,14 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     /// Boot a virtual phone, run a command in it, and bring its runs back
     Run(run::Args),
-    /// Fetch the virtual phone's kernel, if it is not there
+    /// Fetch the virtual phone's kernel, unless it is there
     Fetch(fetch::Args),
-    /// What the virtual phone starts as its first process
+    /// The init process of the virtual phone
     #[command(hide = true)]
     Init,
 }
 
-/// Runs the verb that was typed.
+/// Runs the given verb.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Run(args) => run::run(args),

@@ -28,13 +28,13 @@ use crate::{exit, values};
   unjank lab run --add ./my-test -- my-test --verbose
 
 The phone is a stock Debian kernel in QEMU with binder, ublk and zram; its only
-program is unjank, as root. It has no network, and no disk. The exit code is that
-of the last command, 128 more than the signal for one that was killed by it.
-Ctrl-C reaches the command, which prints what it knows; a second one ends the phone.
-Without KVM the phone is emulated: it works the same, its runs are labelled
-emulated, and their times are not those of hardware. docs/reference/lab.md says more.")]
+program is unjank, which runs as root. It has no network and no disk. The exit
+code is that of the last command, or 128 plus the signal that killed it. Ctrl-C
+reaches the command, which prints its results so far; a second one ends the
+phone. Without KVM the phone is emulated: its runs are labelled emulated, and
+their times are not those of hardware. See docs/reference/lab.md.")]
 pub(crate) struct Args {
-    /// The command; --and begins another one, which is run if the first succeeds
+    /// The command; --and begins another one, which runs if the first succeeds
     #[arg(required = true, last = true, value_name = "COMMAND", allow_hyphen_values = true)]
     command: Vec<String>,
     /// Virtual CPUs
@@ -43,32 +43,34 @@ pub(crate) struct Args {
     /// The phone's memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::bytes)]
     memory: Bytes,
-    /// P-states: a name of profiles/ (exynos4210), or a file of that form
+    /// P-states: a name from profiles/ (exynos4210), or a file of that form
     #[arg(long, value_name = "NAME|FILE")]
     pstates: Option<String>,
     /// End the phone after this time, such as 5m [default: none; 20m for the boot]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     timeout: Option<Nanos>,
-    /// A program for the phone's /bin, which brings its libraries; may be given again
+    /// A program to put into the phone's /bin, with its libraries; may be
+    /// repeated
     #[arg(long, value_name = "FILE")]
     add: Vec<PathBuf>,
-    /// Who runs the phone's instructions
+    /// What executes the phone's instructions
     #[arg(long, value_enum, default_value = "auto")]
     accel: Accel,
     /// Show the phone's console on stderr
     #[arg(long, short)]
     verbose: bool,
-    /// Do not bring the phone's runs back
+    /// Do not copy the phone's runs to the store
     #[arg(long)]
     no_store: bool,
-    /// Keep them in this store [default: unjank/runs.sqlite in the user's data directory]
+    /// Keep them in this store [default: unjank/runs.sqlite in the user's data
+    /// directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
     store: Option<PathBuf>,
-    /// A kernel: a Debian package, a directory that one was unpacked to, or an image
-    /// [default: the one that `unjank lab fetch` fetches]
+    /// A kernel: a Debian package, the directory of an unpacked one, or an
+    /// image [default: the one that `unjank lab fetch` fetches]
     #[arg(long, value_name = "FILE", help_heading = "Parts")]
     kernel: Option<PathBuf>,
-    /// The directory with that kernel's modules, where they are not in the package
+    /// The directory with that kernel's modules, if the package lacks them
     #[arg(long, value_name = "DIR", requires = "kernel", help_heading = "Parts")]
     modules: Option<PathBuf>,
     /// The unjank that runs in the phone [default: this one]
@@ -76,23 +78,24 @@ pub(crate) struct Args {
     guest: Option<PathBuf>,
 }
 
-/// Who runs the phone's instructions.
+/// What executes the phone's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Accel {
-    /// KVM if it works, else QEMU
+    /// KVM if it works, else translation by QEMU
     Auto,
-    /// The processor
+    /// The processor, through KVM
     Kvm,
     /// QEMU, which translates them
     Tcg,
-    /// QEMU, and time passes with instructions: times do not depend on what else runs here
+    /// QEMU, with time counted in instructions: times do not depend on other
+    /// load
     Icount,
 }
 
-/// Between two commands.
+/// Separates two commands.
 const AND: &str = "--and";
 
-/// Boots, runs, and brings back.
+/// Boots the phone, runs the commands, and stores the phone's runs.
 pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let commands = commands(&args.command)?;
     let guest = match &args.guest {
@@ -139,7 +142,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(if outcome.interrupted { exit::INTERRUPTED } else { outcome.code() }))
 }
 
-/// Passes on what the phone says.
+/// Prints or stores one event of the phone.
 fn take(
     event: Event<'_>,
     verbose: bool,
@@ -156,8 +159,8 @@ fn take(
         Event::Record(text) => {
             if let Some(store) = store {
                 store
-                    .import(text, "what the virtual phone measured")
-                    .context("the run was measured, but not kept (--no-store keeps none)")?;
+                    .import(text, "a run of the virtual phone")
+                    .context("the run was measured, but not stored (--no-store skips the store)")?;
             }
         }
     }
@@ -168,7 +171,7 @@ fn take(
 fn commands(words: &[String]) -> Result<Vec<Vec<String>>> {
     let commands: Vec<Vec<String>> = words.split(|word| word == AND).map(<[_]>::to_vec).collect();
     if commands.iter().any(Vec::is_empty) {
-        bail!(Error::Invalid(format!("{AND} stands between two commands")));
+        bail!(Error::Invalid(format!("{AND} must stand between two commands")));
     }
     Ok(commands)
 }

@@ -1,16 +1,16 @@
 //! Probes that are started several times, each time in a fresh process with
-//! another placement: how much starts differ is part of every interval.
+//! another placement. Intervals include the spread between starts.
 
+mod child;
 mod disturbance;
-mod helper;
 
 use anyhow::Result;
 use unjank_host::{Nanos, Root, Timestamp};
 use unjank_measure::{Findings, Monitor, Started, pool};
 
 use super::repetition::Task;
+use child::Ended;
 use disturbance::{Disturbance, Meter};
-use helper::Ended;
 
 /// The option of commands whose probe is started several times.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -21,33 +21,34 @@ pub(crate) struct RepetitionArgs {
 }
 
 impl RepetitionArgs {
-    /// The shortest start: below it, starting takes longer than measuring.
+    /// The shortest start. A shorter one spends more time starting than
+    /// measuring.
     const SHORTEST: Nanos = Nanos::from_millis(20);
 
-    /// How many starts a run of this length has, and how long each takes.
+    /// The number of starts for a run of this length, and the length of each.
     pub(crate) fn divide(self, duration: Nanos) -> (u32, Nanos) {
         let most = (duration.get() / Self::SHORTEST.get()).clamp(1, u64::from(self.repetitions));
         (most as u32, Nanos((duration.get() / most).max(1)))
     }
 }
 
-/// One probe and what its starts have found so far.
+/// One probe and the findings of its starts so far.
 pub(crate) struct Repeated<'a> {
     root: &'a Root,
     name: &'static str,
-    /// The task of the start with this number.
+    /// The task of a start, by its number.
     task: Box<dyn Fn(u32) -> Task + 'a>,
-    /// About how long one start takes.
+    /// The approximate length of one start.
     length: Nanos,
     starts: u32,
     found: Vec<(Started, Disturbance)>,
     failure: Option<anyhow::Error>,
     failures: u32,
-    given_up: u32,
+    timed_out: u32,
 }
 
 impl<'a> Repeated<'a> {
-    /// Not started yet. `length` is about how long one start takes.
+    /// A probe without starts. `length` is the approximate length of one start.
     pub(crate) fn new(
         root: &'a Root,
         name: &'static str,
@@ -63,22 +64,23 @@ impl<'a> Repeated<'a> {
             found: Vec::new(),
             failure: None,
             failures: 0,
-            given_up: 0,
+            timed_out: 0,
         }
     }
 
-    /// Starts it once more. What is not over by `deadline` is given up.
+    /// Starts the probe once more. A start that has not ended by `deadline` is
+    /// killed.
     pub(crate) fn start(&mut self, deadline: Option<Timestamp>, monitor: &dyn Monitor) {
         let number = self.starts;
         self.starts += 1;
         let meter = Meter::begin(self.root);
         let at = Timestamp::now();
-        match helper::run(&(self.task)(number), self.length, deadline, monitor) {
+        match child::run(&(self.task)(number), self.length, deadline, monitor) {
             Ok(Ended::Done(findings)) => {
                 let disturbance = meter.end(self.root);
                 self.found.push((Started { at, findings: *findings }, disturbance));
             }
-            Ok(Ended::GivenUp) => self.given_up += 1,
+            Ok(Ended::TimedOut) => self.timed_out += 1,
             Err(error) => {
                 self.failures += 1;
                 self.failure.get_or_insert(error);
@@ -86,34 +88,35 @@ impl<'a> Repeated<'a> {
         }
     }
 
-    /// How many starts were disturbed from outside, where that is the smaller
-    /// part: those are worth another start.
+    /// The number of disturbed starts, if they are fewer than half: each is
+    /// worth another start. Zero otherwise.
     pub(crate) fn disturbed(&self) -> u32 {
-        disturbance::outsiders(self.found.iter().map(|(_, disturbance)| disturbance)).len() as u32
+        disturbance::to_leave_out(self.found.iter().map(|(_, disturbance)| disturbance)).len()
+            as u32
     }
 
-    /// What all starts found together.
+    /// The findings of all starts, pooled.
     ///
     /// # Errors
     /// Every start failed: the first failure.
     pub(crate) fn findings(self) -> Result<Findings> {
-        let Self { name, mut found, failure, failures, given_up, starts, .. } = self;
+        let Self { name, mut found, failure, failures, timed_out, starts, .. } = self;
         if found.is_empty()
             && let Some(error) = failure
         {
             return Err(error);
         }
-        let outsiders = disturbance::outsiders(found.iter().map(|(_, it)| it));
-        let told = disturbance::sentence(name, found.iter().map(|(_, it)| it), &outsiders);
-        // From the last one on, so that places stay what they are.
-        for &place in outsiders.iter().rev() {
-            found.remove(place);
+        let to_leave_out = disturbance::to_leave_out(found.iter().map(|(_, it)| it));
+        let warning = disturbance::sentence(name, found.iter().map(|(_, it)| it), &to_leave_out);
+        // From the last one on, so that the other indices stay valid.
+        for &index in to_leave_out.iter().rev() {
+            found.remove(index);
         }
         let mut findings = pool(found.into_iter().map(|(started, _)| started).collect())?;
-        findings.warnings.extend(told);
-        if given_up > 0 {
+        findings.warnings.extend(warning);
+        if timed_out > 0 {
             findings.warn(format!(
-                "{name}: {given_up} of {starts} starts did not end in time and were given up"
+                "{name}: {timed_out} of {starts} starts did not end in time and were killed"
             ));
         }
         if let Some(error) = failure {
@@ -136,7 +139,7 @@ pub(crate) fn run(
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
     let mut turn = 0;
-    // As many again as were disturbed, but no more than a quarter.
+    // As many more as were disturbed, but at most a quarter.
     while turn < count || (turn < count + count / 4 && repeated.disturbed() > turn - count) {
         if monitor.stop_requested() {
             break;
@@ -156,14 +159,14 @@ pub(crate) fn run(
     repeated.findings()
 }
 
-/// Waits for up to 40 ms, drawn by chance.
+/// Waits for a random time of up to 40 ms.
 pub(crate) fn pause(seed: u64, turn: u32, monitor: &dyn Monitor) {
     const LONGEST: u64 = 40_000_000;
     let drawn = unjank_measure::stats::random::below(seed, &format!("pause {turn}"), LONGEST);
     (Timestamp::now() + Nanos(drawn)).sleep_until_or(|| monitor.stop_requested());
 }
 
-/// One start's part of the progress of the whole.
+/// Maps the progress of one start into that of the whole.
 pub(crate) struct Part<'a> {
     whole: &'a dyn Monitor,
     name: &'static str,
@@ -172,7 +175,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// From the fraction `from` on, for the fraction `share`.
+    /// The part that begins at the fraction `from` and has the length `share`.
     pub(crate) fn new(whole: &'a dyn Monitor, name: &'static str, from: f64, share: f64) -> Self {
         Self { whole, name, from, share }
     }

@@ -1,4 +1,4 @@
-//! `unjank runs compare`: two runs against each other.
+//! `unjank runs compare`: compares two runs.
 
 use std::process::ExitCode;
 
@@ -20,23 +20,24 @@ use crate::output::{self, Page};
   unjank lock probe --json --no-store | unjank runs compare baseline.json -
   unjank runs compare last~1 last --min-effect 5% --json
 
-Series and facts are matched by name and labels, and all answers of one
-comparison are corrected for their number. Runs that were started several times
-are compared by their starts; `unjank runs coverage` says how far runs agree.
+Series and facts are matched by name and labels. The answers are corrected for
+their number. Runs that were started several times are compared by their starts;
+`unjank runs coverage` reports how far runs agree.
 
-Exit code 5 with --fail-if worse when something is worse, or when the second run
-lacks a series that the first one has.")]
+With --fail-if worse, the exit code is 5 if a value is worse or if the second run
+lacks a series of the first.")]
 pub(crate) struct Args {
-    /// What there was before: an id or its beginning, last, last~1 …, a file, or - for stdin
+    /// The baseline: an id or its beginning, last, last~1 …, a file, or - for
+    /// stdin
     #[arg(value_name = "BEFORE")]
     before: String,
-    /// What is judged
+    /// The run to judge
     #[arg(value_name = "AFTER")]
     after: String,
-    /// Fail (exit code 5) on this answer: a gate for CI
+    /// Exit with code 5 on this answer: a gate for CI
     #[arg(long, value_enum, value_name = "ANSWER")]
     fail_if: Option<Gate>,
-    /// The smallest difference that matters
+    /// Ignore differences below this share
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
     min_effect: f64,
     /// Seed of the bootstrap
@@ -51,7 +52,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Gate {
-    /// If anything is worse, or missing
+    /// A value is worse, or a series is missing
     Worse,
 }
 
@@ -60,11 +61,11 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     match percent {
         Ok(percent) if (0.0..=1_000.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("a share looks like 5%, from 0 to 1000 %".to_owned()),
+        _ => Err("not a share: write it as 5%, from 0 to 1000 %".to_owned()),
     }
 }
 
-/// Compares and prints.
+/// Compares the runs and prints the answers.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let before = args.store.find(&args.before)?;
     let after = args.store.find(&args.after)?;
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(if failed { exit::GATE } else { exit::FINE }))
 }
 
-/// The order in which answers matter.
+/// Sections in the order of printing.
 const ORDER: [Answer; 4] = [Answer::Worse, Answer::Better, Answer::Same, Answer::CannotTell];
 
 fn page(comparison: &Comparison, width: usize) -> String {
@@ -99,7 +100,7 @@ fn page(comparison: &Comparison, width: usize) -> String {
         }
         page.section(answer.words());
         let rows: Vec<Vec<String>> = effects.into_iter().map(row).collect();
-        page.table(&["series", "of it", "before", "after", "difference"], &rows);
+        page.table(&["series", "quantity", "before", "after", "difference"], &rows);
     }
     let list = |page: &mut Page, heading: &str, items: &[NotCompared]| {
         if !items.is_empty() {
@@ -112,7 +113,7 @@ fn page(comparison: &Comparison, width: usize) -> String {
     list(&mut page, "missing in the second run", &comparison.missing);
     list(&mut page, "not compared", &comparison.not_compared);
     if !comparison.differences.is_empty() {
-        page.section("what else differs");
+        page.section("other differences");
         for difference in &comparison.differences {
             let text = format!("{}: {} → {}", difference.what, difference.a, difference.b);
             page.line(&visible(&text));

@@ -19,10 +19,10 @@ use crate::output::{self, Page};
   unjank runs coverage monday.json tuesday.json wednesday.json
   unjank runs coverage --command 'lock probe' --json
 
-An interval of 95 % promises that 95 of 100 runs hold the true value. What that
-is nobody knows, so the median of all runs stands for it. Runs that follow each
-other are compared as `unjank runs compare` does: of runs that should not differ,
-at most 5 in 100 may come out better or worse.")]
+A 95 % interval should hold the true value in 95 of 100 runs. The true value is
+unknown, so the median of all runs stands for it. Successive runs are compared as
+`unjank runs compare` does: if nothing changed between them, at most 5 in 100 may
+come out better or worse.")]
 pub(crate) struct Args {
     /// The runs: ids or their beginnings, last, last~1 …, files
     #[arg(value_name = "RUN", conflicts_with_all = ["command", "last"])]
@@ -30,10 +30,10 @@ pub(crate) struct Args {
     /// The newest runs of this command instead
     #[arg(long, value_name = "COMMAND", required_unless_present = "runs")]
     command: Option<String>,
-    /// How many of them
+    /// The number of runs
     #[arg(long, value_name = "N", default_value_t = 40)]
     last: u32,
-    /// The smallest difference that matters
+    /// Ignore differences below this share
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = super::compare::share)]
     min_effect: f64,
     /// Seed of the bootstrap
@@ -46,11 +46,11 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// Reads the runs, looks at them together, and prints.
+/// Reads the runs, evaluates them together, and prints the result.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let runs = runs(args)?;
     if runs.len() < FEWEST {
-        let reason = format!("{} runs: {FEWEST} are the fewest that can be looked at", runs.len());
+        let reason = format!("{} runs are too few: give at least {FEWEST}", runs.len());
         return Err(unjank_host::Error::Invalid(reason).into());
     }
     let options = Options { min_effect: args.min_effect, seed: args.seed };
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// In the order in which they were made, or named.
+/// The runs, oldest first, or in the order in which they were named.
 fn runs(args: &Args) -> Result<Vec<RunRecord>> {
     if !args.runs.is_empty() {
         return args.runs.iter().map(|name| args.store.find(name)).collect();
@@ -82,7 +82,7 @@ fn page(coverage: &Coverage, width: usize) -> String {
     page.fact(
         "compared",
         format!(
-            "{} of {} pairs of neighbours differ in anything, and {} of {} answers are better or \
+            "{} of {} pairs of successive runs differ, and {} of {} answers are better or \
              worse",
             compared.different, compared.pairs, compared.significant, compared.questions
         ),

@@ -1,4 +1,4 @@
-//! `unjank runs export`: runs for other programs.
+//! `unjank runs export`: prints runs in the formats of other programs.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -21,15 +21,16 @@ use crate::output;
   unjank runs export 20261121 | jq '.verdicts'
 
 A JSON line is a whole run record (docs/run.schema.json). A CSV line is one
-series: its run, name, labels, unit, n, missed and quantiles, empty where it has
-too few samples for one. hgrm is the percentile distribution of one series, which HdrHistogram's plotter reads.
+series: its run, name, labels, unit, n, missed and quantiles; quantiles that n
+does not bound are empty. hgrm is the percentile distribution of one series, as
+HdrHistogram's plotter reads it.
 
-A run that is damaged keeps no other from being exported.")]
+A damaged run is reported, and the others are exported.")]
 pub(crate) struct Args {
     /// Runs: ids or beginnings of ids, last, last~1 …, or files [default: the whole store]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// The form
+    /// The output format
     #[arg(long, value_enum, default_value = "json")]
     format: Format,
     /// Only this series, or all below this name (csv, hgrm)
@@ -41,9 +42,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// One record a line
+    /// One record per line
     Json,
-    /// One series a line
+    /// One series per line
     Csv,
     /// One series, from its smallest sample to its largest
     Hgrm,
@@ -60,17 +61,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let series = args.series.as_deref();
     match args.format {
         Format::Json if series.is_some() => {
-            bail!(Error::Invalid("--series goes with csv and hgrm: JSON is of whole runs".into()))
+            bail!(Error::Invalid(
+                "--series needs --format csv or hgrm: JSON holds whole runs".into()
+            ))
         }
         Format::Hgrm if names.len() != 1 => {
-            bail!(Error::Invalid(format!("hgrm is of one run, not of {}", names.len())))
+            bail!(Error::Invalid(format!("hgrm takes one run, not {}", names.len())))
         }
         Format::Json | Format::Hgrm => {}
         Format::Csv => output::print(&line(&COLUMNS)?)?,
     }
     let mut failure = None;
     for name in &names {
-        match form(name, args) {
+        match render(name, args) {
             Ok(text) => output::print(&text)?,
             Err(error) => {
                 if let Some(earlier) = failure.replace(error) {
@@ -82,11 +85,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// One run in the form that was asked for.
-fn form(name: &str, args: &Args) -> Result<String> {
+/// One run in the chosen format.
+fn render(name: &str, args: &Args) -> Result<String> {
     let series = args.series.as_deref();
     Ok(match args.format {
-        // In JSON, ends of lines stand between tokens only.
+        // In JSON, line ends occur between tokens only.
         Format::Json => {
             let text = args.store.find_text(name)?;
             unjank_report::json(text.trim()).replace(['\n', '\r'], " ")
@@ -114,8 +117,8 @@ const COLUMNS: [&str; 15] = [
     "max",
 ];
 
-/// One row for each series. A quantile that its samples do not tell from the
-/// largest is empty.
+/// One row for each series. A quantile that the samples cannot tell from the
+/// maximum is empty.
 fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
     let mut rows = String::new();
     for series in record.findings.series.iter().filter(|series| is_wanted(series, wanted)) {
@@ -145,14 +148,14 @@ fn rows(record: &RunRecord, wanted: Option<&str>) -> Result<String> {
     Ok(rows)
 }
 
-/// A line of CSV, with its end.
+/// A line of CSV, with its line end.
 fn line(fields: &[impl AsRef<[u8]>]) -> Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(fields)?;
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
-/// By name, with or without its labels, or by the beginning of the path.
+/// Matches the name, with or without labels, or a leading part of the path.
 fn is_wanted(series: &SeriesRecord, wanted: Option<&str>) -> bool {
     wanted.is_none_or(|wanted| {
         let below = series.name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'));
@@ -160,7 +163,7 @@ fn is_wanted(series: &SeriesRecord, wanted: Option<&str>) -> bool {
     })
 }
 
-/// The one series that is wanted.
+/// The single series that matches.
 fn only<'a>(record: &'a RunRecord, wanted: Option<&str>) -> Result<&'a SeriesRecord> {
     let all = &record.findings.series;
     let mut series: Vec<&SeriesRecord> = all.iter().filter(|s| is_wanted(s, wanted)).collect();
@@ -172,12 +175,12 @@ fn only<'a>(record: &'a RunRecord, wanted: Option<&str>) -> Result<&'a SeriesRec
     }
     let names: Vec<String> = series.iter().map(|s| shown(&s.name, &s.labels)).collect();
     bail!(Error::Invalid(format!(
-        "hgrm is of one series; --series chooses it from {}",
+        "hgrm takes one series; choose it with --series from {}",
         names.join("; ")
     )))
 }
 
-/// The percentile distribution, in the form of HdrHistogram's own tools.
+/// The percentile distribution, in the text format of HdrHistogram's own tools.
 fn distribution(series: &SeriesRecord) -> Result<String> {
     let histogram = series.histogram()?;
     let mut text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n".to_owned();

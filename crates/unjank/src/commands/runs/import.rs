@@ -1,4 +1,4 @@
-//! `unjank runs import`: records from elsewhere.
+//! `unjank runs import`: stores run records from elsewhere.
 
 use std::process::ExitCode;
 
@@ -15,15 +15,15 @@ use crate::output;
   adb shell unjank checkup --json --no-store | unjank runs import -
   unjank runs import runs.jsonl")]
 pub(crate) struct Args {
-    /// Files with one record, or one a line; - is stdin
+    /// Files with one record, or one per line; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// Checks each record strictly and keeps it. The first that is none ends the
-/// import; those before it stay.
+/// Checks each record strictly and stores it. The first invalid one ends the
+/// import; the records before it stay.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut store = args.store.open()?;
     for file in &args.files {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let (record, stored) = store.import(record, &origin)?;
             let what = match stored {
                 Stored::New => "imported",
-                Stored::Already => "there already",
+                Stored::Already => "already stored",
             };
             let line = format!("{} {}, {what}", record.id, record.command);
             output::print(&unjank_report::one_line(&line))?;
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The records of a file: its lines if each is a whole JSON object, else all
-/// of it.
+/// The records of a file: its lines if each is a whole JSON object, else the
+/// whole text.
 fn records<'a>(text: &'a str, origin: &str) -> Vec<(&'a str, String)> {
     let whole = |line: &&str| line.starts_with('{') && line.trim_end().ends_with('}');
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,4 +1,4 @@
-//! `unjank runs list`: the runs that were kept.
+//! `unjank runs list`: lists the stored runs.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Only runs of this command: checkup, jitter, 'jitter native' …
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
-    /// Only the newest so many
+    /// Only the newest N runs
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     /// Print the list as JSON
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// Lists.
+/// Prints the list.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let store = args.store.open()?;
     let filter = Filter { command: args.command.clone(), limit: args.limit };

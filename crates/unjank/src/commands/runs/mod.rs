@@ -1,4 +1,4 @@
-//! `unjank runs`: the runs that were kept.
+//! `unjank runs`: the stored runs.
 
 pub(crate) mod compare;
 pub(crate) mod coverage;
@@ -17,23 +17,25 @@ use clap::Subcommand;
 /// Verbs of `unjank runs`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// List the runs that were kept, newest first
+    /// List the stored runs, newest first
     List(list::Args),
     /// Show one run as it was printed, or as JSON, Markdown or HTML
     Show(show::Args),
-    /// Say series by series whether a run is better or worse than another
+    /// Compare two runs series by series: better, worse, the same, or cannot
+    /// tell
     Compare(compare::Args),
-    /// Say how far several runs of the same thing agree: intervals, answers, comparisons
+    /// Report how far several runs of the same thing agree: intervals, answers,
+    /// comparisons
     Coverage(coverage::Args),
     /// Print whole runs as JSON lines, or their series as CSV
     Export(export::Args),
-    /// Take in records from elsewhere: from a phone, from a colleague
+    /// Import run records, for example from a phone
     Import(import::Args),
     /// Remove old runs from the store
     Prune(prune::Args),
 }
 
-/// Runs the verb that was typed.
+/// Runs the given verb.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::List(args) => list::run(args),

@@ -1,4 +1,4 @@
-//! `unjank runs prune`: room in the store.
+//! `unjank runs prune`: removes old runs from the store.
 
 use std::process::ExitCode;
 
@@ -17,13 +17,13 @@ use crate::{output, values};
   unjank runs prune --keep 100
   unjank runs prune --older-than 2160h --dry-run")]
 pub(crate) struct Args {
-    /// Remove all but the newest so many
+    /// Keep only the newest N runs
     #[arg(long, value_name = "N", group = "which")]
     keep: Option<u32>,
-    /// Remove runs that are older: 720h, 90d …
+    /// Remove runs older than this: 720h, 90d …
     #[arg(long, value_name = "TIME", group = "which", value_parser = age, allow_hyphen_values = true)]
     older_than: Option<Nanos>,
-    /// Only say which ones would be removed
+    /// Only list the runs that would be removed
     #[arg(long)]
     dry_run: bool,
     /// Print the removed runs as JSON
@@ -33,8 +33,8 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// A length of time, in days too. It needs a unit: 90 seconds instead of 90 days would remove
-/// almost everything.
+/// Parses an age, also in days. It needs a unit: 90 seconds instead of 90 days would remove almost
+/// everything.
 fn age(text: &str) -> Result<Nanos, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
     match days {
@@ -44,7 +44,7 @@ fn age(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Removes.
+/// Removes runs and lists them.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let keep = match (args.keep, args.older_than) {
         (Some(newest), _) => Keep::Newest(newest),
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let since = Timestamp::now().checked_sub(jiff::SignedDuration::from_nanos(age));
             Keep::Since(since.unwrap_or(Timestamp::MIN))
         }
-        (None, None) => bail!("neither --keep nor --older-than"),
+        (None, None) => bail!("neither --keep nor --older-than is given"),
     };
     let removed = args.store.open()?.prune(keep, args.dry_run)?;
     if args.json {

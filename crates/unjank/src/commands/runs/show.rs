@@ -1,4 +1,4 @@
-//! `unjank runs show`: one run again.
+//! `unjank runs show`: prints stored runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +22,8 @@ pub(crate) struct Args {
     /// Runs: ids or beginnings of ids, last, last~1 …, or files with a record
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Print all series, facts and curves, too, whatever the command printed
+    /// Print all series, facts and curves, even those that the command did not
+    /// print
     #[arg(long, conflicts_with_all = ["json", "markdown", "html"])]
     all: bool,
     /// Print the records as JSON
@@ -31,14 +32,14 @@ pub(crate) struct Args {
     /// Print Markdown
     #[arg(long)]
     markdown: bool,
-    /// Write one HTML page with all of them instead
+    /// Write one HTML page with all runs instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "markdown"])]
     html: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// Shows.
+/// Prints the runs, or writes the page.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(path) = &args.html {
         let find = |name: &String| args.store.find(name);

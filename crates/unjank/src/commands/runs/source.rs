@@ -20,20 +20,20 @@ pub(super) struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// Opens the store. One that is not there yet is empty.
+    /// Opens the store. A store that does not exist yet is empty.
     pub(super) fn open(&self) -> Result<Store> {
         let path = self.store.clone().or_else(paths::store).ok_or_else(|| {
             unjank_host::Error::Invalid(
-                "no store: neither HOME nor XDG_DATA_HOME says where it is (--store FILE does)"
+                "no store: neither HOME nor XDG_DATA_HOME is set; name one with --store FILE"
                     .to_owned(),
             )
         })?;
         Ok(Store::open(&path)?)
     }
 
-    /// The run that `name` means: a file with a record, or a run of the store
-    /// by its id, the beginning of it, `last` or `last~1`. A record from a
-    /// file is checked strictly.
+    /// The run called `name`: a file with a record, or a run of the store by
+    /// its id, the beginning of it, `last` or `last~1`. A record from a file is
+    /// checked strictly.
     pub(super) fn find(&self, name: &str) -> Result<RunRecord> {
         if is_file(name) {
             return Ok(RunRecord::import(&read(name)?, name)?);
@@ -41,8 +41,8 @@ impl StoreArgs {
         Ok(self.open()?.get(&selector(name))?)
     }
 
-    /// The record of that run as it is written there, with fields that this
-    /// version does not know.
+    /// The stored text of that record, with fields that this version does not
+    /// know.
     pub(super) fn find_text(&self, name: &str) -> Result<String> {
         if is_file(name) {
             let text = read(name)?;
@@ -53,8 +53,8 @@ impl StoreArgs {
     }
 }
 
-/// No id holds a dot or a slash, so a file that is called like a run has to be
-/// given as `./last`, and a missing file is not looked for in the store.
+/// No id holds a dot or a slash. So a file named like a run must be given as
+/// `./last`, and a missing file is not searched for in the store.
 fn is_file(name: &str) -> bool {
     name == "-" || name.contains(['.', '/'])
 }
@@ -64,7 +64,7 @@ fn selector(name: &str) -> Selector {
     selector
 }
 
-/// No file with records is larger.
+/// The largest file of records that is read.
 const LARGEST: Bytes = Bytes(1 << 30);
 
 /// The whole text of a file; `-` is stdin.

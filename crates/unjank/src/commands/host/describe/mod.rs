@@ -142,7 +142,7 @@ fn cgroup(page: &mut Page, group: &Cgroup) {
         None => {}
     }
     if let (Some(least), Some(most)) = (group.uclamp_min, group.uclamp_max) {
-        page.fact("utilisation", format!("reckoned between {least} % and {most} %"));
+        page.fact("utilisation", format!("clamped between {least} % and {most} %"));
     }
     let mut limits = Vec::new();
     limits.extend(group.memory_limit.map(|limit| format!("at most {limit}")));

@@ -9,7 +9,7 @@ use unjank_host::{Hertz, Nanos};
 use super::unknown::{UNKNOWN, or_unknown};
 use crate::output::Page;
 
-/// What is told of each CPU.
+/// The columns of the table of CPUs.
 const COLUMNS: [&str; 8] = [
     "design",
     "capacity",
@@ -21,7 +21,7 @@ const COLUMNS: [&str; 8] = [
     "clock possible",
 ];
 
-/// CPUs that are alike in all of it.
+/// CPUs with equal cells.
 struct Group {
     cpus: Vec<usize>,
     cells: [String; COLUMNS.len()],
@@ -61,8 +61,8 @@ pub(super) fn cpu(page: &mut Page, cpu: &Cpu, policies: &[FrequencyPolicy]) {
     }
 }
 
-/// What all CPUs have in common, as names and values, and the columns in
-/// which they differ.
+/// The values that all CPUs share, with their names, and the columns in which
+/// CPUs differ.
 fn split(groups: &[Group]) -> (Vec<(&'static str, &str)>, Vec<usize>) {
     let [first, rest @ ..] = groups else { return (Vec::new(), Vec::new()) };
     let (common, different): (Vec<usize>, Vec<usize>) = (0..COLUMNS.len())

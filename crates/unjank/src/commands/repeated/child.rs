@@ -1,4 +1,4 @@
-//! One start, in a process of its own that can be given up.
+//! One start, in a process of its own that can be killed at a deadline.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -11,15 +11,15 @@ use unjank_host::process::{Helper, send_signal};
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::{Findings, Monitor};
 
-use crate::commands::repetition::{Outcome, Task};
+use crate::commands::repetition::{Report, Task};
 use crate::exit::Relayed;
 
-/// How often the clock and the wish to stop are looked at.
+/// How often the clock and the request to stop are checked.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time to report what is known after a wish to stop: a peer that does not
-/// answer is given up sooner. A second Ctrl-C ends everything at once.
-const LAST_WORDS: Nanos = Nanos::from_millis(60_000);
-/// The longest report that is read.
+/// Time for a start to report after a request to stop. A start whose peer does
+/// not answer is killed earlier. A second Ctrl-C ends everything at once.
+const REPORT_TIME: Nanos = Nanos::from_millis(60_000);
+/// The longest report that is read, in bytes.
 const LONGEST_REPORT: u64 = 1 << 30;
 /// `SIGINT` of `signal(7)`.
 const INTERRUPT: i32 = 2;
@@ -27,12 +27,12 @@ const INTERRUPT: i32 = 2;
 /// How a start ended.
 pub(super) enum Ended {
     Done(Box<Findings>),
-    /// It was not over in time.
-    GivenUp,
+    /// It was killed at the deadline.
+    TimedOut,
 }
 
-/// Runs one task in a new process. It is asked to stop when the user wishes to,
-/// and killed at `deadline`.
+/// Runs one task in a new process. Passes on a request to stop, and kills the
+/// process at `deadline`.
 pub(super) fn run(
     task: &Task,
     length: Nanos,
@@ -46,14 +46,15 @@ pub(super) fn run(
     let (Some(mut output), _) = process.take_output() else {
         return Err(anyhow!("a repetition has no output"));
     };
-    let task = serde_json::to_vec(task).context("while telling a repetition its task")?;
+    let task = serde_json::to_vec(task).context("while writing a repetition's task")?;
     let (sender, report) = mpsc::channel();
     thread::Builder::new().name("repetition".to_owned()).spawn(move || {
-        // Both end when the process does, however it ends.
-        let told = input.write_all(&task);
+        // Both calls end with the process, however it ends.
+        let written = input.write_all(&task);
         drop(input);
         let mut text = Vec::new();
-        let read = told.and_then(|()| output.by_ref().take(LONGEST_REPORT).read_to_end(&mut text));
+        let read =
+            written.and_then(|()| output.by_ref().take(LONGEST_REPORT).read_to_end(&mut text));
         let _nobody_waits = sender.send(read.map(|_| text));
     })?;
     let start = Timestamp::now();
@@ -61,7 +62,9 @@ pub(super) fn run(
     let mut asked = false;
     loop {
         match report.recv_timeout(LOOK) {
-            Ok(text) => return outcome(&text.context("while hearing a repetition")?, &mut process),
+            Ok(text) => {
+                return parse(&text.context("while reading a repetition's report")?, &mut process);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(anyhow!("a repetition ended without a report"));
@@ -70,25 +73,25 @@ pub(super) fn run(
         let now = Timestamp::now();
         if monitor.stop_requested() && !asked {
             asked = true;
-            // One that has ended has reported.
+            // A process that has ended has reported.
             let _ended = send_signal(process.id(), INTERRUPT);
-            let last = now + LAST_WORDS;
+            let last = now + REPORT_TIME;
             end = Some(end.map_or(last, |end| end.min(last)));
         }
         if end.is_some_and(|end| now >= end) {
-            return Ok(Ended::GivenUp);
+            return Ok(Ended::TimedOut);
         }
         monitor.progress(now.since(start).as_secs_f64() / length.as_secs_f64().max(1e-3), "");
     }
 }
 
-fn outcome(text: &[u8], process: &mut Helper) -> Result<Ended> {
+fn parse(text: &[u8], process: &mut Helper) -> Result<Ended> {
     if text.is_empty() {
         let status = process.wait().context("while waiting for a repetition")?;
         return Err(anyhow!("a repetition ended without a report: {status}"));
     }
-    match serde_json::from_slice(text).context("while reading what a repetition found")? {
-        Outcome::Done(findings) => Ok(Ended::Done(findings)),
-        Outcome::Failed { sentence, code } => Err(Relayed { sentence, code }.into()),
+    match serde_json::from_slice(text).context("while parsing a repetition's report")? {
+        Report::Done(findings) => Ok(Ended::Done(findings)),
+        Report::Failed { sentence, code } => Err(Relayed { sentence, code }.into()),
     }
 }
