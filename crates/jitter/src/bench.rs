@@ -50,7 +50,7 @@ pub fn against_cyclictest(
         min_effect: MIN_EFFECT,
     };
     let mut findings = Findings::default();
-    visits.outcome(&question).note(&mut findings);
+    visits.conclude(&question).note(&mut findings);
     for (series, tool) in visits.pooled(&question).into_iter().zip(["cyclictest", "unjank"]) {
         let mut series = series;
         series.labels.insert("tool".to_owned(), tool.to_owned());

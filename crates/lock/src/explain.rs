@@ -27,7 +27,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         ),
         _ => "no hand-off between two CPUs was measured".to_owned(),
     };
-    let reason = match series.and_then(SeriesRecord::told_of_starts) {
+    let reason = match series.and_then(SeriesRecord::starts_note) {
         Some(starts) => format!("{reason}; {starts}"),
         None => reason,
     };

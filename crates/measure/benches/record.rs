@@ -1,8 +1,8 @@
-//! What it costs to record one sample. Goal: at most 25 ns, the clock read not
-//! counted, as recording happens between two measurements.
+//! The cost of recording one sample. Goal: at most 25 ns, without the clock
+//! read, as recording happens between two measurements.
 //!
-//! The samples are drawn beforehand and spread over three decades, as real
-//! latencies are: always the same value would always hit the same cache line.
+//! The samples are drawn beforehand and spread over three decades, like real
+//! latencies: a constant value would always hit the same cache line.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 use unjank_measure::series::SLICES;
 
-/// A power of two, so that going round costs one `and`.
+/// A power of two, so that wrapping around costs one `and`.
 const SAMPLES: usize = 1 << 14;
 
 /// Latencies from 1 µs to 1 ms, evenly on a logarithmic scale.

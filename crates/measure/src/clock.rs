@@ -1,5 +1,5 @@
-//! What a clock read costs, and how finely the clock ticks. Calibrated before
-//! a run and printed with it; subtracted only where the method says so.
+//! The cost of a clock read and the clock's resolution. Calibrated before a run
+//! and printed with it; subtracted only where the method says so.
 
 use unjank_host::{Nanos, Timestamp};
 
@@ -12,7 +12,7 @@ pub struct ClockCost {
     /// One read of `CLOCK_MONOTONIC`, in nanoseconds: the median of
     /// [`BATCHES`] batches of [`READS`] reads.
     pub read_ns: f64,
-    /// The smallest step between two reads that was seen.
+    /// The smallest step seen between two reads.
     pub step: Nanos,
 }
 
@@ -22,7 +22,7 @@ pub const BATCHES: usize = 31;
 pub const READS: u32 = 1_000;
 
 impl ClockCost {
-    /// Measures for about a millisecond on the calling thread.
+    /// Calibrates on the calling thread, in about a millisecond.
     pub fn calibrate() -> Self {
         let mut step = Nanos(u64::MAX);
         let mut batches: Vec<f64> = (0..BATCHES)
@@ -43,7 +43,7 @@ impl ClockCost {
         Self { read_ns: batches[BATCHES / 2], step }
     }
 
-    /// Notes the calibration among a probe's findings.
+    /// Adds the calibration to a probe's findings.
     pub fn note(self, findings: &mut Findings) {
         findings.facts.push(Fact::new("clock/read", self.read_ns, Unit::Nanoseconds));
         findings.facts.push(Fact::new("clock/step", self.step.get() as f64, Unit::Nanoseconds));

@@ -1,5 +1,5 @@
-//! How far several runs of the same thing agree: whether intervals hold between
-//! runs what they promise within one.
+//! How far several runs of the same thing agree: whether intervals, which come
+//! from single runs, hold between runs.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::record::{Answer, Quantity, RunRecord, Unit};
 use crate::stats::bootstrap;
 
-/// The fewest runs that are worth looking at.
+/// The fewest runs that can be evaluated together.
 pub const FEWEST: usize = 3;
 
-/// What several runs of one command say together.
+/// The agreement of several runs of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     /// How many runs.
@@ -45,7 +45,7 @@ pub struct Row {
     pub answers: BTreeMap<String, usize>,
     /// The share of pairs of runs with the same answer.
     pub agreeing: f64,
-    /// The share of pairs of which one says healthy and the other slow.
+    /// The share of pairs where one run is healthy and the other slow.
     pub contradicting: f64,
 }
 
@@ -54,11 +54,11 @@ pub struct Row {
 pub struct Comparisons {
     /// How many pairs of runs were compared.
     pub pairs: usize,
-    /// In how many anything was better or worse.
+    /// In how many of them a value was better or worse.
     pub different: usize,
-    /// How many questions were answered in all.
+    /// How many questions were answered in total.
     pub questions: usize,
-    /// How many of these with better or worse.
+    /// How many of these were answered with better or worse.
     pub significant: usize,
 }
 
@@ -69,7 +69,7 @@ impl Row {
     }
 }
 
-/// Looks at `runs`, which are in the order in which they were made.
+/// Evaluates `runs` together. They must be in the order of their starts.
 ///
 /// # Errors
 /// As [`compare`](crate::compare::compare).
@@ -93,7 +93,8 @@ pub fn coverage(runs: &[RunRecord], options: &compare::Options) -> Result<Covera
     Ok(Coverage { runs: runs.len(), rows, comparisons })
 }
 
-/// Numbers are kept to three significant digits: what differs by less is equal.
+/// Numbers are kept to three significant digits; smaller differences count as
+/// none.
 const RESOLUTION: f64 = 1e-3;
 
 fn row(runs: &[RunRecord], subject: &str) -> Option<Row> {
@@ -204,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn one_run_has_nothing_to_disagree_with() {
+    fn one_run_has_no_pairs() {
         let coverage = coverage(&[run(1.0, None)], &compare::Options::default()).unwrap();
         assert_eq!((coverage.rows[0].agreeing, coverage.comparisons.pairs), (1.0, 0));
         assert_eq!(coverage.rows[0].coverage(), None);
     }
 
     #[test]
-    fn what_no_digit_tells_apart_is_equal() {
+    fn differences_below_the_resolution_are_ignored() {
         let exact = run(100_000.0, Some([100_000.0; 2]));
         let next = run(100_031.0, Some([100_031.0; 2]));
         let other = run(100_300.0, Some([100_300.0; 2]));

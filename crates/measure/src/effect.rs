@@ -1,4 +1,4 @@
-//! One quantity, measured on two sides, and what follows from it.
+//! The difference in one quantity between two sides, and its answer.
 
 use std::collections::BTreeMap;
 
@@ -13,33 +13,33 @@ use crate::stats::{Contrast, Estimate, Weighed, family};
 pub struct Effect {
     /// The name of the series or fact.
     pub subject: String,
-    /// What else tells it from its siblings.
+    /// Labels that tell it from series or facts of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// What of it was compared: `p50`, `p99`, `missed periods`, `value`.
+    /// The quantity that was compared: `p50`, `p99`, `missed periods`, `value`.
     pub quantity: String,
     /// The unit of both sides and of the difference.
     pub unit: Unit,
-    /// Which way is better; `null` where that is not known.
+    /// The direction of improvement; `null` if it is not known.
     pub better: Option<Direction>,
     /// The first arm or run.
     pub a: Side,
     /// The second arm or run.
     pub b: Side,
-    /// The second value less the first; `null` where the data bounds nothing.
+    /// The second value minus the first; `null` if the data does not bound it.
     pub difference: Option<Estimate>,
-    /// The second value in terms of the first; `null` where that cannot be
-    /// divided.
+    /// The second value divided by the first; `null` if the first may be zero
+    /// or negative.
     pub ratio: Option<Estimate>,
-    /// The p-value after correction for all questions asked at once; `null`
-    /// where none was asked.
+    /// The p-value, corrected for all questions of the family; `null` if the
+    /// question is not in the family.
     pub p_value: Option<f64>,
-    /// The smallest difference that this data would have shown four times out
-    /// of five.
+    /// The smallest difference that this data would have shown with 80 %
+    /// probability.
     pub minimum_effect: Option<f64>,
-    /// Of the second side, as against the first.
+    /// The answer about the second side, with the first as the baseline.
     pub answer: Answer,
-    /// Why this answer, in one sentence.
+    /// The reason for the answer, in one sentence.
     pub reason: String,
 }
 
@@ -48,11 +48,12 @@ pub struct Effect {
 pub struct Side {
     /// The value.
     pub value: f64,
-    /// Its 95 % interval, where there is one.
+    /// Its 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// Samples or visits behind it, where that is a number.
+    /// The number of samples or visits, if that is a number.
     pub n: Option<u64>,
-    /// How many independent samples those are worth, where that was estimated.
+    /// The number of independent samples that they are worth, if it was
+    /// estimated.
     pub effective_n: Option<f64>,
 }
 
@@ -65,13 +66,13 @@ pub(crate) struct Asked {
     pub(crate) unit: Unit,
     pub(crate) better: Option<Direction>,
     pub(crate) sides: [Side; 2],
-    /// The two sides, weighed; or why they cannot be.
+    /// The weighed contrast, or the reason why there is none.
     pub(crate) weighed: Result<Weighed, String>,
 }
 
 impl Asked {
-    /// Both sides, weighed against the smallest effect that matters. A side
-    /// without an interval gets the one that was drawn.
+    /// Weighs `contrast` against the smallest effect that matters. A side
+    /// without an interval gets that of the bootstrap.
     pub(crate) fn weigh(mut self, contrast: &Contrast, min_effect: f64) -> Self {
         self.sides[0].interval.get_or_insert_with(|| contrast.interval_of_a());
         self.sides[1].interval.get_or_insert_with(|| contrast.interval_of_b());
@@ -80,8 +81,8 @@ impl Asked {
     }
 }
 
-/// Answers all questions of one experiment or comparison, as one family:
-/// among them, the probability of a single false *better* or *worse* is 5 %.
+/// Answers all questions of one experiment or comparison as one family: the
+/// probability of a single false *better* or *worse* among them is 5 %.
 pub(crate) fn decide(asked: Vec<Asked>, min_effect: f64) -> Vec<Effect> {
     let p_value = |asked: &Asked| match (&asked.weighed, asked.better) {
         (Ok(weighed), Some(_)) => Some(weighed.p_value),
@@ -99,7 +100,7 @@ pub(crate) fn decide(asked: Vec<Asked>, min_effect: f64) -> Vec<Effect> {
         .collect()
 }
 
-/// What all questions of one family share.
+/// The parameters that all questions of one family share.
 struct Family {
     questions: usize,
     min_effect: f64,
@@ -114,7 +115,10 @@ impl Family {
             }
             (Ok(weighed), None) => {
                 let change = change(weighed, asked.unit);
-                (Answer::NotAvailable, format!("{change}; which way is better is not known"))
+                (
+                    Answer::NotAvailable,
+                    format!("{change}; the direction of improvement is not known"),
+                )
             }
             (Err(reason), _) => (Answer::CannotTell, reason.clone()),
         };
@@ -149,17 +153,17 @@ impl Family {
             Answer::Same => format!("{change}, all of it within {threshold}"),
             _ if low <= 0.0 && high >= 0.0 => {
                 let smallest = self.smallest(weighed, unit);
-                format!("{change} holds zero; a difference of {smallest} would have shown")
+                format!("{change} includes zero; a difference of {smallest} would have shown")
             }
             _ if low.max(-high) <= weighed.margin => {
-                format!("{change}: different, but perhaps by less than {threshold}")
+                format!("{change}: different, but possibly by less than {threshold}")
             }
-            _ => format!("{change}: not certain enough as one of {} questions", self.questions),
+            _ => format!("{change}: not significant as one of {} questions", self.questions),
         }
     }
 
-    /// The smallest difference that would have shown, as a share where the
-    /// values can be divided.
+    /// The smallest difference that would have shown, as a share if there is a
+    /// ratio.
     fn smallest(&self, weighed: &Weighed, unit: Unit) -> String {
         let smallest = weighed.minimum_effect(self.questions);
         match weighed.ratio {
@@ -169,8 +173,8 @@ impl Family {
     }
 }
 
-/// `+12.3 % (+8.10 % to +16.9 %)`, or the same in the unit of the values
-/// where those cannot be divided.
+/// `+12.3 % (+8.10 % to +16.9 %)`, or the same in the unit of the values if
+/// there is no ratio.
 fn change(weighed: &Weighed, unit: Unit) -> String {
     let (estimate, unit) = match weighed.ratio {
         Some(Estimate { value, interval }) => {
@@ -194,7 +198,7 @@ fn signed(value: f64, unit: Unit) -> String {
 }
 
 impl Effect {
-    /// As the verdict of a run record, in answer to `question`.
+    /// The effect as a verdict of a run record, in answer to `question`.
     pub fn verdict(&self, question: impl Into<String>) -> Verdict {
         let n = self.b.n.unwrap_or(0);
         Verdict {
@@ -227,8 +231,8 @@ impl Effect {
 mod tests {
     use super::*;
 
-    /// A question about a second side that lies evenly over `low` to `high`,
-    /// against a steady 100.
+    /// A question whose second side lies evenly over `low` to `high`, while the
+    /// first is a constant 100.
     fn asked(low: f64, high: f64, better: Option<Direction>) -> Asked {
         let step = (high - low) / 9_999.0;
         let draws = (0..10_000).map(|i| [100.0, low + step * f64::from(i)]).collect();
@@ -245,23 +249,23 @@ mod tests {
         asked.weigh(&Contrast::new(100.0, f64::midpoint(low, high), draws), 0.02)
     }
 
-    fn told(low: f64, high: f64) -> String {
+    fn answered(low: f64, high: f64) -> String {
         let effect = decide(vec![asked(low, high, Some(Direction::Smaller))], 0.02).remove(0);
         format!("{}: {}", effect.answer.words(), effect.reason)
     }
 
     #[test]
-    fn every_answer_says_why() {
-        let told = [(105.0, 115.0), (84.0, 94.0), (99.0, 101.0), (90.0, 110.0), (101.0, 104.0)]
-            .map(|(low, high)| told(low, high));
+    fn every_answer_has_its_reason() {
+        let answers = [(105.0, 115.0), (84.0, 94.0), (99.0, 101.0), (90.0, 110.0), (101.0, 104.0)]
+            .map(|(low, high)| answered(low, high));
         let expected = [
             "worse: +10.0 % (+5.25 % to +14.7 %), all of it beyond 2 %",
             "better: −11.0 % (−15.7 % to −6.25 %), all of it beyond 2 %",
             "no meaningful difference: 0 % (−0.95 % to +0.95 %), all of it within 2 %",
-            "cannot tell: 0 % (−9.50 % to +9.50 %) holds zero; a difference of 18.2 % would have shown",
-            "cannot tell: +2.50 % (+1.08 % to +3.92 %): different, but perhaps by less than 2 %",
+            "cannot tell: 0 % (−9.50 % to +9.50 %) includes zero; a difference of 18.2 % would have shown",
+            "cannot tell: +2.50 % (+1.08 % to +3.92 %): different, but possibly by less than 2 %",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(answers, expected);
     }
 
     #[test]

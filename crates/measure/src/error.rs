@@ -1,10 +1,10 @@
-//! What can go wrong with records, histograms and the store.
+//! Errors of records, histograms and the store.
 
 use std::path::PathBuf;
 
 use unjank_host::ErrorClass;
 
-/// The result of everything in this crate that can fail.
+/// The result of this crate's fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A record, histogram or store that cannot be used.
@@ -16,7 +16,7 @@ pub enum Error {
     Histogram {
         /// The name of the series.
         series: String,
-        /// What the decoder said.
+        /// The decoder's message.
         reason: String,
     },
     /// A record is not valid JSON, or not a run record.
@@ -24,7 +24,7 @@ pub enum Error {
     Record {
         /// The file.
         origin: String,
-        /// What is wrong with it.
+        /// The first fault.
         reason: String,
     },
     /// Two runs have nothing that could be compared.
@@ -35,41 +35,41 @@ pub enum Error {
         /// The id of the second run.
         b: String,
     },
-    /// No run in the store is called that.
+    /// No run in the store matches the selector.
     #[error("no run {wanted} in {}", path.display())]
     NoRun {
-        /// What was asked for.
+        /// The selector.
         wanted: String,
         /// The store.
         path: PathBuf,
     },
-    /// Several runs in the store could be meant.
-    #[error("{wanted} could be any of {runs} runs: {examples} …")]
+    /// Several runs in the store match the selector.
+    #[error("{wanted} matches {runs} runs: {examples} …")]
     Ambiguous {
-        /// What was asked for.
+        /// The selector.
         wanted: String,
-        /// How many fit.
+        /// The number of matches.
         runs: u64,
         /// The first few of them.
         examples: String,
     },
     /// The store holds another run with this id.
-    #[error("the store has another run {0} already")]
+    #[error("the store already has another run {0}")]
     Exists(String),
     /// A run could not be put into the store.
     #[error("run {id} was not stored: {source}")]
     NotStored {
         /// The id of the run.
         id: String,
-        /// Why not.
+        /// The reason.
         source: Box<Error>,
     },
-    /// A file is there, but is no run store.
+    /// The file is not a run store.
     #[error("{} is not a run store: {reason}", path.display())]
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// The kind of file it is.
         reason: String,
     },
     /// A store of a later version, which this one may read but not write.
@@ -86,63 +86,65 @@ pub enum Error {
         /// The latest version known here.
         known: i64,
     },
-    /// A store that this user, or this file system, does not let be changed.
+    /// The user's permissions or the file system do not allow writing the
+    /// store.
     #[error("{} cannot be written: {reason}", path.display())]
     ReadOnly {
         /// The store.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// No space is left where the store lies.
+    /// No space is left on the file system of the store.
     #[error("no space left for {}", .0.display())]
     Full(PathBuf),
-    /// Another process has been writing to the store for too long.
+    /// Another process has held the store's lock for too long.
     #[error("{} is in use by another process", .0.display())]
     Busy(PathBuf),
-    /// A store whose pages contradict each other, or that ends too early.
+    /// The store's pages contradict each other, or its file is truncated.
     #[error(
-        "{} is damaged ({reason}); move it away, and `sqlite3 FILE .recover` may save what is left",
+        "{} is damaged ({reason}); move it away, then try `sqlite3 FILE .recover` on it",
         path.display()
     )]
     Damaged {
         /// The store.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's message.
         reason: String,
     },
-    /// A record in the store that cannot be read; the others can.
+    /// A record in the store cannot be read. The other records can.
     #[error("run {id} in {} is damaged: {reason}", path.display())]
     DamagedRun {
         /// The id of the run.
         id: String,
         /// The store.
         path: PathBuf,
-        /// What is wrong with the record.
+        /// The fault in the record.
         reason: String,
     },
-    /// The way to a store cannot be walked, or is not this user's alone.
+    /// A directory on the way to the store cannot be opened, or other users can
+    /// write to it.
     #[error("cannot open {}: {source}", path.display())]
     Place {
         /// The store, as it was named.
         path: PathBuf,
-        /// What is in the way.
+        /// The underlying error.
         source: Box<unjank_host::Error>,
     },
     /// Any other failure of the store.
     #[error("cannot {action} {}: {reason}", path.display())]
     Store {
-        /// What was tried: `read`, `create` …
+        /// The action that failed: `read`, `create` …
         action: &'static str,
         /// The store.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         reason: String,
     },
 }
 
 impl Error {
-    /// The kind of failure, e.g. to choose an exit code.
+    /// The kind of failure, for example to choose an exit code.
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::NoRun { .. }

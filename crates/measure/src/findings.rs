@@ -1,47 +1,48 @@
-//! What a probe hands back.
+//! The findings of a probe.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::{Support, Unsupported};
 
 use crate::record::{Answer, Change, Curve, Fact, Outlier, Quantity, SeriesRecord, Table, Verdict};
 
-/// Everything that one probe, or several, found out: the part of a run record
-/// that is not about the run itself.
+/// The findings of one or more probes: the part of a run record that is not
+/// about the run itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Findings {
     /// Distributions.
     pub series: Vec<SeriesRecord>,
-    /// Values over something: speed over time since wake, throughput over size.
+    /// Curves: speed over time since wake, throughput over size.
     pub curves: Vec<Curve>,
     /// Single numbers.
     pub facts: Vec<Fact>,
-    /// Results side by side.
+    /// Tables of results.
     pub tables: Vec<Table>,
-    /// The worst samples, when they happened and who caused them.
+    /// The worst samples, with their times and causes.
     pub outliers: Vec<Outlier>,
     /// Questions and their answers.
     pub verdicts: Vec<Verdict>,
-    /// What was changed on the machine for the time of the run.
+    /// The changes made to the machine for the run.
     pub changes: Vec<Change>,
-    /// What a reader must know to read the numbers right.
+    /// Warnings that the numbers must be read with.
     pub warnings: Vec<String>,
-    /// What could not be measured, and why.
+    /// The measurements that were not possible, with reasons.
     pub unsupported: Vec<Unsupported>,
 }
 
 impl Findings {
-    /// Notes that `what` could not be measured.
+    /// Records that `what` could not be measured.
     pub fn not_supported(&mut self, what: impl Into<String>, reason: impl Into<String>) {
         self.unsupported.push(Unsupported { what: what.into(), reason: reason.into() });
     }
 
-    /// The value of `support`; a missing one is noted under the name `what`.
+    /// The value of `support`. If there is none, its reason is recorded under
+    /// the name `what`.
     pub fn require<T>(&mut self, what: &str, support: Support<T>) -> Option<T> {
         support.or_note(what, &mut self.unsupported)
     }
 
-    /// Notes a warning once.
+    /// Adds a warning, unless it is there already.
     pub fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();
         if !self.warnings.contains(&warning) {
@@ -49,7 +50,7 @@ impl Findings {
         }
     }
 
-    /// Takes back every answer about health, for a machine whose times say
+    /// Withdraws every answer about health, for a machine whose times say
     /// nothing about hardware. `because` is a sentence without a full stop.
     pub fn withhold_health(&mut self, because: &str) {
         for verdict in self.verdicts.iter_mut().filter(|verdict| verdict.healthy.is_some()) {
@@ -76,9 +77,10 @@ impl Findings {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// Leaves out what is not a finite number, with a warning each: JSON has no
-    /// form for it, and one such value would cost the whole record.
-    pub(crate) fn drop_what_is_no_number(&mut self) {
+    /// Removes values that are not finite, with a warning each: JSON cannot
+    /// represent them, and one such value would make the whole record
+    /// unreadable.
+    pub(crate) fn drop_non_finite(&mut self) {
         let finite = |value: f64, interval: Option<[f64; 2]>| {
             value.is_finite() && interval.is_none_or(|ends| ends.iter().all(|end| end.is_finite()))
         };
@@ -98,7 +100,7 @@ impl Findings {
             }
         }
         for table in &mut self.tables {
-            if table.drop_what_is_no_number() > 0 {
+            if table.drop_non_finite() > 0 {
                 lost.push(format!("a cell of table {}", table.name));
             }
         }
@@ -113,11 +115,11 @@ impl Findings {
             verdict.minimum_effect = verdict.minimum_effect.filter(|effect| effect.is_finite());
         }
         for what in lost {
-            self.warn(format!("{what} is not a number and left out"));
+            self.warn(format!("{what} is not a number and is left out"));
         }
     }
 
-    /// Adds what another probe found.
+    /// Adds the findings of another probe.
     pub fn merge(&mut self, other: Self) {
         self.series.extend(other.series);
         self.curves.extend(other.curves);
@@ -158,8 +160,8 @@ mod tests {
         };
         let mut findings = Findings { verdicts: vec![verdict, question], ..Findings::default() };
         findings.withhold_health("emulated");
-        let told: Vec<_> =
+        let answers: Vec<_> =
             findings.verdicts.iter().map(|verdict| (verdict.answer, &*verdict.reason)).collect();
-        assert_eq!(told, [(Answer::CannotTell, "emulated"), (Answer::Yes, "so")]);
+        assert_eq!(answers, [(Answer::CannotTell, "emulated"), (Answer::Yes, "so")]);
     }
 }

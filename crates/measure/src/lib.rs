@@ -1,20 +1,20 @@
-//! From samples to a verdict that can be believed.
+//! Measurement: recording, statistics, experiments, comparisons, records.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`clock`] | what a clock read costs, and how finely it ticks |
+//! | [`clock`] | the cost and resolution of the clock |
 //! | [`series`] | a recorder of samples: histogram, missed periods, course over time |
-//! | [`findings`] | what a probe hands back |
+//! | [`findings`] | the findings of a probe |
 //! | [`record`] | the run record: one JSON document per run |
-//! | [`stats`] | intervals that need no assumption about the shape |
-//! | [`effect`] | one quantity, measured on two sides |
+//! | [`stats`] | intervals without an assumption about the distribution |
+//! | [`effect`] | the difference in one quantity between two sides |
 //! | [`experiment`] | two arms in alternating pairs |
-//! | [`front`](front()) | the best of many combinations |
+//! | [`pareto_front`] | the best of many combinations |
 //! | [`mod@compare`] | two runs against each other |
 //! | [`mod@coverage`] | several runs of the same thing: how far they agree |
-//! | [`store`] | every run, in one file |
-//! | [`mod@pool`] | several independent starts become one set of findings |
-//! | [`monitor`] | progress out of a probe, the wish to stop into it |
+//! | [`store`] | all runs, in one file |
+//! | [`mod@pool`] | merges independent starts into one set of findings |
+//! | [`monitor`] | progress reports and stop requests |
 
 pub mod clock;
 pub mod compare;
@@ -23,8 +23,8 @@ pub mod effect;
 mod error;
 pub mod experiment;
 pub mod findings;
-mod front;
 pub mod monitor;
+mod pareto;
 pub mod pool;
 pub mod record;
 pub mod series;
@@ -36,9 +36,9 @@ pub use effect::{Effect, Side};
 pub use error::{Error, Result};
 pub use experiment::Plan;
 pub use findings::Findings;
-pub use front::front;
 pub use monitor::{Monitor, Silent};
-pub use pool::{Started, pool};
+pub use pareto::pareto_front;
+pub use pool::{StartFindings, pool};
 pub use record::{
     Answer, Bound, Cell, Change, Column, Curve, Direction, Fact, Mark, Number, Outlier, Percentile,
     Point, Quantity, RunRecord, SeriesRecord, Start, Summary, Table, Unit, Verdict,

@@ -1,12 +1,13 @@
-//! Progress out of a probe, and the wish to stop into it.
+//! Progress reports from a probe, and stop requests to it.
 
-/// What a probe tells its caller while it runs, and asks it. Called between
-/// measurements, never inside a timed path.
+/// The connection between a probe and its caller while the probe runs. Called
+/// between measurements, never inside a timed path.
 pub trait Monitor: Sync {
-    /// `fraction` (0–1) of the work is done; `doing` names what comes next.
+    /// Reports that `fraction` (0–1) of the work is done; `doing` names the
+    /// next step.
     fn progress(&self, fraction: f64, doing: &str);
 
-    /// Whether to stop soon and return what is known so far (Ctrl-C).
+    /// Whether to stop soon and return the findings so far (Ctrl-C).
     fn stop_requested(&self) -> bool;
 }
 

@@ -9,12 +9,11 @@ use crate::error::Result;
 use crate::record::{QUANTILES, SeriesRecord, Slice, Summary, Unit};
 use crate::stats::{Empirical, order};
 
-/// The largest sample that keeps its three digits: about 73 minutes in
-/// nanoseconds. Larger ones are counted in the last bucket, and the exact
-/// maximum is kept apart, so nothing is lost.
+/// The largest sample that keeps three digits: about 73 minutes in nanoseconds.
+/// Larger samples are counted in the last bucket. The maximum is kept exactly.
 pub const LARGEST: u64 = (1 << 42) - 1;
 
-/// How many slices a series is cut into when its course is kept.
+/// The number of slices that a series' course is divided into.
 pub const SLICES: usize = 240;
 
 /// Records samples one by one. Recording allocates nothing and costs a few
@@ -32,7 +31,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// An empty series of times. The name is a path, delay first:
+    /// An empty series of times. The name is a path that begins with the delay:
     /// `jitter/native/fifo/wakeup`.
     pub fn new(name: impl Into<String>) -> Self {
         Self::of(name, Unit::Nanoseconds)
@@ -53,14 +52,14 @@ impl Series {
         }
     }
 
-    /// With a label that tells it from its siblings.
+    /// Adds a label that tells it from series of the same name.
     #[must_use]
     pub fn with_label(mut self, name: &str, value: impl Into<String>) -> Self {
         self.labels.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Keeps the course over time as well: [`SLICES`] slices from `start` on,
+    /// Also records the course over time: [`SLICES`] slices from `start` on,
     /// over the expected length of the run. [`record_at`](Self::record_at)
     /// fills it; samples after the end count in the last slice.
     #[must_use]
@@ -69,7 +68,7 @@ impl Series {
         self
     }
 
-    /// Without its course over time.
+    /// Drops the course over time.
     #[must_use]
     pub fn without_course(self) -> Self {
         Self { course: None, ..self }
@@ -99,7 +98,7 @@ impl Series {
         self.histogram.saturating_record(value);
     }
 
-    /// Records a time that another tool has counted `times`.
+    /// Records a time that another tool has counted `times` times.
     pub fn record_many(&mut self, time: Nanos, times: u64) {
         if times == 0 {
             return;
@@ -116,10 +115,10 @@ impl Series {
         self.missed = self.missed.saturating_add(periods);
     }
 
-    /// Takes in the samples of another series of the same unit, such as the
-    /// one of another CPU. Courses are joined slice by slice if both began at
-    /// the same moment (give or take a slice) and are equally long; the median
-    /// of a joined slice is the weighted mean of the two medians.
+    /// Adds the samples of another series of the same unit, such as that of
+    /// another CPU. Courses are joined slice by slice if both began at the same
+    /// moment (give or take a slice) and are equally long; the median of a
+    /// joined slice is the weighted mean of the two medians.
     pub fn absorb(&mut self, other: &Self) {
         self.histogram += &other.histogram;
         self.min = self.min.min(other.min);
@@ -130,7 +129,7 @@ impl Series {
         }
     }
 
-    /// Takes in the samples of a finished series, without its course.
+    /// Adds the samples of a finished series, without its course.
     ///
     /// # Errors
     /// Its histogram cannot be read.
@@ -175,8 +174,8 @@ impl Series {
     }
 }
 
-/// The summary of a histogram whose exact extremes are known, with intervals of
-/// independent samples.
+/// The summary of a histogram whose exact extremes are known. Its intervals
+/// assume independent samples.
 pub(crate) fn summarise(histogram: &Histogram<u64>, min: u64, max: u64) -> Summary {
     let quantiles = QUANTILES.map(|q| histogram.value_at_quantile(q).clamp(min, max));
     let intervals = QUANTILES.map(|q| {
@@ -187,13 +186,13 @@ pub(crate) fn summarise(histogram: &Histogram<u64>, min: u64, max: u64) -> Summa
     Summary { min, p50, p90, p99, p99_9, p99_99, max, intervals }
 }
 
-/// The slices of a series, filled from left to right.
+/// The slices of a series, filled in order of time.
 #[derive(Debug, Clone)]
 struct Course {
     start: Timestamp,
     slice: Nanos,
     slices: Vec<Slice>,
-    /// Samples of the slice under way, to about 1 %.
+    /// Samples of the current slice, to about 1 %.
     current: Histogram<u32>,
     index: usize,
     min: u64,
@@ -274,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_series_summarises_what_was_recorded() {
+    fn a_series_summarises_its_samples() {
         let mut series = Series::new("test/uniform");
         for value in 1..=1000 {
             series.record(Nanos(value));
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_elsewhere_is_one_sample_each() {
+    fn counts_of_another_tool_are_recorded_as_samples() {
         let mut series = Series::new("test/counted");
         series.record_many(Nanos(7), 3);
         series.record_many(Nanos(u64::MAX), 1 << 40);
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_series_can_be_taken_in() {
+    fn a_finished_series_can_be_absorbed() {
         let mut finished = Series::new("test/finished");
         for value in [5, 70_001] {
             finished.record(Nanos(value));

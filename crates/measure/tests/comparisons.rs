@@ -1,5 +1,5 @@
-//! Two runs against each other: simulated ones whose truth is known, and
-//! records of every shape.
+//! Comparisons of two runs: simulated ones with a known truth, and records of
+//! every shape.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,9 @@ fn of_facts(facts: impl IntoIterator<Item = Fact>) -> RunRecord {
     record(Findings { facts: facts.into_iter().collect(), ..Findings::default() })
 }
 
-/// A thread that wakes up so many times, 1 ms apart, about 50 µs late. Each
-/// lateness resembles the one before by `memory` (0–1); one in 500 begins a
-/// burst of five that take `late` longer. All are slower by the factor `slow`.
+/// `n` wake-ups of a thread, 1 ms apart, about 50 µs late. Each lateness
+/// resembles the previous one by `memory` (0–1); one in 500 begins a burst of
+/// five that take `late` longer. All are slower by the factor `slow`.
 struct Wakeups {
     n: u64,
     memory: f64,
@@ -85,8 +85,8 @@ fn answers(comparison: &Comparison) -> Vec<(&str, Answer)> {
 /// Comparisons of equal runs per case.
 const COMPARISONS: u32 = 150;
 
-/// How many of them find a difference in anything; and for each quantity that
-/// most of them could bound, the share of the intervals that cover zero.
+/// The share of them that find a difference, and, for each quantity that most
+/// of them bound, the share of intervals that cover zero.
 fn equal_runs(wakeups: &Wakeups) -> (f64, Vec<(String, f64)>) {
     let mut false_alarms = 0;
     let mut covered: BTreeMap<String, [u32; 2]> = BTreeMap::new();
@@ -109,7 +109,7 @@ fn equal_runs(wakeups: &Wakeups) -> (f64, Vec<(String, f64)>) {
 }
 
 #[test]
-fn equal_runs_are_rarely_told_apart_however_their_samples_depend() {
+fn equal_runs_rarely_differ_whatever_the_dependence_of_samples() {
     // True rates of 5 % and 95 % are seen as at most 11 % and at least 89 % of
     // 150, 99.8 times of 100.
     let cases = [
@@ -127,7 +127,7 @@ fn equal_runs_are_rarely_told_apart_however_their_samples_depend() {
 }
 
 #[test]
-fn without_the_design_effect_correlated_runs_would_be_told_apart() {
+fn without_the_design_effect_correlated_runs_would_differ() {
     let wakeups = Wakeups { memory: 0.98, ..STEADY };
     let mut told_apart = 0;
     for pair in 0..20 {
@@ -184,7 +184,7 @@ fn only_the_tail_got_worse() {
 }
 
 #[test]
-fn few_samples_decide_nothing_and_say_so() {
+fn few_samples_decide_nothing_and_give_the_reason() {
     let few = |seed: u64| {
         let mut series = Series::new("test/few");
         (0..5_u64).for_each(|i| series.record(Nanos(100 + seed * 100 + i)));
@@ -194,7 +194,7 @@ fn few_samples_decide_nothing_and_say_so() {
     assert_eq!(answers(&comparison), [("p50", Answer::CannotTell)]);
     assert_eq!(
         comparison.effects[0].reason,
-        "worth 5 independent samples, too few to bound the median"
+        "worth 5 independent samples, which are too few to bound the median"
     );
     assert_eq!(comparison.questions, 0);
 }
@@ -243,7 +243,7 @@ fn series_are_matched_by_name_labels_and_unit() {
     assert_eq!(
         list(&comparison.not_compared),
         [
-            "test/twice (cpu=0): it stands in one run twice",
+            "test/twice (cpu=0): it occurs twice in one run",
             "test/unit (cpu=0): only in the second run",
             "test/x (cpu=2): only in the second run",
         ]
@@ -284,7 +284,7 @@ fn facts_are_compared_where_both_have_an_interval() {
     // Each interval is ±1 %, so that of the ratio is about ±1.41 %.
     let [low, high] = comparison.effects[0].ratio.unwrap().interval;
     assert!((low - 1.2 / 1.0142).abs() < 0.003 && (high - 1.2 * 1.0142).abs() < 0.003);
-    assert!(comparison.effects[2].reason.ends_with("which way is better is not known"));
+    assert!(comparison.effects[2].reason.ends_with("the direction of improvement is not known"));
     assert_eq!(comparison.questions, 3);
     assert_eq!(comparison.not_compared[0].reason, "it has no interval");
 }
@@ -312,7 +312,8 @@ fn missed_periods_are_compared_by_burst() {
         comparison.effects.iter().find(|e| e.quantity == "missed periods").map(|e| e.answer)
     };
     assert_eq!(answer(missing(0, 0), missing(0, 0)), None);
-    // Sixty periods are many if missed one by one, and nothing if once.
+    // Sixty periods are many if missed one by one, and insignificant if missed
+    // at once.
     assert_eq!(answer(missing(0, 0), missing(60, 1)), Some(Answer::Worse));
     assert_eq!(answer(missing(0, 0), missing(1, 60)), Some(Answer::CannotTell));
 }

@@ -1,6 +1,6 @@
-//! What paired experiments promise, held against thousands of simulated ones
-//! whose truth is known: intervals that cover it, no difference found where
-//! there is none, and one found where there is.
+//! Properties of paired experiments, tested on thousands of simulated ones with
+//! a known truth: intervals cover it, no difference is found where there is
+//! none, and one is found where there is.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unjank_host::Nanos;
-use unjank_measure::experiment::{Arm, Outcome, Plan, Question, Visits};
+use unjank_measure::experiment::{Arm, Conclusion, Plan, Question, Visits};
 use unjank_measure::{Answer, Direction, Series, Silent, Unit};
 
 /// Simulated experiments per statement. A true rate of 95 % is seen within
@@ -62,13 +62,14 @@ fn wakeups(seed: u64, pairs: usize, late: impl Fn(Arm) -> f64) -> Visits<Series>
 }
 
 /// The share of the experiments for which `holds`.
-fn share(outcomes: &[Outcome], holds: impl Fn(&Outcome) -> bool) -> f64 {
-    outcomes.iter().filter(|outcome| holds(outcome)).count() as f64 / outcomes.len() as f64
+fn share(conclusions: &[Conclusion], holds: impl Fn(&Conclusion) -> bool) -> f64 {
+    conclusions.iter().filter(|conclusion| holds(conclusion)).count() as f64
+        / conclusions.len() as f64
 }
 
-fn covers(outcome: &Outcome, quantity: &str, truth: f64) -> bool {
+fn covers(conclusion: &Conclusion, quantity: &str, truth: f64) -> bool {
     let effect =
-        outcome.effects.iter().find(|effect| effect.quantity == quantity).expect("asked for");
+        conclusion.effects.iter().find(|effect| effect.quantity == quantity).expect("asked for");
     let [low, high] = effect.difference.expect("bounded").interval;
     (low..=high).contains(&truth)
 }
@@ -76,12 +77,14 @@ fn covers(outcome: &Outcome, quantity: &str, truth: f64) -> bool {
 #[test]
 fn intervals_cover_the_truth_in_spite_of_drift() {
     for effect in [0.0, 80e3] {
-        let outcomes: Vec<Outcome> =
-            (0..EXPERIMENTS).map(|seed| launches(seed, effect).outcome(&question())).collect();
-        let covered = share(&outcomes, |outcome| covers(outcome, "p50", -effect));
+        let conclusions: Vec<Conclusion> =
+            (0..EXPERIMENTS).map(|seed| launches(seed, effect).conclude(&question())).collect();
+        let covered = share(&conclusions, |conclusion| covers(conclusion, "p50", -effect));
         assert!((covered - 0.95).abs() <= TOLERANCE, "effect {effect}: {covered}");
         if effect == 0.0 {
-            let told = share(&outcomes, |outcome| outcome.effects[0].answer == Answer::CannotTell);
+            let told = share(&conclusions, |conclusion| {
+                conclusion.effects[0].answer == Answer::CannotTell
+            });
             assert!((told - 0.95).abs() <= TOLERANCE, "equal arms: {told}");
         }
     }
@@ -89,28 +92,28 @@ fn intervals_cover_the_truth_in_spite_of_drift() {
 
 #[test]
 fn a_planted_effect_is_found_and_has_the_right_sign() {
-    // One and a half times the smallest effect that the experiments say they
-    // could have shown.
-    let minimum = launches(0, 0.0).outcome(&question()).effects[0].minimum_effect.unwrap();
+    // One and a half times the smallest effect that the experiments claim to
+    // find.
+    let minimum = launches(0, 0.0).conclude(&question()).effects[0].minimum_effect.unwrap();
     for (effect, answer) in [(1.5 * minimum, Answer::Better), (-1.5 * minimum, Answer::Worse)] {
-        let outcomes: Vec<Outcome> =
-            (0..100).map(|seed| launches(seed, effect).outcome(&question())).collect();
-        let found = share(&outcomes, |outcome| outcome.effects[0].answer == answer);
+        let conclusions: Vec<Conclusion> =
+            (0..100).map(|seed| launches(seed, effect).conclude(&question())).collect();
+        let found = share(&conclusions, |conclusion| conclusion.effects[0].answer == answer);
         assert!(found >= 0.8, "effect {effect}: {found}");
     }
 }
 
 #[test]
 fn tails_of_pooled_visits_are_covered_too() {
-    let outcomes: Vec<Outcome> =
-        (0..100).map(|seed| wakeups(seed, 20, |_| 100e3).outcome(&question())).collect();
+    let conclusions: Vec<Conclusion> =
+        (0..100).map(|seed| wakeups(seed, 20, |_| 100e3).conclude(&question())).collect();
     for quantity in ["p50", "p90", "p99"] {
         // Of 100 experiments a true 95 % shows as 88 or more, 99.8 times of 100.
-        let covered = share(&outcomes, |outcome| covers(outcome, quantity, 0.0));
+        let covered = share(&conclusions, |conclusion| covers(conclusion, quantity, 0.0));
         assert!(covered >= 0.88, "{quantity}: {covered}");
     }
-    let quiet = share(&outcomes, |outcome| {
-        outcome.effects.iter().all(|effect| effect.answer == Answer::CannotTell)
+    let quiet = share(&conclusions, |conclusion| {
+        conclusion.effects.iter().all(|effect| effect.answer == Answer::CannotTell)
     });
     assert!(quiet >= 0.88, "{quiet}");
 }
@@ -118,9 +121,9 @@ fn tails_of_pooled_visits_are_covered_too() {
 #[test]
 fn a_planted_tail_is_found_where_the_median_is_the_same() {
     let late = |arm| if arm == Arm::A { 400e3 } else { 100e3 };
-    let outcome = wakeups(1, 30, late).outcome(&question());
+    let conclusion = wakeups(1, 30, late).conclude(&question());
     let answer = |quantity| {
-        outcome.effects.iter().find(|effect| effect.quantity == quantity).unwrap().answer
+        conclusion.effects.iter().find(|effect| effect.quantity == quantity).unwrap().answer
     };
     assert_eq!(answer("p50"), Answer::CannotTell);
     assert_eq!(answer("p99.9"), Answer::Better);
@@ -128,6 +131,6 @@ fn a_planted_tail_is_found_where_the_median_is_the_same() {
 
 #[test]
 fn the_same_seed_gives_the_same_answer_to_the_last_digit() {
-    let [one, other] = [0, 1].map(|_| launches(9, 30e3).outcome(&question()));
+    let [one, other] = [0, 1].map(|_| launches(9, 30e3).conclude(&question()));
     assert_eq!(one, other);
 }

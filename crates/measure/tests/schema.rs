@@ -1,7 +1,7 @@
 //! `docs/run.schema.json` against records of every shape.
 //!
-//! Two schemas are held against what this version writes: the published one,
-//! which leaves room for fields of later versions, and a closed copy of it, in
+//! Records of this version are validated against two schemas: the published
+//! one, which allows fields of later versions, and a closed copy of it, in
 //! which every field must be described.
 
 use jsonschema::Validator;
@@ -24,8 +24,8 @@ fn published() -> Validator {
     jsonschema::validator_for(&schema()).expect("it is a schema")
 }
 
-/// The schema without room for fields that it does not describe. The machine
-/// is left open: it describes only a part of it.
+/// The schema without undescribed fields. The machine stays open, as only a
+/// part of it is described.
 fn closed() -> Validator {
     fn close(value: &mut Value) {
         match value {
@@ -385,7 +385,7 @@ fn damage_is_found_where_it_is() {
 }
 
 #[test]
-fn a_missing_field_is_found_and_a_new_one_is_not_a_fault() {
+fn a_missing_field_is_an_error_and_a_new_one_is_not() {
     let schema = published();
     for (parent, field) in [
         ("", "verdicts"),

@@ -1,4 +1,4 @@
-//! The run store on files of every condition.
+//! The run store on files in every condition.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use unjank_measure::record::{Run, Tool};
 use unjank_measure::store::{Filter, Keep, Selector, Store, Stored};
 use unjank_measure::{Error, Findings, RunRecord, Series, Start};
 
-/// A run of `command` that started so many seconds after 1970.
+/// A run of `command` that started `seconds` after 1970.
 fn record(seconds: i64, command: &str) -> RunRecord {
     let mut series = Series::new("test/series");
     (1..=100).for_each(|value| series.record(Nanos(value)));
@@ -68,7 +68,7 @@ fn get(store: &Store, selector: &str) -> unjank_measure::Result<RunRecord> {
 }
 
 #[test]
-fn what_is_stored_is_found_again() {
+fn stored_runs_are_found_again() {
     let (bench, _) = Bench::filled(3);
     let store = bench.store();
     assert_eq!(
@@ -89,7 +89,7 @@ fn what_is_stored_is_found_again() {
 }
 
 #[test]
-fn opening_a_store_that_is_not_there_creates_nothing() {
+fn opening_a_missing_store_creates_nothing() {
     let bench = Bench::new();
     let mut store = bench.store();
     assert!(ids(&store).is_empty());
@@ -109,12 +109,12 @@ fn the_store_is_private() {
 }
 
 #[test]
-fn a_run_is_named_by_as_much_of_its_id_as_tells_it_from_others() {
+fn a_run_is_named_by_a_unique_beginning_of_its_id() {
     let (_bench, mut store) = Bench::filled(12);
     let error = get(&store, "19700101T00000").unwrap_err().to_string();
     assert_eq!(
         error,
-        "19700101T00000 could be any of 9 runs: 19700101T000001-000001, \
+        "19700101T00000 matches 9 runs: 19700101T000001-000001, \
          19700101T000002-000002, 19700101T000003-000003 …"
     );
     // An id that another one begins with is still a whole id.
@@ -142,7 +142,7 @@ fn a_list_can_be_of_one_command_or_of_a_delay() {
 }
 
 #[test]
-fn the_same_run_is_stored_once_and_another_of_its_id_refused() {
+fn a_run_is_stored_once_and_another_with_its_id_is_refused() {
     let (_bench, mut store) = Bench::filled(1);
     let mut run = record(1, "jitter native");
     assert_eq!(store.put(&run).unwrap(), Stored::Already);
@@ -151,8 +151,8 @@ fn the_same_run_is_stored_once_and_another_of_its_id_refused() {
     assert_eq!(error.class(), ErrorClass::Usage);
     assert_eq!(
         error.to_string(),
-        "run 19700101T000001-000001 was not stored: the store has another run \
-         19700101T000001-000001 already"
+        "run 19700101T000001-000001 was not stored: the store already has another run \
+         19700101T000001-000001"
     );
     assert_eq!(get(&store, "last").unwrap().elapsed, run.elapsed - 1);
 }
@@ -189,7 +189,7 @@ fn pruning_keeps_the_newest_and_gives_space_back() {
 }
 
 #[test]
-fn a_damaged_record_costs_no_other() {
+fn a_damaged_record_affects_no_other() {
     let (bench, store) = Bench::filled(3);
     let raw = Connection::open(bench.path()).unwrap();
     raw.execute("UPDATE run SET record = substr(record, 1, 500) WHERE started = 2000000", [])
@@ -224,13 +224,13 @@ fn a_later_store_is_read_and_left_as_it_is() {
 }
 
 #[test]
-fn what_is_not_a_store_is_said_and_left_as_it_is() {
+fn a_file_of_another_kind_is_reported_and_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("thing");
     let said = |path: &Path| Store::open(path).unwrap_err().to_string();
 
     fs::write(&path, "a letter to a friend, long enough to have a header".repeat(40)).unwrap();
-    assert!(said(&path).ends_with("is not a run store: it is no SQLite database"));
+    assert!(said(&path).ends_with("is not a run store: it is not an SQLite database"));
     assert!(said(directory.path()).ends_with("is not a run store: it is a directory"));
 
     let other = directory.path().join("other.sqlite");
@@ -361,7 +361,7 @@ fn root_reads_a_store_of_others_and_writes_none() {
 }
 
 #[test]
-fn a_store_whose_schema_would_run_is_none() {
+fn a_schema_that_would_execute_code_is_refused() {
     for planted in [
         "ALTER TABLE run RENAME TO other; CREATE VIEW run AS WITH RECURSIVE c(x) AS (SELECT 1 \
          UNION ALL SELECT x + 1 FROM c) SELECT x AS id, 1 AS started FROM c",

@@ -24,7 +24,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
             .find(|missing| missing.what == "swap/page_in")
             .map_or_else(|| "no page-in was measured".to_owned(), |missing| missing.reason.clone()),
     };
-    let reason = match series.and_then(SeriesRecord::told_of_starts) {
+    let reason = match series.and_then(SeriesRecord::starts_note) {
         Some(starts) => format!("{reason}; {starts}"),
         None => reason,
     };

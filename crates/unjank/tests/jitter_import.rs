@@ -64,7 +64,7 @@ fn the_same_file_is_one_run_and_is_compared_with_what_was_measured_here() {
     let compared: Value = serde_json::from_slice(&compared.stdout).unwrap();
     let subjects: Vec<_> = compared["effects"].as_array().unwrap().iter().collect();
     assert!(!subjects.is_empty(), "{compared}");
-    assert!(compared["warnings"].to_string().contains("not known beyond its kernel"));
+    assert!(compared["warnings"].to_string().contains("only the kernel of its machine is known"));
     let differences = compared["differences"].to_string();
     assert!(!differences.contains("governor"), "unknown is no difference: {differences}");
 }

@@ -187,7 +187,7 @@ fn three_pairs_show_what_they_have() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let line = stdout(&output).lines().find(|line| line.starts_with("total ")).unwrap();
     assert!(line.contains(" %") && line.contains("cannot tell"), "{line}");
-    let why = "total: cannot tell: 3 pairs decide nothing: 6 are the fewest.";
+    let why = "total: cannot tell: 3 pairs are too few: at least 6 are needed.";
     assert!(stdout(&output).contains(why), "{}", stdout(&output));
     let record = record(&["-n", "3", "--", "true"]);
     let difference = fact(&record, "launch/bench/total/difference").unwrap();

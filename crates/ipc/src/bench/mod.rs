@@ -138,7 +138,7 @@ fn pi_against_unix(
 
 /// The answer, and the series of both arms.
 fn note(visits: &Visits<Series>, question: &Question, arms: [&str; 2], findings: &mut Findings) {
-    visits.outcome(question).note(findings);
+    visits.conclude(question).note(findings);
     for (mut series, arm) in visits.pooled(question).into_iter().zip(arms) {
         series.labels.insert("arm".to_owned(), arm.to_owned());
         findings.series.push(series);

@@ -41,7 +41,7 @@ pub fn verdict(findings: &Findings, next: &str) -> Verdict {
     let reason = match &judged {
         Some((series, _)) => {
             let reason = "one call in a hundred takes longer";
-            match series.told_of_starts() {
+            match series.starts_note() {
                 Some(starts) => format!("{reason}; {starts}"),
                 None => reason.to_owned(),
             }

@@ -70,7 +70,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         None => "no real-time policy was measured".to_owned(),
     };
     verdict.reason = format!("one wake-up in a hundred is later than that; {spoken}");
-    if let Some(starts) = findings.series_named(OTHER).and_then(SeriesRecord::told_of_starts) {
+    if let Some(starts) = findings.series_named(OTHER).and_then(SeriesRecord::starts_note) {
         verdict.reason = format!("{}; {starts}", verdict.reason);
     }
     if let Some(cause) = worst_cause(findings) {

@@ -1,7 +1,7 @@
 //! From launches to answers: total and basic launch time under two conditions.
 
 use unjank_host::energy::Origin;
-use unjank_measure::experiment::{Outcome, Pair, Plan, Question, Visits};
+use unjank_measure::experiment::{Conclusion, Pair, Plan, Question, Visits};
 use unjank_measure::record::{Answer, Direction};
 use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
@@ -133,16 +133,16 @@ impl<'a> Comparison<'a> {
         };
         let change = share_of(&pairs);
         let failed = self.arms_that_failed(visits);
-        let mut outcome = Visits { plan: visits.plan, pairs }.outcome(&question);
+        let mut conclusion = Visits { plan: visits.plan, pairs }.conclude(&question);
         if let [arm, ..] = failed.as_slice() {
-            for effect in &mut outcome.effects {
+            for effect in &mut conclusion.effects {
                 effect.answer = Answer::CannotTell;
                 effect.reason = format!("no launch under {arm} succeeded");
             }
         }
-        outcome.note(findings);
-        self.note_facts(asked, &outcome, change, findings);
-        let differs = outcome
+        conclusion.note(findings);
+        self.note_facts(asked, &conclusion, change, findings);
+        let differs = conclusion
             .median()
             .filter(|median| matches!(median.answer, Answer::Better | Answer::Worse));
         if let Some(median) = differs.filter(|_| self.of_itself) {
@@ -184,11 +184,11 @@ impl<'a> Comparison<'a> {
     fn note_facts(
         &self,
         asked: &Asked,
-        outcome: &Outcome,
+        conclusion: &Conclusion,
         change: Option<f64>,
         findings: &mut Findings,
     ) {
-        let Some(median) = outcome.median() else { return };
+        let Some(median) = conclusion.median() else { return };
         let labelled = |fact: Fact, arm: &str| {
             let mut fact = fact.with_label("arm", arm);
             if let Some(origin) = self.origin.filter(|_| asked.unit == Unit::Joules) {
@@ -197,7 +197,7 @@ impl<'a> Comparison<'a> {
             if self.one_of_several { fact.with_label("against", self.arms[1]) } else { fact }
         };
         for (arm, side) in self.arms.into_iter().zip([median.a, median.b]) {
-            findings.facts.push(labelled(median_of(asked, side, outcome.pairs), arm));
+            findings.facts.push(labelled(median_of(asked, side, conclusion.pairs), arm));
         }
         if let Some(difference) = difference(&asked.name, median, change) {
             findings.facts.push(labelled(difference, self.arms[1]));

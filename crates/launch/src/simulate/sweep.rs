@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use unjank_host::{Error, Result};
 use unjank_measure::record::Axis;
-use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit, front};
+use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit, pareto_front};
 
 use super::{Mean, Named, Setting};
 use crate::model::{Governor, Tunable, Write};
@@ -107,7 +107,7 @@ fn combinations(sweeps: &[Sweep]) -> Result<Vec<Vec<Write>>> {
 
 fn report(tried: &[Tried], planned: usize) -> Findings {
     let mut findings = Findings::default();
-    let best = front(tried, |tried| [tried.mean.launch, tried.mean.cpu.0]);
+    let best = pareto_front(tried, |tried| [tried.mean.launch, tried.mean.cpu.0]);
     let n = tried.len() as u64;
     findings.facts.push(Fact::new("launch/simulate/combinations", n as f64, Unit::Count));
     if tried.len() < planned {

@@ -1,4 +1,4 @@
-//! Series of one run against each other.
+//! Compares series of one run with each other.
 
 use super::Options;
 use super::series;
@@ -7,12 +7,13 @@ use crate::error::Result;
 use crate::record::SeriesRecord;
 use crate::stats::family;
 
-/// The 99.9th percentiles of pairs of series: the second as against the first,
-/// all as one family, in the order of `pairs`. `None` where one of the two has
-/// too few samples to bound its tail. The labels are those of the second.
+/// Compares the 99.9th percentiles of pairs of series, with the first as the
+/// baseline, all as one family, in the order of `pairs`. `None` if one of the
+/// two has too few samples to bound its tail. The labels are those of the
+/// second.
 ///
 /// Both are of one run, but were measured one after the other: the intervals
-/// know the spread inside each of them.
+/// include only the spread inside each of them.
 ///
 /// # Errors
 /// `Histogram` if one of them is damaged.
@@ -53,12 +54,12 @@ mod tests {
         let short = series("native", 500, 30_000);
         let pairs = [[&late, &early], [&late, &short], [&early, &late], [&late, &late]];
         let effects = tails(&pairs, &Options { min_effect: 0.1, seed: 7 }).unwrap();
-        let told: Vec<_> = effects
+        let answers: Vec<_> = effects
             .iter()
             .map(|effect| effect.as_ref().map(|it| (it.answer, it.labels["variant"].clone())))
             .collect();
         assert_eq!(
-            told,
+            answers,
             [
                 Some((Answer::Better, "thread".to_owned())),
                 None,

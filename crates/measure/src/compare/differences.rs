@@ -1,4 +1,4 @@
-//! What differs between two runs besides their numbers.
+//! Differences between two runs besides their numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,27 +8,27 @@ use unjank_host::Machine;
 
 use crate::record::RunRecord;
 
-/// Something that is not the same in both runs, and may explain what else is
-/// not.
+/// A difference in machine, tool or settings, which may explain differences in
+/// the numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
-    /// What: `kernel`, `governor`, `--period` …
+    /// The property: `kernel`, `governor`, `--period` …
     pub what: String,
-    /// In the first run.
+    /// Its value in the first run.
     pub a: String,
-    /// In the second run.
+    /// Its value in the second run.
     pub b: String,
 }
 
-/// More than this share of its CPU time stolen, in percent, and a virtual
-/// machine measures its neighbours.
-const STEAL_THAT_MATTERS: f64 = 1.0;
+/// From this share of stolen CPU time on, in percent, the load of other virtual
+/// machines distorts the numbers.
+const STEAL_LIMIT: f64 = 1.0;
 
-/// What is known of a machine that was not read, too.
+/// The properties that are known even of a machine that was not read.
 const KERNEL: [&str; 2] = ["kernel", "architecture"];
 
-/// What differs, machine first. Of a machine that was not read, what is
-/// unknown is no difference.
+/// The differences, machine first. If a machine was not read, its unknown
+/// properties count as equal.
 pub(super) fn between(a: &RunRecord, b: &RunRecord) -> Vec<Difference> {
     let mut differences = Vec::new();
     let mut note = |what: &str, a: String, b: String| {
@@ -60,15 +60,15 @@ pub(super) fn between(a: &RunRecord, b: &RunRecord) -> Vec<Difference> {
     differences
 }
 
-/// What must be known to read the answers right.
+/// Warnings that the answers must be read with.
 pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     let mut warnings = Vec::new();
     if a.id == b.id {
         warnings.push(format!("both sides are the same run, {}", a.id));
     } else if [a, b].into_iter().any(is_in_one_go) {
         warnings.push(
-            "a side was measured in one go: its intervals hold the spread within one start, not \
-             from start to start"
+            "a side was measured in one start: its intervals hold the spread within that start, \
+             not between starts"
                 .to_owned(),
         );
     }
@@ -77,10 +77,10 @@ pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
             warnings.push(format!("run {} is {label}", run.id));
         }
         if !run.host.is_read() {
-            warnings.push(format!("run {}: its machine is not known beyond its kernel", run.id));
+            warnings.push(format!("run {}: only the kernel of its machine is known", run.id));
         }
         if let Some(steal) = run.host.virtualisation.steal_percent
-            && steal >= STEAL_THAT_MATTERS
+            && steal >= STEAL_LIMIT
         {
             warnings.push(format!("run {}: {steal:.1} % of CPU time was stolen", run.id));
         }
@@ -88,7 +88,7 @@ pub(super) fn warnings(a: &RunRecord, b: &RunRecord) -> Vec<String> {
     warnings
 }
 
-/// Whether nothing was started several times.
+/// Whether no series was measured in several starts.
 fn is_in_one_go(record: &RunRecord) -> bool {
     record.findings.series.iter().all(|series| series.repetitions.is_empty())
 }
@@ -100,7 +100,7 @@ fn tool(record: &RunRecord) -> String {
     }
 }
 
-/// What of a machine changes how long things take, always in the same order.
+/// The properties of a machine that affect times, in a fixed order.
 fn machine(host: &Machine) -> Vec<(&'static str, String)> {
     let each = |of: fn(&unjank_host::machine::FrequencyPolicy) -> String| {
         let values: BTreeSet<String> = host.frequency.iter().map(of).collect();
@@ -173,33 +173,33 @@ mod tests {
         Start::now().finish(Timestamp::now(), run)
     }
 
-    fn told(a: &RunRecord, b: &RunRecord) -> Vec<String> {
+    fn differences(a: &RunRecord, b: &RunRecord) -> Vec<String> {
         let tell = |d: Difference| format!("{}: {} → {}", d.what, d.a, d.b);
         between(a, b).into_iter().map(tell).collect()
     }
 
     #[test]
-    fn two_runs_of_the_same_thing_differ_in_nothing() {
+    fn two_runs_of_the_same_thing_have_no_differences() {
         let (a, mut b) = (run(), run());
         b.settings.insert("seed".to_owned(), 2.into());
-        assert!(told(&a, &b).is_empty());
+        assert!(differences(&a, &b).is_empty());
         assert_eq!(warnings(&a, &b).len(), 1);
         assert!(warnings(&a, &a)[0].starts_with("both sides are the same run"));
     }
 
     #[test]
-    fn what_is_unknown_of_a_machine_is_no_difference() {
+    fn unknown_properties_of_a_machine_are_no_difference() {
         let (mut a, mut b) = (run(), run());
         b.host.cpu.model = "AMD EPYC".to_owned();
         b.host.kernel.release = "6.12.1".to_owned();
         a.host = Machine::default();
-        assert_eq!(told(&a, &b), ["kernel: none → 6.12.1"]);
-        let unknown = format!("run {}: its machine is not known beyond its kernel", a.id);
+        assert_eq!(differences(&a, &b), ["kernel: none → 6.12.1"]);
+        let unknown = format!("run {}: only the kernel of its machine is known", a.id);
         assert!(warnings(&a, &b).contains(&unknown));
     }
 
     #[test]
-    fn what_changes_times_is_told() {
+    fn properties_that_affect_times_are_reported() {
         let (a, mut b) = (run(), run());
         b.host.kernel.release = "6.12.1".to_owned();
         b.host.frequency.push(FrequencyPolicy {
@@ -212,7 +212,7 @@ mod tests {
         b.tool.commit = Some("abc1234".to_owned());
         b.host.virtualisation.steal_percent = Some(4.25);
         b.labels.push("emulated".to_owned());
-        let told = told(&a, &b);
+        let found = differences(&a, &b);
         for line in [
             "labels: none → emulated",
             "unjank: 0.1.0 → 0.1.0 (abc1234)",
@@ -222,7 +222,7 @@ mod tests {
             "setting cause: none → true",
             "setting period: 1000000 → 500000",
         ] {
-            assert!(told.iter().any(|told| told == line), "{line}: {told:#?}");
+            assert!(found.iter().any(|it| it == line), "{line}: {found:#?}");
         }
         let warnings = warnings(&a, &b);
         assert!(warnings.contains(&format!("run {} is emulated", b.id)));

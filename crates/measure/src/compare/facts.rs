@@ -1,4 +1,4 @@
-//! What is asked about a fact that two runs have.
+//! The question about a fact of two runs.
 
 use super::question::{Question, Source};
 use crate::effect::Side;

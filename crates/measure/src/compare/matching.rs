@@ -1,4 +1,4 @@
-//! Which series and facts of two runs belong together.
+//! Matches series and facts of two runs.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Fact, RunRecord, SeriesRecord, Unit};
 
-/// Something that stands in one run or both and was not compared.
+/// An item of one or both runs that was not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCompared {
     /// The name of the series or fact, with its labels.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// What belongs together, what the second run lacks, and the rest.
+/// The matched items, those that the second run lacks, and the rest.
 #[derive(Debug)]
 pub(super) struct Matched<'a, T> {
     pub(super) both: Vec<[&'a T; 2]>,
@@ -23,7 +23,7 @@ pub(super) struct Matched<'a, T> {
     pub(super) not_compared: Vec<NotCompared>,
 }
 
-/// Name, labels and unit: what a thing is.
+/// The identity of an item: name, labels and unit.
 type Key<'a> = (&'a str, &'a BTreeMap<String, String>, &'static str);
 
 /// The series with samples in both runs.
@@ -39,7 +39,7 @@ pub(super) fn series<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, Seri
             (0, _) => (&mut *not_compared, "no samples in the first run"),
             _ => return true,
         };
-        list.push(NotCompared { what: shown(&a.name, &a.labels), reason: reason.to_owned() });
+        list.push(NotCompared { what: full_name(&a.name, &a.labels), reason: reason.to_owned() });
         false
     });
     matched
@@ -51,13 +51,14 @@ pub(super) fn facts<'a>(a: &'a RunRecord, b: &'a RunRecord) -> Matched<'a, Fact>
         (fact.name.as_str(), &fact.labels, fact.unit.name())
     });
     let Matched { both, not_compared, missing } = &mut matched;
-    // A fact without an interval decides nothing, so it is no loss either.
+    // A fact without an interval decides nothing, so its absence is no loss
+    // either.
     not_compared.append(missing);
     both.retain(|[a, b]| {
         let judged = a.interval.is_some() && b.interval.is_some();
         if !judged {
             not_compared.push(NotCompared {
-                what: shown(&a.name, &a.labels),
+                what: full_name(&a.name, &a.labels),
                 reason: "it has no interval".to_owned(),
             });
         }
@@ -79,16 +80,16 @@ fn matched<'a, T>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> Key<'a>) -> Mat
     for one in a {
         let key = key(one);
         let not_compared =
-            |reason: &str| NotCompared { what: shown(key.0, key.1), reason: reason.to_owned() };
+            |reason: &str| NotCompared { what: full_name(key.0, key.1), reason: reason.to_owned() };
         match others.remove(&key).as_deref() {
             Some([other]) if seen[&key] == 1 => matched.both.push([one, other]),
-            Some(_) => matched.not_compared.push(not_compared("it stands in one run twice")),
+            Some(_) => matched.not_compared.push(not_compared("it occurs twice in one run")),
             None if seen[&key] > 1 => {}
             None => matched.missing.push(not_compared("only in the first run")),
         }
     }
     let rest = others.into_keys().map(|key| NotCompared {
-        what: shown(key.0, key.1),
+        what: full_name(key.0, key.1),
         reason: "only in the second run".to_owned(),
     });
     matched.not_compared.extend(rest);
@@ -96,7 +97,7 @@ fn matched<'a, T>(a: &'a [T], b: &'a [T], key: impl Fn(&'a T) -> Key<'a>) -> Mat
 }
 
 /// A name with its labels: `lock/handoff (policy=spin, cpus=2)`.
-pub fn shown(name: &str, labels: &BTreeMap<String, String>) -> String {
+pub fn full_name(name: &str, labels: &BTreeMap<String, String>) -> String {
     if labels.is_empty() {
         return name.to_owned();
     }
@@ -106,7 +107,7 @@ pub fn shown(name: &str, labels: &BTreeMap<String, String>) -> String {
 }
 
 impl Unit {
-    /// The unit as a record writes it.
+    /// The unit as a record spells it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",

@@ -1,4 +1,4 @@
-//! Missed periods: how many, and in how many bursts.
+//! The question about missed periods: their number, and that of their bursts.
 
 use super::question::{Question, Source};
 use crate::effect::Side;
@@ -10,8 +10,8 @@ pub(super) fn question(a: &SeriesRecord, b: &SeriesRecord) -> Option<Question> {
     if a.missed == 0 && b.missed == 0 {
         return None;
     }
-    // The run that missed none shows no bursts; if it had missed some, they
-    // would have come like those of the other.
+    // The run without misses shows no bursts; its misses are assumed to come in
+    // bursts of the other run's size.
     let burst = burst(a).max(burst(b));
     let side = |run: &SeriesRecord| {
         let due = run.n.saturating_add(run.missed);
@@ -37,9 +37,10 @@ pub(super) fn question(a: &SeriesRecord, b: &SeriesRecord) -> Option<Question> {
     })
 }
 
-/// The size of a burst of missed periods: their variance over their mean, from
-/// slice to slice. Where all periods are due at equal distances, a slice lacks
-/// exactly the samples that were missed in it. 1 if the series kept no course.
+/// The size of a burst of missed periods: the variance of their number per
+/// slice, divided by its mean. As all periods are due at equal distances, a
+/// slice lacks exactly the samples that were missed in it. 1 if the series has
+/// no course.
 fn burst(series: &SeriesRecord) -> f64 {
     if series.repetitions.len() >= FEWEST_STARTS {
         return burst_over_starts(series);
@@ -57,7 +58,8 @@ fn burst(series: &SeriesRecord) -> f64 {
     ((variance - 0.5) / missed).clamp(1.0, series.missed as f64)
 }
 
-/// The same from start to start: the variance of what each missed over the mean.
+/// The same from start to start: the variance of the misses per start over
+/// their mean.
 fn burst_over_starts(series: &SeriesRecord) -> f64 {
     let starts = series.repetitions.len() as f64;
     let mean = series.missed as f64 / starts;
@@ -67,14 +69,15 @@ fn burst_over_starts(series: &SeriesRecord) -> f64 {
     if mean > 0.0 { (variance / mean).clamp(1.0, series.missed as f64) } else { 1.0 }
 }
 
-/// Samples per slice, slices without any included, and the last one left out:
-/// it takes in whatever came after the expected end.
+/// Samples per slice, including empty slices, without the last one, which also
+/// holds everything after the expected end.
 fn counts(slices: &[Slice]) -> Vec<f64> {
     let length = slices.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at)).min();
     let (Some(length), Some(last)) = (length.filter(|&length| length > 0), slices.last()) else {
         return Vec::new();
     };
-    // Slices from outside may lie anywhere; a run has at most so many.
+    // Slices of a record from outside may be anywhere; a run has at most this
+    // many.
     let all = (last.at / length).min(crate::series::SLICES as u64) as usize;
     let mut counts = vec![0.0; all];
     for slice in slices {
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
     use crate::Series;
 
-    /// 24 000 periods of 1 ms, of which those that `missed` names pass by.
+    /// 24 000 periods of 1 ms; `missed` selects those that are missed.
     fn run(missed: impl Fn(u64) -> bool) -> SeriesRecord {
         let start = Timestamp::from_nanos(0);
         let length = Nanos::from_millis(24_000);
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn single_misses_are_events_of_their_own() {
+    fn single_misses_are_independent_events() {
         assert!((burst(&run(|period| period % 700 == 0)) - 1.0).abs() < 0.5);
         assert!((burst(&run(|_| false)) - 1.0).abs() < 1e-12);
     }

@@ -1,14 +1,15 @@
-//! Two runs against each other.
+//! Compares two runs.
 //!
-//! Series and facts are matched by name, labels and unit; each pair that can
-//! be judged becomes one or several questions, and all questions of a
-//! comparison are answered as one family. See [`effect`](crate::effect) for
-//! what the answers mean.
+//! Series and facts are matched by name, labels and unit; each pair that can be
+//! judged becomes one or several questions, and all questions of a comparison
+//! are answered as one family. See [`effect`](crate::effect) for the meaning of
+//! the answers.
 //!
-//! Where a run was started several times, its starts are what the intervals are
-//! drawn from ([`stats::repetitions`](crate::stats::repetitions)); where it was
-//! measured in one go, they hold the spread inside it alone. What could explain a difference besides
-//! what was to be compared is listed as [`Difference`]s and warnings.
+//! If a run was started several times, the intervals come from resampled starts
+//! ([`stats::repetitions`](crate::stats::repetitions)); if it was measured in
+//! one start, they hold the spread inside it alone. Other differences between
+//! the runs, which could explain a difference in the numbers, are listed as
+//! [`Difference`]s and warnings.
 
 mod arms;
 mod differences;
@@ -28,18 +29,18 @@ use crate::stats::family;
 
 pub use arms::tails;
 pub use differences::Difference;
-pub use matching::{NotCompared, shown};
+pub use matching::{NotCompared, full_name};
 pub use options::Options;
 
-/// The name and major version of a comparison's form as JSON.
+/// The name and major version of a comparison's JSON form.
 pub const SCHEMA: &str = "unjank.comparison/1";
 
-/// What the comparison of two runs says.
+/// The result of a comparison of two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// The first run: what there was before.
+    /// The first run, the baseline.
     pub a: RunName,
     /// The second run, which is judged.
     pub b: RunName,
@@ -47,22 +48,21 @@ pub struct Comparison {
     pub min_effect: f64,
     /// The seed of the bootstrap.
     pub seed: u64,
-    /// How many questions were answered as one family.
+    /// The number of questions answered as one family.
     pub questions: usize,
-    /// What was compared, in the order of the first run.
+    /// The answers, in the order of the first run.
     pub effects: Vec<Effect>,
-    /// Series of the first run that the second one does not have, or has no
-    /// samples of.
+    /// Series of the first run that the second one lacks, or has no samples of.
     pub missing: Vec<NotCompared>,
-    /// What else was not compared, and why.
+    /// Everything else that was not compared, with reasons.
     pub not_compared: Vec<NotCompared>,
-    /// What differs between the machines, the tools and the settings.
+    /// Differences between the machines, the tools and the settings.
     pub differences: Vec<Difference>,
-    /// What a reader must know to read the answers right.
+    /// Warnings that the answers must be read with.
     pub warnings: Vec<String>,
 }
 
-/// Which run it was.
+/// The identity of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunName {
     /// Its id.
@@ -84,7 +84,7 @@ impl RunName {
 }
 
 impl Comparison {
-    /// How many effects have this answer.
+    /// The number of effects with this answer.
     pub fn count(&self, answer: Answer) -> usize {
         self.effects.iter().filter(|effect| effect.answer == answer).count()
     }
@@ -93,8 +93,8 @@ impl Comparison {
 /// Compares run `b` with run `a`.
 ///
 /// # Errors
-/// `Histogram` if one of them is damaged, `NothingInCommon` if not one series
-/// or fact stands in both.
+/// `Histogram` if a series is damaged, `NothingInCommon` if the runs share no
+/// series and no fact.
 pub fn compare(a: &RunRecord, b: &RunRecord, options: &Options) -> Result<Comparison> {
     let series = matching::series(a, b);
     let facts = matching::facts(a, b);

@@ -1,9 +1,9 @@
-//! How two runs are compared.
+//! Options of a comparison.
 
-/// How two runs are compared.
+/// Options of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
-    /// The smallest difference that matters, as a share; 0 if every one does.
+    /// The smallest difference that matters, as a share; 0 for no threshold.
     pub min_effect: f64,
     /// The seed of the bootstrap.
     pub seed: u64,

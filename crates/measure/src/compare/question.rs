@@ -1,18 +1,18 @@
-//! One question of a comparison, and what its two sides are drawn from.
+//! One question of a comparison, and the sources of its bootstrap draws.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rand_distr::{Beta, Distribution as _, StandardNormal};
 
-use super::matching::shown;
+use super::matching::full_name;
 use super::options::Options;
 use crate::effect::{Asked, Side};
 use crate::record::{Direction, Unit};
 use crate::stats::random::{Random, seeded};
 use crate::stats::{Contrast, Empirical, Repetitions, Z};
 
-/// A quantity of both runs, before anything is drawn.
+/// A quantity of both runs, before the bootstrap.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) subject: String,
@@ -21,33 +21,33 @@ pub(super) struct Question {
     pub(super) unit: Unit,
     pub(super) better: Option<Direction>,
     pub(super) sides: [Side; 2],
-    /// What to draw either side from; or why nothing can be drawn.
+    /// The source of draws of either side, or the reason why there is none.
     pub(super) sources: Result<[Source; 2], String>,
 }
 
-/// What a bootstrap draws one side from.
+/// The source of the draws of one side.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// A quantile of samples, as if there were only so many of them.
+    /// A quantile of samples, resampled with this effective n.
     Quantile { samples: Rc<Empirical>, q: f64, effective_n: f64 },
     /// A quantile of samples of several independent starts.
     Starts { starts: Rc<Repetitions>, q: f64 },
-    /// A share of events, as if there were only so many of them.
+    /// A share of events, resampled with this number of events.
     Share { hits: f64, misses: f64 },
     /// A value with a 95 % interval of unknown origin.
     Interval { value: f64, low: f64, high: f64 },
 }
 
 impl Question {
-    /// Whether the answer can be *better* or *worse*, which makes the question
-    /// one of the family.
+    /// Whether the answer can be *better* or *worse*, so that the question
+    /// belongs to the family.
     pub(super) fn is_judged(&self) -> bool {
         self.sources.is_ok() && self.better.is_some()
     }
 
     /// Draws both sides and weighs them.
     pub(super) fn ask(self, options: &Options, times: usize) -> Asked {
-        let stream = format!("{} {}", shown(&self.subject, &self.labels), self.quantity);
+        let stream = format!("{} {}", full_name(&self.subject, &self.labels), self.quantity);
         let values = self.sides.map(|side| side.value);
         let asked = Asked {
             subject: self.subject,

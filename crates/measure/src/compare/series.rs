@@ -1,4 +1,4 @@
-//! What is asked about a series that two runs have.
+//! The questions about a series of two runs.
 
 use std::rc::Rc;
 
@@ -9,23 +9,23 @@ use crate::error::Result;
 use crate::record::SeriesRecord;
 use crate::stats::{Dependence, Empirical, Repetitions, order};
 
-/// The quantiles that are compared, where both runs bound them.
+/// The quantiles that are compared, if both runs bound them.
 const COMPARED: [(f64, &str); 4] =
     [(0.5, "p50"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
 
 /// The questions about one series.
 #[derive(Debug)]
-pub(super) struct About {
+pub(super) struct SeriesQuestions {
     pub(super) questions: Vec<Question>,
-    /// Whether a run kept no course over time, so that its samples had to be
-    /// taken as independent.
+    /// Whether a run has no course over time, so that its samples are taken as
+    /// independent.
     pub(super) independent: bool,
 }
 
-/// One run's part of the series.
+/// One run's samples of the series.
 struct Run {
     samples: Rc<Empirical>,
-    /// Where it was started several times: what is drawn, then.
+    /// Its starts, if there are several: the bootstrap draws them.
     starts: Option<Rc<Repetitions>>,
     /// For each quantile of [`COMPARED`].
     effective_n: [f64; COMPARED.len()],
@@ -59,18 +59,18 @@ pub(super) fn tail(pair: &[&SeriesRecord; 2]) -> Result<Option<Question>> {
     Ok(quantile(b, &[Run::of(a)?, Run::of(b)?], TAIL))
 }
 
-pub(super) fn questions(pair: &[&SeriesRecord; 2]) -> Result<About> {
+pub(super) fn questions(pair: &[&SeriesRecord; 2]) -> Result<SeriesQuestions> {
     let [a, b] = *pair;
     let runs = [Run::of(a)?, Run::of(b)?];
     let quantiles = (0..COMPARED.len()).filter_map(|place| quantile(a, &runs, place));
-    Ok(About {
+    Ok(SeriesQuestions {
         independent: runs.iter().any(|run| run.independent),
         questions: quantiles.chain(missed::question(a, b)).collect(),
     })
 }
 
 /// The question about one quantile. The median is always asked about, if only
-/// to say that there are too few samples; a tail only where it is bounded.
+/// to report too few samples; a tail only if it is bounded.
 fn quantile(record: &SeriesRecord, runs: &[Run; 2], place: usize) -> Option<Question> {
     let (q, name) = COMPARED[place];
     let side = |run: &Run| Side {
@@ -96,7 +96,7 @@ fn quantile(record: &SeriesRecord, runs: &[Run; 2], place: usize) -> Option<Ques
         Ok([source(a), source(b)])
     } else if place == 0 {
         let worth = a.effective_n[place].min(b.effective_n[place]);
-        Err(format!("worth {worth:.0} independent samples, too few to bound the median"))
+        Err(format!("worth {worth:.0} independent samples, which are too few to bound the median"))
     } else {
         return None;
     };

@@ -1,16 +1,16 @@
-//! Alternating paired experiments: two arms, visited in turn, so that what
-//! changes on the machine meanwhile changes both.
+//! Experiments in alternating pairs: two arms are visited in turn, so that
+//! changes on the machine affect both.
 //!
 //! A *visit* is one measurement of one arm, a *pair* one visit of each. Pairs
 //! come in blocks of two, and a block runs A B B A or B A A B: within a block,
-//! a steady drift adds the same to both arms, and so does being the first of
-//! a pair. Which of the two it is, a seeded coin says, so that nothing
-//! periodic on the machine can keep step with it.
+//! a steady drift adds the same to both arms, and so does being the first of a
+//! pair. A seeded coin decides which of the two runs, so that no periodic
+//! activity on the machine stays in phase with it.
 //!
-//! The pair is the unit of what follows: intervals come from resampled pairs,
-//! never from the samples inside a visit, which are not independent.
+//! Intervals come from resampled pairs, never from the samples inside a visit,
+//! which are not independent.
 
-mod outcome;
+mod conclusion;
 mod pooled;
 mod rounds;
 
@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 use crate::monitor::Monitor;
 use crate::stats::random::seeded;
 
-pub use outcome::{FEWEST_PAIRS, Outcome, Question, family};
+pub use conclusion::{Conclusion, FEWEST_PAIRS, Question, family};
 pub use rounds::{Round, rounds};
 
-/// One of the two things that are compared.
+/// One side of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arm {
-    /// What there was before: the baseline.
+    /// The baseline.
     A,
-    /// What is to be judged: the remedy.
+    /// The remedy, which is judged.
     B,
 }
 
@@ -46,7 +46,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The visits of the pair, in turn.
+    /// The visits of the pair, in order.
     pub fn arms(self) -> [Arm; 2] {
         match self {
             Self::AB => [Arm::A, Arm::B],
@@ -64,19 +64,19 @@ impl fmt::Display for Order {
     }
 }
 
-/// How an experiment is to run.
+/// The plan of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// Pairs that count.
     pub pairs: usize,
-    /// Pairs before them that do not count.
+    /// Pairs before them, as warm-up.
     pub warm_up: usize,
-    /// Decides the order, and every bootstrap that follows.
+    /// Seed of the order and of every bootstrap.
     pub seed: u64,
 }
 
 impl Plan {
-    /// The order of the pairs that count: the same for the same seed.
+    /// The order of the pairs that count; it depends only on the seed.
     pub fn order(&self) -> Vec<Order> {
         let mut coin = seeded(self.seed, "order of pairs");
         let blocks = std::iter::repeat_with(|| {
@@ -85,8 +85,8 @@ impl Plan {
         blocks.flatten().take(self.pairs).collect()
     }
 
-    /// Visits the arms in turn. A request to stop ends the experiment after
-    /// the visit under way; the pairs completed until then are the result.
+    /// Visits the arms in turn. A stop request ends the experiment after the
+    /// current visit; the pairs completed until then are the result.
     ///
     /// # Errors
     /// The first error of a visit.
@@ -115,7 +115,7 @@ impl Plan {
     }
 }
 
-/// One pair, unless a stop is requested before its end.
+/// Runs one pair; `None` if a stop is requested before its end.
 fn visit_pair<T, E>(
     order: Order,
     monitor: &dyn Monitor,
@@ -134,23 +134,23 @@ fn visit_pair<T, E>(
     Ok(Some(Pair { order, a, b }))
 }
 
-/// What one pair of visits measured.
+/// The measurements of one pair of visits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair<T> {
-    /// Which was first.
+    /// Which arm was first.
     pub order: Order,
-    /// What the visit of arm A measured.
+    /// The measurement of arm A.
     pub a: T,
-    /// What the visit of arm B measured.
+    /// The measurement of arm B.
     pub b: T,
 }
 
-/// What an experiment measured.
+/// The measurements of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Visits<T> {
-    /// How it was to run.
+    /// Its plan.
     pub plan: Plan,
-    /// The pairs that were completed, in the order they ran.
+    /// The completed pairs, in the order in which they ran.
     pub pairs: Vec<Pair<T>>,
 }
 
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::monitor::Silent;
 
-    /// Asks to stop at the n-th question.
+    /// Requests a stop at the n-th call.
     struct StopAt(usize, AtomicUsize);
 
     impl Monitor for StopAt {

@@ -1,24 +1,23 @@
-//! What an experiment whose visits yield a distribution each says.
+//! The conclusion of an experiment whose visits yield a distribution each.
 
-use super::outcome::{TAILS, median_asked};
-use super::{Arm, Outcome, Question, Visits};
+use super::conclusion::{TAILS, median_asked};
+use super::{Arm, Conclusion, Question, Visits};
 use crate::record::SeriesRecord;
 use crate::series::Series;
 use crate::stats::random::seeded;
 use crate::stats::{Contrast, Empirical, bootstrap, order};
 
-/// Resamples of pairs for a tail of pooled samples.
+/// The number of resamples for a tail of pooled samples.
 const DRAWS: usize = 4_000;
 
-/// With fewer pairs, resampling them understates how much the tail of pooled
-/// samples varies.
+/// With fewer pairs, resampling understates the variation of pooled tails.
 const FEWEST_FOR_TAILS: usize = 10;
 
 impl Visits<Series> {
-    /// The answer: the median over pairs of the difference between the visits'
-    /// medians, and the difference between tail quantiles of all samples of
-    /// either arm, taken together. Both from resampled pairs.
-    pub fn outcome(&self, question: &Question) -> Outcome {
+    /// The effects: the median over pairs of the difference between the visits'
+    /// medians, and the differences between tail quantiles of each arm's pooled
+    /// samples. Both from resampled pairs.
+    pub fn conclude(&self, question: &Question) -> Conclusion {
         let arms = [Arm::A, Arm::B].map(|arm| self.distributions(arm));
         let medians = [&arms[0], &arms[1]].map(|visits| {
             visits.iter().map(|visit| visit.quantile(0.5) as f64).collect::<Vec<f64>>()
@@ -27,7 +26,7 @@ impl Visits<Series> {
         let empty = arms.iter().flatten().filter(|visit| visit.n() == 0).count();
         if empty > 0 {
             asked[0].weighed = Err(format!("{empty} visits have no samples"));
-            return Outcome::new(self, question, asked);
+            return Conclusion::new(self, question, asked);
         }
         let samples = [&arms[0], &arms[1]].map(|visits| visits.iter().map(Empirical::n).sum());
         for q in TAILS {
@@ -47,10 +46,10 @@ impl Visits<Series> {
             }
             asked.push(tail.weigh(&contrast, question.min_effect));
         }
-        Outcome::new(self, question, asked)
+        Conclusion::new(self, question, asked)
     }
 
-    /// All samples of either arm as a series of their own, labelled `arm`.
+    /// All samples of each arm as a series of its own, labelled `arm`.
     pub fn pooled(&self, question: &Question) -> [SeriesRecord; 2] {
         [Arm::A, Arm::B].map(|arm| {
             let name = if arm == Arm::A { "a" } else { "b" };
@@ -71,9 +70,9 @@ impl Visits<Series> {
     }
 }
 
-/// One tail quantile of the pooled samples of any choice of visits. Whatever
-/// the choice, it lies between the smallest and the largest of the visits'
-/// own, so only that stretch is kept.
+/// One tail quantile of the pooled samples of any selection of visits. It
+/// always lies between the smallest and the largest quantile of the single
+/// visits, so only that stretch is kept.
 struct Tail {
     q: f64,
     /// The values of the stretch, ascending.
@@ -85,7 +84,8 @@ struct Tail {
 struct Stretch {
     n: u64,
     below: u64,
-    /// Places among the values of the [`Tail`], and samples there.
+    /// Indices into the values of the [`Tail`], and the number of samples
+    /// there.
     counts: Vec<(usize, u64)>,
 }
 
@@ -112,7 +112,7 @@ impl Tail {
         Self { q, values, visits }
     }
 
-    /// The quantile of the visits drawn, taken together.
+    /// The quantile of the drawn visits, pooled.
     fn quantile(&self, drawn: &[usize]) -> f64 {
         let mut counts = vec![0; self.values.len()];
         let (mut n, mut up_to) = (0, 0);
@@ -174,9 +174,9 @@ mod tests {
     #[test]
     fn a_tail_that_only_one_arm_has_is_found() {
         let visits = run(20, |arm| if arm == Arm::A { 500_000 } else { 50_000 });
-        let outcome = visits.outcome(&question());
+        let conclusion = visits.conclude(&question());
         let answers: Vec<_> =
-            outcome.effects.iter().map(|e| (e.quantity.as_str(), e.answer)).collect();
+            conclusion.effects.iter().map(|e| (e.quantity.as_str(), e.answer)).collect();
         // 6 000 samples an arm bound p99.9.
         assert_eq!(
             answers,
@@ -204,17 +204,17 @@ mod tests {
 
     #[test]
     fn few_pairs_bound_no_tail_and_no_pairs_bound_nothing() {
-        assert_eq!(run(8, |_| 100_000).outcome(&question()).effects.len(), 1);
-        let nothing = run(0, |_| 0).outcome(&question());
+        assert_eq!(run(8, |_| 100_000).conclude(&question()).effects.len(), 1);
+        let nothing = run(0, |_| 0).conclude(&question());
         assert_eq!(nothing.effects[0].answer, Answer::CannotTell);
     }
 
     #[test]
-    fn a_visit_without_samples_is_said() {
+    fn a_visit_without_samples_is_reported() {
         let mut visits = run(20, |_| 0);
         let order = visits.pairs[0].order;
         visits.pairs[0] = Pair { order, a: Series::new("empty"), b: Series::new("empty") };
-        let outcome = visits.outcome(&question());
-        assert_eq!(outcome.effects[0].reason, "2 visits have no samples");
+        let conclusion = visits.conclude(&question());
+        assert_eq!(conclusion.effects[0].reason, "2 visits have no samples");
     }
 }

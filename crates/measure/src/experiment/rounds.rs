@@ -1,17 +1,17 @@
-//! More than two arms: rounds, in each of which every arm is visited once.
+//! Experiments with more than two arms: every arm is visited once in each
+//! round.
 
 use rand::RngExt as _;
 
 use super::{Order, Pair, Plan, Visits};
 use crate::stats::random::seeded;
 
-/// What the visits of one round measured, in the order in which they were
-/// made: the arm, and its value.
+/// The measurements of one round, in order: the arm, and its value.
 pub type Round = Vec<(usize, f64)>;
 
-/// The order of the arms in each of `plan.pairs` rounds: the same for the
-/// same seed. Rounds come in twos, and the second runs backwards, so that a
-/// steady drift adds the same to every arm.
+/// The order of the arms in each of `plan.pairs` rounds; it depends only on the
+/// seed. Rounds come in twos, and the second runs backwards, so that a steady
+/// drift adds the same to every arm.
 pub fn rounds(arms: usize, plan: &Plan) -> Vec<Vec<usize>> {
     let mut random = seeded(plan.seed, "order of rounds");
     let two = std::iter::repeat_with(|| {
@@ -26,8 +26,8 @@ pub fn rounds(arms: usize, plan: &Plan) -> Vec<Vec<usize>> {
 }
 
 impl Visits<f64> {
-    /// The pairs of two arms that `rounds` hold: one for each round in which
-    /// both were visited.
+    /// The pairs of two arms in `rounds`: one for each round in which both were
+    /// visited.
     pub fn of_rounds(plan: Plan, rounds: &[Round], a: usize, b: usize) -> Self {
         let pair = |round: &Round| {
             let place = |arm| round.iter().position(|(visited, _)| *visited == arm);
@@ -88,11 +88,11 @@ mod tests {
         };
         let asked: Vec<_> =
             [1, 2].map(|arm| (Visits::of_rounds(PLAN, &measured, 0, arm), question(arm))).into();
-        let outcomes = family(&asked, 0.0);
-        let answers: Vec<Answer> = outcomes.iter().map(|one| one.effects[0].answer).collect();
+        let conclusions = family(&asked, 0.0);
+        let answers: Vec<Answer> = conclusions.iter().map(|one| one.effects[0].answer).collect();
         assert_eq!(answers, [Answer::CannotTell, Answer::Worse]);
-        let alone = asked[1].0.outcome(&asked[1].1);
-        let (together, alone) = (&outcomes[1].effects[0], &alone.effects[0]);
+        let alone = asked[1].0.conclude(&asked[1].1);
+        let (together, alone) = (&conclusions[1].effects[0], &alone.effects[0]);
         assert!(together.p_value >= alone.p_value, "the family is larger");
         assert_eq!(together.difference, alone.difference);
     }

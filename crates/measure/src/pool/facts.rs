@@ -1,4 +1,4 @@
-//! Single numbers of several starts.
+//! Facts of several starts.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use crate::record::{Fact, Pooling, Unit};
 use crate::stats::bootstrap;
 use crate::stats::repetitions::interval_of_median;
 
-/// Name, labels and unit: what a fact is.
+/// The identity of a fact: name, labels and unit.
 type Key<'a> = (&'a str, BTreeMap<&'a str, &'a str>, Unit);
 
-/// A label that describes a fact of one start, and does not tell it from others:
-/// the numbers of threads.
+/// A label that describes a fact of one start but does not identify it: the
+/// numbers of threads.
 const DETAIL: &str = "threads";
 
-/// Puts together what belongs together, in the order in which it first came.
+/// Pools facts of the same identity, in the order of their first occurrence.
 pub(super) fn pool<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Fact> {
     let mut groups: Vec<(Key<'a>, Vec<&Fact>)> = Vec::new();
     for fact in facts {
@@ -28,8 +28,8 @@ pub(super) fn pool<'a>(facts: impl Iterator<Item = &'a Fact>) -> Vec<Fact> {
     groups.into_iter().map(|(_, group)| one(&group)).collect()
 }
 
-/// What is told of how to pool is for here alone.
-pub(super) fn forget_pooling(facts: &mut [Fact]) {
+/// Resets the pooling rules, which a record does not hold.
+pub(super) fn reset_pooling(facts: &mut [Fact]) {
     for fact in facts {
         fact.pooling = Pooling::default();
     }
@@ -50,7 +50,7 @@ fn one(group: &[&Fact]) -> Fact {
             interval_of_median(&values),
         ),
     };
-    // What describes the largest describes the most.
+    // The labels of the largest value describe most of the sum.
     let largest = group.iter().max_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or(&group[0]);
     let labels = largest.labels.clone();
     Fact { value, interval, n, labels, pooling: Pooling::default(), ..first.clone() }
@@ -64,9 +64,9 @@ fn mean(values: &[f64], weights: &[f64]) -> f64 {
     values.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>() / sum
 }
 
-/// The interval of a mean over starts, where each start told one: that of its
-/// own variance from start to start, but never narrower than the narrowest that
-/// a single start's count allows.
+/// The interval of a mean over starts, if each start has one: from the variance
+/// between starts, but never narrower than the narrowest interval that a single
+/// start's count allows.
 fn interval_of_mean(first: &Fact, values: &[f64], weights: &[f64]) -> Option<[f64; 2]> {
     first.interval?;
     let count = values.len();
@@ -98,7 +98,7 @@ mod tests {
         let count = |value, n| Fact { n: Some(n), ..Fact::new("n", value, Unit::Count).summed() };
         let sum = pooled(&[count(1.0, 10), count(2.0, 20)]);
         assert_eq!((sum.value, sum.n, sum.interval), (3.0, Some(30), None));
-        assert_eq!(sum.pooling, Pooling::Median, "which a record does not show");
+        assert_eq!(sum.pooling, Pooling::Median, "a record does not hold it");
 
         let share = |value, n| {
             Fact::new("share", value, Unit::Ratio).with_interval([0.0, 1.0], n).averaged()
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_differs_is_kept() {
+    fn a_constant_fact_is_kept() {
         let period = Fact::new("period", 1e6, Unit::Nanoseconds);
         assert_eq!(pooled(&vec![period.clone(); 5]), period);
     }

@@ -1,15 +1,16 @@
-//! Several independent starts of one measurement become one set of findings.
+//! Merges the findings of several independent starts of one measurement.
 //!
-//! Each start is a whole run of a probe: fresh threads or processes, placed
-//! anew. Series with the same name, labels and unit are put together, and their
-//! intervals are those over starts ([`stats::repetitions`](crate::stats::repetitions)).
+//! Each start is a whole run of a probe with fresh threads or processes and a
+//! new placement. Series with the same name, labels and unit are merged, and
+//! their intervals are those over starts
+//! ([`stats::repetitions`](crate::stats::repetitions)).
 
 mod facts;
 mod series;
-mod started;
-mod words;
+mod start;
+mod warnings;
 
-pub use started::Started;
+pub use start::StartFindings;
 
 use unjank_host::Nanos;
 
@@ -17,21 +18,21 @@ use crate::error::Result;
 use crate::findings::Findings;
 use crate::record::{Curve, Outlier};
 
-/// The findings of all starts, which are in the order in which they began. One
-/// start alone is returned as it is, with the intervals of its own samples.
+/// The findings of all starts, which are in the order of their beginnings. A
+/// single start is returned unchanged, with the intervals of its own samples.
 ///
 /// # Errors
 /// `Histogram` if a series is damaged.
-pub fn pool(mut starts: Vec<Started>) -> Result<Findings> {
+pub fn pool(mut starts: Vec<StartFindings>) -> Result<Findings> {
     let Some(first) = starts.first().map(|start| start.at) else {
         return Ok(Findings::default());
     };
     if starts.len() == 1 {
         let mut findings = starts.remove(0).findings;
-        facts::forget_pooling(&mut findings.facts);
+        facts::reset_pooling(&mut findings.facts);
         return Ok(findings);
     }
-    let offset = |start: &Started| start.at.since(first);
+    let offset = |start: &StartFindings| start.at.since(first);
     let series = starts
         .iter()
         .flat_map(|start| start.findings.series.iter().map(move |series| (offset(start), series)));
@@ -42,7 +43,7 @@ pub fn pool(mut starts: Vec<Started>) -> Result<Findings> {
         curves: curves(&starts),
         ..Findings::default()
     };
-    words::pool(&starts, &mut pooled);
+    warnings::pool(&starts, &mut pooled);
     for start in starts {
         pooled.verdicts.extend(start.findings.verdicts);
         for change in start.findings.changes {
@@ -54,11 +55,12 @@ pub fn pool(mut starts: Vec<Started>) -> Result<Findings> {
     Ok(pooled)
 }
 
-/// The worst of all, as many of each series as the start that told most of them.
-fn outliers(starts: &[Started], offset: impl Fn(&Started) -> Nanos) -> Vec<Outlier> {
+/// The worst outliers of each series, as many as the start with the most of
+/// them.
+fn outliers(starts: &[StartFindings], offset: impl Fn(&StartFindings) -> Nanos) -> Vec<Outlier> {
     let mut groups: Vec<(Vec<Outlier>, usize)> = Vec::new();
     for start in starts {
-        let mut told = vec![0; groups.len()];
+        let mut counts = vec![0; groups.len()];
         for outlier in &start.findings.outliers {
             let mut outlier = outlier.clone();
             outlier.at = outlier.at.saturating_add(offset(start).get());
@@ -66,16 +68,16 @@ fn outliers(starts: &[Started], offset: impl Fn(&Started) -> Nanos) -> Vec<Outli
                 let of = &group.0[0];
                 of.series == outlier.series && of.labels == outlier.labels
             };
-            let place = groups.iter().position(same).unwrap_or_else(|| {
+            let index = groups.iter().position(same).unwrap_or_else(|| {
                 groups.push((Vec::new(), 0));
-                told.push(0);
+                counts.push(0);
                 groups.len() - 1
             });
-            groups[place].0.push(outlier);
-            told[place] += 1;
+            groups[index].0.push(outlier);
+            counts[index] += 1;
         }
-        for (group, told) in groups.iter_mut().zip(told) {
-            group.1 = group.1.max(told);
+        for (group, count) in groups.iter_mut().zip(counts) {
+            group.1 = group.1.max(count);
         }
     }
     let worst = |(mut group, most): (Vec<Outlier>, usize)| {
@@ -86,9 +88,9 @@ fn outliers(starts: &[Started], offset: impl Fn(&Started) -> Nanos) -> Vec<Outli
     groups.into_iter().flat_map(worst).collect()
 }
 
-/// The curves of the first start that has each; no probe that is started
-/// several times draws any that differ.
-fn curves(starts: &[Started]) -> Vec<Curve> {
+/// The curves of the first start that has each. Probes with several starts draw
+/// only curves that are the same in each.
+fn curves(starts: &[StartFindings]) -> Vec<Curve> {
     let mut pooled: Vec<Curve> = Vec::new();
     for curve in starts.iter().flat_map(|start| &start.findings.curves) {
         let is_there = |it: &Curve| it.name == curve.name && it.labels == curve.labels;
@@ -109,11 +111,11 @@ mod tests {
     use crate::record::{Fact, Unit};
     use crate::{Series, SeriesRecord};
 
-    fn start(number: u64, samples: &[u64]) -> Started {
+    fn start(number: u64, samples: &[u64]) -> StartFindings {
         let at = Timestamp::from_nanos(1_000 + number * 100_000);
         let mut series = Series::new("test/time").with_course(at, Nanos(24_000));
-        for (place, &sample) in samples.iter().enumerate() {
-            series.record_at(at + Nanos(place as u64 * 100), Nanos(sample));
+        for (index, &sample) in samples.iter().enumerate() {
+            series.record_at(at + Nanos(index as u64 * 100), Nanos(sample));
         }
         series.miss(number);
         let mut findings = Findings { series: vec![series.finish()], ..Findings::default() };
@@ -125,7 +127,7 @@ mod tests {
             cpu: None,
             cause: None,
         });
-        Started { at, findings }
+        StartFindings { at, findings }
     }
 
     fn only(findings: &Findings) -> &SeriesRecord {
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_start_to_start_is_in_the_interval() {
+    fn the_interval_includes_the_spread_between_starts() {
         // Each start is steady by itself.
         let starts = (0..8).map(|n| start(n, &[1_000 + 100 * n; 50])).collect();
         let [low, high] = only(&pool(starts).unwrap()).summary.unwrap().intervals[0].unwrap();
@@ -162,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn one_start_is_what_it_was_and_none_is_nothing() {
+    fn one_start_is_unchanged_and_none_is_empty() {
         let one = start(0, &[10; 50]);
         assert_eq!(pool(vec![one.clone()]).unwrap(), one.findings);
         assert_eq!(pool(Vec::new()).unwrap(), Findings::default());
     }
 
     #[test]
-    fn a_record_of_several_starts_is_one_that_can_be_imported() {
+    fn a_record_of_several_starts_can_be_imported() {
         let mut pooled = pool((0..5).map(|n| start(n, &[10 + n; 9])).collect()).unwrap();
         pooled.facts.push(Fact::new("test/fact", 1.0, Unit::Count));
         let run = crate::record::Run {

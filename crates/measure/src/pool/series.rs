@@ -1,4 +1,4 @@
-//! Distributions of several starts.
+//! Series of several starts.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use crate::error::Result;
 use crate::record::{QUANTILES, Repetition, SeriesRecord, Slice, Summary, Unit};
 use crate::series::{LARGEST, SLICES, join, summarise};
 
-/// Name, labels and unit: what a series is.
+/// The identity of a series: name, labels and unit.
 type Key<'a> = (&'a str, &'a BTreeMap<String, String>, Unit);
 
-/// Series that belong together, each with the time since the first start.
+/// Series of the same identity, each with its start's offset from the first
+/// start.
 type Group<'a> = Vec<(Nanos, &'a SeriesRecord)>;
 
-/// Puts together what belongs together, in the order in which it first came.
+/// Merges series of the same identity, in the order of their first occurrence.
 pub(super) fn pool<'a>(
     series: impl Iterator<Item = (Nanos, &'a SeriesRecord)>,
     starts: usize,
@@ -67,8 +68,8 @@ fn one(group: &Group<'_>, starts: usize) -> Result<SeriesRecord> {
     Ok(pooled)
 }
 
-/// The courses of all starts, one after the other, in no more slices than one
-/// start by itself would have.
+/// The courses of all starts, one after the other, in no more slices than a
+/// single start has.
 fn slices(group: &Group<'_>, starts: usize) -> Vec<Slice> {
     let of_one = |&(at, series): &(Nanos, &SeriesRecord)| -> Vec<Slice> {
         let joined = series.slices.chunks(starts.max(1)).filter_map(|slices| {

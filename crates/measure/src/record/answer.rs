@@ -1,4 +1,4 @@
-//! The answer to a question.
+//! The answer of a verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,21 +14,21 @@ pub enum Answer {
     Better,
     /// The second arm or run is worse, beyond its interval.
     Worse,
-    /// The second arm or run differs by less than what matters, and its
-    /// interval leaves room for no more.
+    /// The whole interval of the difference lies within the smallest difference
+    /// that matters.
     Same,
-    /// The answer to a question that is about neither health nor a difference.
+    /// Yes, to a question that is about neither health nor a difference.
     Yes,
-    /// The opposite.
+    /// No, to such a question.
     No,
-    /// The data does not decide it.
+    /// The data does not decide the question.
     CannotTell,
     /// Nothing could be measured here.
     NotAvailable,
 }
 
 impl Answer {
-    /// In plain words: `cannot tell`.
+    /// The answer in plain words: `cannot tell`.
     pub fn words(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",

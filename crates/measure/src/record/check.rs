@@ -1,14 +1,14 @@
-//! What a record from outside must satisfy.
+//! Checks of records from outside.
 
 use super::{Cell, RunRecord, SeriesRecord, Summary, Table};
 
 /// The longest name, command or id.
 const LONGEST_NAME: usize = 300;
 
-/// Whether a record can be believed; otherwise the first thing wrong with it.
+/// Checks a record's consistency; the error is the first fault.
 ///
-/// Free text, such as a cause that names a thread, may hold anything: whoever
-/// shows it makes it harmless.
+/// Free text, such as a cause that names a thread, may hold any characters: the
+/// code that prints it escapes them.
 pub(super) fn check(record: &RunRecord) -> Result<(), String> {
     id(&record.id)?;
     name("command", &record.command)?;
@@ -37,13 +37,15 @@ pub(super) fn check(record: &RunRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// Characters that mean something to neither a shell, a path nor a pattern.
-/// `last` is what the newest run is called.
+/// Allows only characters without a meaning in shells, paths and patterns.
+/// `last` is the selector of the newest run.
 fn id(id: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let starts = id.starts_with(|c: char| c.is_ascii_alphanumeric());
     if !starts || id.len() > LONGEST_NAME || !id.chars().all(plain) || id == "last" {
-        return Err(format!("{id:?} is no id: letters, digits, - and _ only, and not \"last\""));
+        return Err(format!(
+            "{id:?} is not an id: letters, digits, - and _ only, and not \"last\""
+        ));
     }
     Ok(())
 }
@@ -65,25 +67,25 @@ fn series(series: &SeriesRecord) -> Result<(), String> {
     match &series.summary {
         Some(summary) if series.n > 0 => {
             if !rises(summary) {
-                return wrong("its quantiles do not rise");
+                return wrong("its quantiles are not ascending");
             }
         }
         None if series.n == 0 => {}
-        _ => return wrong("its summary and its number of samples do not fit"),
+        _ => return wrong("its summary contradicts its number of samples"),
     }
     if !series.slices.is_sorted_by(|one, next| one.at < next.at) {
         return wrong("its slices are not in order");
     }
     let sliced = series.slices.iter().try_fold(0_u64, |sum, slice| sum.checked_add(slice.n));
     if sliced.is_none_or(|sliced| sliced > series.n) {
-        return wrong("its slices hold more samples than it has");
+        return wrong("its slices hold more samples than the series");
     }
     if !series.repetitions.is_sorted_by(|one, next| one.at <= next.at) {
         return wrong("its repetitions are not in order");
     }
     let repeated = series.repetitions.iter().try_fold(0_u64, |sum, it| sum.checked_add(it.n));
     if !series.repetitions.is_empty() && repeated != Some(series.n) {
-        return wrong("its repetitions do not hold the samples that it has");
+        return wrong("its repetitions do not add up to its samples");
     }
     series.by_start().map_err(|e| e.to_string())?;
     Ok(())
@@ -94,7 +96,10 @@ fn table(table: &Table) -> Result<(), String> {
     for row in &table.rows {
         if row.len() != table.columns.len() {
             let (cells, columns) = (row.len(), table.columns.len());
-            return Err(format!("table {}: {cells} cells in {columns} columns", table.name));
+            return Err(format!(
+                "table {}: a row has {cells} cells for {columns} columns",
+                table.name
+            ));
         }
         for cell in row {
             if let Cell::Number(number) = cell {
@@ -114,7 +119,9 @@ fn rises(summary: &Summary) -> bool {
 
 fn ordered(name: &str, interval: Option<[f64; 2]>) -> Result<(), String> {
     match interval {
-        Some([low, high]) if low > high => Err(format!("{name}: its interval is upside down")),
+        Some([low, high]) if low > high => {
+            Err(format!("{name}: its interval has its ends swapped"))
+        }
         _ => Ok(()),
     }
 }
@@ -148,7 +155,7 @@ mod tests {
         serde_json::to_value(Start::now().finish(Timestamp::now(), run)).unwrap()
     }
 
-    /// What is said of a record with one value changed.
+    /// The fault found in a record with one value changed.
     fn changed(pointer: &str, value: Value) -> String {
         let mut record = record();
         *record.pointer_mut(pointer).unwrap() = value;
@@ -157,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_record_is_taken_whatever_its_threads_are_called() {
+    fn a_good_record_passes_whatever_its_threads_are_called() {
         let mut record = record();
         record["warnings"] = json!(["preempted by \u{1b}[2J for 3 ms"]);
         RunRecord::import(&record.to_string(), "x.json").unwrap();
@@ -166,19 +173,27 @@ mod tests {
     #[test]
     fn each_kind_of_damage_is_named() {
         let cases = [
-            ("/id", json!("last"), "\"last\" is no id"),
-            ("/id", json!("a b"), "\"a b\" is no id"),
-            ("/id", json!("-x"), "\"-x\" is no id"),
+            ("/id", json!("last"), "\"last\" is not an id"),
+            ("/id", json!("a b"), "\"a b\" is not an id"),
+            ("/id", json!("-x"), "\"-x\" is not an id"),
             ("/command", json!(""), "a command has a name of 0 bytes"),
             ("/command", json!("\u{1b}[2J"), "a command has the name \"\\u{1b}[2J\""),
             ("/started_at", json!("yesterday"), "started_at is \"yesterday\""),
             ("/series/0/n", json!(999), "series test/series: its histogram is damaged"),
             ("/series/0/histogram", json!("HIST"), "series test/series: its histogram is damaged"),
             ("/series/0/summary", json!(null), "series test/series: its summary"),
-            ("/series/0/summary/p99", json!(1), "series test/series: its quantiles do not rise"),
+            (
+                "/series/0/summary/p99",
+                json!(1),
+                "series test/series: its quantiles are not ascending",
+            ),
             ("/series/0/slices/1/at", json!(0), "series test/series: its slices are not in order"),
             ("/series/0/slices/1/n", json!(u64::MAX), "series test/series: its slices hold more"),
-            ("/facts/0/interval", json!([2.0, 1.0]), "test/fact: its interval is upside down"),
+            (
+                "/facts/0/interval",
+                json!([2.0, 1.0]),
+                "test/fact: its interval has its ends swapped",
+            ),
         ];
         for (pointer, value, expected) in cases {
             let said = changed(pointer, value);

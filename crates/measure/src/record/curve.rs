@@ -1,4 +1,4 @@
-//! Values over something.
+//! Curves, and rows of heat maps.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,25 @@ use serde::{Deserialize, Serialize};
 use crate::record::direction::Direction;
 use crate::record::unit::Unit;
 
-/// The label that says which other label names the rows of a heat map.
+/// The label that holds the name of the label that names the rows of a heat
+/// map.
 const MAP: &str = "map";
 
-/// The label that says which way values get better, and its words.
+/// The label of the direction of improvement, and its values.
 const BETTER: &str = "better";
 const SMALLER: &str = "smaller";
 const LARGER: &str = "larger";
 
-/// A quantity as it depends on another one.
+/// A quantity as a function of another one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// A path, delay first: `launch/ramp/speed`.
+    /// A path that begins with the delay: `launch/ramp/speed`.
     pub name: String,
-    /// What lies on the horizontal axis.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What lies on the vertical axis.
+    /// The vertical axis.
     pub y: Axis,
-    /// What else tells this curve from its siblings: `cpu` …
+    /// Labels that tell it from curves of the same name: `cpu` …
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// The points, by ascending `x`.
@@ -32,9 +33,9 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Makes it a row of a heat map, in the place of a line of a chart. Rows of
-    /// one map differ in the label `rows` (`policy`, `strategy`) only, which
-    /// names them; columns are the values of `x`.
+    /// Makes it a row of a heat map instead of a line of a chart. Rows of one
+    /// map differ only in the label `rows` (`policy`, `strategy`), which names
+    /// them; the values of `x` are the columns.
     #[must_use]
     pub fn in_map(mut self, rows: &str, better: Option<Direction>) -> Self {
         self.labels.insert(MAP.to_owned(), rows.to_owned());
@@ -48,14 +49,14 @@ impl Curve {
         self
     }
 
-    /// What the rows of its heat map are, and which one this is; `None` if it
-    /// is a line of a chart.
+    /// The label that names the rows of its heat map, and its value here;
+    /// `None` if it is a line of a chart.
     pub fn row(&self) -> Option<(&str, &str)> {
         let rows = self.labels.get(MAP)?;
         Some((rows, self.labels.get(rows)?))
     }
 
-    /// What its heat map is about: its labels without those that make a row of it.
+    /// The labels that all rows of its heat map share.
     pub fn map_labels(&self) -> BTreeMap<String, String> {
         let mut labels = self.labels.clone();
         let rows = labels.remove(MAP);
@@ -66,7 +67,7 @@ impl Curve {
         labels
     }
 
-    /// Which way values get better, where that is known.
+    /// The direction of improvement, if it is known.
     pub fn better(&self) -> Option<Direction> {
         match self.labels.get(BETTER).map(String::as_str) {
             Some(SMALLER) => Some(Direction::Smaller),
@@ -79,7 +80,7 @@ impl Curve {
 /// One axis of a curve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it shows, in plain words: `time since wake`.
+    /// The quantity on it, in plain words: `time since wake`.
     pub name: String,
     /// Its unit.
     pub unit: Unit,
@@ -95,11 +96,11 @@ impl Axis {
 /// One point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Where on the horizontal axis.
+    /// The position on the horizontal axis.
     pub x: f64,
     /// The value there.
     pub y: f64,
-    /// 95 % interval of the value, where there is one.
+    /// 95 % interval of the value, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
 }
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_of_a_map_says_what_rows_are_and_what_is_better() {
+    fn a_row_of_a_map_knows_its_label_and_its_direction() {
         let line = Curve {
             name: "lock/throughput".to_owned(),
             x: Axis::new("threads", Unit::Count),

@@ -1,10 +1,10 @@
-//! Which way is better.
+//! The direction in which a quantity improves.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::unit::Unit;
 
-/// Which way a quantity gets better.
+/// The direction in which a quantity improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -15,8 +15,8 @@ pub enum Direction {
 }
 
 impl Unit {
-    /// Which way quantities of this unit get better; `None` for counts,
-    /// ratios and frequencies, where it depends on what is counted.
+    /// The direction in which quantities of this unit improve; `None` for
+    /// counts, ratios and frequencies, where it depends on the quantity.
     pub fn better(self) -> Option<Direction> {
         match self {
             Self::Nanoseconds

@@ -1,4 +1,4 @@
-//! Single numbers, and what was changed on the machine.
+//! Single numbers, and changes to the machine.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +10,37 @@ use crate::record::unit::Unit;
 /// A single number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
-    /// A path, delay first: `lock/break_even`.
+    /// A path that begins with the delay: `lock/break_even`.
     pub name: String,
     /// The value.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// 95 % interval, where there is one.
+    /// 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// How many samples stand behind it, where that is a number.
+    /// The number of samples, if that is a number.
     pub n: Option<u64>,
-    /// Which way it gets better, where the unit does not say.
+    /// The direction of improvement, if it is not that of the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
-    /// What else tells this fact from its siblings.
+    /// Labels that tell it from facts of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// How those of several starts become one; not part of a record.
+    /// How the values of several starts are pooled; not part of a record.
     #[serde(default, skip_serializing_if = "Pooling::is_median")]
     pub pooling: Pooling,
 }
 
-/// How the facts of several independent starts become one.
+/// How the values of several independent starts become one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pooling {
-    /// Their median: what each start measured by itself.
+    /// The median, for values that each start measures by itself.
     #[default]
     Median,
-    /// Their sum, and that of `n`: what was counted.
+    /// The sum, also of `n`, for counts.
     Sum,
-    /// Their mean, weighted by `n`: a share of `n`.
+    /// The mean, weighted by `n`, for shares of `n`.
     Mean,
 }
 
@@ -66,40 +66,41 @@ impl Fact {
         }
     }
 
-    /// A count: those of several starts add up.
+    /// Marks it as a count: the values of several starts are added.
     #[must_use]
     pub fn summed(mut self) -> Self {
         self.pooling = Pooling::Sum;
         self
     }
 
-    /// A share of `n`: those of several starts are weighted by it.
+    /// Marks it as a share of `n`: the values of several starts are weighted by
+    /// `n`.
     #[must_use]
     pub fn averaged(mut self) -> Self {
         self.pooling = Pooling::Mean;
         self
     }
 
-    /// With a 95 % interval from `n` samples.
+    /// Adds a 95 % interval from `n` samples.
     #[must_use]
     pub fn with_interval(mut self, interval: [f64; 2], n: u64) -> Self {
         (self.interval, self.n) = (Some(interval), Some(n));
         self
     }
 
-    /// With the direction in which it gets better.
+    /// Sets the direction of improvement.
     #[must_use]
     pub fn with_better(mut self, better: Direction) -> Self {
         self.better = Some(better);
         self
     }
 
-    /// Which way it gets better, where that is known.
+    /// The direction of improvement, if it is known.
     pub fn better(&self) -> Option<Direction> {
         self.better.or_else(|| self.unit.better())
     }
 
-    /// With a label.
+    /// Adds a label.
     #[must_use]
     pub fn with_label(mut self, name: &str, value: impl Into<String>) -> Self {
         self.labels.insert(name.to_owned(), value.into());
@@ -107,7 +108,7 @@ impl Fact {
     }
 }
 
-/// Something on the machine that a run changed for its time.
+/// A change to the machine for the time of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The knob: a file, or a property of a thread.

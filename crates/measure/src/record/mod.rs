@@ -1,5 +1,5 @@
-//! The run record, `"schema": "unjank.run/2"`: one JSON document per run, the
-//! same for every command. `docs/run.schema.json` describes it.
+//! The run record, `"schema": "unjank.run/2"`: one JSON document per run, in
+//! the same form for every command. `docs/run.schema.json` describes it.
 
 mod answer;
 mod check;

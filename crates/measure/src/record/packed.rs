@@ -1,8 +1,8 @@
 //! A histogram as text: HdrHistogram's V2 compressed form, base64.
 //!
-//! A record may come from anywhere, so unpacking is bounded: what claims to be
-//! a histogram is inflated up to a limit and looked at before anything
-//! allocates by what it claims.
+//! A record may come from anywhere, so unpacking is bounded: the text is
+//! inflated up to a limit and checked before its claims determine any
+//! allocation.
 
 use std::io::Read as _;
 
@@ -22,8 +22,8 @@ const OUTER_HEADER: usize = 8;
 /// front of the counts.
 const INNER_HEADER: usize = 40;
 
-/// The largest histogram that is unpacked, in bytes: twenty times what all
-/// buckets of a series can take.
+/// The largest histogram that is unpacked, in bytes: twenty times the size of
+/// all buckets of a series.
 const LARGEST: u64 = 8 << 20;
 
 /// The text form of a histogram.
@@ -35,8 +35,8 @@ pub(super) fn pack(histogram: &Histogram<u64>) -> String {
     BASE64.encode(bytes)
 }
 
-/// The histogram of a text form that holds `n` samples; otherwise what is
-/// wrong with it.
+/// Decodes the text form of a histogram that holds `n` samples. The error is
+/// the first fault.
 pub(super) fn unpack(text: &str, n: u64) -> Result<Histogram<u64>, String> {
     let bytes = BASE64.decode(text).map_err(|e| e.to_string())?;
     let bytes = inflate(bytes)?;
@@ -48,7 +48,7 @@ pub(super) fn unpack(text: &str, n: u64) -> Result<Histogram<u64>, String> {
     };
     let counts = bytes.get(INNER_HEADER..).unwrap_or_default();
     if counts.len() != length as usize {
-        return Err(format!("it holds {} bytes of counts and claims {length}", counts.len()));
+        return Err(format!("it holds {} bytes of counts but claims {length}", counts.len()));
     }
     // A run of more than 2^62 empty buckets, which the decoder cannot negate.
     if digits > 5 || counts.windows(9).any(|window| window == [0xff; 9]) {
@@ -61,12 +61,12 @@ pub(super) fn unpack(text: &str, n: u64) -> Result<Histogram<u64>, String> {
         .try_fold(0_u64, |sum, step| sum.checked_add(step.count_at_value()));
     match held {
         Some(held) if held == n => Ok(histogram),
-        Some(held) => Err(format!("it holds {held} samples, and the series says {n}")),
+        Some(held) => Err(format!("it holds {held} samples, but the series claims {n}")),
         None => Err("it holds more samples than can be counted".to_owned()),
     }
 }
 
-/// The uncompressed form, up to a limit.
+/// Inflates the text form, up to a limit.
 fn inflate(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     if !bytes.starts_with(&COMPRESSED) {
         return Ok(bytes);
@@ -100,7 +100,7 @@ mod tests {
         histogram
     }
 
-    /// The compressed form of what should be a histogram.
+    /// Compresses bytes that stand for a histogram.
     fn compressed(inner: &[u8]) -> String {
         let mut body = ZlibEncoder::new(Vec::new(), Compression::fast());
         body.write_all(inner).unwrap();
@@ -118,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_checked_before_they_are_believed() {
+    fn claims_are_checked_before_anything_is_allocated() {
         let bomb = compressed(&vec![0; 9 << 20]);
         assert_eq!(unpack(&bomb, 0).unwrap_err(), "it is larger than 8 MiB");
         let claim = compressed(&header(u32::MAX, 3, 1 << 42));
         assert_eq!(
             unpack(&claim, 0).unwrap_err(),
-            "it holds 0 bytes of counts and claims 4294967295"
+            "it holds 0 bytes of counts but claims 4294967295"
         );
         let digits = compressed(&header(0, 200, 1 << 42));
         assert_eq!(unpack(&digits, 0).unwrap_err(), "its parameters are out of range");
@@ -138,12 +138,12 @@ mod tests {
     fn a_wrong_number_of_samples_is_damage() {
         let text = pack(&histogram(&[1, 5, 5]));
         assert!(unpack(&text, 3).is_ok());
-        assert_eq!(unpack(&text, 4).unwrap_err(), "it holds 3 samples, and the series says 4");
+        assert_eq!(unpack(&text, 4).unwrap_err(), "it holds 3 samples, but the series claims 4");
     }
 
     proptest! {
         #[test]
-        fn what_is_packed_is_unpacked(values in prop::collection::vec(0..1_u64 << 42, 0..50)) {
+        fn packing_and_unpacking_are_inverse(values in prop::collection::vec(0..1_u64 << 42, 0..50)) {
             let histogram = histogram(&values);
             prop_assert!(unpack(&pack(&histogram), values.len() as u64) == Ok(histogram));
         }

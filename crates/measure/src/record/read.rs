@@ -1,4 +1,4 @@
-//! Reads records.
+//! Reads run records.
 
 use serde::Deserialize;
 
@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::record::check::check;
 use crate::record::run::{RunRecord, SCHEMA};
 
-/// The form before it, which had no tables and fewer units. It is read, and
-/// what was read is of this version.
+/// The former schema, without tables and with fewer units. Records of it are
+/// converted to this version as they are read.
 const FORMER: &str = "unjank.run/1";
 
 impl RunRecord {
@@ -33,10 +33,10 @@ impl RunRecord {
     }
 
     /// Reads a record from outside, strictly: every histogram must decode, and
-    /// every number fit the others.
+    /// the numbers must be consistent.
     ///
     /// # Errors
-    /// `Record`, with the first thing that is wrong.
+    /// `Record`, with the first fault.
     pub fn import(text: &str, origin: &str) -> Result<Self> {
         let record = Self::from_json(text, origin)?;
         check(&record).map_err(|reason| Error::Record { origin: origin.to_owned(), reason })?;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_record_says_where_it_stops_being_one() {
+    fn a_malformed_record_is_reported_with_its_position() {
         for (text, reason) in [
             ("", "EOF while parsing a value at line 1 column 0"),
             ("{\"schema\": \"unjank.run/2\"", "EOF while parsing an object at line 1 column 25"),

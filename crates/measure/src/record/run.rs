@@ -1,4 +1,4 @@
-//! The document itself.
+//! The run record itself.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use unjank_host::Machine;
 
 use crate::findings::Findings;
 
-/// The name and major version of the record's form.
+/// The name and major version of the record's schema.
 pub const SCHEMA: &str = "unjank.run/2";
 /// One run of one command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct RunRecord {
     pub elapsed: u64,
     /// The machine it ran on.
     pub host: Machine,
-    /// Every option with the value it had, defaults and seed included.
+    /// Every option with its value, including defaults and the seed.
     pub settings: BTreeMap<String, serde_json::Value>,
     /// What was found.
     #[serde(flatten)]
@@ -42,12 +42,12 @@ pub struct RunRecord {
 pub struct Tool {
     /// Its version.
     pub version: String,
-    /// The commit it was built from, where that is known.
+    /// The commit it was built from, if known.
     pub commit: Option<String>,
 }
 
 impl RunRecord {
-    /// The record as JSON, on several lines for people.
+    /// The record as indented JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a record has only string keys")
     }

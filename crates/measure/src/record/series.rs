@@ -1,4 +1,4 @@
-//! A distribution as a run record carries it.
+//! A distribution, as a run record holds it.
 
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ pub enum Percentile {
 /// A distribution of samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRecord {
-    /// A path, delay first: `jitter/native/fifo/wakeup`.
+    /// A path that begins with the delay: `jitter/native/fifo/wakeup`.
     pub name: String,
     /// The unit of the samples.
     pub unit: Unit,
-    /// What else tells this series from its siblings: `cpu`, `backing` …
+    /// Labels that tell it from series of the same name: `cpu`, `backing` …
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Samples recorded.
@@ -46,27 +46,27 @@ pub struct SeriesRecord {
     pub summary: Option<Summary>,
     /// All samples: an HdrHistogram in its V2 compressed form, base64.
     pub histogram: String,
-    /// The course over the run, in slices of equal length; empty if it was
-    /// not kept.
+    /// The course over the run, in slices of equal length; empty if it was not
+    /// recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<Slice>,
-    /// The same samples by independent start, in order; empty where it was
-    /// measured in one go.
+    /// The same samples by independent start, in order; empty if there was only
+    /// one start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<Repetition>,
 }
 
-/// The samples of one independent start of a measurement: fresh threads or
-/// processes, placed anew.
+/// The samples of one independent start of a measurement, with fresh threads or
+/// processes and a new placement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Repetition {
-    /// When it began, in nanoseconds since the first one did.
+    /// Its beginning, in nanoseconds since that of the first start.
     pub at: u64,
     /// Samples in it.
     pub n: u64,
     /// Periods that passed without a sample.
     pub missed: u64,
-    /// Its samples, as those of the series.
+    /// Its samples, in the form of the series' `histogram`.
     pub histogram: String,
 }
 
@@ -90,8 +90,8 @@ pub struct Summary {
     pub p99_99: u64,
     /// The largest sample.
     pub max: u64,
-    /// 95 % intervals of the five quantiles: over independent starts where there
-    /// are several, else from order statistics; `null` where the data does not
+    /// 95 % intervals of the five quantiles: over independent starts if there
+    /// are several, else from order statistics; `null` if the data does not
     /// bound the quantile.
     pub intervals: [Option<[u64; 2]>; 5],
 }
@@ -121,7 +121,7 @@ impl SeriesRecord {
             .map_err(|reason| Error::Histogram { series: self.name.clone(), reason })
     }
 
-    /// All samples, as their distribution.
+    /// The distribution of all samples.
     ///
     /// # Errors
     /// As [`histogram`](Self::histogram).
@@ -130,8 +130,8 @@ impl SeriesRecord {
         Ok(Empirical::new(&self.histogram()?, min, max))
     }
 
-    /// Its independent starts; `None` if there are too few to say how much
-    /// starts differ.
+    /// Its independent starts; `None` if there are too few to estimate their
+    /// spread.
     ///
     /// # Errors
     /// `Histogram` if one of them is damaged.
@@ -142,7 +142,7 @@ impl SeriesRecord {
         Ok(Repetitions::new(&self.by_start()?))
     }
 
-    /// The two values that its starts gather at, where they do.
+    /// The two values at which the medians of its starts cluster, if they do.
     pub fn modes(&self) -> Option<[Mode; 2]> {
         let starts = self.by_start().ok()?;
         let medians: Vec<f64> =
@@ -150,9 +150,9 @@ impl SeriesRecord {
         modes::of(&medians)
     }
 
-    /// How its starts differ, in a few words, where there are several: `8
-    /// independent starts`, with the two values that they gather at, if they do.
-    pub fn told_of_starts(&self) -> Option<String> {
+    /// A note on its starts, if there are several: `8 independent starts`, with
+    /// the two values at which they cluster, if they do.
+    pub fn starts_note(&self) -> Option<String> {
         let count = self.repetitions.iter().filter(|start| start.n > 0).count();
         let starts = (count > 1).then(|| format!("{count} independent starts"))?;
         Some(match self.modes() {
@@ -191,7 +191,7 @@ impl SeriesRecord {
         packed::pack(histogram)
     }
 
-    /// The share of periods that were missed, of all that were due.
+    /// The share of missed periods among all that were due.
     pub fn missed_share(&self) -> f64 {
         let due = self.n.saturating_add(self.missed);
         if due == 0 { 0.0 } else { self.missed as f64 / due as f64 }
@@ -199,8 +199,8 @@ impl SeriesRecord {
 }
 
 impl SeriesRecord {
-    /// The five quantiles of [`QUANTILES`], in order: `None` where the series
-    /// has too few samples to tell one from its largest.
+    /// The five quantiles of [`QUANTILES`], in order: `None` if the series has
+    /// too few samples to tell one from its maximum.
     pub fn quantiles_known(&self) -> [Option<u64>; 5] {
         let quantiles = self.summary.map(|summary| summary.quantiles());
         [0, 1, 2, 3, 4].map(|index| {

@@ -1,4 +1,4 @@
-//! From the start of a run to its record.
+//! The start of a run, from which its record is made.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -9,7 +9,7 @@ use unjank_host::{Machine, Timestamp};
 use crate::findings::Findings;
 use crate::record::run::{RunRecord, SCHEMA, Tool};
 
-/// The moment a run began, and what it will be known by.
+/// The start of a run, with the random tail of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     date: Date,
@@ -17,7 +17,7 @@ pub struct Start {
     tail: u32,
 }
 
-/// What a run was, once it is over.
+/// The content of a run's record, except its times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// The program that made it.
@@ -26,7 +26,7 @@ pub struct Run {
     pub command: String,
     /// The machine it ran on.
     pub host: Machine,
-    /// Every option with the value it had, defaults and seed included.
+    /// Every option with its value, including defaults and the seed.
     pub settings: BTreeMap<String, serde_json::Value>,
     /// What was found.
     pub findings: Findings,
@@ -37,8 +37,8 @@ pub struct Run {
 impl Start {
     /// This moment, and a random tail for the id.
     pub fn now() -> Self {
-        // The keys of a fresh hasher are the one source of chance in the
-        // standard library; they differ between processes and between calls.
+        // The keys of a fresh hasher are the only randomness in the standard
+        // library; they differ between processes and between calls.
         let tail = RandomState::new().build_hasher().finish() as u32;
         Self::at(Date::now(), Timestamp::now(), tail)
     }
@@ -53,12 +53,11 @@ impl Start {
         format!("{}-{:06x}", self.date.strftime("%Y%m%dT%H%M%S"), self.tail)
     }
 
-    /// The record of the run that ended at `end`. What is not a number among
-    /// the findings is left out, as JSON has no form for it, and a warning
-    /// says so.
+    /// The record of the run that ended at `end`. Findings that are not finite
+    /// are removed, as JSON cannot represent them, with a warning.
     pub fn finish(self, end: Timestamp, run: Run) -> RunRecord {
         let mut findings = run.findings;
-        findings.drop_what_is_no_number();
+        findings.drop_non_finite();
         RunRecord {
             schema: SCHEMA.to_owned(),
             id: self.id(),
@@ -113,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_does_not_cost_the_record() {
+    fn values_that_are_not_finite_do_not_spoil_the_record() {
         let mut findings = Findings::default();
         findings.facts.push(Fact::new("test/broken", f64::NAN, Unit::Ratio));
         findings.facts.push(Fact::new("test/whole", 1.0, Unit::Ratio));
         let record = start(1).finish(Timestamp::from_nanos(3_000), run(findings));
         assert_eq!(record.findings.facts.len(), 1);
-        assert_eq!(record.findings.warnings, ["fact test/broken is not a number and left out"]);
+        assert_eq!(record.findings.warnings, ["fact test/broken is not a number and is left out"]);
         assert!(RunRecord::import(&record.to_json(), "a test").is_ok());
     }
 }

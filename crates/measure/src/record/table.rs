@@ -6,19 +6,19 @@ use crate::record::unit::Unit;
 
 /// Results that are read side by side: policies, sizes, threads.
 ///
-/// A table holds what a reader of the run wants to see at a glance; how it is
-/// drawn is decided by whoever shows the record.
+/// A table holds the main results of a run; the program that shows the record
+/// decides how it is drawn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// A path, delay first: `lock/bench/throughput`.
+    /// A path that begins with the delay: `lock/bench/throughput`.
     pub name: String,
-    /// What it shows, in plain words.
+    /// Its title, in plain words.
     pub title: String,
-    /// What stands in each cell of a row, in order.
+    /// The columns, in order.
     pub columns: Vec<Column>,
-    /// As many cells in each as there are columns.
+    /// The rows, each with one cell per column.
     pub rows: Vec<Vec<Cell>>,
-    /// What a reader must know to read it, one sentence each.
+    /// Notes for its reader, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -31,23 +31,23 @@ pub struct Column {
     /// The unit of its numbers; `None` for text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
-    /// The unit of the second numbers, where its cells have two.
+    /// The unit of the second numbers, if its cells have two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Unit>,
-    /// How many significant digits tell its numbers apart, where three do not.
+    /// The significant digits that tell its numbers apart, if three do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u8>,
 }
 
-/// What stands in one row and column.
+/// The content of one row and column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cell {
     /// A number, in the unit of its column.
     Number(Number),
-    /// Anything else.
+    /// Text.
     Text(String),
-    /// Nothing.
+    /// Empty.
     Empty,
 }
 
@@ -56,30 +56,30 @@ pub enum Cell {
 pub struct Number {
     /// The number.
     pub value: f64,
-    /// Its unit, where that is not its column's.
+    /// Its unit, if it is not that of the column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
-    /// 95 % interval, where there is one.
+    /// 95 % interval, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// Standard deviation, where that is what was asked for.
+    /// Standard deviation, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    /// A second number about the same thing, in the column's second unit.
+    /// A second number, in the column's second unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<f64>,
-    /// How it stands among the others.
+    /// Its rank among the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
 }
 
-/// How a number stands among others.
+/// The rank of a number among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// Better than what it is compared with, beyond its interval.
+    /// Better than the number it is compared with, beyond its interval.
     Won,
-    /// Worse than what it is compared with, beyond its interval.
+    /// Worse than the number it is compared with, beyond its interval.
     Lost,
     /// The best of its row or column, as measured.
     Best,
@@ -108,7 +108,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// With these rows.
+    /// Adds rows.
     #[must_use]
     pub fn with_rows<Row: IntoIterator<Item = Cell>>(
         mut self,
@@ -118,15 +118,15 @@ impl Table {
         self
     }
 
-    /// With a sentence that a reader must know.
+    /// Adds a note.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// Empties cells that hold no finite number; how many there were.
-    pub(crate) fn drop_what_is_no_number(&mut self) -> usize {
+    /// Empties cells whose numbers are not finite, and counts them.
+    pub(crate) fn drop_non_finite(&mut self) -> usize {
         let broken = self.rows.iter_mut().flatten().filter(|cell| match cell {
             Cell::Number(number) => !number.is_finite(),
             Cell::Text(_) | Cell::Empty => false,
@@ -146,14 +146,14 @@ impl Column {
         Self { unit: Some(unit), ..Self::text(name) }
     }
 
-    /// With a second number in each cell.
+    /// Adds a second number to each cell.
     #[must_use]
     pub fn beside(mut self, unit: Unit) -> Self {
         self.beside = Some(unit);
         self
     }
 
-    /// With so many significant digits.
+    /// Sets the number of significant digits.
     #[must_use]
     pub fn with_digits(mut self, digits: u8) -> Self {
         self.digits = Some(digits);
@@ -179,28 +179,28 @@ impl Number {
         Self { value, unit: None, interval: None, deviation: None, beside: None, mark: None }
     }
 
-    /// In a unit that is not its column's.
+    /// Sets a unit other than the column's.
     #[must_use]
     pub fn of(mut self, unit: Unit) -> Self {
         self.unit = Some(unit);
         self
     }
 
-    /// With its 95 % interval, where there is one.
+    /// Sets its 95 % interval, if there is one.
     #[must_use]
     pub fn within(mut self, interval: Option<[f64; 2]>) -> Self {
         self.interval = interval;
         self
     }
 
-    /// With a second number.
+    /// Adds a second number.
     #[must_use]
     pub fn beside(mut self, second: f64) -> Self {
         self.beside = Some(second);
         self
     }
 
-    /// With how it stands among the others.
+    /// Sets its rank among the others.
     #[must_use]
     pub fn marked(mut self, mark: Option<Mark>) -> Self {
         self.mark = mark;
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_leaves_its_cell_empty() {
+    fn values_that_are_not_finite_leave_empty_cells() {
         let mut table = Table::new("t", "", [Column::of("x", Unit::Count)]).with_rows([
             vec![Cell::number(f64::NAN)],
             vec![Number::new(1.0).within(Some([0.0, f64::INFINITY])).into()],
             vec![Cell::number(1.0)],
         ]);
-        assert_eq!(table.drop_what_is_no_number(), 2);
+        assert_eq!(table.drop_non_finite(), 2);
         assert_eq!(table.rows, [[Cell::Empty], [Cell::Empty], [Cell::number(1.0)]]);
     }
 }

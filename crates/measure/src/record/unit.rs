@@ -1,4 +1,4 @@
-//! Units, and how a number in one of them is written for people.
+//! Units, and how numbers are printed with them.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::{Bytes, Hertz, Nanos};
@@ -6,10 +6,10 @@ use unjank_host::{Bytes, Hertz, Nanos};
 /// The unit of a series, fact or axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
-    /// Nanoseconds: the unit of every series that does not say otherwise.
+    /// Nanoseconds: the default unit of a series.
     #[serde(rename = "ns")]
     Nanoseconds,
-    /// A plain number of things.
+    /// A number of things.
     #[serde(rename = "count")]
     Count,
     /// Bytes.
@@ -48,13 +48,13 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// `value` with its unit, three significant digits: what tells values apart
-    /// to a tenth of a percent.
+    /// `value` with its unit and three significant digits, a resolution of a
+    /// tenth of a percent to one percent.
     pub fn show(self, value: f64) -> String {
         self.show_with(value, 3)
     }
 
-    /// `value` with its unit and so many significant digits; times, sizes and
+    /// `value` with its unit and `significant` digits; times, sizes and
     /// frequencies always have three.
     pub fn show_with(self, value: f64, significant: u8) -> String {
         let whole = || value.round().clamp(0.0, u64::MAX as f64) as u64;
@@ -108,8 +108,8 @@ fn small(value: f64, unit: &str, significant: u8) -> String {
     }
 }
 
-/// Whole numbers as they are, others with so many significant digits, those
-/// below one with as many decimals.
+/// Whole numbers unchanged, others with `significant` digits, those below one
+/// with as many decimals.
 fn digits(value: f64, significant: u8) -> String {
     let size = value.abs();
     if value.fract() == 0.0 && size < 1e15 {

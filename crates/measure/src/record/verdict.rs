@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Verdicts: questions of a run and their answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,34 +6,32 @@ use crate::record::answer::Answer;
 use crate::record::series::{Percentile, SeriesRecord};
 use crate::record::unit::Unit;
 
-/// A question that a run set out to answer, and its answer.
+/// A question that a run answers, and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The question in one sentence: `Are real-time threads woken in time?`
     pub question: String,
-    /// The delay it is about (`launch`, `swap`, `jitter`, `lock`, `ipc`), a part
-    /// of it (`ipc/unix`), or the name of the series that two runs were
-    /// compared by.
+    /// The delay (`launch`, `swap`, `jitter`, `lock`, `ipc`), a part of it
+    /// (`ipc/unix`), or the name of the series by which two runs were compared.
     pub subject: String,
     /// The answer.
     pub answer: Answer,
-    /// What was measured; `null` if nothing could be.
+    /// The measured quantity; `null` if nothing could be measured.
     pub measured: Option<Quantity>,
-    /// What would be healthy, for questions about health.
+    /// The healthy range, for questions about health.
     pub healthy: Option<Bound>,
     /// The difference between two arms or runs, for comparisons.
     pub effect: Option<Quantity>,
-    /// The smallest difference that this many samples could have shown.
+    /// The smallest difference that this number of samples would have shown.
     pub minimum_effect: Option<f64>,
-    /// Why this answer, in one sentence.
+    /// The reason for the answer, in one sentence.
     pub reason: String,
-    /// The command to type next.
+    /// The next command to run.
     pub next: Option<String>,
 }
 
 impl Verdict {
-    /// An answer with its reason, and nothing that was measured for it: what
-    /// there is besides is set by whoever asks.
+    /// An answer with its reason; the caller sets the other fields.
     pub fn new(
         subject: impl Into<String>,
         question: impl Into<String>,
@@ -53,8 +51,8 @@ impl Verdict {
         }
     }
 
-    /// A question about health, answered by the healthy range. `next` is for
-    /// those who are not told that all is well.
+    /// A question about health, answered by the healthy range. `next` is set
+    /// unless the answer is healthy.
     pub fn of_health(
         subject: &str,
         question: &str,
@@ -74,28 +72,28 @@ impl Verdict {
     }
 }
 
-/// A measured number with what is needed to judge it.
+/// A measured number with the data to judge it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// What it is: `p99 of wake-up latency, SCHED_FIFO`.
+    /// Its name: `p99 of wake-up latency, SCHED_FIFO`.
     pub name: String,
     /// The value.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// 95 % interval, where there is one.
+    /// 95 % interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// Samples behind it.
+    /// The number of samples.
     pub n: u64,
 }
 
 impl Quantity {
-    /// The median of a series that has samples, called `name`.
+    /// The median of a series with samples, named `name`.
     pub fn median_of(series: &SeriesRecord, name: impl Into<String>) -> Option<Self> {
         Self::percentile_of(series, Percentile::P50, name)
     }
 
-    /// A percentile of a series that has samples, called `name`.
+    /// A percentile of a series with samples, named `name`.
     pub fn percentile_of(
         series: &SeriesRecord,
         percentile: Percentile,
@@ -116,15 +114,15 @@ impl Quantity {
 /// A healthy range: everything up to a limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// The largest healthy value, in the unit of what was measured.
+    /// The largest healthy value, in the unit of the quantity.
     pub at_most: f64,
-    /// Where the limit comes from.
+    /// The source of the limit.
     pub source: String,
 }
 
 impl Bound {
-    /// Judges a quantity. An interval that straddles the limit decides
-    /// nothing, and neither does a value without one.
+    /// Judges a quantity. If its interval contains the limit, or if it has
+    /// none, the answer is `cannot tell`.
     pub fn judge(&self, quantity: &Quantity) -> Answer {
         let Some([low, high]) = quantity.interval else { return Answer::CannotTell };
         if high <= self.at_most {

@@ -1,11 +1,11 @@
 //! The ordinary bootstrap of raw samples: Efron and Tibshirani, *An
 //! Introduction to the Bootstrap*, chapters 6 and 8.
 //!
-//! Resamples of few samples vary too little: their variance is short of the
-//! true one by (n − 1)/n, and the normal distribution stands where Student's
-//! belongs. What is drawn is therefore moved away from what was seen by the
-//! factor that mends both, 1.29 for eight samples, 1.04 for fifty. This is the
-//! expanded percentile interval of Hesterberg, *What Teachers Should Know
+//! Resamples of few samples vary too little: their variance is too small by the
+//! factor (n − 1)/n, and they follow the normal distribution instead of
+//! Student's. The draws are therefore moved away from the observed value by the
+//! factor that corrects both, 1.29 for eight samples, 1.04 for fifty. This is
+//! the expanded percentile interval of Hesterberg, *What Teachers Should Know
 //! About the Bootstrap* (2015), section 5.3.
 
 use rand::RngExt as _;
@@ -14,9 +14,9 @@ use super::Z;
 use super::contrast::Contrast;
 use super::random::Random;
 
-/// The value below which the share `q` of the samples lies; for the median,
-/// the middle of the two middle ones. The samples are reordered. `None`
-/// without samples.
+/// The value below which the share `q` of the samples lies; for the median of
+/// an even number, the mean of the two middle ones. Reorders the samples.
+/// `None` without samples.
 pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
     let n = samples.len();
     let rank = ((q * n as f64).ceil() as usize).clamp(1, n.max(1));
@@ -29,8 +29,8 @@ pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
     Some(if halves { f64::midpoint(low, high) } else { low })
 }
 
-/// The q-quantiles of two independent samples against each other; `None` if
-/// one of them is empty.
+/// The contrast of the q-quantiles of two independent samples; `None` if one of
+/// them is empty.
 pub fn quantiles(
     a: &[f64],
     b: &[f64],
@@ -50,9 +50,9 @@ pub fn quantiles(
     Some(Contrast::new(values[0], values[1], drawn))
 }
 
-/// A statistic of pairs, drawn from resampled pairs: what happens to both
-/// visits of a pair alike stays in the pair and falls out of the difference.
-/// The statistic sees which pairs were drawn, by index.
+/// A statistic of pairs, from resampled pairs: an influence on both visits of a
+/// pair cancels in the difference. The statistic gets the indices of the drawn
+/// pairs.
 pub fn pairs(
     n: usize,
     times: usize,
@@ -72,7 +72,7 @@ pub fn pairs(
     expanded(seen, drawn, n)
 }
 
-/// What was seen, with draws moved away from it as befits `n` samples.
+/// The contrast of `seen`, with the draws expanded for `n` samples.
 fn expanded(seen: [f64; 2], mut draws: Vec<[f64; 2]>, n: usize) -> Contrast {
     let factor = expansion(n);
     for draw in &mut draws {
@@ -83,7 +83,8 @@ fn expanded(seen: [f64; 2], mut draws: Vec<[f64; 2]>, n: usize) -> Contrast {
     Contrast::new(seen[0], seen[1], draws)
 }
 
-/// By how much the draws of `n` samples are to be moved away from what was seen.
+/// The factor by which the draws of `n` samples are moved away from the
+/// observed value.
 pub(super) fn expansion(n: usize) -> f64 {
     let n = n.max(2) as f64;
     (n / (n - 1.0)).sqrt() * student(n - 1.0) / Z
@@ -100,8 +101,8 @@ fn student(freedom: f64) -> f64 {
             / (384.0 * freedom.powi(3))
 }
 
-/// One of `n` places, each as likely as the others. Drawn as 32 bits where
-/// that is enough, so that machines of all word sizes draw alike.
+/// A random index below `n`, uniformly distributed. Drawn as 32 bits if that
+/// suffices, so that machines of all word sizes draw the same.
 pub(super) fn index(n: usize, random: &mut Random) -> usize {
     match u32::try_from(n) {
         Ok(n) => random.random_range(0..n) as usize,
@@ -125,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_are_given_students_point() {
+    fn students_points_are_the_tabulated_ones() {
         for (freedom, point) in [(5.0, 2.571), (9.0, 2.262), (29.0, 2.045), (1e9, 1.960)] {
             assert!((student(freedom) - point).abs() < 0.005, "{freedom}: {}", student(freedom));
         }
     }
 
     #[test]
-    fn equal_samples_differ_by_nothing() {
+    fn equal_samples_do_not_differ() {
         let contrast = quantiles(&[5.0; 20], &[5.0; 30], 0.5, 500, &mut seeded(1, "t")).unwrap();
         let nothing = Estimate { value: 0.0, interval: [0.0, 0.0] };
         assert_eq!(contrast.weigh(0.0).difference, nothing);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_visits_of_a_pair_share_falls_out() {
+    fn an_influence_on_both_visits_of_a_pair_cancels() {
         // A drift a hundred times the effect, the same in both visits.
         let a: Vec<f64> = (0..40).map(|i| f64::from(i) * 100.0).collect();
         let b: Vec<f64> = a.iter().map(|value| value + 1.0).collect();

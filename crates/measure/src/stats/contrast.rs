@@ -1,4 +1,4 @@
-//! Two quantities against each other: difference, ratio, answer.
+//! The contrast of two quantities: difference, ratio, answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ pub struct Estimate {
     pub interval: [f64; 2],
 }
 
-/// What two arms or runs measured, and what a bootstrap of both drew.
+/// The values of two arms or runs, and the bootstrap draws of both.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contrast {
     /// The first value.
     pub a: f64,
     /// The second value.
     pub b: f64,
-    /// Both values, as often as the bootstrap drew them together.
+    /// The bootstrap draws of both values.
     draws: Vec<[f64; 2]>,
 }
 
@@ -31,38 +31,38 @@ pub struct Contrast {
 pub struct Weighed {
     /// The first value.
     pub a: f64,
-    /// The second value less the first.
+    /// The second value minus the first.
     pub difference: Estimate,
-    /// The second value in terms of the first, 1 where they are equal; `None`
-    /// where the first may be zero or negative.
+    /// The second value divided by the first; `None` if the first may be zero
+    /// or negative.
     pub ratio: Option<Estimate>,
-    /// The probability of data this extreme, in either direction, if the two
-    /// differed by no more than what matters. Never below what the number of
-    /// draws can resolve.
+    /// The probability of data this extreme, in either direction, if the true
+    /// difference is within the margin. Never below the resolution of the
+    /// number of draws.
     pub p_value: f64,
     /// The standard error of the difference.
     pub standard_error: f64,
-    /// The largest difference that does not matter, in the unit of the values.
+    /// The largest difference that is ignored, in the unit of the values.
     pub margin: f64,
-    /// Whether the second value is more likely to be larger by more than the
-    /// margin than to be smaller by more than it.
+    /// Whether the second value is more likely to exceed the first by more than
+    /// the margin than to fall below it by more than the margin.
     larger: bool,
     /// Whether the whole interval lies within the margin, on both sides.
     within: bool,
 }
 
 impl Contrast {
-    /// From the values seen and the values drawn, first arm first.
+    /// From the observed values and the draws, first arm first.
     pub fn new(a: f64, b: f64, draws: Vec<[f64; 2]>) -> Self {
         Self { a, b, draws }
     }
 
-    /// The interval of the first value by itself.
+    /// The interval of the first value alone.
     pub fn interval_of_a(&self) -> [f64; 2] {
         interval(self.draws.iter().map(|draw| draw[0]).collect())
     }
 
-    /// The interval of the second value by itself.
+    /// The interval of the second value alone.
     pub fn interval_of_b(&self) -> [f64; 2] {
         interval(self.draws.iter().map(|draw| draw[1]).collect())
     }
@@ -91,8 +91,8 @@ impl Contrast {
         }
     }
 
-    /// How many draws have the second value larger than the first by more
-    /// than `min_effect`, and how many have it smaller.
+    /// How many draws have the second value larger than the first by more than
+    /// `min_effect`, and how many have it smaller.
     fn counts_beyond(&self, min_effect: f64) -> [usize; 2] {
         let count = |larger: fn(f64, f64) -> f64| {
             let beyond = |&&[a, b]: &&[f64; 2]| larger(a, b) > margin(min_effect, a, b);
@@ -103,11 +103,11 @@ impl Contrast {
 }
 
 impl Weighed {
-    /// The answer, where `p_value` is the contrast's own, or what is left of
-    /// it after correction for other questions asked with this one.
+    /// The answer at `p_value`, which is the contrast's own, or that value
+    /// corrected for the other questions of the family.
     ///
     /// *Better* and *worse* need the whole interval beyond the margin, *the
-    /// same* needs the whole interval within it; what is left is *cannot
+    /// same* needs the whole interval within it; everything else is *cannot
     /// tell*.
     pub fn answer(&self, better: Direction, p_value: f64) -> Answer {
         if p_value <= 1.0 - CONFIDENCE {
@@ -122,20 +122,20 @@ impl Weighed {
         }
     }
 
-    /// The smallest difference that these samples would have shown four times
-    /// out of five, one of `questions` asked at once.
+    /// The smallest difference that these samples would have shown with 80 %
+    /// probability, as one of `questions`.
     pub fn minimum_effect(&self, questions: usize) -> f64 {
         power::minimum_effect(self.standard_error, questions) + self.margin
     }
 }
 
-/// The largest difference that does not matter. It is the same from both
-/// sides, so that exchanging the arms exchanges *better* and *worse*.
+/// The largest difference that is ignored. It is symmetric, so that exchanging
+/// the arms exchanges *better* and *worse*.
 fn margin(min_effect: f64, a: f64, b: f64) -> f64 {
     min_effect * a.abs().min(b.abs())
 }
 
-/// The middle 95 % of what was drawn; unbounded if nothing was.
+/// The middle 95 % of the draws; unbounded if there are none.
 pub fn interval(mut drawn: Vec<f64>) -> [f64; 2] {
     if drawn.is_empty() {
         return [f64::NEG_INFINITY, f64::INFINITY];
@@ -159,7 +159,8 @@ mod tests {
 
     use super::*;
 
-    /// Draws of `b` spread evenly over `low` to `high`, against a steady 100.
+    /// Draws of `b` spread evenly over `low` to `high`, while `a` is a constant
+    /// 100.
     fn against_100(low: f64, high: f64) -> Contrast {
         let step = (high - low) / 999.0;
         let draws = (0..1_000).map(|i| [100.0, low + step * f64::from(i)]).collect();
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(answer(&against_100(105.0, 110.0), 0.02), Answer::Worse);
         assert_eq!(answer(&against_100(90.0, 95.0), 0.02), Answer::Better);
         assert_eq!(answer(&against_100(99.5, 101.5), 0.02), Answer::Same);
-        // Different for certain, but perhaps by less than what matters.
+        // Certainly different, but possibly by less than the margin.
         assert_eq!(answer(&against_100(101.0, 104.0), 0.02), Answer::CannotTell);
         assert_eq!(answer(&against_100(101.0, 104.0), 0.0), Answer::Worse);
         assert_eq!(answer(&against_100(90.0, 110.0), 0.02), Answer::CannotTell);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_drawn_says_nothing() {
+    fn without_draws_nothing_is_decided() {
         let nothing = Contrast::new(1.0, 2.0, Vec::new());
         assert_eq!(answer(&nothing, 0.02), Answer::CannotTell);
         let unbounded = [f64::NEG_INFINITY, f64::INFINITY];

@@ -1,25 +1,24 @@
-//! How many independent samples a run is worth.
+//! The number of independent samples that a run is worth.
 //!
-//! Samples that follow each other are alike: a slow stretch makes many slow
-//! samples, and a hundred of them say little more than one. The design effect
+//! Consecutive samples are alike: a slow stretch yields many slow samples, and
+//! a hundred of them carry little more information than one. The design effect
 //! (Kish, *Survey Sampling*, section 8.2) is the variance of an estimate over
-//! what it would be with independent samples; n divided by it is the
-//! effective n. It is estimated from the slices of a series, in two ways:
+//! its variance with independent samples; n divided by it is the effective n.
+//! It is estimated from the slices of a series, in two ways:
 //!
 //! - **The centre.** Each slice's median is looked up in the distribution of
 //!   the whole run, which gives a number from 0 to 1. Averages of these over
 //!   [`GROUPS`] stretches (batch means: Law and Kelton, *Simulation Modeling
 //!   and Analysis*, section 9.5) would have a known variance if samples were
 //!   independent. The observed variance over that one is the design effect.
-//! - **The tail.** If samples above a threshold came independently, they
-//!   would hit a known number of slices. Fewer are hit where they come in
-//!   clusters. This is the blocks estimator of the extremal index θ
-//!   (Embrechts, Klüppelberg and Mikosch, *Modelling Extremal Events*,
-//!   section 8.1); for clusters of geometric size the variance of their
-//!   number grows by 2/θ − 1.
+//! - **The tail.** Independent samples above a threshold would fall into a
+//!   known number of slices. They fall into fewer slices if they come in
+//!   clusters. This is the blocks estimator of the extremal index θ (Embrechts,
+//!   Klüppelberg and Mikosch, *Modelling Extremal Events*, section 8.1); for
+//!   clusters of geometric size the variance of their number grows by 2/θ − 1.
 //!
-//! Dependence that is longer than the run itself cannot be seen from inside
-//! it: two runs an hour apart differ by more than their intervals say.
+//! Dependence longer than the run cannot be seen within the run: two runs an
+//! hour apart differ by more than their intervals suggest.
 
 use hdrhistogram::Histogram;
 
@@ -31,7 +30,7 @@ use crate::series::LARGEST;
 /// Stretches that a run is cut into for batch means.
 pub const GROUPS: usize = 30;
 
-/// Slices that a course needs before it says anything.
+/// The fewest slices from which dependence is estimated.
 const FEWEST_SLICES: usize = 20;
 
 /// Simulated medians per slice.
@@ -50,11 +49,11 @@ pub struct Dependence<'a> {
 }
 
 impl<'a> Dependence<'a> {
-    /// The dependence that the course of a series shows; `None` if no course
-    /// was kept, or too short a one.
+    /// The dependence that the course of a series shows; `None` if there is no
+    /// course, or too short a one.
     pub fn new(samples: &'a Empirical, slices: &'a [Slice]) -> Option<Self> {
-        let told = slices.iter().filter(|slice| slice.n > 0).count() >= FEWEST_SLICES;
-        told.then(|| Self { samples, slices, centre: centre(samples, slices) })
+        let enough = slices.iter().filter(|slice| slice.n > 0).count() >= FEWEST_SLICES;
+        enough.then(|| Self { samples, slices, centre: centre(samples, slices) })
     }
 
     /// The design effect for the q-quantile, at least 1.
@@ -62,8 +61,8 @@ impl<'a> Dependence<'a> {
         let threshold = self.samples.quantile(q);
         let block = self.slices.len().div_ceil(GROUPS);
         let tail = [1, block].map(|block| tail(self.samples, self.slices, threshold, block));
-        // Where many samples equal the quantile, those above it are too few
-        // to move it.
+        // If many samples equal the quantile, those above it are too few to
+        // move it.
         let above = self.samples.above(threshold) as f64 / self.samples.n().max(1) as f64;
         let tail = if above < (1.0 - q) / 2.0 { [1.0; 2] } else { tail };
         tail.into_iter().fold(self.centre, f64::max)
@@ -79,20 +78,20 @@ impl<'a> Dependence<'a> {
 
 /// The design effect of the centre.
 fn centre(samples: &Empirical, slices: &[Slice]) -> f64 {
-    let places = Place::of_medians(samples, slices);
-    let single = ratio(&places, 1);
-    let stretches = ratio(&places, places.len().div_ceil(GROUPS));
-    // Medians of slices so dependent that each is worth a sample or two vary
-    // less than shares do, of which a quantile's error is made: the variance
-    // of a median of m samples is 1/(4 (m + 2)), that of a share 1/(4 m).
-    let n = places.iter().map(|place| place.n).sum::<f64>() / places.len().max(1) as f64;
+    let ranks = MedianRank::of_medians(samples, slices);
+    let single = ratio(&ranks, 1);
+    let stretches = ratio(&ranks, ranks.len().div_ceil(GROUPS));
+    // Medians of slices that are each worth only a sample or two vary less than
+    // shares do, and a quantile's error comes from shares: the variance of a
+    // median of m samples is 1/(4 (m + 2)), that of a share 1/(4 m).
+    let n = ranks.iter().map(|rank| rank.n).sum::<f64>() / ranks.len().max(1) as f64;
     let worth = n / (n + 2.0 - 2.0 * single);
     let saturated = if worth > 0.0 { worth.clamp(1.0, 3.0) } else { 3.0 };
     (stretches * saturated).max(1.0)
 }
 
-/// Where the median of a slice lies in the distribution of the whole run.
-struct Place {
+/// The rank of a slice's median in the distribution of the whole run.
+struct MedianRank {
     /// Samples in the slice.
     n: f64,
     /// From 0 to 1.
@@ -101,54 +100,54 @@ struct Place {
     variance: f64,
 }
 
-impl Place {
+impl MedianRank {
     fn of_medians(samples: &Empirical, slices: &[Slice]) -> Vec<Self> {
         let buckets = Buckets::new();
         let mut random = seeded(0, "slice medians");
-        let mut places: Vec<Self> = slices
+        let mut ranks: Vec<Self> = slices
             .iter()
             .filter(|slice| slice.n > 0)
             .map(|slice| {
                 let medians: Vec<f64> = samples
                     .medians(slice.n, &mut random)
                     .take(MEDIANS)
-                    .map(|median| buckets.place(samples, median))
+                    .map(|median| buckets.rank_of(samples, median))
                     .collect();
-                let at = buckets.place(samples, slice.p50);
+                let at = buckets.rank_of(samples, slice.p50);
                 Self { n: slice.n as f64, at, variance: variance_of(&medians) }
             })
             .collect();
         // A smooth distribution has the variance of Beta(n/2, n/2 + 1). Lumps
-        // add to it where the median jumps between two of them, which is no
-        // dependence. Where they take from it, they are left out: a median
-        // that would never move by chance would make a single odd slice
-        // infinitely unlikely.
-        let smooth = |place: &Self| 0.25 / (place.n + 2.0);
-        let simulated: f64 = places.iter().map(|place| place.variance).sum();
-        let missing = places.iter().map(smooth).sum::<f64>() - simulated;
+        // increase it, as the median jumps between two of them, which is not
+        // dependence. Lumps that decrease it are ignored: with a median that
+        // never moved by chance, a single odd slice would be infinitely
+        // unlikely.
+        let smooth = |rank: &Self| 0.25 / (rank.n + 2.0);
+        let simulated: f64 = ranks.iter().map(|rank| rank.variance).sum();
+        let missing = ranks.iter().map(smooth).sum::<f64>() - simulated;
         if missing > 0.0 {
-            for place in &mut places {
-                place.variance = smooth(place);
+            for rank in &mut ranks {
+                rank.variance = smooth(rank);
             }
         }
-        places
+        ranks
     }
 }
 
-/// The variance between weighted means of so many places each, over what it
-/// would be if samples were independent.
-fn ratio(places: &[Place], length: usize) -> f64 {
+/// The variance between weighted means of `length` ranks each, over its value
+/// for independent samples.
+fn ratio(ranks: &[MedianRank], length: usize) -> f64 {
     let (mut means, mut expected) = (Vec::new(), 0.0);
-    for stretch in places.chunks(length.max(1)) {
-        let n: f64 = stretch.iter().map(|place| place.n).sum();
-        means.push(stretch.iter().map(|place| place.at * place.n / n).sum::<f64>());
+    for stretch in ranks.chunks(length.max(1)) {
+        let n: f64 = stretch.iter().map(|rank| rank.n).sum();
+        means.push(stretch.iter().map(|rank| rank.at * rank.n / n).sum::<f64>());
         expected += stretch.iter().map(|p| p.variance * (p.n / n).powi(2)).sum::<f64>();
     }
     let expected = expected / means.len().max(1) as f64;
     if expected > 0.0 { variance_of(&means) / expected } else { 1.0 }
 }
 
-/// The design effect of the samples above `threshold`, over blocks of so many
+/// The design effect of the samples above `threshold`, over blocks of `block`
 /// slices.
 fn tail(samples: &Empirical, slices: &[Slice], threshold: u64, block: usize) -> f64 {
     let share = samples.above(threshold) as f64 / samples.n().max(1) as f64;
@@ -187,7 +186,7 @@ fn variance_of(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }
 
-/// The buckets that the medians of slices come from: two digits.
+/// The buckets of the slices' medians: two digits.
 struct Buckets(Histogram<u8>);
 
 impl Buckets {
@@ -196,9 +195,9 @@ impl Buckets {
         Self(histogram.expect("1 to 2^42 with two digits are valid bounds"))
     }
 
-    /// Where the middle of the bucket around `value` lies among the samples,
-    /// from 0 to 1.
-    fn place(&self, samples: &Empirical, value: u64) -> f64 {
+    /// The rank, from 0 to 1, of the middle of the bucket around `value` among
+    /// the samples.
+    fn rank_of(&self, samples: &Empirical, value: u64) -> f64 {
         let value = value.min(LARGEST);
         let low = self.0.lowest_equivalent(value);
         let up_to = |value| samples.n() - samples.above(value);
@@ -218,7 +217,7 @@ mod tests {
     use crate::Series;
     use crate::stats::random::Random;
 
-    /// `n` samples, one each microsecond, through a real series.
+    /// `n` samples, one per microsecond, through a real series.
     fn course(n: u64, mut sample: impl FnMut(&mut Random) -> f64) -> (Empirical, Vec<Slice>) {
         let start = Timestamp::from_nanos(0);
         let mut series = Series::new("test").with_course(start, Nanos::from_micros(n));
@@ -248,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn lumps_in_the_distribution_are_not_dependence() {
-        // Two values, about as often one as the other: medians of slices jump
-        // between them by chance alone.
+    fn lumps_in_the_distribution_do_not_count_as_dependence() {
+        // Two values, about equally frequent: medians of slices jump between
+        // them by chance alone.
         let (samples, slices) =
             course(48_000, |random| if random.random_bool(0.5) { 24.0 } else { 25.0 });
         let effect = Dependence::new(&samples, &slices).unwrap().design_effect(0.5);
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_leaves_little() {
+    fn a_drift_leaves_few_effective_samples() {
         let mut i = 0.0;
         let (samples, slices) = course(48_000, |random| {
             i += 1.0;
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn one_odd_stretch_does_not_unsettle_a_steady_median() {
+    fn one_odd_stretch_barely_affects_a_steady_median() {
         let mut i = 0;
         let (samples, slices) = course(48_000, |_| {
             i += 1;
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_course_nothing_is_known() {
+    fn without_a_course_there_is_no_estimate() {
         let (samples, slices) = course(48_000, |_| 100.0);
         assert!(Dependence::new(&samples, &[]).is_none());
         assert!(Dependence::new(&samples, &slices[..FEWEST_SLICES - 1]).is_none());

@@ -1,13 +1,12 @@
 //! The exact bootstrap of a quantile, from a histogram.
 //!
-//! A bootstrap draws n samples with replacement and looks at their k-th
-//! smallest. A sample drawn with replacement is F̂⁻¹(U), where F̂ is the
-//! empirical distribution and U is uniform on (0, 1). F̂⁻¹ does not decrease,
-//! so it keeps the order, and the k-th smallest of the n draws is F̂⁻¹ of the
-//! k-th smallest of n uniform numbers, which follows Beta(k, n + 1 − k)
-//! (David and Nagaraja, *Order Statistics*, section 2.3). One Beta draw and
-//! one binary search therefore stand for a whole resample, without
-//! approximation, whatever n is.
+//! A bootstrap draws n samples with replacement and takes their k-th smallest.
+//! A sample drawn with replacement is F̂⁻¹(U), where F̂ is the empirical
+//! distribution and U is uniform on (0, 1). F̂⁻¹ does not decrease, so the k-th
+//! smallest of the n draws is F̂⁻¹ of the k-th smallest of n uniform numbers,
+//! which follows Beta(k, n + 1 − k) (David and Nagaraja, *Order Statistics*,
+//! section 2.3). One Beta draw and one binary search therefore replace a whole
+//! resample, exactly, for any n.
 
 use hdrhistogram::Histogram;
 use rand_distr::{Beta, Distribution as _};
@@ -20,14 +19,14 @@ use super::random::Random;
 pub struct Empirical {
     /// The distinct values, ascending.
     values: Vec<u64>,
-    /// How many samples are at most the value at the same place.
+    /// The number of samples that are at most the value with the same index.
     up_to: Vec<u64>,
 }
 
 impl Empirical {
     /// The samples of `histogram`, each at the upper end of its bucket, but
-    /// never outside `min` to `max`, their exact extremes: the same values
-    /// that a [`Summary`](crate::Summary) shows.
+    /// never outside the exact extremes `min` and `max`: the same values that a
+    /// [`Summary`](crate::Summary) shows.
     pub fn new(histogram: &Histogram<u64>, min: u64, max: u64) -> Self {
         let mut values = Vec::new();
         let mut up_to = Vec::new();
@@ -40,13 +39,13 @@ impl Empirical {
         Self { values, up_to }
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     pub fn n(&self) -> u64 {
         self.up_to.last().copied().unwrap_or(0)
     }
 
-    /// The value below or at which the share `q` (0–1) of the samples lies;
-    /// 0 without samples.
+    /// The smallest value that at least the share `q` (0–1) of the samples does
+    /// not exceed; 0 without samples.
     pub fn quantile(&self, q: f64) -> u64 {
         let rank = ((q * self.n() as f64).ceil() as u64).max(1);
         let place = self.up_to.partition_point(|&up_to| up_to < rank);
@@ -54,22 +53,22 @@ impl Empirical {
         self.values.get(place.min(last)).copied().unwrap_or(0)
     }
 
-    /// The distinct values in ascending order, and how many samples have each.
+    /// The distinct values in ascending order, each with its number of samples.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let before = std::iter::once(0).chain(self.up_to.iter().copied());
         let counts = self.up_to.iter().zip(before).map(|(up_to, before)| up_to - before);
         self.values.iter().copied().zip(counts)
     }
 
-    /// How many samples are larger than `value`.
+    /// The number of samples larger than `value`.
     pub fn above(&self, value: u64) -> u64 {
         let place = self.values.partition_point(|&other| other <= value);
         self.n() - place.checked_sub(1).map_or(0, |last| self.up_to[last])
     }
 
-    /// The q-quantiles that a bootstrap of `effective_n` samples sees, one
-    /// after the other without end; `None` if so few samples do not bound
-    /// this quantile.
+    /// An endless sequence of the q-quantiles of bootstrap resamples of
+    /// `effective_n` samples; `None` if so few samples do not bound this
+    /// quantile.
     pub fn resampled<'a>(
         &'a self,
         q: f64,
@@ -81,7 +80,7 @@ impl Empirical {
         Some(self.order_statistics((q * n).ceil(), n, random).map(|value| value as f64))
     }
 
-    /// Medians of `n` independent samples, one after the other without end.
+    /// An endless sequence of medians of `n` independent samples.
     pub(super) fn medians<'a>(
         &'a self,
         n: u64,
@@ -90,7 +89,7 @@ impl Empirical {
         self.order_statistics((n as f64 / 2.0).ceil(), n as f64, random)
     }
 
-    /// Resamples of `n`, each told by its sample of this rank.
+    /// Resamples of size `n`, each reduced to its sample of this rank.
     fn order_statistics<'a>(
         &'a self,
         rank: f64,
@@ -129,15 +128,15 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_quantiles() {
+    fn without_samples_quantiles_are_zero() {
         let nothing = Empirical::new(&Histogram::new(3).unwrap(), 0, 0);
         assert_eq!((nothing.n(), nothing.quantile(0.5), nothing.above(3)), (0, 0, 0));
         assert!(nothing.resampled(0.5, 100.0, &mut seeded(1, "nothing")).is_none());
     }
 
-    /// The shortcut against what it stands for: resampling all n samples.
+    /// Compares the shortcut with a resampling of all n samples.
     #[test]
-    fn one_beta_draw_stands_for_a_whole_resample() {
+    fn one_beta_draw_equals_a_whole_resample() {
         // A lumpy distribution: many equal values, a gap, a long tail.
         let mut raw: Vec<u64> = (0..150).map(|i| 100 + i % 7).collect();
         raw.extend((0..50).map(|i| 1_000 + 40 * i));

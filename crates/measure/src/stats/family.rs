@@ -1,15 +1,15 @@
-//! Many questions at once.
+//! Correction for many questions at once.
 //!
 //! Of a hundred comparisons between equal things, five differ "with 95 %
 //! confidence". Holm's procedure (*A Simple Sequentially Rejective Multiple
-//! Test Procedure*, 1979) keeps the probability that even one of them is
-//! called different at 5 %, whatever the dependence between them, and finds
-//! more than Bonferroni's does.
+//! Test Procedure*, 1979) keeps the probability of even one false difference at
+//! 5 %, whatever the dependence between them, and has more power than
+//! Bonferroni's.
 
 use super::{CONFIDENCE, DRAWS};
 
-/// The p-values of one family, corrected so that each can be held against
-/// 0.05 by itself; in the order given.
+/// The p-values of one family, corrected so that each can be compared with 0.05
+/// by itself; in the given order.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&i, &j| p_values[i].total_cmp(&p_values[j]));
@@ -23,8 +23,8 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// How many draws a bootstrap needs so that its smallest p-value still
-/// decides one of `questions` with room to spare.
+/// The number of bootstrap draws whose smallest p-value still decides one of
+/// `questions` with a margin.
 pub fn draws_for(questions: usize) -> usize {
     let smallest = 2.0 * questions as f64 / (1.0 - CONFIDENCE);
     ((5.0 * smallest) as usize).clamp(DRAWS, 20 * DRAWS)
@@ -48,7 +48,7 @@ mod tests {
     fn a_larger_family_draws_more() {
         assert_eq!(draws_for(1), DRAWS);
         assert!(draws_for(500) > DRAWS);
-        // The smallest p-value that can be had decides, even after correction.
+        // The smallest possible p-value decides, even after correction.
         let questions = 900;
         assert!(2.0 / draws_for(questions) as f64 * (questions as f64) < 0.05);
     }

@@ -1,18 +1,18 @@
-//! Statistics that need no assumption about the shape of a distribution.
+//! Statistics without an assumption about the distribution.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`order`] | intervals of quantiles from ranks alone |
 //! | [`empirical`] | the exact bootstrap of a quantile, from a histogram |
 //! | [`bootstrap`] | the ordinary bootstrap of raw samples |
-//! | [`contrast`] | two quantities against each other: difference, ratio, answer |
-//! | [`dependence`] | how many independent samples a run is worth |
-//! | [`family`] | many questions at once |
-//! | [`power`] | the smallest effect that could have been seen |
-//! | [`proportion`] | shares: how many of so many |
-//! | [`random`] | random numbers that repeat |
+//! | [`contrast`] | the contrast of two quantities: difference, ratio, answer |
+//! | [`dependence`] | the number of independent samples that a run is worth |
+//! | [`family`] | correction for many questions at once |
+//! | [`power`] | the smallest effect that would have been found |
+//! | [`proportion`] | intervals of shares |
+//! | [`random`] | reproducible random numbers |
 //! | [`repetitions`] | quantiles over independent starts |
-//! | [`modes`] | starts that gather at two values |
+//! | [`modes`] | starts whose medians cluster at two values |
 
 pub mod bootstrap;
 pub mod contrast;
@@ -38,5 +38,5 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Two-sided 95 % point of the normal distribution.
 pub(crate) const Z: f64 = 1.959_964;
 
-/// How often a bootstrap draws, unless more is asked of it.
+/// The number of bootstrap draws, unless a caller needs more.
 pub const DRAWS: usize = 10_000;

@@ -1,31 +1,31 @@
-//! Starts that gather at two values.
+//! Starts whose medians cluster at two values.
 //!
-//! Where threads are placed, and what the scheduler makes of it, is often
-//! settled once for each start, and the same measurement then has one of two
-//! values: 20 µs or 41 µs to wake a parked thread, for instance. An interval
-//! over both is wide, and its middle describes neither.
+//! The placement of threads is often fixed for the length of a start. The same
+//! measurement then has one of two values: 20 µs or 41 µs to wake a parked
+//! thread, for instance. An interval over both is wide, and its middle
+//! describes neither.
 
-/// Starts that gather at one value.
+/// The starts that cluster at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mode {
     /// Their median.
     pub value: f64,
-    /// How many they are.
+    /// The number of starts.
     pub starts: usize,
 }
 
-/// The fewest starts that are told apart.
+/// The fewest starts that are split into modes.
 const FEWEST: usize = 6;
 
-/// The least ratio between two values that are told apart.
+/// The least ratio between the two values.
 const APART: f64 = 1.25;
 
-/// By how much the gap must exceed the whole range on either side of it, as
-/// logarithms.
+/// The gap between the modes must exceed the whole range of either mode by this
+/// factor, on a logarithmic scale.
 const WIDER: f64 = 2.0;
 
-/// The two values that `medians` of starts gather at, lower one first; `None`
-/// where they do not. Each has at least two starts.
+/// The two values at which the `medians` of starts cluster, lower one first;
+/// `None` if they do not. Each has at least two starts.
 pub fn of(medians: &[f64]) -> Option<[Mode; 2]> {
     let mut logarithms: Vec<f64> =
         medians.iter().filter(|&&it| it > 0.0).map(|it| it.ln()).collect();

@@ -9,8 +9,8 @@ use hdrhistogram::Histogram;
 use super::Z;
 
 /// The binomial distribution is summed exactly, from its first term `q` to the
-/// power of `n`, as long as that term's logarithm is not below this, which
-/// keeps it from underflowing; beyond, the normal distribution takes its place.
+/// power of `n`, as long as that term's logarithm is at least this, so that it
+/// does not underflow. Beyond, the normal approximation is used.
 const SMALLEST_TERM: f64 = -600.0;
 
 /// The ranks (counted from 1) of the samples that bound the q-quantile of `n`
@@ -30,7 +30,7 @@ pub fn quantile_interval(n: u64, q: f64) -> Option<[u64; 2]> {
     (most < n).then(|| [n - most, n - fewest])
 }
 
-/// How many samples lie above the quantile at most, and at least, each with
+/// The largest and the smallest number of samples above the quantile, each with
 /// 97.5 % confidence.
 fn exact_counts_above(n: u64, q: f64) -> Option<[u64; 2]> {
     let odds = (1.0 - q) / q;
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_and_the_normal_interval_meet() {
+    fn the_exact_and_the_normal_interval_agree() {
         // ln(0.5) · 865 is just above the limit, 867 just below.
         let [low, high] = quantile_interval(865, 0.5).unwrap();
         let [low_normal, high_normal] = quantile_interval(867, 0.5).unwrap();

@@ -1,8 +1,8 @@
-//! The smallest effect that could have been seen.
+//! The smallest effect that would have been found.
 
 use super::CONFIDENCE;
 
-/// How often an effect of the minimum size would have been found.
+/// The probability of finding an effect of the minimum size.
 pub const POWER: f64 = 0.8;
 
 /// The smallest true difference that is found with probability [`POWER`] at
@@ -14,18 +14,18 @@ pub fn minimum_effect(standard_error: f64, questions: usize) -> f64 {
     (upper_point(tail) + upper_point(1.0 - POWER)) * standard_error
 }
 
-/// How many samples or pairs would have found an effect of the size `wanted`,
-/// if `n` of them find one of the size `minimum`.
+/// The number of samples or pairs that would have found an effect of size
+/// `wanted`, if `n` of them find one of size `minimum`.
 pub fn needed_for(wanted: f64, minimum: f64, n: u64) -> Option<u64> {
     let factor = (minimum / wanted).powi(2);
     (wanted > 0.0 && factor.is_finite()).then(|| (n as f64 * factor).ceil() as u64)
 }
 
-/// The point that a standard normal variable exceeds with this probability.
+/// The value that a standard normal variable exceeds with this probability.
 fn upper_point(probability: f64) -> f64 {
     let exceeds = |z: f64| libm::erfc(z / std::f64::consts::SQRT_2) / 2.0;
     let (mut low, mut high) = (-40.0, 40.0);
-    // Each step halves 80; 64 of them leave nothing that an f64 could hold.
+    // Each step halves 80; 64 of them exhaust the precision of an f64.
     for _ in 0..64 {
         let middle = f64::midpoint(low, high);
         if exceeds(middle) > probability {

@@ -1,10 +1,10 @@
-//! Shares: how many of so many.
+//! Intervals of shares.
 
 use super::Z;
 
 /// The 95 % interval of a share after `hits` of `n` trials: Wilson's score
 /// interval, which stays within 0–1 and holds for rare events (Wilson, *JASA*
-/// 22, 1927). Everything is possible after no trial.
+/// 22, 1927). Without trials it is 0 to 1.
 pub fn interval(hits: u64, n: u64) -> [f64; 2] {
     if n == 0 {
         return [0.0, 1.0];
@@ -12,7 +12,7 @@ pub fn interval(hits: u64, n: u64) -> [f64; 2] {
     interval_of_share(hits.min(n) as f64 / n as f64, n as f64)
 }
 
-/// The same for a `share` that is worth `n` independent trials.
+/// As [`interval`], for a `share` that is worth `n` independent trials.
 pub(crate) fn interval_of_share(share: f64, n: f64) -> [f64; 2] {
     let centre = share + Z * Z / (2.0 * n);
     let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();

@@ -1,26 +1,26 @@
-//! Random numbers that repeat: the same seed gives the same numbers on every
+//! Reproducible random numbers: the same seed gives the same numbers on every
 //! machine.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The generator behind every bootstrap and every random order.
+/// The generator of every bootstrap and every random order.
 pub type Random = Xoshiro256PlusPlus;
 
-/// The numbers of one `stream` of a seed. Naming a stream after what it is
-/// for keeps results apart: one more series in a comparison does not change
-/// the intervals of the others.
+/// The generator of one `stream` of a seed. Each purpose has its own stream, so
+/// that one more series in a comparison does not change the intervals of the
+/// others.
 pub fn seeded(seed: u64, stream: &str) -> Random {
     Random::seed_from_u64(seed ^ fnv1a(stream.as_bytes()))
 }
 
-/// A number below `bound`, each as likely as the others: the first of a stream
-/// of a seed. 0 if `bound` is.
+/// A uniformly distributed number below `bound`: the first of a seed's stream.
+/// 0 if `bound` is 0.
 pub fn below(seed: u64, stream: &str, bound: u64) -> u64 {
     if bound == 0 { 0 } else { seeded(seed, stream).random_range(0..bound) }
 }
 
-/// The same things in an order drawn by chance: that of a stream of a seed.
+/// Shuffles `things` with a seed's stream.
 pub fn shuffled<T>(mut things: Vec<T>, seed: u64, stream: &str) -> Vec<T> {
     let mut random = seeded(seed, stream);
     for last in (1..things.len()).rev() {
@@ -29,8 +29,7 @@ pub fn shuffled<T>(mut things: Vec<T>, seed: u64, stream: &str) -> Vec<T> {
     things
 }
 
-/// The 64-bit FNV-1a hash: unlike the standard library's, the same everywhere
-/// and for ever.
+/// The 64-bit FNV-1a hash, which never changes, unlike the standard library's.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,33 +1,33 @@
 //! Quantiles of a measurement that was started several times.
 //!
-//! Samples of one start share a placement, an address space and a mood of the
-//! scheduler: they are alike, and starts differ. The start is therefore what is
-//! drawn with replacement, with all of its samples (Davison and Hinkley,
-//! *Bootstrap Methods and their Application*, section 3.8: for nested data,
-//! resampling the outermost level alone comes closest to the true variance;
-//! Kalibera and Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013,
-//! section 4: the outermost level that varies decides the width).
+//! Samples of one start share a placement, an address space and a state of the
+//! scheduler, so they are alike, while starts differ. The bootstrap therefore
+//! draws whole starts with replacement (Davison and Hinkley, *Bootstrap Methods
+//! and their Application*, section 3.8: for nested data, resampling the
+//! outermost level alone comes closest to the true variance; Kalibera and
+//! Jones, *Rigorous Benchmarking in Reasonable Time*, ISMM 2013, section 4: the
+//! outermost level that varies decides the width).
 //!
-//! Two corrections keep the interval honest:
+//! Two corrections keep the coverage at 95 %:
 //!
-//! - Few starts vary too little. Draws are moved away from what was seen, on
-//!   the scale of logarithms, by the factor of
-//!   [`bootstrap`]: 1.9 for four starts, 1.2 for twelve.
-//! - No draw lies beyond the largest sample, which is where a tail's upper end
-//!   often belongs. So the interval also covers that of the ranks of as many
-//!   independent samples as the starts are worth (design effect: the variance
-//!   of the share of samples above the quantile, from start to start, over that
-//!   of independent samples). Where these are too few to bound a tail, it has
-//!   no interval; the median needs the starts alone.
+//! - Resamples of few starts vary too little. The draws are moved away from the
+//!   observed value, on a logarithmic scale, by the factor of [`bootstrap`]:
+//!   1.9 for four starts, 1.2 for twelve.
+//! - No draw exceeds the largest sample, but a tail's upper end often does. So
+//!   the interval also covers that of the ranks of as many independent samples
+//!   as the starts are worth (design effect: the variance of the share of
+//!   samples above the quantile, from start to start, over that of independent
+//!   samples). If these are too few to bound a tail, it has no interval; the
+//!   median needs the starts alone.
 
 use super::empirical::Empirical;
 use super::random::{Random, seeded};
 use super::{bootstrap, contrast, order};
 
-/// The fewest starts that say how much starts differ.
+/// The fewest starts from which their spread is estimated.
 pub const FEWEST: usize = 4;
 
-/// Draws for an interval that is printed.
+/// The number of draws for a printed interval.
 const DRAWS: usize = 2_000;
 
 /// The samples of several starts of one measurement.
@@ -40,8 +40,8 @@ pub struct Repetitions {
 }
 
 impl Repetitions {
-    /// Starts without samples are left out; `None` if fewer than [`FEWEST`]
-    /// are left.
+    /// Ignores starts without samples; `None` if fewer than [`FEWEST`] are
+    /// left.
     pub fn new(starts: &[Empirical]) -> Option<Self> {
         let starts: Vec<&Empirical> = starts.iter().filter(|start| start.n() > 0).collect();
         if starts.len() < FEWEST {
@@ -59,17 +59,17 @@ impl Repetitions {
         Some(Self { values, up_to })
     }
 
-    /// How many starts have samples.
+    /// The number of starts with samples.
     pub fn len(&self) -> usize {
         self.up_to.len()
     }
 
-    /// Never: there are at least [`FEWEST`].
+    /// Always false: there are at least [`FEWEST`].
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The 95 % interval of the q-quantile; `None` where so few independent
+    /// The 95 % interval of the q-quantile; `None` if so few independent
     /// samples do not bound it.
     pub fn interval(&self, q: f64) -> Option<[u64; 2]> {
         let mut random = seeded(0, "repetitions");
@@ -79,21 +79,21 @@ impl Repetitions {
         Some([ends[0].min(ranks[0]), ends[1].max(ranks[1])])
     }
 
-    /// How many independent samples would bound the q-quantile as well as
-    /// these do; at least one for each start.
+    /// The number of independent samples that would bound the q-quantile as
+    /// well as these do; at least one for each start.
     pub fn effective_n(&self, q: f64) -> f64 {
         let all: f64 = self.totals().iter().sum();
         (all / self.design_effect(q)).max(self.len() as f64)
     }
 
-    /// Whether the starts say how far the q-quantile may be off.
+    /// Whether the starts bound the q-quantile.
     pub fn bound(&self, q: f64) -> bool {
         let is_tail = !(0.25..=0.75).contains(&q);
         !is_tail || order::quantile_interval(self.effective_n(q) as u64, q).is_some()
     }
 
-    /// What a bootstrap over starts draws for the q-quantile; `None` where it
-    /// is not [bounded](Self::bound).
+    /// The bootstrap draws of the q-quantile over starts; `None` if it is not
+    /// [bounded](Self::bound).
     pub fn draws(&self, q: f64, times: usize, random: &mut Random) -> Option<Vec<f64>> {
         if !self.bound(q) {
             return None;
@@ -112,7 +112,8 @@ impl Repetitions {
         Some(std::iter::repeat_with(draw).take(times).collect())
     }
 
-    /// The q-quantile of all samples, with each start taken so many times.
+    /// The q-quantile of all samples, with each start repeated as often as its
+    /// weight.
     fn quantile(&self, weights: &[u32], q: f64) -> u64 {
         let below = |place: usize| -> f64 {
             let weighed = self.up_to.iter().zip(weights);
@@ -132,7 +133,7 @@ impl Repetitions {
         self.values[low]
     }
 
-    /// Samples of each start.
+    /// The number of samples of each start.
     fn totals(&self) -> Vec<f64> {
         self.up_to.iter().map(|up_to| up_to.last().copied().unwrap_or(0) as f64).collect()
     }
@@ -149,7 +150,7 @@ impl Repetitions {
             self.up_to.iter().zip(&totals).map(|(start, n)| n - up_to(start)).collect()
         };
         // Many samples may equal the quantile: they count as above or below it,
-        // whichever comes closer to the share that lies above.
+        // whichever comes closer to the expected share.
         let sides = [above(Some(place)), above(place.checked_sub(1))];
         let share_of = |above: &[f64]| above.iter().sum::<f64>() / all;
         let distance = |above: &[f64]| {
@@ -201,7 +202,7 @@ pub fn interval_of_median(values: &[f64]) -> Option<[f64; 2]> {
     Some(contrast::interval(std::iter::repeat_with(draw).take(DRAWS).collect()))
 }
 
-/// What was drawn, moved away from what was seen: by its ratio where both are
+/// Moves a draw away from the observed value: by its ratio if both are
 /// positive, so that no time becomes negative, else by its difference.
 fn expand(seen: f64, drawn: f64, factor: f64) -> f64 {
     if seen > 0.0 && drawn > 0.0 {
@@ -219,8 +220,8 @@ mod tests {
     use crate::Series;
     use unjank_host::Nanos;
 
-    /// Starts of `n` samples around medians that differ by `between`, samples by
-    /// `within`, both as standard deviations of logarithms.
+    /// Starts of `n` samples. Their medians differ by `between`, samples within
+    /// a start by `within`, both as standard deviations of logarithms.
     fn starts(seed: u64, count: usize, n: u64, between: f64, within: f64) -> Vec<Empirical> {
         let mut random = seeded(seed, "starts");
         let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
@@ -236,7 +237,7 @@ mod tests {
             .collect()
     }
 
-    /// How many of so many simulated runs have an interval that holds 20 µs.
+    /// The number of simulated runs whose interval covers 20 µs.
     fn held(runs: u64, count: usize, between: f64) -> u64 {
         let holds = |seed: &u64| {
             let starts = starts(*seed, count, 200, between, 0.05);
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hold_the_true_median_as_often_as_they_say() {
+    fn intervals_cover_the_true_median_in_95_of_100_runs() {
         // 95 % of 400 is 380, give or take nine.
         for (count, between) in [(4, 0.3), (8, 0.3), (12, 0.02), (12, 0.3)] {
             let held = held(400, count, between);
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_starts_say_nothing() {
+    fn too_few_starts_have_no_interval() {
         assert!(Repetitions::new(&starts(1, 3, 10, 0.1, 0.1)).is_none());
         let mut three_and_nothing = starts(1, 3, 10, 0.1, 0.1);
         three_and_nothing.push(Series::new("test").empirical());

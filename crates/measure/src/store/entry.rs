@@ -1,4 +1,4 @@
-//! What a list of runs shows, and how it is read without reading the records.
+//! Lists of runs, without reading the records.
 
 use jiff::Timestamp as Date;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -26,7 +26,7 @@ pub struct Entry {
     pub size: Bytes,
 }
 
-/// Which runs to list.
+/// Selects the runs to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Only this command, or all that begin with it: `jitter` for `jitter

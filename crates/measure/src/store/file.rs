@@ -1,4 +1,4 @@
-//! The file of the store: how it is made, opened and recognised.
+//! The store's file: creates, opens and identifies it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
@@ -17,12 +17,12 @@ use crate::error::{Error, Result};
 /// The version of the table below, in `PRAGMA user_version`.
 pub const VERSION: i64 = 1;
 
-/// `unjk`, in `PRAGMA application_id`: how `file(1)` and this program tell the
-/// store from other databases.
+/// `unjk`, in `PRAGMA application_id`: `file(1)` and this program recognise the
+/// store by it.
 const APPLICATION: i64 = 0x756e_6a6b;
 
-/// The table. `started` is in microseconds since 1970, for the order; the rest
-/// beside `record` repeats what is in there, for lists.
+/// The table. `started` is in microseconds since 1970, for sorting. The other
+/// columns repeat fields of `record`, for lists.
 const TABLE: &str = "
 CREATE TABLE run (
     id TEXT NOT NULL PRIMARY KEY,
@@ -39,9 +39,9 @@ CREATE INDEX run_by_start ON run (started, id);
 ";
 
 /// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(60);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A store of somebody else that is larger is not read.
+/// The largest store of another user that is read.
 const LARGEST: Bytes = Bytes(1 << 30);
 
 /// Opens an existing store; `None` if there is no file, or an empty one.
@@ -70,7 +70,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
     }
 }
 
-/// Makes the directory, the file and the table, each unless it is there.
+/// Creates the directory, the file and the table, unless they exist.
 pub(super) fn create(path: &Path) -> Result<Connection> {
     check_place(path)?;
     let path = &place(path)?;
@@ -79,7 +79,7 @@ pub(super) fn create(path: &Path) -> Result<Connection> {
             .recursive(true)
             .mode(0o700)
             .create(directory)
-            .map_err(|e| io_error("make the directory of", path, &e))?;
+            .map_err(|e| io_error("create the directory of", path, &e))?;
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -92,7 +92,7 @@ pub(super) fn create(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Makes sure that writing to this store is right and possible.
+/// Makes sure that this process may write to the store, and can.
 pub(super) fn prepare_for_writing(connection: &Connection, path: &Path) -> Result<()> {
     let failed = |e: rusqlite::Error| failure::error("write", path, &e);
     match kind(connection).map_err(failed)? {
@@ -103,7 +103,7 @@ pub(super) fn prepare_for_writing(connection: &Connection, path: &Path) -> Resul
         Kind::Empty | Kind::Foreign => {
             return Err(Error::NotAStore {
                 path: path.to_owned(),
-                reason: "another program has changed it meanwhile".to_owned(),
+                reason: "another program has changed it in the meantime".to_owned(),
             });
         }
     }
@@ -127,21 +127,20 @@ pub(super) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Refuses a place where somebody else could have root write elsewhere: `SQLite`
-/// opens files by name, and others beside them.
+/// Refuses a directory in which another user could redirect root's writes:
+/// `SQLite` opens files by name, and others beside them.
 ///
 /// # Errors
 /// `ReadOnly`.
 pub(super) fn check_place(path: &Path) -> Result<()> {
     if is_of_others(&place(path)?) {
-        let reason = "others can write there, and root only reads such a store".to_owned();
+        let reason = "other users can write there; root only reads such a store".to_owned();
         return Err(Error::ReadOnly { path: path.to_owned(), reason });
     }
     Ok(())
 }
 
-/// What a store of somebody else holds, in memory: files beside it may be
-/// traps.
+/// A copy in memory of another user's store: files beside it may be links.
 fn copy(path: &Path) -> Result<Connection> {
     let bytes = read_of_others(path, LARGEST)
         .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })?;
@@ -154,8 +153,8 @@ fn copy(path: &Path) -> Result<Connection> {
     open().map_err(|e| failure::error("open", path, &e))
 }
 
-/// Where a store really is. A link of somebody else's must not have root make a
-/// file, and a journal beside it, where they choose.
+/// The real path of a store. A link of another user must not make root create a
+/// file, and a journal beside it, at a place of their choice.
 fn place(path: &Path) -> Result<PathBuf> {
     without_links(path)
         .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })
@@ -168,32 +167,32 @@ fn connect(path: &Path) -> Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         protect(&connection)?;
         Ok(connection)
     };
     open().map_err(|e| failure::error("open", path, &e))
 }
 
-/// The file may come from anywhere: what its schema says is not trusted, and its
-/// pages are looked at twice (sqlite.org/security.html).
+/// The file may come from anywhere: its schema is not trusted, and its pages
+/// are checked (sqlite.org/security.html).
 fn protect(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.execute_batch("PRAGMA cell_size_check = ON")
 }
 
-/// What a database is.
+/// The kind of a database.
 enum Kind {
     /// A store of this version.
     Store(i64),
-    /// Nothing yet.
+    /// Empty.
     Empty,
-    /// Something else.
+    /// Another program's.
     Foreign,
 }
 
-/// Objects that no store has, and that would run: views, triggers, virtual
+/// Objects that no store has and that would execute: views, triggers, virtual
 /// tables.
 const FOREIGN: &str = "
 SELECT count(*) FROM sqlite_schema
@@ -212,9 +211,9 @@ fn kind(connection: &Connection) -> rusqlite::Result<Kind> {
     })
 }
 
-/// Makes the table, unless another process was faster.
+/// Creates the table, unless another process was faster.
 fn make_table(connection: &mut Connection) -> rusqlite::Result<()> {
-    // Has an effect only before the first table is made.
+    // Has an effect only before the first table exists.
     connection.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if matches!(kind(&transaction)?, Kind::Empty) {

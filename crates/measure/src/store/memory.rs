@@ -1,20 +1,20 @@
-//! What services remember from one start to the next: texts by name.
+//! The memory of services: texts by name, kept from one start to the next.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::{Store, failure};
 use crate::error::Result;
 
-/// Made when something is first remembered: a store without it is as old as
-/// any, and every version reads it.
+/// Created on first use: a store without it is still of version 1, which every
+/// release reads.
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS memory (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)";
 
 impl Store {
-    /// Remembers `value` under `name`, in place of what was remembered there.
+    /// Stores `value` under `name`, replacing the former value.
     ///
     /// # Errors
-    /// If the store cannot be written. What was remembered before stays.
+    /// If the store cannot be written. The former value stays.
     pub fn remember(&mut self, name: &str, value: &str) -> Result<()> {
         let path = self.path.clone();
         let connection = self.writable()?;
@@ -27,7 +27,7 @@ impl Store {
         write(connection).map_err(|error| failure::error("write", &path, &error))
     }
 
-    /// What is remembered under `name`.
+    /// The value stored under `name`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_last_is_recalled() {
+    fn the_latest_value_is_recalled() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let mut store = Store::open(&path).unwrap();

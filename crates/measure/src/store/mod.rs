@@ -1,17 +1,17 @@
-//! The run store: every run, in one SQLite file.
+//! The run store: all runs, in one SQLite file.
 //!
-//! The file holds one table, and each row the whole record as JSON next to
-//! what a list of runs shows, so that `sqlite3 runs.sqlite 'select record from
-//! run'` needs no unjank, and a record that is damaged costs no other.
+//! The file has one table. Each row holds the whole record as JSON, beside the
+//! columns that a list of runs shows. So `sqlite3 runs.sqlite 'select record
+//! from run'` needs no unjank, and a damaged record affects no other.
 //!
-//! **Rollback journal, not WAL.** Runs are written one at a time and rarely,
-//! so WAL's concurrency gains nothing, and it costs: a store on read-only or
+//! **Rollback journal, not WAL.** Runs are written one at a time and rarely, so
+//! WAL's concurrency gains nothing, and it has a cost: a store on read-only or
 //! network media could not be read without its `-shm` file. Each run is one
-//! transaction under `synchronous = EXTRA`: once it is stored, a power cut does
-//! not take it away, and half of it is never seen.
+//! transaction under `synchronous = EXTRA`: it is stored as a whole or not at
+//! all, and survives a power cut once it is stored.
 //!
-//! **Notes.** A second table, made when something is first put into it, keeps
-//! what a service has learned, by name.
+//! **Memory.** A second table, created on first use, keeps what a service has
+//! learned, by name.
 //!
 //! **Private.** Records name processes and files. The directory is made with
 //! mode 0700, the file with 0600, and SQLite gives its journal the same.
@@ -37,7 +37,7 @@ pub use selector::Selector;
 /// The largest record that is read back, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// A store of runs. Opening one that does not exist yet creates nothing; it is
+/// A store of runs. Opening a store that does not exist creates nothing; it is
 /// empty until something is put into it.
 #[derive(Debug)]
 pub struct Store {
@@ -45,12 +45,12 @@ pub struct Store {
     connection: Option<Connection>,
 }
 
-/// What became of a run that was to be stored.
+/// The result of storing a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
-    /// It is in the store now.
+    /// The run has been added.
     New,
-    /// The store had it already, word for word.
+    /// The store already had the run, byte for byte.
     Already,
 }
 
@@ -58,19 +58,19 @@ impl Store {
     /// Opens the store in the file `path`.
     ///
     /// # Errors
-    /// `NotAStore` for a file that is something else, `Damaged` for one that
-    /// SQLite cannot read, `Store` for one that cannot be opened. A store that
-    /// can only be read, or that a later version wrote, opens.
+    /// `NotAStore` for a file of another kind, `Damaged` for a file that SQLite
+    /// cannot read, `Store` for a file that cannot be opened. A store that is
+    /// read-only, or that a later version wrote, opens.
     pub fn open(path: &Path) -> Result<Self> {
         let connection = file::open(path)?;
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// Whether a store in the file `path` may be written: root does not write one
-    /// where others can.
+    /// Checks whether a store in the file `path` may be written: root does not
+    /// write where other users can.
     ///
     /// # Errors
-    /// `ReadOnly`, with the reason; `Place` for a way that leads elsewhere.
+    /// `ReadOnly`, with the reason; `Place` if a link leads elsewhere.
     pub fn check_place(path: &Path) -> Result<()> {
         file::check_place(path)
     }
@@ -80,8 +80,7 @@ impl Store {
         &self.path
     }
 
-    /// Stores a run. Either it is in the store afterwards, whatever happens to
-    /// the machine, or the store is as it was.
+    /// Stores a run, as a whole or not at all, even if the machine loses power.
     ///
     /// # Errors
     /// `NotStored` with the reason: no space, no permission, a later version's
@@ -91,18 +90,18 @@ impl Store {
         self.insert(record, &text)
     }
 
-    /// Stores a record that came as text from `origin`, after a strict check,
-    /// with every field it came with.
+    /// Stores a record that came as text from `origin`, after a strict check
+    /// and with all fields it came with.
     ///
     /// # Errors
-    /// `Record` if it is none, otherwise as [`put`](Self::put).
+    /// `Record` if it is not a record, otherwise as [`put`](Self::put).
     pub fn import(&mut self, text: &str, origin: &str) -> Result<(RunRecord, Stored)> {
         let record = RunRecord::import(text, origin)?;
         let stored = self.insert(&record, text)?;
         Ok((record, stored))
     }
 
-    /// The runs that `filter` lets through, newest first.
+    /// The runs that pass `filter`, newest first.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -137,7 +136,7 @@ impl Store {
                 let (count, examples) = entry::starting_with(connection, prefix)
                     .map_err(|e| self.failed("read", &e))?;
                 match examples.as_slice() {
-                    // A whole id is meant, even if it also begins another one.
+                    // An exact id is meant, even if it also begins another one.
                     [first, ..] if count == 1 || first == prefix => Ok(Some(first.clone())),
                     [] => Ok(None),
                     several => {
@@ -168,9 +167,8 @@ impl Store {
         Ok((id, text))
     }
 
-    /// Removes the runs that `keep` does not want to keep, gives their space
-    /// back to the file system, and says which they were. With `dry_run` it
-    /// only says.
+    /// Removes the runs that `keep` does not select, and returns them; their
+    /// space goes back to the file system. With `dry_run` nothing is removed.
     ///
     /// # Errors
     /// If the store cannot be changed. No run is removed then.
@@ -185,7 +183,7 @@ impl Store {
         self.delete_if(|connection| entry::beyond(connection, keep))
     }
 
-    /// Removes one run, and says which it was.
+    /// Removes one run, and returns its id.
     ///
     /// # Errors
     /// As [`get`](Self::get), or if the store cannot be changed.
@@ -210,7 +208,7 @@ impl Store {
         }
         transaction.commit().map_err(failed)?;
         if !chosen.is_empty() {
-            // Room that cannot be given back now is used by the next run.
+            // Space that cannot be given back now is reused by the next run.
             let _later = file::give_back(connection);
         }
         Ok(chosen)
@@ -260,7 +258,7 @@ impl Store {
         Ok(Stored::New)
     }
 
-    /// The connection, for writing: the file is made if there is none.
+    /// The connection, for writing. Creates the file if there is none.
     fn writable(&mut self) -> Result<&mut Connection> {
         if self.connection.is_none() {
             self.connection = Some(file::create(&self.path)?);
@@ -291,7 +289,7 @@ mod tests {
 
     fn record(tail: u32) -> RunRecord {
         let mut findings = Findings::default();
-        // Longer than a page, so that a limit on pages bites.
+        // Longer than a page, so that a limit on pages takes effect.
         findings.warn("w".repeat(20_000));
         let run = Run {
             tool: Tool { version: "0.1.0".to_owned(), commit: None },
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_store_says_so_and_keeps_what_it_has() {
+    fn a_full_store_reports_it_and_keeps_its_runs() {
         let directory = tempfile::tempdir().unwrap();
         let mut store = Store::open(&directory.path().join("runs.sqlite")).unwrap();
         let first = record(1);
@@ -324,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_never_ends_is_told_of() {
+    fn a_writer_that_never_ends_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let mut store = Store::open(&path).unwrap();

@@ -1,22 +1,22 @@
-//! How a run is named: by its id, by the beginning of it, or by its age.
+//! The name of a run: its id, the beginning of it, or its age.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which run of a store.
+/// Selects a run of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selector {
-    /// The newest run, or the one so many before it: `last`, `last~2`.
+    /// The newest run, or the n-th before it: `last`, `last~2`.
     Last(u32),
-    /// The run whose id this is, or begins with.
+    /// The run whose id equals this, or begins with it.
     Prefix(String),
 }
 
 impl FromStr for Selector {
     type Err = Infallible;
 
-    /// Whatever is not `last` or `last~N` is taken for an id: no id holds a
+    /// Any text other than `last` or `last~N` is taken as an id: no id holds a
     /// tilde, so a mistyped number finds nothing and is named in the error.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let back = match text.strip_prefix("last") {

@@ -7,7 +7,7 @@ use super::cell::Cell;
 /// Of cells that can be compared, those that no other beats in both storage I/O
 /// (with the writes still to come) and writes of the tier: the fewest writes first.
 pub fn front<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Cell> {
-    unjank_measure::front(cells, |cell| [cell.tier_writes as f64, cell.settled_ios() as f64])
+    unjank_measure::pareto_front(cells, |cell| [cell.tier_writes as f64, cell.settled_ios() as f64])
 }
 
 /// Of cells that can be compared, the one of each size of the tier that costs

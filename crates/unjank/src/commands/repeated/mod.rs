@@ -6,7 +6,7 @@ mod disturbance;
 
 use anyhow::Result;
 use unjank_host::{Nanos, Root, Timestamp};
-use unjank_measure::{Findings, Monitor, Started, pool};
+use unjank_measure::{Findings, Monitor, StartFindings, pool};
 
 use super::repetition::Task;
 use child::Ended;
@@ -41,7 +41,7 @@ pub(crate) struct Repeated<'a> {
     /// The approximate length of one start.
     length: Nanos,
     starts: u32,
-    found: Vec<(Started, Disturbance)>,
+    found: Vec<(StartFindings, Disturbance)>,
     failure: Option<anyhow::Error>,
     failures: u32,
     timed_out: u32,
@@ -78,7 +78,7 @@ impl<'a> Repeated<'a> {
         match child::run(&(self.task)(number), self.length, deadline, monitor) {
             Ok(Ended::Done(findings)) => {
                 let disturbance = meter.end(self.root);
-                self.found.push((Started { at, findings: *findings }, disturbance));
+                self.found.push((StartFindings { at, findings: *findings }, disturbance));
             }
             Ok(Ended::TimedOut) => self.timed_out += 1,
             Err(error) => {

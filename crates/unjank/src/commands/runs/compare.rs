@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use unjank_measure::compare::{Comparison, NotCompared, Options, compare, shown};
+use unjank_measure::compare::{Comparison, NotCompared, Options, compare, full_name};
 use unjank_measure::effect::{Effect, Side};
 use unjank_measure::{Answer, Unit};
 use unjank_report::visible;
@@ -142,7 +142,7 @@ fn headline(comparison: &Comparison) -> String {
 
 fn row(effect: &Effect) -> Vec<String> {
     vec![
-        visible(&shown(&effect.subject, &effect.labels)).into_owned(),
+        visible(&full_name(&effect.subject, &effect.labels)).into_owned(),
         visible(&effect.quantity).into_owned(),
         side(&effect.a, effect.unit),
         side(&effect.b, effect.unit),

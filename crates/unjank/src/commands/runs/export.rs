@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use unjank_host::Error;
-use unjank_measure::compare::shown;
+use unjank_measure::compare::full_name;
 use unjank_measure::store::Filter;
 use unjank_measure::{RunRecord, SeriesRecord};
 
@@ -159,7 +159,7 @@ fn line(fields: &[impl AsRef<[u8]>]) -> Result<String> {
 fn is_wanted(series: &SeriesRecord, wanted: Option<&str>) -> bool {
     wanted.is_none_or(|wanted| {
         let below = series.name.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('/'));
-        below || series.name == wanted || shown(&series.name, &series.labels) == wanted
+        below || series.name == wanted || full_name(&series.name, &series.labels) == wanted
     })
 }
 
@@ -173,7 +173,7 @@ fn only<'a>(record: &'a RunRecord, wanted: Option<&str>) -> Result<&'a SeriesRec
     if series.is_empty() {
         series = all.iter().collect();
     }
-    let names: Vec<String> = series.iter().map(|s| shown(&s.name, &s.labels)).collect();
+    let names: Vec<String> = series.iter().map(|s| full_name(&s.name, &s.labels)).collect();
     bail!(Error::Invalid(format!(
         "hgrm takes one series; choose it with --series from {}",
         names.join("; ")

@@ -1,8 +1,11 @@
-//! The Pareto front: what no other beats in both respects.
+//! The Pareto front of two values.
 
-/// Those of `all` of which no other is as good in both values, of which less is
-/// better; the least first value first. Of equals, the first.
-pub fn front<T>(all: impl IntoIterator<Item = T>, values: impl Fn(&T) -> [f64; 2]) -> Vec<T> {
+/// The items that no other item dominates, if less is better in both values.
+/// Sorted by the first value. Of equal items, the first is kept.
+pub fn pareto_front<T>(
+    all: impl IntoIterator<Item = T>,
+    values: impl Fn(&T) -> [f64; 2],
+) -> Vec<T> {
     let mut best: Vec<T> = all.into_iter().collect();
     best.sort_by(|one, other| {
         let ([x, y], [other_x, other_y]) = (values(one), values(other));
@@ -28,7 +31,7 @@ mod tests {
     fn of_equals_the_first_is_kept() {
         let all = [("a", 2.0, 1.0), ("b", 1.0, 3.0), ("c", 2.0, 1.0), ("d", 2.0, 4.0)];
         let names: Vec<&str> =
-            front(all, |(_, x, y)| [*x, *y]).iter().map(|(name, ..)| *name).collect();
+            pareto_front(all, |(_, x, y)| [*x, *y]).iter().map(|(name, ..)| *name).collect();
         assert_eq!(names, ["b", "a"]);
     }
 
@@ -37,7 +40,7 @@ mod tests {
         fn nothing_beats_the_front_and_it_beats_the_rest(
             points in proptest::collection::vec((0_u8..20, 0_u8..20), 1..40)
         ) {
-            let best = front(&points, |(x, y)| [f64::from(*x), f64::from(*y)]);
+            let best = pareto_front(&points, |(x, y)| [f64::from(*x), f64::from(*y)]);
             for (x, y) in &points {
                 prop_assert!(best.iter().any(|(by_x, by_y)| by_x <= x && by_y <= y));
             }

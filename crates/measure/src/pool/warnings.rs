@@ -1,24 +1,25 @@
-//! Warnings, and what could not be measured, of several starts.
+//! Warnings and unsupported measurements of several starts.
 
 use unjank_host::Unsupported;
 
-use super::started::Started;
+use super::start::StartFindings;
 use crate::findings::Findings;
 
-/// A sentence, and how many starts said it.
-struct Said<'a> {
+/// A sentence, with the number of starts that had it.
+struct CountedSentence<'a> {
     text: &'a str,
     starts: usize,
 }
 
-/// Each warning once, with the number of starts where only some had it; and
-/// what no start could measure. What only some could not is a warning.
-pub(super) fn pool(starts: &[Started], pooled: &mut Findings) {
+/// Adds each warning once, with the number of starts if not all had it, and the
+/// measurements that no start could make. A measurement that only some starts
+/// could not make becomes a warning.
+pub(super) fn pool(starts: &[StartFindings], pooled: &mut Findings) {
     let all = starts.len();
-    for said in
+    for sentence in
         tally(starts.iter().flat_map(|start| start.findings.warnings.iter().map(String::as_str)))
     {
-        pooled.warn(counted(said.text, said.starts, all));
+        pooled.warn(counted(sentence.text, sentence.starts, all));
     }
     let missing = starts.iter().flat_map(|start| &start.findings.unsupported);
     let mut seen: Vec<(&Unsupported, usize)> = Vec::new();
@@ -37,17 +38,17 @@ pub(super) fn pool(starts: &[Started], pooled: &mut Findings) {
     }
 }
 
-/// Sentences that differ in their numbers alone are the same one.
-fn tally<'a>(sentences: impl Iterator<Item = &'a str>) -> Vec<Said<'a>> {
-    let mut all: Vec<(String, Said<'a>)> = Vec::new();
+/// Merges sentences that differ only in their numbers.
+fn tally<'a>(sentences: impl Iterator<Item = &'a str>) -> Vec<CountedSentence<'a>> {
+    let mut all: Vec<(String, CountedSentence<'a>)> = Vec::new();
     for text in sentences {
         let words: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
         match all.iter_mut().find(|(other, _)| *other == words) {
-            Some((_, said)) => said.starts += 1,
-            None => all.push((words, Said { text, starts: 1 })),
+            Some((_, sentence)) => sentence.starts += 1,
+            None => all.push((words, CountedSentence { text, starts: 1 })),
         }
     }
-    all.into_iter().map(|(_, said)| said).collect()
+    all.into_iter().map(|(_, sentence)| sentence).collect()
 }
 
 fn counted(text: &str, starts: usize, all: usize) -> String {
@@ -61,9 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_said_once_with_how_many_starts_had_it() {
-        let mut starts: Vec<Started> = (0..4)
-            .map(|n| Started { at: Timestamp::from_nanos(n), findings: Findings::default() })
+    fn a_warning_appears_once_with_its_number_of_starts() {
+        let mut starts: Vec<StartFindings> = (0..4)
+            .map(|n| StartFindings { at: Timestamp::from_nanos(n), findings: Findings::default() })
             .collect();
         for (n, start) in starts.iter_mut().enumerate() {
             start.findings.warn("built without optimisation");

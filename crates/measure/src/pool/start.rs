@@ -1,14 +1,14 @@
-//! What one start of a measurement found.
+//! The findings of one start of a measurement.
 
 use unjank_host::Timestamp;
 
 use crate::findings::Findings;
 
-/// What one start found.
+/// The findings of one start.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Started {
+pub struct StartFindings {
     /// When it began.
     pub at: Timestamp,
-    /// What it found.
+    /// Its findings.
     pub findings: Findings,
 }

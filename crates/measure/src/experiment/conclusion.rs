@@ -1,4 +1,4 @@
-//! What an experiment whose visits yield one number each says.
+//! The conclusion of an experiment whose visits yield one number each.
 
 use std::collections::BTreeMap;
 
@@ -11,47 +11,47 @@ use crate::record::{Direction, Fact, Unit};
 use crate::stats::random::{Random, seeded};
 use crate::stats::{Contrast, bootstrap, contrast, family as questions, order};
 
-/// Fewer pairs cannot decide anything: even if all of five favour one arm,
-/// chance does that once in sixteen times.
+/// Fewer pairs cannot decide anything: if all of five favour one arm, that
+/// happens by chance once in sixteen times.
 pub const FEWEST_PAIRS: usize = 6;
 
-/// The tail quantiles that are looked at where there are samples enough.
+/// The tail quantiles that are compared if there are enough samples.
 pub(super) const TAILS: [f64; 3] = [0.9, 0.99, 0.999];
 
-/// What an experiment asks.
+/// The question of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// In one sentence: `Does raising the clock shorten the launch?`
     pub text: String,
-    /// What is measured, as a path: `launch/boost/time`.
+    /// The path of the quantity: `launch/boost/time`.
     pub subject: String,
     /// Its unit.
     pub unit: Unit,
-    /// Which way is better.
+    /// The direction of improvement.
     pub better: Direction,
-    /// The smallest effect that matters, as a share; 0 if every one does.
+    /// The smallest effect that matters, as a share; 0 for no threshold.
     pub min_effect: f64,
 }
 
-/// What an experiment says.
+/// The conclusion of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct Conclusion {
     /// The question in one sentence.
     pub question: String,
-    /// Pairs that were to run.
+    /// The planned number of pairs.
     pub planned: usize,
-    /// Pairs that ran.
+    /// The completed number of pairs.
     pub pairs: usize,
     /// The order of the pairs: `AB BA BA AB`.
     pub order: String,
     /// The seed of the order and of the bootstrap.
     pub seed: u64,
-    /// The differences: of the median first, then of the tail quantiles that
-    /// this many samples bound.
+    /// The effects: the median's first, then those of the tail quantiles that
+    /// the samples bound.
     pub effects: Vec<Effect>,
 }
 
-impl Outcome {
+impl Conclusion {
     /// Whether the experiment was stopped before its last pair.
     pub fn stopped(&self) -> bool {
         self.pairs < self.planned
@@ -80,7 +80,7 @@ impl Outcome {
         findings.facts.push(pairs);
         if self.stopped() {
             findings.warn(format!(
-                "{subject}: stopped after {} of {} pairs; the intervals are as wide as that makes them",
+                "{subject}: stopped after {} of {} pairs, so its intervals are wider than planned",
                 self.pairs, self.planned
             ));
         }
@@ -102,25 +102,25 @@ impl Outcome {
     }
 }
 
-/// The answers of several experiments, as one family: among all of them, the
-/// probability of a single false *better* or *worse* is 5 %. `min_effect`
-/// stands for that of each question.
-pub fn family(experiments: &[(Visits<f64>, Question)], min_effect: f64) -> Vec<Outcome> {
+/// The conclusions of several experiments, as one family: the probability of a
+/// single false *better* or *worse* among all of them is 5 %. `min_effect`
+/// replaces that of each question.
+pub fn family(experiments: &[(Visits<f64>, Question)], min_effect: f64) -> Vec<Conclusion> {
     let asked: Vec<Vec<Asked>> =
         experiments.iter().map(|(visits, question)| visits.asked(question)).collect();
     let counts: Vec<usize> = asked.iter().map(Vec::len).collect();
     let mut effects = decide(asked.into_iter().flatten().collect(), min_effect).into_iter();
-    let outcomes = experiments.iter().zip(counts).map(|((visits, question), count)| {
-        Outcome::of(visits, question, effects.by_ref().take(count).collect())
+    let conclusions = experiments.iter().zip(counts).map(|((visits, question), count)| {
+        Conclusion::of(visits, question, effects.by_ref().take(count).collect())
     });
-    outcomes.collect()
+    conclusions.collect()
 }
 
 impl Visits<f64> {
-    /// The answer: the median of the differences within pairs, and the
-    /// difference of the arms' tail quantiles where there are visits enough.
-    pub fn outcome(&self, question: &Question) -> Outcome {
-        Outcome::new(self, question, self.asked(question))
+    /// The effects: the median of the differences within pairs, and the
+    /// differences of the arms' tail quantiles if there are enough visits.
+    pub fn conclude(&self, question: &Question) -> Conclusion {
+        Conclusion::new(self, question, self.asked(question))
     }
 
     fn asked(&self, question: &Question) -> Vec<Asked> {
@@ -144,7 +144,7 @@ impl Visits<f64> {
     }
 }
 
-/// The difference of two arms' q-quantiles, over resampled pairs.
+/// The contrast of two arms' q-quantiles, over resampled pairs.
 fn tail(arms: &[Vec<f64>; 2], q: f64, random: &mut Random) -> Contrast {
     let n = arms[0].len();
     let mut buffer = Vec::with_capacity(n);
@@ -155,9 +155,9 @@ fn tail(arms: &[Vec<f64>; 2], q: f64, random: &mut Random) -> Contrast {
 
 /// The question about the median, weighed.
 ///
-/// The effect is the median of the differences within pairs: what drifts from
-/// pair to pair falls out before anything is estimated, which it does not in a
-/// difference of two medians.
+/// The effect is the median of the differences within pairs: drift from pair to
+/// pair cancels before anything is estimated, unlike in a difference of two
+/// medians.
 pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64) -> Asked {
     let n = arms[0].len();
     let mut values = [0.0; 2];
@@ -166,7 +166,7 @@ pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64)
     }
     let mut asked = question.ask("p50".to_owned(), values, n as u64);
     if n < FEWEST_PAIRS {
-        asked.weighed = Err(format!("{n} pairs decide nothing: {FEWEST_PAIRS} are the fewest"));
+        asked.weighed = Err(format!("{n} pairs are too few: at least {FEWEST_PAIRS} are needed"));
         return asked;
     }
     let differences: Vec<f64> = arms[0].iter().zip(&arms[1]).map(|(a, b)| b - a).collect();
@@ -182,7 +182,7 @@ pub(super) fn median_asked(arms: &[Vec<f64>; 2], question: &Question, seed: u64)
     asked.weigh(&contrast, question.min_effect)
 }
 
-/// The q-quantile of the drawn places of an arm.
+/// The q-quantile of the drawn indices of an arm.
 fn pick_quantile(arm: &[f64], drawn: &[usize], q: f64, buffer: &mut Vec<f64>) -> f64 {
     buffer.clear();
     buffer.extend(drawn.iter().map(|&place| arm[place]));
