@@ -1,47 +1,46 @@
-//! What guest and host say to each other.
+//! The protocol between guest and host.
 //!
-//! The guest sends frames: one byte for the kind, four for the length (little
-//! endian), and so many bytes. The host sends one byte at most: see
+//! The guest sends frames: one byte for the kind, four bytes for the length
+//! (little endian), then the content. The host sends at most one byte: see
 //! [`INTERRUPT_PORT`].
 //!
-//! The guest is not trusted: its program may be an old one, or have been hit
-//! by whatever the run provoked. A [`Decoder`] takes bytes in pieces of any
-//! size, holds no more than what came, and refuses what no guest sends.
+//! The guest is not trusted: its program may be an old one, or corrupted by the
+//! run. A [`Decoder`] accepts bytes in pieces of any size, holds no more than
+//! it received, and refuses frames that no guest sends.
 
 use serde::{Deserialize, Serialize};
 
-/// The name of the frames' port, as QEMU and the guest's kernel know it.
+/// The port of the frames, as QEMU and the guest's kernel name it.
 pub const PORT: &str = "unjank";
 
-/// The name of the port on which a byte, whichever, tells the guest that the
-/// user wants its command to end.
+/// The port on which any byte tells the guest to end its command.
 pub const INTERRUPT_PORT: &str = "unjank.interrupt";
 
-/// The first thing a guest says, and the version of all that follows.
+/// The first message of a guest, with the version of the protocol.
 pub const GREETING: &str = "unjank.lab/2";
 
-/// No frame is longer. A run record is the longest that there is.
+/// The longest frame, in bytes. Run records are the longest content.
 pub const LONGEST: usize = 64 << 20;
 
 const HEADER: usize = 5;
 
-/// One message.
+/// One message of the guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// The guest is up: [`GREETING`], a space, and which build of unjank it is,
-    /// if it knows.
+    /// The guest is up: [`GREETING`], a space, and its build of unjank, if
+    /// known.
     Greeting(Option<String>),
-    /// What the command printed on stdout.
+    /// Output of the command on stdout.
     Stdout(Vec<u8>),
-    /// What it printed on stderr.
+    /// Output of the command on stderr.
     Stderr(Vec<u8>),
-    /// It has ended.
+    /// The command has ended.
     Ended(End),
-    /// A run record that it left in its store, as JSON.
+    /// A run record from the guest's store, as JSON.
     Record(String),
-    /// Something about the phone that its user should know.
+    /// A note about the phone for its user.
     Remark(String),
-    /// All is said. The guest waits for its end.
+    /// The last frame. The guest waits to be ended.
     Done,
 }
 
@@ -56,7 +55,7 @@ pub enum End {
 }
 
 impl End {
-    /// As shells do: a signal counts from 128.
+    /// The exit code as shells give it: 128 plus the signal.
     pub fn code(self) -> u8 {
         match self {
             Self::Code(code) => code,
@@ -65,25 +64,25 @@ impl End {
     }
 }
 
-/// Why bytes are not frames.
+/// A violation of the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// No message has this number.
+    /// The kind is unknown.
     #[error("a message of the unknown kind {0}")]
     Kind(u8),
-    /// A length that no message has.
+    /// No message has this length.
     #[error("a message of {0} bytes")]
     Length(usize),
-    /// The message is not what its kind says.
+    /// The content does not match the kind.
     #[error("a message of kind {0} that cannot be read")]
     Content(u8),
-    /// It greets as another version.
-    #[error("the greeting {0:?} instead of {GREETING:?}: its unjank is of another version")]
+    /// The greeting has another version.
+    #[error("the greeting {0:?} instead of {GREETING:?}: the unjank in it is another version")]
     Greeting(String),
 }
 
 impl Frame {
-    /// The bytes that a [`Decoder`] makes this frame of.
+    /// The frame as bytes for a [`Decoder`].
     pub fn encode(&self) -> Vec<u8> {
         let (end, greeting);
         let (kind, content): (u8, &[u8]) = match self {
@@ -102,7 +101,7 @@ impl Frame {
             Self::Remark(text) => (6, text.as_bytes()),
             Self::Done => (7, &[]),
         };
-        // What is longer is cut; the guest sends records that fit, or none.
+        // Longer output is cut; the guest sends only records that fit.
         let content = &content[..content.len().min(LONGEST)];
         let mut frame = Vec::with_capacity(HEADER + content.len());
         frame.push(kind);
@@ -136,20 +135,20 @@ impl Frame {
     }
 }
 
-/// Makes frames of bytes.
+/// Decodes bytes into frames.
 #[derive(Debug, Default)]
 pub struct Decoder(Vec<u8>);
 
 impl Decoder {
-    /// Takes the next bytes.
+    /// Appends the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The next frame, if all of it has come.
+    /// The next frame, if it is complete.
     ///
     /// # Errors
-    /// What came is no frame. Nothing that follows can be one.
+    /// If the bytes are not a frame. No later frame can be decoded.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Violation> {
         let Some((header, rest)) = self.0.split_first_chunk::<HEADER>() else { return Ok(None) };
         let [kind, length @ ..] = *header;
@@ -191,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_arrive_however_they_are_cut(
+        fn frames_are_decoded_from_pieces_of_any_size(
             frames in prop::collection::vec(frame(), 0..20),
             piece in 1_usize..50,
         ) {
@@ -208,7 +207,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_else_is_refused_or_waited_for(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        fn other_bytes_are_refused_or_incomplete(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
             let mut decoder = Decoder::default();
             decoder.push(&bytes);
             while let Ok(Some(_)) = decoder.next_frame() {}
@@ -217,16 +216,16 @@ mod tests {
 
     #[test]
     fn each_violation_is_named() {
-        let told = |bytes: &[u8]| {
+        let error = |bytes: &[u8]| {
             let mut decoder = Decoder::default();
             decoder.push(bytes);
             decoder.next_frame().unwrap_err().to_string()
         };
-        assert_eq!(told(b"SeaBIOS"), "a message of the unknown kind 83");
-        assert_eq!(told(&[2, 0, 0, 0, 255]), "a message of 4278190080 bytes");
-        assert_eq!(told(&[7, 1, 0, 0, 0, 0]), "a message of kind 7 that cannot be read");
-        assert_eq!(told(&[4, 2, 0, 0, 0, b'{', b'}']), "a message of kind 4 that cannot be read");
-        let old = told(&[1, 3, 0, 0, 0, b'o', b'l', b'd']);
+        assert_eq!(error(b"SeaBIOS"), "a message of the unknown kind 83");
+        assert_eq!(error(&[2, 0, 0, 0, 255]), "a message of 4278190080 bytes");
+        assert_eq!(error(&[7, 1, 0, 0, 0, 0]), "a message of kind 7 that cannot be read");
+        assert_eq!(error(&[4, 2, 0, 0, 0, b'{', b'}']), "a message of kind 4 that cannot be read");
+        let old = error(&[1, 3, 0, 0, 0, b'o', b'l', b'd']);
         assert!(old.starts_with("the greeting \"old\""), "{old}");
     }
 

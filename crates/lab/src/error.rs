@@ -1,17 +1,17 @@
-//! What can go wrong with a virtual phone.
+//! Errors of the virtual phone.
 
 use unjank_host::{ErrorClass, Nanos};
 
 use crate::channel::Violation;
 
-/// The result of everything in this crate that can fail.
+/// The result of this crate's fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A phone that could not be built, or did not do what it was told.
+/// The phone could not be built, or it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A request to this machine's kernel failed, or one that cannot work.
+    /// A request to this machine's kernel failed, or an option cannot work.
     #[error(transparent)]
     Host(#[from] unjank_host::Error),
     /// The guest's run store could not be read.
@@ -20,39 +20,38 @@ pub enum Error {
     /// A profile of P-states is wrong.
     #[error("profile {origin}: {reason}")]
     Profile {
-        /// The file or the name it was asked for by.
+        /// The file, or the name it was requested by.
         origin: String,
-        /// What is wrong with it.
+        /// The first fault.
         reason: String,
     },
-    /// A program that unjank starts has failed.
+    /// A program that unjank started has failed.
     #[error("{program} failed: {reason}")]
     Program {
         /// Its name.
         program: &'static str,
-        /// What it said, or how it ended.
+        /// Its message, or its exit status.
         reason: String,
     },
-    /// The phone ended before its commands did: a panic of its kernel, an
-    /// emulator that gave up.
-    #[error("the virtual phone ended while {doing}{}", last_words(console))]
+    /// The phone ended before its commands: a kernel panic, or QEMU failed.
+    #[error("the virtual phone ended while {doing}{}", console_tail(console))]
     Ended {
-        /// What was going on.
+        /// The phase in which it ended.
         doing: &'static str,
         /// The last lines of its console.
         console: Vec<String>,
     },
-    /// It took longer than it was given.
-    #[error("the virtual phone was ended after {limit}, while {doing}{}", last_words(console))]
+    /// A time limit was exceeded.
+    #[error("the virtual phone was ended after {limit}, while {doing}{}", console_tail(console))]
     TimedOut {
-        /// How long it was given.
+        /// The limit.
         limit: Nanos,
-        /// What was going on.
+        /// The phase in which it was ended.
         doing: &'static str,
         /// The last lines of its console.
         console: Vec<String>,
     },
-    /// What came out of the phone is not what unjank sends.
+    /// The phone violated the protocol.
     #[error("the virtual phone sent {0}")]
     Violation(#[from] Violation),
 }
@@ -72,7 +71,7 @@ impl Error {
     }
 }
 
-fn last_words(console: &[String]) -> String {
+fn console_tail(console: &[String]) -> String {
     if console.is_empty() {
         return "; its console is empty".to_owned();
     }

@@ -8,7 +8,8 @@ const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const FILE: u32 = 0o100_644;
 
-/// An archive that is being written. Directories come before what is in them.
+/// An archive that is being written. A directory must be added before its
+/// content.
 #[derive(Debug)]
 pub struct Archive<W> {
     target: W,
@@ -16,7 +17,7 @@ pub struct Archive<W> {
 }
 
 impl<W: Write> Archive<W> {
-    /// An archive without entries yet.
+    /// An empty archive.
     pub fn new(target: W) -> Self {
         Self { target, entries: 0 }
     }
@@ -29,7 +30,7 @@ impl<W: Write> Archive<W> {
         self.entry(name, DIRECTORY, &[])
     }
 
-    /// Adds a file that can be run.
+    /// Adds an executable file.
     ///
     /// # Errors
     /// As [`file`](Self::file).
@@ -45,7 +46,7 @@ impl<W: Write> Archive<W> {
         self.entry(name, FILE, content)
     }
 
-    /// Ends the archive, and gives back what it was written to.
+    /// Ends the archive, and returns its target.
     ///
     /// # Errors
     /// The target cannot be written.
@@ -55,8 +56,8 @@ impl<W: Write> Archive<W> {
         Ok(self.target)
     }
 
-    /// Thirteen numbers of eight hexadecimal digits behind a magic, the name
-    /// and the content, both up to the next multiple of four.
+    /// Thirteen numbers of eight hexadecimal digits after a magic, then the
+    /// name and the content, each padded to a multiple of four.
     fn entry(&mut self, name: &str, mode: u32, content: &[u8]) -> io::Result<()> {
         let too_long = |_| io::Error::new(io::ErrorKind::FileTooLarge, "too long for cpio");
         let name = name.trim_start_matches('/');

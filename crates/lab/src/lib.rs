@@ -1,23 +1,23 @@
-//! The virtual phone: a stock distribution kernel in QEMU, with the P-states
-//! of a real device, the binder driver, ublk and zram, and unjank as its only
+//! The virtual phone: a stock distribution kernel in QEMU, with the P-states of
+//! a real device, the binder driver, ublk and zram, and unjank as its only
 //! program.
 //!
-//! The host side ([`run()`]) packs an initramfs, boots it and hears what happens
-//! through one port; the guest side ([`guest::run`]) is `init` there, runs the
-//! commands, and tells. Nothing of it needs root, a network or a disk.
+//! The host side ([`run()`]) packs an initramfs, boots it and receives events
+//! through one port. The guest side ([`guest::run`]) is `init` in the phone: it
+//! runs the commands and reports. Root, a network or a disk are not needed.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`mod@run`] | from options to the end of the last command |
 //! | [`kernel`] | the kernel and its modules: found, fetched, cached |
-//! | [`modules`] | which modules a phone needs, and with what parameters |
+//! | [`modules`] | the modules that a phone needs, with their parameters |
 //! | [`program`] | programs for the guest, and their shared libraries |
 //! | [`initramfs`] | the archive that the kernel unpacks as its root |
 //! | [`pstates`] | profiles of a device's clock, and their ACPI table |
 //! | [`qemu`] | the emulator's command line, and whether KVM works |
-//! | [`channel`] | what guest and host say to each other |
-//! | [`order`] | what the guest is told to do |
-//! | [`guest`] | the guest's side of it all |
+//! | [`channel`] | the protocol between guest and host |
+//! | [`order`] | the order to the guest |
+//! | [`guest`] | the guest side |
 
 pub mod channel;
 mod error;
@@ -36,4 +36,4 @@ pub use error::{Error, Result};
 pub use kernel::Kernel;
 pub use pstates::{Clock, Profile};
 pub use qemu::Accelerator;
-pub use run::{Event, Options, Outcome, run};
+pub use run::{Event, Options, RunResult, run};

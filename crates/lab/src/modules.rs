@@ -1,17 +1,17 @@
-//! Which modules a phone needs, and with what parameters.
+//! The modules that a phone needs, with their parameters.
 
 use std::path::Path;
 
 use unjank_host::{Error, Result};
 
-/// A module that is loaded where the kernel has it.
+/// A module that is loaded if the kernel package has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// Its name, with `_` where the file may have `-`.
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static str,
-    /// Whether it is of use only with P-states.
+    /// Whether it is needed only with P-states.
     pub with_pstates: bool,
 }
 
@@ -23,8 +23,8 @@ const fn clock(name: &'static str) -> Wanted {
     Wanted { name, parameters: "", with_pstates: true }
 }
 
-/// All of them, each after those that it depends on. Governors come before
-/// the driver, which begins with one of them.
+/// All of them, each after its dependencies. Governors come before the driver,
+/// which starts with one of them.
 pub const WANTED: [Wanted; 11] = [
     Wanted { name: "binder_linux", parameters: "devices=binder,hwbinder", with_pstates: false },
     wanted("ublk_drv"),
@@ -39,11 +39,11 @@ pub const WANTED: [Wanted; 11] = [
     clock("acpi_cpufreq"),
 ];
 
-/// How deep below the modules' directory a module may lie.
+/// The deepest level below the modules' directory that is searched.
 const DEEPEST: usize = 12;
 
-/// The files of the wanted modules below `directory`, in the same order;
-/// `None` for one that is not there, or part of the kernel itself.
+/// The files of the wanted modules below `directory`, in the same order; `None`
+/// for one that is missing, or built into the kernel.
 ///
 /// # Errors
 /// A directory cannot be listed.
@@ -70,8 +70,7 @@ pub fn find(directory: &Path) -> Result<Vec<Option<std::path::PathBuf>>> {
     Ok(found)
 }
 
-/// The module that a file is called after: `acpi_cpufreq` for
-/// `acpi-cpufreq.ko.xz`.
+/// The name of the module in a file: `acpi_cpufreq` for `acpi-cpufreq.ko.xz`.
 fn module_name(file: &str) -> Option<String> {
     let (name, compression) = file.split_once(".ko")?;
     matches!(compression, "" | ".xz" | ".zst" | ".gz").then(|| name.replace('-', "_"))
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_found_wherever_they_lie() {
+    fn modules_are_found_at_any_depth() {
         let directory = tempfile::tempdir().unwrap();
         let deep = directory.path().join("kernel/drivers/cpufreq");
         fs::create_dir_all(&deep).unwrap();

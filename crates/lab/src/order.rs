@@ -1,25 +1,24 @@
-//! What the guest is told to do: one file of its initramfs.
+//! The order to the guest: one file of its initramfs.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Where the guest finds its order.
+/// The path of the order in the guest.
 pub const PATH: &str = "/order.json";
 
 /// The work of one boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Modules in the order in which they are loaded.
+    /// Modules in the order of loading.
     pub modules: Vec<Module>,
-    /// Commands, each run to its end before the next begins. The first that
-    /// fails is the last.
+    /// Commands, run one after the other until one fails.
     pub commands: Vec<Vec<String>>,
-    /// Labels of every run that is measured.
+    /// Labels of every run.
     pub labels: Vec<String>,
-    /// Tunables of the governor that the kernel begins with, by their paths
-    /// below cpufreq's directory or that of a policy: `ondemand/sampling_rate`.
+    /// Initial tunables of the governor, by their paths below cpufreq's
+    /// directory or that of a policy: `ondemand/sampling_rate`.
     #[serde(default)]
     pub tunables: BTreeMap<String, i64>,
 }

@@ -1,8 +1,8 @@
-//! Programs for the guest, and the shared libraries that they bring along.
+//! Programs for the guest, and their shared libraries.
 //!
-//! The guest has no file system of its own. A program that names a dynamic
-//! linker (`PT_INTERP` of `elf(5)`) takes that and its libraries with it; the
-//! dynamic linker itself lists them, as `ldd(1)` lets it do.
+//! A program that names a dynamic linker (`PT_INTERP` of `elf(5)`) is packed
+//! with it and with its libraries; the dynamic linker itself lists them, as for
+//! `ldd(1)`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,13 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, elf};
 use unjank_host::{Error, Result};
 
-/// Dynamic linkers that list libraries without running the program: glibc's and musl's. Another
-/// one would be a program that somebody else has chosen for this machine to run.
+/// Dynamic linkers that list libraries without running the program: glibc's and
+/// musl's. An unknown one could be any program, which must not be run on this
+/// machine.
 const DYNAMIC_LINKERS: [&str; 3] =
     ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1"];
 
-/// A program that the guest's processor can run.
+/// A program for the guest's processor.
 #[derive(Debug)]
 pub struct Program {
     file: PathBuf,
@@ -31,9 +32,9 @@ pub struct Program {
 /// A shared library that a program needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
-    /// The name by which it is looked for: `libc.so.6`.
+    /// The name by which programs request it: `libc.so.6`.
     pub name: String,
-    /// Where the dynamic linker of this machine found it.
+    /// Its path on this machine, according to the dynamic linker.
     pub file: PathBuf,
 }
 
@@ -53,8 +54,8 @@ impl Program {
     /// The shared libraries that it needs, directly or through others.
     ///
     /// # Errors
-    /// `Unsupported` if its dynamic linker is not known, `Invalid` if one of the libraries is not
-    /// installed.
+    /// `Unsupported` if its dynamic linker is unknown, `Invalid` if one of the
+    /// libraries is not installed.
     pub fn libraries(&self) -> Result<Vec<Library>> {
         let Some(linker) = &self.dynamic_linker else { return Ok(Vec::new()) };
         let program = self.file.display();
@@ -65,7 +66,7 @@ impl Program {
                 linker.display()
             )));
         }
-        // A path without a slash would be looked for among the libraries.
+        // A path without a slash would be searched for among the libraries.
         let file = self.file.canonicalize().map_err(|e| Error::file("find", &self.file, e))?;
         let listed = Command::new(linker)
             .arg("--list")
@@ -74,7 +75,7 @@ impl Program {
             .output()
             .map_err(|error| Error::file("run", linker, error))?;
         let failed =
-            |what: &str| Error::Invalid(format!("{program}: its libraries are unknown: {what}"));
+            |what: &str| Error::Invalid(format!("{program}: cannot list its libraries: {what}"));
         if !listed.status.success() {
             return Err(failed(String::from_utf8_lossy(&listed.stderr).trim()));
         }
@@ -82,7 +83,7 @@ impl Program {
     }
 }
 
-/// What a program names as its dynamic linker; what it is not, if it is no program.
+/// The dynamic linker that a program names. The error completes `… is not`.
 fn dynamic_linker(content: &[u8]) -> Result<Option<PathBuf>, &'static str> {
     let header: &FileHeader64<LittleEndian> =
         FileHeader64::parse(content).map_err(|_| "a program")?;
@@ -99,11 +100,13 @@ fn dynamic_linker(content: &[u8]) -> Result<Option<PathBuf>, &'static str> {
     Ok(Some(PathBuf::from(name)))
 }
 
-/// What a dynamic linker lists: `libm.so.6 => /lib/libm.so.6 (0x7f…)` in each line, and lines
-/// without an arrow for itself and for the kernel's part (`vdso(7)`).
+/// Parses the list of a dynamic linker: `libm.so.6 => /lib/libm.so.6 (0x7f…)`
+/// in each line, and lines without an arrow for itself and for the kernel's
+/// part (`vdso(7)`).
 fn libraries(listed: &str) -> Result<Vec<Library>, String> {
     let found = listed.lines().filter_map(|line| line.trim().split_once(" => "));
-    // musl lists itself under the name of the C library, and as what the program names.
+    // musl lists itself under the name of the C library, and as the linker that
+    // the program names.
     let needed = found.filter(|(name, _)| !DYNAMIC_LINKERS.contains(name));
     needed
         .map(|(name, place)| {
@@ -122,7 +125,7 @@ fn libraries(listed: &str) -> Result<Vec<Library>, String> {
 mod tests {
     use super::*;
 
-    /// A header and so many segments of these kinds.
+    /// A header and segments of these kinds.
     fn program(kinds: &[u32]) -> Vec<u8> {
         let mut file = vec![0; 64];
         file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
@@ -144,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn a_dynamic_linker_is_found_where_one_is_named() {
+    fn the_named_dynamic_linker_is_found() {
         assert_eq!(dynamic_linker(&program(&[6, 1, 1])), Ok(None));
         let found = dynamic_linker(&program(&[6, elf::PT_INTERP.0, 1]));
         assert_eq!(found, Ok(Some(PathBuf::from("/lib64/ld-linux-x86-64.so.2"))));
     }
 
     #[test]
-    fn what_is_no_program_is_told_apart() {
+    fn other_files_are_refused_with_a_reason() {
         let mut arm = program(&[1]);
         arm[18] = 183;
         let mut cut = program(&[1, 1]);

@@ -13,20 +13,20 @@ use crate::channel::{INTERRUPT_PORT, PORT};
 /// The emulator's name, as its package installs it.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// Who runs the guest's instructions.
+/// What executes the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The processor.
+    /// The processor, through KVM.
     Kvm,
-    /// QEMU, which translates them: slower, and all times are emulated.
+    /// QEMU's translator: slower, and all times are emulated.
     Tcg,
-    /// QEMU, one CPU at a time, and time passes with instructions: what else the
-    /// host does makes no difference to the guest's times.
+    /// QEMU's translator, one CPU at a time, with time counted in instructions:
+    /// other load on the host does not affect the guest's times.
     Icount,
 }
 
 impl Accelerator {
-    /// How what was measured there is to be read.
+    /// The labels of runs that are measured there.
     pub fn labels(self) -> &'static [&'static str] {
         match self {
             Self::Kvm => &[],
@@ -36,17 +36,17 @@ impl Accelerator {
     }
 }
 
-/// An instruction takes two nanoseconds (2¹), about as long as QEMU needs for it;
-/// and where all CPUs are idle, time goes on at once to the next timer.
+/// An instruction takes two nanoseconds (2¹), about as long as QEMU needs for
+/// it. If all CPUs are idle, time advances at once to the next timer.
 const ICOUNT: &str = "shift=1,sleep=off";
 
-/// What QEMU prints when KVM has met an instruction that it cannot do.
+/// What QEMU prints when KVM cannot handle an instruction.
 pub const KVM_GAVE_UP: &str = "KVM internal error";
 
 /// A machine for one boot.
 #[derive(Debug)]
 pub struct Machine<'a> {
-    /// Who runs it.
+    /// What executes its instructions.
     pub accelerator: Accelerator,
     /// Virtual CPUs.
     pub cpus: usize,
@@ -56,22 +56,22 @@ pub struct Machine<'a> {
     pub kernel: &'a Path,
     /// The initramfs.
     pub initramfs: &'a Path,
-    /// An ACPI table in addition to QEMU's own.
+    /// An ACPI table besides QEMU's own.
     pub table: Option<&'a Path>,
     /// The kernel's parameters, and after `--` the arguments of `init`.
     pub parameters: &'a str,
 }
 
-/// Whether this user may try KVM. Whether it works shows only when a kernel
-/// boots: nested in another virtual machine, it may not.
+/// Whether this user may open KVM. Whether KVM works shows only at a boot:
+/// nested in another virtual machine, it may not.
 pub fn may_use_kvm() -> bool {
     OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok()
 }
 
 impl Machine<'_> {
-    /// Starts it. Frames from the guest come on the helper's stdout; its
-    /// console and what QEMU has to say on stderr. A byte on its stdin interrupts
-    /// the guest's command.
+    /// Starts it. The guest's frames arrive on the helper's stdout; its console
+    /// and QEMU's messages on stderr. A byte on its stdin interrupts the
+    /// guest's command.
     ///
     /// # Errors
     /// `Unsupported` if there is no QEMU.
@@ -90,8 +90,8 @@ impl Machine<'_> {
     }
 
     fn arguments(&self) -> Vec<String> {
-        // acpi-cpufreq leaves AMD's family 15 to other drivers, and that is
-        // what QEMU's own processor claims to be.
+        // acpi-cpufreq leaves AMD's family 15, which QEMU's own processor
+        // claims to be, to other drivers.
         let emulated = "max,vendor=GenuineIntel,family=6,model=94";
         let (accelerator, cpu) = match self.accelerator {
             Accelerator::Kvm => ("kvm", "host"),
@@ -110,16 +110,16 @@ impl Machine<'_> {
             accelerator,
             "-cpu",
             cpu,
-            // Files that are pipes: they only take what is written.
+            // Pipes as files: QEMU only writes to them.
             "-chardev",
             "file,id=console,path=/dev/fd/2",
             "-serial",
             "chardev:console",
             "-chardev",
             "file,id=channel,path=/dev/fd/1",
-            // And stdin, on which QEMU reads nothing until the guest does. What a
-            // guest would write there comes out between the frames; it opens this
-            // port only to read.
+            // And stdin, from which QEMU reads only when the guest does. Data
+            // that a guest wrote there would come out between the frames; it
+            // opens this port only for reading.
             "-chardev",
             "stdio,id=interrupt,signal=off",
             "-device",
@@ -131,7 +131,7 @@ impl Machine<'_> {
             let port = format!("virtserialport,chardev={chardev},name={name}");
             arguments.extend(["-device".to_owned(), port]);
         }
-        // A comma in a file's name would end it.
+        // A comma would end the file name.
         let file = |path: &Path| path.display().to_string();
         let pairs = [
             ("-smp", self.cpus.to_string()),

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-/// Lines that are kept.
+/// The number of lines that are kept.
 const LINES: usize = 20;
-/// Bytes of a line that are kept.
+/// The number of bytes of a line that are kept.
 const LONGEST: usize = 200;
 
-/// The end of a text that comes in pieces. It takes no more memory for a
+/// The end of a text that arrives in pieces. Its memory is bounded, even for a
 /// console that never stops.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
@@ -16,7 +16,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Takes the next piece.
+    /// Appends the next piece.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             if byte == b'\n' {
@@ -27,13 +27,13 @@ impl Tail {
         }
     }
 
-    /// Whether a line that is kept has `text` in it.
+    /// Whether a kept line contains `text`.
     pub(crate) fn contains(&self, text: &str) -> bool {
         let in_line = self.line.windows(text.len()).any(|part| part == text.as_bytes());
         in_line || self.lines.iter().any(|line| line.contains(text))
     }
 
-    /// The last lines, without what a terminal would take as an order.
+    /// The last lines, without control characters.
     pub(crate) fn lines(&mut self) -> Vec<String> {
         self.end_line();
         self.lines.iter().cloned().collect()
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_takes_bounded_room() {
+    fn a_line_without_an_end_takes_bounded_memory() {
         let mut tail = Tail::default();
         tail.push(&vec![b'x'; 1 << 20]);
         assert_eq!(tail.lines(), ["x".repeat(LONGEST)]);

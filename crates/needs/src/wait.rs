@@ -1,16 +1,16 @@
-//! Waiting for what a tested program does, for as long as that takes on a busy machine.
+//! Waiting for a tested program, as long as it takes on a busy machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What takes longer hangs, on any machine.
+/// Anything that takes longer hangs, on any machine.
 pub const HANGS: Duration = Duration::from_secs(1_200);
-/// Between two looks.
+/// The interval between checks.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Waits until something is so.
+/// Waits until `so` is true.
 ///
 /// # Panics
 /// It takes longer than [`HANGS`].
@@ -19,7 +19,7 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
     until_some(what, || so().then_some(()));
 }
 
-/// Waits until something is found.
+/// Waits until `find` returns a value.
 ///
 /// # Panics
 /// It takes longer than [`HANGS`].
@@ -40,10 +40,11 @@ pub fn until_some<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
 pub struct Process(pub u32);
 
 impl Process {
-    /// Waits until it has a child with this on its command line, and gives that.
+    /// Waits until it has a child with `with` on its command line, and returns
+    /// it.
     ///
     /// # Panics
-    /// It ends before.
+    /// If it ends first.
     #[must_use]
     #[track_caller]
     pub fn child(self, with: &str) -> Self {
@@ -56,10 +57,10 @@ impl Process {
         })
     }
 
-    /// Waits until it handles the signal with this number itself.
+    /// Waits until it has a handler for this signal number.
     ///
     /// # Panics
-    /// It ends before.
+    /// If it ends first.
     #[track_caller]
     pub fn until_it_handles(self, signal: u32) {
         self.until("it handles the signal", || {
@@ -69,28 +70,29 @@ impl Process {
         });
     }
 
-    /// Waits until its threads have slept so often, all together.
+    /// Waits until its threads have slept this often in total.
     ///
     /// # Panics
-    /// It ends before.
+    /// If it ends first.
     #[track_caller]
     pub fn until_it_has_slept(self, times: u64) {
         self.until("it has slept", || self.sleeps() >= times);
     }
 
-    /// Waits until it has computed for so long, which takes as long as it takes to get a CPU.
+    /// Waits until it has used this CPU time, however long it takes to get a
+    /// CPU.
     ///
     /// # Panics
-    /// It ends before.
+    /// If it ends first.
     #[track_caller]
     pub fn until_it_has_computed(self, time: Duration) {
         self.until("it has computed", || self.cpu_time() >= time);
     }
 
-    /// Waits until one of its threads has a name that begins like this.
+    /// Waits until one of its threads has a name that begins with `name`.
     ///
     /// # Panics
-    /// It ends before.
+    /// If it ends first.
     #[track_caller]
     pub fn until_it_has_a_thread(self, name: &str) {
         self.until(name, || {
@@ -101,10 +103,10 @@ impl Process {
         });
     }
 
-    /// Waits until something is so of it.
+    /// Waits until `so` is true.
     ///
     /// # Panics
-    /// It ends before.
+    /// If it ends first.
     #[track_caller]
     pub fn until(self, what: &str, mut so: impl FnMut() -> bool) {
         self.until_some(what, || so().then_some(()));
@@ -115,23 +117,26 @@ impl Process {
         until_some(what, || {
             let more_to_come = self.is_alive();
             let found = find();
-            assert!(found.is_some() || more_to_come, "it has ended before: {what}");
+            assert!(
+                found.is_some() || more_to_come,
+                "the process ended while waiting until {what}"
+            );
             found
         })
     }
 
-    /// Whether it runs on; one that only waits to be reaped does not.
+    /// Whether it runs; a zombie does not.
     pub fn is_alive(self) -> bool {
         let stat = self.file("stat");
         stat.is_some_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
     }
 
-    /// What it was started with, a NUL after each argument.
+    /// Its command line, with a NUL after each argument.
     pub fn command_line(self) -> String {
         self.file("cmdline").unwrap_or_default()
     }
 
-    /// How often its threads have slept, all together.
+    /// How often its threads have slept in total.
     pub fn sleeps(self) -> u64 {
         let of = |thread: &PathBuf| {
             let status = fs::read_to_string(thread.join("status")).ok()?;
@@ -140,11 +145,11 @@ impl Process {
         self.threads().iter().filter_map(of).sum()
     }
 
-    /// How long it has computed, to a clock tick of 10 ms.
+    /// Its CPU time, to a clock tick of 10 ms.
     pub fn cpu_time(self) -> Duration {
         let stat = self.file("stat").unwrap_or_default();
         let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-        // Fields 14 and 15; the first one here is the third.
+        // Fields 14 and 15; the first field here is the third of the file.
         let ticks: u64 =
             fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
         Duration::from_millis(10 * ticks)
@@ -195,8 +200,8 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "it has ended before: it has slept")]
-    fn who_ends_is_not_waited_for() {
+    #[should_panic(expected = "the process ended while waiting until it has slept")]
+    fn waiting_ends_with_the_process() {
         let mut child = Command::new("true").spawn().unwrap();
         let process = Process(child.id());
         until("it has ended", || !process.is_alive());

@@ -1,4 +1,4 @@
-//! Numbers that carry their unit.
+//! Number types with units.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A length of time in nanoseconds. Arithmetic saturates at both ends, so a
-/// clock that steps back gives zero rather than half a millennium.
+/// A time in nanoseconds. Arithmetic saturates at both ends, so a clock that
+/// steps back gives zero rather than half a millennium.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -15,30 +15,30 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// So many microseconds.
+    /// Converts from microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// So many milliseconds.
+    /// Converts from milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// The bare number of nanoseconds.
+    /// The number of nanoseconds.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The same length in seconds.
+    /// The time in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// So many times this length.
+    /// The time multiplied by `factor`.
     #[must_use]
     pub const fn times(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
@@ -73,8 +73,8 @@ impl From<Nanos> for Duration {
     }
 }
 
-/// Three significant digits in the unit that suits the size: `482 ns`,
-/// `47.3 µs`, `1.20 ms`, `2.50 s`.
+/// Three significant digits in the unit that fits the size: `482 ns`, `47.3
+/// µs`, `1.20 ms`, `2.50 s`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.0 as f64;
@@ -95,17 +95,17 @@ impl fmt::Display for Nanos {
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// So many KiB.
+    /// Converts from KiB.
     pub const fn from_kib(kib: u64) -> Self {
         Self(kib.saturating_mul(1 << 10))
     }
 
-    /// So many MiB.
+    /// Converts from MiB.
     pub const fn from_mib(mib: u64) -> Self {
         Self(mib.saturating_mul(1 << 20))
     }
 
-    /// The bare number of bytes.
+    /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -136,7 +136,7 @@ impl fmt::Display for Bytes {
 pub struct Hertz(pub u64);
 
 impl Hertz {
-    /// So many kilohertz, the unit of cpufreq's files.
+    /// Converts from kilohertz, the unit of cpufreq's files.
     pub const fn from_khz(khz: u64) -> Self {
         Self(khz.saturating_mul(1_000))
     }
@@ -155,18 +155,18 @@ impl fmt::Display for Hertz {
     }
 }
 
-/// An amount of energy in joules. It can be negative: a difference.
+/// An amount of energy in joules. A difference can be negative.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Joules(pub f64);
 
 impl Joules {
-    /// So many milliwatt hours: 3.6 J each.
+    /// Converts from milliwatt hours: 3.6 J each.
     pub fn from_milliwatt_hours(milliwatt_hours: f64) -> Self {
         Self(milliwatt_hours * 3.6)
     }
 
-    /// The same energy in milliwatt hours.
+    /// The energy in milliwatt hours.
     pub fn as_milliwatt_hours(self) -> f64 {
         self.0 / 3.6
     }
@@ -194,7 +194,7 @@ impl Sub for Joules {
 pub struct Watts(pub f64);
 
 impl Watts {
-    /// So many milliwatts.
+    /// Converts from milliwatts.
     pub fn from_milliwatts(milliwatts: f64) -> Self {
         Self(milliwatts / 1e3)
     }
@@ -214,7 +214,7 @@ impl Add for Watts {
     }
 }
 
-/// A number from 1 up to 1023, or beyond, with three significant digits.
+/// Formats a number from 1 to 1023, or beyond, with three significant digits.
 fn three_digits(value: f64) -> String {
     if value < 9.995 {
         format!("{value:.2}")

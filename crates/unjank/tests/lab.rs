@@ -60,7 +60,7 @@ fn a_program_whose_library_is_not_installed_is_refused() {
     let arguments = ["--kernel", &kernel, "--add", &added];
     let stderr = fails(unjank(), directory.path(), &arguments, 2);
     assert!(
-        stderr.starts_with(&format!("error: {added}: its libraries are unknown: ")),
+        stderr.starts_with(&format!("error: {added}: cannot list its libraries: ")),
         "{stderr}"
     );
     assert!(stderr.contains("libgone.so"), "{stderr}");
@@ -94,8 +94,8 @@ fn what_cannot_be_a_phone_is_refused() {
     let kernel = kernel.to_str().expect("a path of text");
     for (option, value, told) in [
         ("--cpu-count", "0", "a phone has 1 to 255 CPUs, not 0"),
-        ("--memory", "1MiB", "1.00 MiB are too little"),
-        ("--pstates", "pixel", "profile pixel: there is none of that name, only exynos4210"),
+        ("--memory", "1MiB", "1.00 MiB of memory is too little"),
+        ("--pstates", "pixel", "profile pixel: unknown profile; built in: exynos4210"),
     ] {
         let arguments = ["--guest", guest, "--kernel", kernel, option, value];
         let stderr = fails(unjank(), directory.path(), &arguments, 2);
@@ -104,5 +104,5 @@ fn what_cannot_be_a_phone_is_refused() {
     let arguments =
         ["--guest", guest, "--kernel", kernel, "--cpu-count", "9", "--pstates", "exynos4210"];
     let stderr = fails(unjank(), directory.path(), &arguments, 2);
-    assert!(stderr.contains("P-states are for 1 to 8 CPUs, not for 9"), "{stderr}");
+    assert!(stderr.contains("P-states work for 1 to 8 CPUs, not for 9"), "{stderr}");
 }

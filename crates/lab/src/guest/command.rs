@@ -1,4 +1,4 @@
-//! One command, from its start to the end of everything that it started.
+//! Runs one command until all processes that it started have ended.
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -14,23 +14,24 @@ use super::interrupt::Interrupt;
 use crate::channel::{End, Frame};
 use crate::error::Result;
 
-/// What every command finds in its environment.
+/// The environment of every command.
 const ENVIRONMENT: [(&str, &str); 4] =
     [("PATH", "/bin"), ("HOME", "/root"), ("TERM", "dumb"), ("COLUMNS", "100")];
-/// The variable with the labels of every run that is measured.
+/// The variable with the labels of every run.
 const LABELS: &str = "UNJANK_LABELS";
 
-/// The exit code of a command that is not there, as shells have it, and of one
-/// that is none.
+/// The exit codes of a command that is missing, and of one that cannot be
+/// executed, as in shells.
 const NOT_FOUND: u8 = 127;
 const NO_PROGRAM: u8 = 126;
 
-/// The largest piece of output that is sent at once.
+/// The largest piece of output in one frame.
 const PIECE: usize = 16 << 10;
-/// Time for what a command left behind with its pipes, such as a keeper, to end by itself.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time for processes that a command left behind with its pipes, such as a
+/// keeper, to end by themselves.
+const TIME_TO_END: Duration = Duration::from_secs(30);
 
-/// Runs a command, which `interrupt` reaches, and tells the host what it prints.
+/// Runs a command, which `interrupt` may end, and sends its output to the host.
 pub(super) fn run(
     command: &[String],
     labels: &[String],
@@ -41,13 +42,13 @@ pub(super) fn run(
         Ok(child) => child,
         Err(error) => {
             let program = command.first().map_or("", String::as_str);
-            let told = format!("error: cannot start {program} in the virtual phone: {error}\n");
-            host.tell(&Frame::Stderr(told.into_bytes()))?;
+            let message = format!("error: cannot start {program} in the virtual phone: {error}\n");
+            host.send(&Frame::Stderr(message.into_bytes()))?;
             let missing = error.kind() == io::ErrorKind::NotFound;
             return Ok(End::Code(if missing { NOT_FOUND } else { NO_PROGRAM }));
         }
     };
-    interrupt.reaches(child.id());
+    interrupt.set_target(child.id());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (over, pipes) = mpsc::channel::<()>();
     let status = thread::scope(|scope| -> Result<ExitStatus> {
@@ -61,9 +62,9 @@ pub(super) fn run(
             pass_on(stderr, host, Frame::Stderr);
         });
         let status = wait_for(child.id())?;
-        interrupt.reaches_nobody();
-        // Whoever has the other end of a pipe keeps its reader waiting.
-        if pipes.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        interrupt.clear_target();
+        // A process that holds the other end of a pipe blocks its reader.
+        if pipes.recv_timeout(TIME_TO_END) == Err(RecvTimeoutError::Timeout) {
             kill_all_others()?;
         }
         Ok(status)
@@ -89,7 +90,7 @@ fn start(command: &[String], labels: &[String]) -> io::Result<Child> {
         .spawn()
 }
 
-/// Sends what comes from a pipe. A host that hears nothing any more is about
+/// Sends the bytes of a pipe to the host. If sending fails, the host is about
 /// to end the phone.
 fn pass_on(pipe: Option<impl Read>, host: &Host, wrap: fn(Vec<u8>) -> Frame) {
     let Some(mut pipe) = pipe else { return };
@@ -98,7 +99,7 @@ fn pass_on(pipe: Option<impl Read>, host: &Host, wrap: fn(Vec<u8>) -> Frame) {
         match pipe.read(&mut piece) {
             Ok(0) => break,
             Ok(length) => {
-                if host.tell(&wrap(piece[..length].to_vec())).is_err() {
+                if host.send(&wrap(piece[..length].to_vec())).is_err() {
                     break;
                 }
             }

@@ -1,4 +1,4 @@
-//! The way to the host.
+//! The port to the host.
 
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use unjank_host::{Error as HostError, Root};
 use crate::channel::{Frame, PORT};
 use crate::error::Result;
 
-/// The way to the host. Threads that read what a command prints share it.
+/// The port to the host, shared by the threads that read a command's output.
 #[derive(Debug)]
 pub(super) struct Host(Mutex<VirtioPort>);
 
@@ -18,7 +18,7 @@ impl Host {
         Ok(Self(Mutex::new(VirtioPort::open(root, PORT)?)))
     }
 
-    pub(super) fn tell(&self, frame: &Frame) -> Result<()> {
+    pub(super) fn send(&self, frame: &Frame) -> Result<()> {
         let mut port = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(port
             .write_all(&frame.encode())

@@ -1,5 +1,5 @@
-//! Ctrl-C, as the host passes it on: what a terminal does with it, and no
-//! further commands.
+//! Ctrl-C from the host: interrupts the command as a terminal does, and
+//! prevents further commands.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,52 +14,52 @@ use crate::error::Result;
 
 const SIGINT: i32 = 2;
 
-/// Whether the user wants the command to end, and whom to tell.
+/// Whether the interrupt has arrived, and the command that it ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interrupt(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    has_come: bool,
-    /// The first process of the command that runs, and the leader of its group.
+    arrived: bool,
+    /// The first process of the running command, which leads its process group.
     leader: Option<u32>,
 }
 
 impl Interrupt {
-    /// Listens to the host from now on.
+    /// Starts listening to the host.
     pub(super) fn listen(root: &Root) -> Result<Self> {
         let interrupt = Self::default();
-        interrupt.clone().comes_from(open_for_reading(root, INTERRUPT_PORT)?);
+        interrupt.clone().wait_on(open_for_reading(root, INTERRUPT_PORT)?);
         Ok(interrupt)
     }
 
-    /// Whether it has come.
-    pub(super) fn has_come(&self) -> bool {
-        self.state().has_come
+    /// Whether it has arrived.
+    pub(super) fn arrived(&self) -> bool {
+        self.state().arrived
     }
 
-    /// From now on it ends the command that `leader` is; at once if it has come
-    /// already.
-    pub(super) fn reaches(&self, leader: u32) {
+    /// Sets the command that it ends, by its group leader; ends it at once if
+    /// the interrupt has already arrived.
+    pub(super) fn set_target(&self, leader: u32) {
         let mut state = self.state();
         state.leader = Some(leader);
-        if state.has_come {
+        if state.arrived {
             end(leader);
         }
     }
 
-    /// That command has ended. Its number is not given to another process before
-    /// all others were.
-    pub(super) fn reaches_nobody(&self) {
+    /// Clears the command after its end, so that a process that reuses its
+    /// number is not signalled.
+    pub(super) fn clear_target(&self) {
         self.state().leader = None;
     }
 
-    /// Waits for a byte on a thread of its own. A host that is gone sends none.
-    fn comes_from(self, mut port: impl Read + Send + 'static) -> thread::JoinHandle<()> {
+    /// Waits for a byte on a separate thread. A host that is gone sends none.
+    fn wait_on(self, mut port: impl Read + Send + 'static) -> thread::JoinHandle<()> {
         thread::spawn(move || {
             if port.read_exact(&mut [0]).is_ok() {
                 let mut state = self.state();
-                state.has_come = true;
+                state.arrived = true;
                 state.leader.into_iter().for_each(end);
             }
         })
@@ -70,8 +70,8 @@ impl Interrupt {
     }
 }
 
-/// Tells the whole group, as a terminal does. What unjank starts to help it is
-/// in groups of its own, and ends when unjank says so.
+/// Signals the whole process group, as a terminal does. Helpers of unjank are
+/// in their own groups, and unjank ends them.
 fn end(leader: u32) {
     let _it_has_ended = send_signal_to_group(leader, SIGINT);
 }
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// What a shell starts in its background ignores the signal; this one does not.
+    /// Background processes of a shell ignore the signal; this one does not.
     fn sleep() -> Child {
         let mut sleep = Command::new("env");
         sleep.args(["--default-signal=INT", "sleep", "600"]);
@@ -97,23 +97,23 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_the_command_that_runs_and_those_that_begin_later() {
+    fn it_ends_the_running_command_and_later_ones() {
         let interrupt = Interrupt::default();
         let mut running = sleep();
-        interrupt.reaches(running.id());
-        interrupt.clone().comes_from(&b"\n"[..]).join().unwrap();
-        assert!(interrupt.has_come());
+        interrupt.set_target(running.id());
+        interrupt.clone().wait_on(&b"\n"[..]).join().unwrap();
+        assert!(interrupt.arrived());
         assert_eq!(running.wait().unwrap().signal(), Some(SIGINT));
-        interrupt.reaches_nobody();
+        interrupt.clear_target();
         let mut late = sleep();
-        interrupt.reaches(late.id());
+        interrupt.set_target(late.id());
         assert_eq!(late.wait().unwrap().signal(), Some(SIGINT));
     }
 
     #[test]
-    fn a_host_that_is_gone_is_no_interrupt() {
+    fn a_host_that_is_gone_does_not_interrupt() {
         let interrupt = Interrupt::default();
-        interrupt.clone().comes_from(io::empty()).join().unwrap();
-        assert!(!interrupt.has_come());
+        interrupt.clone().wait_on(io::empty()).join().unwrap();
+        assert!(!interrupt.arrived());
     }
 }

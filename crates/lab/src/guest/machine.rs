@@ -1,4 +1,4 @@
-//! The phone's file systems, modules and end.
+//! The phone's file systems, modules, CPUs and end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use unjank_host::sched::CpuSet;
 use crate::error::Result;
 use crate::order::Module;
 
-/// File systems without which there is nothing to do.
-const NEEDED: [(&str, &str); 4] =
+/// Required file systems.
+const REQUIRED: [(&str, &str); 4] =
     [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")];
-/// And those that a kernel may be without.
-const WELCOME: [(&str, &str); 5] = [
+/// File systems that a kernel may lack.
+const OPTIONAL: [(&str, &str); 5] = [
     ("tmpfs", "/dev/shm"),
     ("tmpfs", "/run"),
     ("cgroup2", "/sys/fs/cgroup"),
@@ -24,26 +24,27 @@ const WELCOME: [(&str, &str); 5] = [
     ("debugfs", "/sys/kernel/debug"),
 ];
 
-/// How long the host takes at most to end a phone that is done.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The longest time that the host takes to end a finished phone.
+const TIME_TO_END: Duration = Duration::from_secs(600);
 
 /// Mounts all of them.
 pub(super) fn mount_all() -> Result<()> {
-    for (kind, target) in NEEDED {
+    for (kind, target) in REQUIRED {
         mount(kind, target)?;
     }
-    for (kind, target) in WELCOME {
+    for (kind, target) in OPTIONAL {
         let _a_kernel_may_be_without = mount(kind, target);
     }
     Ok(())
 }
 
-/// Lets control groups limit memory, as systemd and Android's init do. A kernel may be without.
-pub(super) fn share_out_memory(root: &Root) {
+/// Lets control groups limit memory, as systemd and Android's init do. A kernel
+/// may lack it.
+pub(super) fn enable_memory_control(root: &Root) {
     let _a_kernel_may_be_without = root.write("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
 }
 
-/// Loads the modules, and says which could not be.
+/// Loads the modules; returns the errors.
 pub(super) fn load(modules: &[Module]) -> Vec<String> {
     modules
         .iter()
@@ -52,7 +53,7 @@ pub(super) fn load(modules: &[Module]) -> Vec<String> {
         .collect()
 }
 
-/// Brings up all CPUs: the kernel has booted on one. Says which could not be.
+/// Brings up the CPUs on which the kernel has not booted; returns the errors.
 pub(super) fn bring_up_cpus(root: &Root) -> Result<Vec<String>> {
     let present: CpuSet = root.read("/sys/devices/system/cpu/present")?.parse()?;
     let online: CpuSet = root.read("/sys/devices/system/cpu/online")?.parse()?;
@@ -61,8 +62,8 @@ pub(super) fn bring_up_cpus(root: &Root) -> Result<Vec<String>> {
     Ok(missing.filter_map(bring_up).map(|error| error.to_string()).collect())
 }
 
-/// Gives the governor the tunables that the device has, where policies share
-/// them and where each has its own. Says which could not be given.
+/// Sets the device's tunables of the governor, for all policies that have them;
+/// returns the errors.
 pub(super) fn tune(root: &Root, tunables: &BTreeMap<String, i64>) -> Vec<String> {
     const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
     let policies = root.list(CPUFREQ).unwrap_or_default();
@@ -71,21 +72,20 @@ pub(super) fn tune(root: &Root, tunables: &BTreeMap<String, i64>) -> Vec<String>
         own.map(|name| Path::new(CPUFREQ).join(name)).chain([CPUFREQ.into()]).collect();
     let mut complaints = Vec::new();
     for (file, value) in tunables {
-        let there: Vec<PathBuf> =
+        let existing: Vec<PathBuf> =
             places.iter().map(|place| place.join(file)).filter(|path| root.exists(path)).collect();
-        if there.is_empty() {
+        if existing.is_empty() {
             complaints.push(format!("the governor has no {file}"));
         }
-        let wrong = there.iter().filter_map(|path| root.write(path, &value.to_string()).err());
+        let wrong = existing.iter().filter_map(|path| root.write(path, &value.to_string()).err());
         complaints.extend(wrong.map(|error| error.to_string()));
     }
     complaints
 }
 
-/// Waits for the host, which ends the phone when all is said; ends it itself
-/// if the host does not.
+/// Waits for the host to end the phone; powers off if the host does not.
 pub(super) fn wait_for_the_end() {
-    thread::sleep(PATIENCE);
+    thread::sleep(TIME_TO_END);
     let _init_returns_then = power_off();
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tunables_are_given_wherever_they_are() {
+    fn tunables_are_set_in_every_policy_that_has_them() {
         let dir = tempfile::tempdir().unwrap();
         let cpufreq = dir.path().join("sys/devices/system/cpu/cpufreq");
         for place in ["policy0/ondemand", "policy4/schedutil"] {

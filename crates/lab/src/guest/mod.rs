@@ -1,4 +1,4 @@
-//! The guest's side: `unjank lab init`, the first and only program of the
+//! The guest side: `unjank lab init`, the init process and only program of the
 //! virtual phone.
 
 mod command;
@@ -19,20 +19,19 @@ use crate::order::{self, Order};
 use host::Host;
 use interrupt::Interrupt;
 
-/// The store of what is measured here, where unjank looks for it by itself.
+/// The default store of unjank in the guest.
 const STORE: &str = "/root/.local/share/unjank/runs.sqlite";
 
-/// Boots the phone, runs what it was ordered to, and tells the host; then
-/// waits for the host to end it. `build` says which unjank this is, if that is
-/// known.
+/// Boots the phone, runs the commands of the order, and reports to the host;
+/// then waits for the host to end the phone. `build` is this build of unjank,
+/// if known.
 ///
 /// # Errors
-/// Nobody hears of errors but the console: when this returns, the machine must
-/// end.
+/// Errors appear on the console only. The machine must end when this returns.
 pub fn run(build: Option<String>) -> Result<()> {
     if !init::is_first() {
         return Err(HostError::Invalid(
-            "`unjank lab init` is the first process of a virtual phone: see `unjank lab run`"
+            "`unjank lab init` only runs as init of a virtual phone: see `unjank lab run`"
                 .to_owned(),
         )
         .into());
@@ -42,23 +41,23 @@ pub fn run(build: Option<String>) -> Result<()> {
     let order = read_order()?;
     let complaints = machine::load(&order.modules);
     let root = Root::system();
-    machine::share_out_memory(&root);
+    machine::enable_memory_control(&root);
     let complaints = complaints.into_iter().chain(machine::bring_up_cpus(&root)?);
     for complaint in complaints.chain(machine::tune(&root, &order.tunables)) {
-        host.tell(&Frame::Remark(complaint))?;
+        host.send(&Frame::Remark(complaint))?;
     }
     let interrupt = Interrupt::listen(&Root::system())?;
-    host.tell(&Frame::Greeting(build))?;
-    let mut told = Vec::new();
+    host.send(&Frame::Greeting(build))?;
+    let mut sent = Vec::new();
     for command in &order.commands {
         let end = command::run(command, &order.labels, &host, &interrupt)?;
-        tell_records(&host, &mut told)?;
-        host.tell(&Frame::Ended(end))?;
-        if end != End::Code(0) || interrupt.has_come() {
+        send_records(&host, &mut sent)?;
+        host.send(&Frame::Ended(end))?;
+        if end != End::Code(0) || interrupt.arrived() {
             break;
         }
     }
-    host.tell(&Frame::Done)?;
+    host.send(&Frame::Done)?;
     machine::wait_for_the_end();
     Ok(())
 }
@@ -70,22 +69,22 @@ fn read_order() -> Result<Order> {
         .map_err(|error| HostError::parse(order::PATH, error.line(), error.to_string()))?)
 }
 
-/// Tells of the runs that are new in the store, the oldest first.
-fn tell_records(host: &Host, told: &mut Vec<String>) -> Result<()> {
+/// Sends the runs that are new in the store, the oldest first.
+fn send_records(host: &Host, sent: &mut Vec<String>) -> Result<()> {
     let store = Store::open(Path::new(STORE))?;
     let entries = store.list(&Filter::default())?;
     for entry in
-        entries.into_iter().rev().filter(|entry| !told.contains(&entry.id)).collect::<Vec<_>>()
+        entries.into_iter().rev().filter(|entry| !sent.contains(&entry.id)).collect::<Vec<_>>()
     {
         let Ok(selector) = entry.id.parse::<Selector>();
         match store.text(&selector) {
-            Ok((_, text)) if text.len() <= LONGEST => host.tell(&Frame::Record(text))?,
+            Ok((_, text)) if text.len() <= LONGEST => host.send(&Frame::Record(text))?,
             Ok((id, _)) => {
-                host.tell(&Frame::Remark(format!("run {id} is too large to be brought back")))?;
+                host.send(&Frame::Remark(format!("run {id} is too large to be sent to the host")))?;
             }
-            Err(error) => host.tell(&Frame::Remark(error.to_string()))?,
+            Err(error) => host.send(&Frame::Remark(error.to_string()))?,
         }
-        told.push(entry.id);
+        sent.push(entry.id);
     }
     Ok(())
 }

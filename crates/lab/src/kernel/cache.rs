@@ -1,5 +1,4 @@
-//! Kernels that were fetched: one directory each, which is there completely or
-//! not at all.
+//! The cache of fetched kernels: one directory each, either complete or absent.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,15 +13,15 @@ use super::package::{self, Apt};
 use super::{Kernel, names};
 use crate::error::Result;
 
-/// The packages that the virtual phone was seen to work with, the best first.
-/// An archive keeps a version only until the next security update; the newest
-/// kernel of its suite is taken then.
+/// The packages with which the virtual phone was tested, the best first. An
+/// archive keeps a version only until the next security update; after that the
+/// newest kernel of its suite is used.
 pub const PACKAGES: [&str; 1] = ["linux-image-6.12.95+deb12-amd64"];
 
-/// Where packages come from, unless another mirror is named.
+/// The default mirror.
 pub const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// How often the progress of a download is looked at.
+/// How often the progress of a download is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// A directory of kernels.
@@ -30,18 +29,18 @@ const LOOK: Duration = Duration::from_millis(200);
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The cache in `directory`, which is made when something is put there.
+    /// The cache in `directory`, which is created when something is stored.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self(directory.into())
     }
 
-    /// Where it is.
+    /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.0
     }
 
-    /// The kernel that is there and would be taken: the best of [`PACKAGES`],
-    /// else the last by name.
+    /// The cached kernel to use: the best of [`PACKAGES`], else the last by
+    /// name.
     pub fn find(&self) -> Option<Kernel> {
         let there = names(&self.0).ok()?;
         let known = PACKAGES.iter().copied();
@@ -53,12 +52,12 @@ impl Cache {
             .find_map(|directory| Kernel::unpacked(&directory).ok())
     }
 
-    /// The kernel that is there, or else one fetched from `mirror`. Only one
-    /// unjank at a time fetches; others wait for it.
+    /// The cached kernel, or one fetched from `mirror`. Only one unjank fetches
+    /// at a time; others wait for it.
     ///
     /// # Errors
-    /// `Unsupported` without apt or Debian's keys, `Program` if there is
-    /// neither a kernel in the cache nor a way to the mirror.
+    /// `Unsupported` without apt or Debian's keys, `Program` if the cache is
+    /// empty and the mirror cannot be reached.
     pub fn fetch(&self, mirror: &str, monitor: &dyn Monitor) -> Result<Kernel> {
         if let Some(kernel) = self.find() {
             return Ok(kernel);
@@ -68,11 +67,12 @@ impl Cache {
         let file = File::create(&lock).map_err(|error| HostError::file("create", &lock, error))?;
         monitor.progress(0.0, "waiting for another fetch");
         file.lock().map_err(|error| HostError::file("lock", &lock, error))?;
-        // Another one may have fetched it meanwhile.
+        // Another process may have fetched it in the meantime.
         if let Some(kernel) = self.find() {
             return Ok(kernel);
         }
-        // Nobody else is at work, so what is left of a fetch was cut off.
+        // The lock is held, so remaining directories are of interrupted
+        // fetches.
         for left in names(&self.0)?.iter().filter(|name| name.starts_with("fetch-")) {
             let _someone_else_may = fs::remove_dir_all(self.0.join(left));
         }
@@ -110,12 +110,12 @@ fn choose(apt: &Apt) -> Result<(String, u64)> {
         return Ok((name, size));
     }
     Err(HostError::Unsupported(
-        "the archive has no kernel for the virtual phone; --kernel takes one by hand".to_owned(),
+        "the archive has no kernel for the virtual phone; give one with --kernel".to_owned(),
     )
     .into())
 }
 
-/// Does `work` while telling how much of `size` bytes lies in `directory`.
+/// Does `work` and reports how much of `size` bytes is in `directory`.
 fn watched<T>(
     directory: &Path,
     size: u64,
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_is_known_comes_before_a_newer_one() {
+    fn a_tested_kernel_comes_before_a_newer_one() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::at(directory.path());
         assert!(cache.find().is_none());
         fs::create_dir(directory.path().join("linux-image-9-half")).unwrap();
-        assert!(cache.find().is_none(), "a directory without a kernel is none");
+        assert!(cache.find().is_none(), "a directory without a kernel does not count");
         let image = |package: &str| directory.path().join(package).join("boot/vmlinuz-x");
         for package in ["linux-image-6.16-amd64", "linux-image-6.17-amd64", PACKAGES[0]] {
             put(directory.path(), package);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_fetched() {
+    fn a_cached_kernel_is_not_fetched() {
         let directory = tempfile::tempdir().unwrap();
         put(directory.path(), PACKAGES[0]);
         let kernel = Cache::at(directory.path()).fetch("http://no.invalid", &Silent).unwrap();

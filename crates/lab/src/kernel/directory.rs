@@ -1,4 +1,4 @@
-//! What is in a directory.
+//! Lists a directory.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The kernel and its modules: a Debian package, unpacked or not, or the two
-//! by themselves.
+//! The kernel and its modules: from a Debian package, unpacked or not, or from
+//! separate files.
 
 mod cache;
 mod directory;
@@ -22,18 +22,19 @@ pub struct Kernel {
     pub image: PathBuf,
     /// The directory of its modules, if there is one.
     pub modules: Option<PathBuf>,
-    /// What a package was unpacked to; gone when this is dropped.
+    /// The directory of an unpacked package, which is removed when this is
+    /// dropped.
     _unpacked: Option<tempfile::TempDir>,
 }
 
-/// Directories in which packages keep modules: with a merged `/usr`, and
-/// before.
+/// Directories in which packages hold modules: with and without a merged
+/// `/usr`.
 const MODULES: [&str; 2] = ["usr/lib/modules", "lib/modules"];
 
 impl Kernel {
     /// The kernel at `path`: a package (`.deb`), which is unpacked below
-    /// `scratch`; a directory that one was unpacked to; or an image, without
-    /// modules unless `modules` has them.
+    /// `scratch`; the directory of an unpacked package; or an image, with the
+    /// modules in `modules`, if given.
     ///
     /// # Errors
     /// `Invalid` if there is none, or more than one.
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_alone_has_the_modules_that_are_given() {
+    fn an_image_has_the_given_modules() {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("bzImage");
         assert!(Kernel::at(&image, None, directory.path()).is_err());

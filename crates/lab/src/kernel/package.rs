@@ -1,6 +1,5 @@
-//! Debian packages: looked up and fetched through an apt state of our own,
-//! and unpacked. Nothing of the machine's own apt changes, and none of it
-//! needs root.
+//! Debian packages: found and fetched with a separate apt state, and unpacked.
+//! The machine's own apt state does not change, and root is not needed.
 
 use std::fs;
 use std::io;
@@ -12,21 +11,21 @@ use unjank_host::Error as HostError;
 use super::directory::names;
 use crate::error::{Error, Result};
 
-/// The keys that Debian signs its archives with.
+/// The keys of Debian's archives.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// The release and the suite that kernels come from.
+/// The release and suite of the kernels.
 const SUITE: &str = "bookworm-backports";
 /// The package that depends on the newest kernel.
 const NEWEST: &str = "linux-image-amd64";
 
-/// An apt that knows one archive.
+/// An apt with a single archive.
 #[derive(Debug)]
 pub(super) struct Apt {
     directory: PathBuf,
 }
 
 impl Apt {
-    /// Reads the archive's list of packages, below `directory`.
+    /// Reads the archive's list of packages into `directory`.
     ///
     /// # Errors
     /// `Unsupported` without apt or Debian's keys, `Program` if apt fails.
@@ -93,7 +92,7 @@ impl Apt {
             ("Dir::Etc::PreferencesParts", "/dev/null".to_owned()),
             ("APT::Architecture", "amd64".to_owned()),
             ("APT::Architectures", "amd64".to_owned()),
-            // The user that apt would change to cannot write here.
+            // The user to which apt would switch cannot write here.
             ("APT::Sandbox::User", String::new()),
             ("Acquire::Languages", "none".to_owned()),
             ("Acquire::Retries", "2".to_owned()),
@@ -106,12 +105,12 @@ impl Apt {
     }
 }
 
-/// Whether a file is called like a package.
+/// Whether a file's name is that of a package.
 pub(super) fn is_package(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "deb")
 }
 
-/// The first kernel that the answer of `apt-cache depends` names.
+/// The first kernel in the output of `apt-cache depends`.
 fn dependency(depends: &str) -> Option<String> {
     depends
         .lines()
@@ -121,8 +120,7 @@ fn dependency(depends: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether `name` is the exact name of a package: apt takes others as
-/// patterns.
+/// Whether `name` is an exact package name: apt takes others as patterns.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
     name.len() > 2 && name.chars().all(plain)
@@ -146,18 +144,18 @@ pub(super) fn unpack(file: &Path, directory: &Path) -> Result<()> {
     run("dpkg-deb", &mut command).map(|_| ())
 }
 
-/// Makes a directory and those above it.
+/// Creates a directory and its parents.
 pub(super) fn create(directory: &Path) -> Result<()> {
     Ok(fs::create_dir_all(directory)
         .map_err(|error| HostError::file("create", directory, error))?)
 }
 
-/// What a program prints; its last complaint if it fails.
+/// The output of a program, or its error message if it fails.
 fn run(program: &'static str, command: &mut Command) -> Result<String> {
     let output = command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(|error| {
         if error.kind() == io::ErrorKind::NotFound {
             HostError::Unsupported(format!(
-                "{program} is missing: packages of Debian need it; --kernel takes an unpacked one"
+                "{program} is missing: Debian packages need it; give an unpacked one with --kernel"
             ))
         } else {
             HostError::file("start", program, error)
@@ -171,8 +169,8 @@ fn run(program: &'static str, command: &mut Command) -> Result<String> {
     Err(Error::Program { program, reason })
 }
 
-/// What matters of what a program has complained about: apt's first warning or
-/// error is the cause, and others put it last.
+/// The main message of a failed program: apt's first warning or error is the
+/// cause; other programs print it last.
 fn complaint(stderr: &str) -> Option<String> {
     let mut lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let cause = |line: &&str| line.starts_with("E: ") || line.starts_with("W: ");
@@ -186,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_kernel_is_what_the_metapackage_needs() {
+    fn the_newest_kernel_is_the_dependency_of_the_metapackage() {
         let depends =
             "linux-image-amd64\n  Depends: linux-image-6.12.95+deb12-amd64\n  Suggests: x\n";
         assert_eq!(dependency(depends).as_deref(), Some("linux-image-6.12.95+deb12-amd64"));
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_no_name() {
+    fn a_pattern_is_not_a_name() {
         assert!(is_name("linux-image-6.12.95+deb12-amd64"));
         for pattern in ["", "linux*", "linux-image-6.12 x", "-", "~nlinux", "linux/testing"] {
             assert!(!is_name(pattern), "{pattern}");
@@ -203,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_is_told_and_not_its_consequence() {
+    fn the_cause_is_reported_and_not_its_consequence() {
         let apt = "W: Failed to fetch http://x  Could not connect\nE: Some index files failed\n";
         assert_eq!(complaint(apt).as_deref(), Some("Failed to fetch http://x  Could not connect"));
         assert_eq!(complaint("usage\n\nno such file\n\n").as_deref(), Some("no such file"));
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_is_none_is_told_by_who_refused_it() {
+    fn a_malformed_package_names_the_program_that_refused_it() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("kernel.deb");
         fs::write(&file, "no package").unwrap();

@@ -1,9 +1,9 @@
 //! The ACPI table of a profile: ACPI 6.5, 8.4.5 (processor performance
 //! control), and `drivers/acpi/processor_perflib.c` for what Linux wants.
 //!
-//! A state is chosen by writing its number to an I/O port of one byte, and
-//! read back there. The ports are page registers of the ISA DMA controllers:
-//! QEMU stores them, and nothing in the phone has DMA of that kind.
+//! Writing a state's number to an I/O port of one byte selects the state, and
+//! reading the port returns it. The ports are page registers of the ISA DMA
+//! controllers: QEMU stores them, and nothing in the phone uses ISA DMA.
 
 use acpi_tables::aml::{Name, Package, PackageBuilder, Path, ResourceTemplate, Scope};
 use acpi_tables::sdt::Sdt;
@@ -16,12 +16,12 @@ use crate::error::Result;
 /// and 0 of the first controller, then those of the second.
 pub const PORTS: [u16; 8] = [0x82, 0x83, 0x81, 0x87, 0x89, 0x8a, 0x8b, 0x8f];
 
-/// CPUs for which there is a port.
+/// The largest number of CPUs, one per port.
 pub const MOST_CPUS: usize = PORTS.len();
 
 /// Length of an ACPI table's header.
 const HEADER: u32 = 36;
-/// All CPUs of a domain are in the state that the operating system asks for on
+/// All CPUs of a domain are in the state that the operating system selects on
 /// one of them: `DOMAIN_COORD_TYPE_SW_ANY`.
 const COORDINATION: u8 = 0xfd;
 
@@ -29,23 +29,23 @@ impl Profile {
     /// The ACPI table that gives `cpus` CPUs these states.
     ///
     /// # Errors
-    /// `Profile` if there is no table for so many.
+    /// `Profile` if there are too many CPUs, or none.
     pub fn table(&self, cpus: usize) -> Result<Vec<u8>> {
         if cpus == 0 || cpus > MOST_CPUS {
             return Err(wrong(
                 &self.name,
-                format!("P-states are for 1 to {MOST_CPUS} CPUs, not for {cpus}"),
+                format!("P-states work for 1 to {MOST_CPUS} CPUs, not for {cpus}"),
             ));
         }
         Ok(table(self, cpus))
     }
 }
 
-/// The table (an SSDT) for so many CPUs, which must be at most [`MOST_CPUS`].
+/// The table (an SSDT) for `cpus` CPUs, which must be at most [`MOST_CPUS`].
 fn table(profile: &Profile, cpus: usize) -> Vec<u8> {
     let mut code = Vec::new();
     for (cpu, &port) in PORTS.iter().take(cpus).enumerate() {
-        // One clock has one register, whichever CPU writes it.
+        // A shared clock has one register, which any CPU writes.
         let (port, domain, members) = match profile.clock {
             Clock::Shared => (PORTS[0], 0, cpus as u8),
             Clock::PerCpu => (port, cpu as u8, 1),
@@ -56,7 +56,7 @@ fn table(profile: &Profile, cpus: usize) -> Vec<u8> {
         let dependency: [&dyn Aml; 5] = [&5_u8, &0_u8, &domain, &COORDINATION, &members];
         let dependency = Package::new(dependency.to_vec());
         Scope::new(
-            // As QEMU names CPUs (`build_cpus_aml`).
+            // QEMU's names for CPUs (`build_cpus_aml`).
             Path::new(&format!("\\_SB_.CPUS.C{cpu:03X}")),
             vec![
                 &Name::new("_PCT".into(), &Package::new(vec![&control, &status])),
@@ -73,7 +73,7 @@ fn table(profile: &Profile, cpus: usize) -> Vec<u8> {
 }
 
 /// A register of one byte in I/O space: ACPI 6.5, 6.4.3.7 (generic register
-/// descriptor). The one of `acpi_tables` 0.2.1 tells a wrong length.
+/// descriptor). That of `acpi_tables` 0.2.1 has a wrong length.
 struct ByteRegister {
     port: u16,
 }
@@ -88,9 +88,8 @@ impl Aml for ByteRegister {
     }
 }
 
-/// Frequency, power, both latencies, and the number that stands for the state
-/// in the register. Numbers begin with 1, so that a register that nobody wrote
-/// is no state.
+/// Frequency, power, both latencies, and the number of the state in the
+/// register. Numbers begin with 1, so that an unwritten register is no state.
 fn states(states: &[State]) -> PackageBuilder {
     let mut all = PackageBuilder::new();
     for (state, number) in states.iter().zip(1_u32..) {
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_ports_for_so_many_cpus_only() {
+    fn too_many_cpus_are_refused() {
         let profile = Profile::find("exynos4210").unwrap();
         assert!(profile.table(MOST_CPUS).is_ok());
         assert!(profile.table(MOST_CPUS + 1).is_err());

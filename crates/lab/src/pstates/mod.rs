@@ -1,5 +1,5 @@
-//! Profiles of a device's clock: the P-states that a phone has, and the
-//! governor that its kernel begins with. `profiles/README.md` has the form.
+//! Profiles of a device's clock: the P-states of a phone, and its kernel's
+//! initial governor. `profiles/README.md` describes the form.
 
 mod aml;
 mod profile;

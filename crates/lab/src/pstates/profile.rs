@@ -1,4 +1,4 @@
-//! A profile, and what is wrong with one.
+//! Profiles, and their checks.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use unjank_host::input::{Input, Stop};
 
 use crate::error::{Error, Result};
 
-/// Profiles that are part of the program, by their names.
+/// Profiles that are part of the program, by name.
 const KNOWN: [(&str, &str); 1] =
     [("exynos4210", include_str!("../../../../profiles/exynos4210.toml"))];
 
@@ -27,22 +27,23 @@ const GOVERNORS: [&str; 6] =
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What the device is called.
+    /// The device's name.
     pub name: String,
-    /// The governor that its kernel begins with.
+    /// The initial governor of its kernel.
     pub governor: String,
     /// Whether its CPUs have one clock.
     pub clock: Clock,
-    /// Where the powers come from.
+    /// The source of the powers.
     pub power: Origin,
-    /// What an idle CPU takes, in milliwatts.
+    /// The power of an idle CPU, in milliwatts.
     #[serde(default)]
     pub idle_milliwatts: u32,
-    /// What the rest of the device takes, whatever its CPUs do, in milliwatts.
+    /// The power of the rest of the device, whatever its CPUs do, in
+    /// milliwatts.
     #[serde(default)]
     pub device_milliwatts: u32,
-    /// Tunables of that governor, by name, where the device has other values
-    /// than the kernel begins with.
+    /// Tunables of that governor, by name, whose values differ from the
+    /// kernel's defaults.
     #[serde(default)]
     pub tunables: BTreeMap<String, i64>,
     /// The states, the fastest first.
@@ -60,13 +61,13 @@ pub enum Clock {
     PerCpu,
 }
 
-/// Where a number comes from.
+/// The source of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// From a device.
+    /// Measured on a device.
     Measured,
-    /// From somebody's idea of one.
+    /// Taken from a model.
     Modelled,
 }
 
@@ -76,9 +77,9 @@ pub enum Origin {
 pub struct State {
     /// Its frequency in megahertz.
     pub mhz: u32,
-    /// What a busy CPU takes in it, in milliwatts.
+    /// The power of a busy CPU in it, in milliwatts.
     pub milliwatts: u32,
-    /// How long a change to it takes, in microseconds.
+    /// The time that a change to it takes, in microseconds.
     pub latency_us: u32,
 }
 
@@ -87,7 +88,7 @@ impl Profile {
     /// dot or a slash in it.
     ///
     /// # Errors
-    /// `Profile` with what is wrong with it.
+    /// `Profile` with the first fault.
     pub fn find(name: &str) -> Result<Self> {
         if name.contains(['.', '/']) {
             let path = Path::new(name);
@@ -101,7 +102,10 @@ impl Profile {
         let known: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
         let (_, text) = KNOWN.iter().find(|(known, _)| *known == name).ok_or_else(|| {
             let known = known.join(", ");
-            wrong(name, format!("there is none of that name, only {known}; a file's has a dot"))
+            wrong(
+                name,
+                format!("unknown profile; built in: {known}; a file name needs a dot or a slash"),
+            )
         })?;
         Self::parse(text, name)
     }
@@ -109,8 +113,8 @@ impl Profile {
     /// Reads a profile; `origin` names where the text came from.
     ///
     /// # Errors
-    /// `Profile` with the line and what is wrong there, or with the first
-    /// thing that cannot be.
+    /// `Profile` with the line and the fault there, or with the first
+    /// inconsistency.
     pub fn parse(text: &str, origin: &str) -> Result<Self> {
         let profile: Self = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -133,23 +137,23 @@ impl Profile {
     fn check(&self) -> Result<(), String> {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if let Some(name) = self.tunables.keys().find(|name| !name.chars().all(fits)) {
-            return Err(format!("{name:?} is no name of a tunable"));
+            return Err(format!("{name:?} is not a tunable's name"));
         }
         if !GOVERNORS.contains(&self.governor.as_str()) {
             let known = GOVERNORS.join(", ");
-            return Err(format!("{:?} is no governor of these: {known}", self.governor));
+            return Err(format!("{:?} is not a governor; use one of {known}", self.governor));
         }
         let count = self.states.len();
         if count == 0 || count > MOST_STATES {
             return Err(format!("{count} states; 1 to {MOST_STATES} are possible"));
         }
         if let Some(state) = self.states.iter().find(|state| !(1..=100_000).contains(&state.mhz)) {
-            return Err(format!("{} MHz is no frequency of a CPU", state.mhz));
+            return Err(format!("{} MHz is not a CPU frequency", state.mhz));
         }
         let mut neighbours = self.states.iter().zip(self.states.iter().skip(1));
         if let Some((one, next)) = neighbours.find(|(one, next)| next.mhz >= one.mhz) {
             return Err(format!(
-                "{} MHz stands below {} MHz: the fastest state comes first",
+                "{} MHz follows {} MHz: list the fastest state first",
                 next.mhz, one.mhz
             ));
         }
@@ -168,12 +172,12 @@ mod tests {
     const ONE: &str = "name = \"x\"\ngovernor = \"ondemand\"\nclock = \"shared\"\npower = \
                        \"measured\"\n[[state]]\nmhz = 800\nmilliwatts = 1\nlatency_us = 1\n";
 
-    fn told(text: &str) -> String {
+    fn error(text: &str) -> String {
         Profile::parse(text, "p.toml").unwrap_err().to_string()
     }
 
     #[test]
-    fn every_profile_that_ships_is_right() {
+    fn every_built_in_profile_is_valid() {
         for (name, _) in KNOWN {
             let profile = Profile::find(name).unwrap();
             assert!(profile.states.len() > 1, "{name}");
@@ -192,26 +196,26 @@ mod tests {
         let slower_first =
             ONE.to_owned() + "[[state]]\nmhz = 800\nmilliwatts = 1\nlatency_us = 1\n";
         assert_eq!(
-            told(&slower_first),
-            "profile p.toml: 800 MHz stands below 800 MHz: the fastest state comes first"
+            error(&slower_first),
+            "profile p.toml: 800 MHz follows 800 MHz: list the fastest state first"
         );
-        assert!(told(&ONE.replace("ondemand", "fast")).contains("\"fast\" is no governor"));
-        assert!(told(&ONE.replace("800", "0")).contains("0 MHz is no frequency"));
-        assert!(told(&ONE.replace("mhz", "mhx")).contains("unknown field `mhx`"));
+        assert!(error(&ONE.replace("ondemand", "fast")).contains("\"fast\" is not a governor"));
+        assert!(error(&ONE.replace("800", "0")).contains("0 MHz is not a CPU frequency"));
+        assert!(error(&ONE.replace("mhz", "mhx")).contains("unknown field `mhx`"));
         let tunable = "power = \"measured\"\ntunables = { \"../x\" = 1 }";
         let climbing = ONE.replace("power = \"measured\"", tunable);
-        assert!(told(&climbing).contains("\"../x\" is no name of a tunable"));
-        assert!(told("name = ").contains("line 1"));
+        assert!(error(&climbing).contains("\"../x\" is not a tunable's name"));
+        assert!(error("name = ").contains("line 1"));
         let state = |mhz| format!("[[state]]\nmhz = {mhz}\nmilliwatts = 1\nlatency_us = 1\n");
         let many = (100..117).rev().map(state).collect::<Vec<_>>().concat();
         let head = ONE.split("[[").next().unwrap();
-        assert!(told(&(head.to_owned() + &many)).contains("17 states; 1 to 16 are possible"));
+        assert!(error(&(head.to_owned() + &many)).contains("17 states; 1 to 16 are possible"));
     }
 
     #[test]
-    fn a_name_that_is_none_lists_those_that_are() {
+    fn an_unknown_name_lists_the_known_ones() {
         let error = Profile::find("pixel").unwrap_err().to_string();
-        assert!(error.contains("only exynos4210"), "{error}");
+        assert!(error.contains("built in: exynos4210"), "{error}");
         assert!(Profile::find("./none.toml").unwrap_err().to_string().contains("./none.toml"));
     }
 }

@@ -9,32 +9,33 @@ use unjank_measure::Monitor;
 use super::event::Event;
 use super::image::{Image, LIBRARIES};
 use super::interrupt::{IGNORED, Interrupt, Step};
-use super::listen::{Heard, Listener};
+use super::listen::{Listener, Output};
 use super::options::Options;
-use super::outcome::Outcome;
+use super::result::RunResult;
 use crate::channel::{Decoder, End, Frame};
 use crate::error::{Error, Result};
 use crate::qemu::{Accelerator, KVM_GAVE_UP, Machine};
 use crate::tail::Tail;
 
-/// What a phone does until its guest greets.
+/// The phase before the guest's greeting.
 pub(super) const BOOTING: &str = "booting";
-/// And then.
+/// The phase after it.
 pub(super) const RUNNING: &str = "running its commands";
 
-/// How often the limits and the wish to stop are looked at.
+/// How often limits and stop requests are checked.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time for the guest to greet. Translated it takes 30 s on a slow machine, and minutes on one that
-/// is busy as well.
+/// Time limit for the greeting. Translated, a boot takes 30 s on a slow
+/// machine, and minutes on one that is also busy.
 const BOOT: Nanos = Nanos::from_millis(1_200_000);
-/// With KVM it takes a second or two. One that hangs is given up sooner, and emulated instead.
+/// The same with KVM, where a boot takes a second or two. A boot that hangs is
+/// ended, and emulated instead.
 pub(super) const BOOT_KVM: Nanos = Nanos::from_millis(60_000);
-/// What a boot takes, for the progress bar.
+/// The usual length of a boot in seconds, for the progress bar.
 const USUAL_BOOT: f64 = 10.0;
-/// Of the name of a guest's build, this much is told.
+/// The name of a guest's build is cut to this length.
 const LONGEST_BUILD: usize = 80;
 
-/// A phone that is on.
+/// A running phone.
 #[derive(Debug)]
 pub(super) struct Boot {
     // Dropped in this order: QEMU ends before its files are gone.
@@ -48,7 +49,7 @@ pub(super) struct Boot {
     ends: Vec<End>,
 }
 
-/// Whether there is more to come.
+/// Whether more frames follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     More,
@@ -56,7 +57,7 @@ enum Next {
 }
 
 impl Boot {
-    /// Turns it on.
+    /// Starts QEMU.
     pub(super) fn start(
         options: &Options,
         accelerator: Accelerator,
@@ -87,72 +88,77 @@ impl Boot {
         })
     }
 
-    /// Hears it out.
+    /// Handles the phone's output until it ends.
     pub(super) fn follow(
         mut self,
         options: &Options,
         monitor: &dyn Monitor,
-        hear: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Outcome> {
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Result<RunResult> {
         let mut decoder = Decoder::default();
         loop {
             match self.listener.next(LOOK) {
-                Heard::Channel(bytes) => {
+                Output::Channel(bytes) => {
                     decoder.push(&bytes);
                     while let Some(frame) = decoder.next_frame()? {
-                        if self.take(frame, options, hear) == Next::Over {
-                            return Ok(self.outcome());
+                        if self.take(frame, options, on_event) == Next::Over {
+                            return Ok(self.result());
                         }
                     }
                 }
-                Heard::Console(bytes) => {
-                    hear(Event::Console(&bytes));
+                Output::Console(bytes) => {
+                    on_event(Event::Console(&bytes));
                     self.console.push(&bytes);
                     if !self.up && self.console.contains(KVM_GAVE_UP) {
                         return Err(self.ended());
                     }
                 }
-                Heard::Nothing => {}
-                Heard::End => return Err(self.ended()),
+                Output::Nothing => {}
+                Output::End => return Err(self.ended()),
             }
             if monitor.stop_requested() {
                 match self.interrupt.step(self.up, Timestamp::now()) {
                     Step::Wait => {}
-                    Step::End => return Ok(self.outcome()),
+                    Step::End => return Ok(self.result()),
                     Step::GiveUp => {
-                        hear(Event::Remark(IGNORED));
-                        return Ok(self.outcome());
+                        on_event(Event::Remark(IGNORED));
+                        return Ok(self.result());
                     }
                 }
             }
-            self.look_at_the_clock(options, monitor)?;
+            self.check_time(options, monitor)?;
         }
     }
 
-    fn take(&mut self, frame: Frame, options: &Options, hear: &mut dyn FnMut(Event<'_>)) -> Next {
+    fn take(
+        &mut self,
+        frame: Frame,
+        options: &Options,
+        on_event: &mut dyn FnMut(Event<'_>),
+    ) -> Next {
         match frame {
             Frame::Greeting(build) => {
                 self.up = true;
-                hear(Event::Up { after: Timestamp::now().since(self.start) });
+                on_event(Event::Up { after: Timestamp::now().since(self.start) });
                 if let Some(remark) = other_build(options.build.as_deref(), build.as_deref()) {
-                    hear(Event::Remark(&remark));
+                    on_event(Event::Remark(&remark));
                 }
             }
-            Frame::Stdout(bytes) => hear(Event::Stdout(&bytes)),
-            Frame::Stderr(bytes) => hear(Event::Stderr(&bytes)),
+            Frame::Stdout(bytes) => on_event(Event::Stdout(&bytes)),
+            Frame::Stderr(bytes) => on_event(Event::Stderr(&bytes)),
             Frame::Ended(end) => {
                 self.ends.push(end);
-                hear(Event::Ended(end));
+                on_event(Event::Ended(end));
             }
-            Frame::Record(text) => hear(Event::Record(&labelled(text, self.accelerator))),
-            Frame::Remark(text) => hear(Event::Remark(&text)),
+            Frame::Record(text) => on_event(Event::Record(&labelled(text, self.accelerator))),
+            Frame::Remark(text) => on_event(Event::Remark(&text)),
             Frame::Done => return Next::Over,
         }
         Next::More
     }
 
-    /// Tells how far a boot is, and ends what takes too long.
-    fn look_at_the_clock(&mut self, options: &Options, monitor: &dyn Monitor) -> Result<()> {
+    /// Reports the progress of a boot, and enforces the time limits.
+    fn check_time(&mut self, options: &Options, monitor: &dyn Monitor) -> Result<()> {
         let after = Timestamp::now().since(self.start);
         let boot_limit = match self.accelerator {
             Accelerator::Kvm => BOOT_KVM,
@@ -179,13 +185,14 @@ impl Boot {
         Error::Ended { doing: self.doing(), console: self.console.lines() }
     }
 
-    fn outcome(self) -> Outcome {
+    fn result(self) -> RunResult {
         let interrupted = self.interrupt.was_wanted();
-        Outcome { ends: self.ends, accelerator: self.accelerator, interrupted }
+        RunResult { ends: self.ends, accelerator: self.accelerator, interrupted }
     }
 }
 
-/// What to say of a guest that is another build of unjank, if both are known.
+/// A remark if the guest's build of unjank differs from this one and both are
+/// known.
 fn other_build(this: Option<&str>, guest: Option<&str>) -> Option<String> {
     let (this, guest) = this.zip(guest).filter(|(this, guest)| this != guest)?;
     let guest: String = guest.chars().take(LONGEST_BUILD).collect();
@@ -194,24 +201,25 @@ fn other_build(this: Option<&str>, guest: Option<&str>) -> Option<String> {
 
 /// The kernel's command line.
 fn parameters(options: &Options) -> String {
-    // The guest brings the other CPUs up when the kernel has changed its code. What is no
-    // parameter of the kernel is a variable of init's environment.
+    // The guest brings up the other CPUs after the kernel has patched its own
+    // code. Parameters unknown to the kernel become variables of init's
+    // environment.
     let mut parameters =
         format!("console=ttyS0 panic=-1 maxcpus=1 rdinit=/bin/unjank LD_LIBRARY_PATH={LIBRARIES}");
-    parameters.push_str(if options.talkative { " ignore_loglevel" } else { " quiet" });
+    parameters.push_str(if options.verbose { " ignore_loglevel" } else { " quiet" });
     if let Some(profile) = &options.profile {
-        // A processor of the host's kind may have a driver of its own.
+        // A processor like the host's may have a driver of its own.
         parameters.push_str(" intel_pstate=disable amd_pstate=disable cpufreq.default_governor=");
         parameters.push_str(&profile.governor);
     }
     parameters + " -- lab init"
 }
 
-/// The record with the labels of the machine that it was measured on, whatever
-/// the guest thinks of that.
+/// The record with the labels of the accelerator, whatever labels the guest has
+/// given it.
 fn labelled(text: String, accelerator: Accelerator) -> String {
     let Ok(mut record) = serde_json::from_str::<Value>(&text) else {
-        // No record; whoever keeps it will say so.
+        // Not a record; storing it will fail with the reason.
         return text;
     };
     let Some(object) = record.as_object_mut() else { return text };
@@ -240,7 +248,7 @@ mod tests {
         let tcg = |text| label(text, Accelerator::Tcg);
         assert_eq!(tcg(r#"{"id":"x"}"#), r#"{"id":"x","labels":["emulated"]}"#);
         assert_eq!(tcg(r#"{"labels":["a"]}"#), r#"{"labels":["a","emulated"]}"#);
-        for same in [r#"{ "labels": ["emulated"] }"#, "no record", "[1]", r#"{"labels":1}"#] {
+        for same in [r#"{ "labels": ["emulated"] }"#, "not a record", "[1]", r#"{"labels":1}"#] {
             assert_eq!(tcg(same), same);
         }
         assert_eq!(label("{}", Accelerator::Kvm), "{}");
@@ -251,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_of_another_build_is_told_where_both_are_known() {
+    fn a_guest_of_another_build_is_reported_if_both_are_known() {
         assert_eq!(
             other_build(Some("1.0.0 of b"), Some("1.0.0 of a")).unwrap(),
             "its unjank is of another build (1.0.0 of a; this one is 1.0.0 of b)"

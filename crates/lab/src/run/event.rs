@@ -1,27 +1,27 @@
-//! What happens while a phone is on.
+//! Events of a running phone.
 
 use unjank_host::Nanos;
 
 use crate::channel::End;
 
-/// Something that happens while the phone is on.
+/// An event of a running phone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// Its console: the kernel's messages, and QEMU's.
+    /// Console output of the kernel or of QEMU.
     Console(&'a [u8]),
-    /// It has booted, and begins with the first command.
+    /// It has booted, and begins the first command.
     Up {
-        /// How long that took.
+        /// The length of the boot.
         after: Nanos,
     },
-    /// What a command prints on stdout.
+    /// Output of a command on stdout.
     Stdout(&'a [u8]),
-    /// What it prints on stderr.
+    /// Output of a command on stderr.
     Stderr(&'a [u8]),
     /// A command has ended.
     Ended(End),
-    /// The record of a run that was measured there, as JSON.
+    /// The record of a run in the phone, as JSON.
     Record(&'a str),
-    /// Something that the user should know.
+    /// A note for the user.
     Remark(&'a str),
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use unjank_host::Error as HostError;
 
+use super::boot_directory::BootDirectory;
 use super::options::Options;
-use super::place::Place;
 use crate::error::Result;
 use crate::initramfs::Archive;
 use crate::modules::{self, WANTED};
@@ -16,33 +16,33 @@ use crate::order::{self, Module, Order};
 use crate::program::{Library, Program};
 use crate::pstates::Profile;
 
-/// The name of the guest's program there.
+/// The path of the guest's program in the initramfs.
 const PROGRAM: &str = "bin/unjank";
-/// Where the guest's modules are.
+/// The directory of the guest's modules.
 const MODULES: &str = "lib/modules";
-/// Where programs of the guest find their libraries.
+/// The directory of the libraries of the guest's programs.
 pub(super) const LIBRARIES: &str = "/lib";
-/// Directories that something is put into.
+/// The directories of the initramfs.
 const DIRECTORIES: [&str; 5] = ["bin", "lib", "lib64", MODULES, "root"];
 
-/// Files that are gone when this is dropped.
+/// Files that are removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Image {
     /// The archive that the kernel unpacks.
     pub(super) initramfs: PathBuf,
     /// The ACPI table, if there are P-states.
     pub(super) table: Option<PathBuf>,
-    _directory: Place,
+    _directory: BootDirectory,
 }
 
 impl Image {
-    /// Writes both.
+    /// Writes the initramfs and the ACPI table.
     pub(super) fn build(
         options: &Options,
         commands: &[Vec<String>],
         labels: Vec<String>,
     ) -> Result<Self> {
-        let directory = Place::new(&options.scratch)?;
+        let directory = BootDirectory::new(&options.scratch)?;
         let table = match &options.profile {
             Some(profile) => {
                 let path = directory.path().join("pstates.aml");
@@ -63,7 +63,7 @@ impl Image {
         pack(&mut archive, PROGRAM, &options.guest, &mut packed, &failed)?;
         for program in &options.programs {
             let name = program.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
-                HostError::Invalid(format!("{} has no name that can be typed", program.display()))
+                HostError::Invalid(format!("{} has a name that is not UTF-8", program.display()))
             })?;
             pack(&mut archive, &format!("bin/{name}"), program, &mut packed, &failed)?;
         }
@@ -83,7 +83,7 @@ impl Image {
     }
 }
 
-/// The modules that this phone gets: file name, parameters, and where it is.
+/// The modules for this phone: file name, parameters, and path.
 fn chosen(options: &Options) -> Result<Vec<(String, String, PathBuf)>> {
     let Some(directory) = &options.kernel.modules else { return Ok(Vec::new()) };
     let found = modules::find(directory)?;
@@ -98,8 +98,8 @@ fn chosen(options: &Options) -> Result<Vec<(String, String, PathBuf)>> {
         .collect())
 }
 
-/// Puts a program into the archive, its dynamic linker where it looks for that, and those of its
-/// libraries that are not `packed` yet.
+/// Adds a program to the archive, with its dynamic linker at the path that the
+/// program names, and those of its libraries that are not `packed` yet.
 fn pack(
     archive: &mut Archive<impl Write>,
     name: &str,

@@ -1,4 +1,4 @@
-//! What a phone has, and how long it may take.
+//! The configuration of a phone, and its time limit.
 
 use std::path::PathBuf;
 
@@ -9,41 +9,42 @@ use crate::kernel::Kernel;
 use crate::pstates::Profile;
 use crate::qemu::Accelerator;
 
-/// Less, and the kernel and its initramfs do not fit.
+/// The kernel and its initramfs need at least this.
 const LEAST_MEMORY: Bytes = Bytes::from_mib(256);
-/// QEMU's q35 takes no more.
+/// The most CPUs of QEMU's q35 machine.
 const MOST_CPUS: usize = 255;
 
-/// A phone, and how long it may take.
+/// The configuration of a phone, and its time limit.
 #[derive(Debug)]
 pub struct Options {
     /// Its kernel.
     pub kernel: Kernel,
     /// Its program: an unjank.
     pub guest: PathBuf,
-    /// Which build of unjank this is, to tell a guest of another one; `None`
-    /// where that is not known.
+    /// This build of unjank, to detect a guest of another build; `None` if it
+    /// is not known.
     pub build: Option<String>,
-    /// Further programs for its `/bin`.
+    /// More programs for its `/bin`.
     pub programs: Vec<PathBuf>,
     /// Virtual CPUs.
     pub cpus: usize,
     /// Its memory.
     pub memory: Bytes,
-    /// Its P-states, if it is to have any.
+    /// Its P-states, if any.
     pub profile: Option<Profile>,
-    /// Who runs it; `None` tries KVM and falls back to emulation.
+    /// What executes its instructions; `None` tries KVM and falls back to
+    /// emulation.
     pub accelerator: Option<Accelerator>,
-    /// The limit on everything from power-on to the end of the last command.
+    /// The time limit from power-on to the end of the last command.
     pub limit: Option<Nanos>,
-    /// Whether the kernel tells its console all.
-    pub talkative: bool,
-    /// A directory for files that are gone when the run is over.
+    /// Whether the kernel prints all messages to its console.
+    pub verbose: bool,
+    /// A directory for files that are removed after the run.
     pub scratch: PathBuf,
 }
 
 impl Options {
-    /// Whether there can be such a phone.
+    /// Checks whether such a phone is possible.
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(HostError::Invalid(what).into());
         if self.cpus == 0 || self.cpus > MOST_CPUS {
@@ -51,7 +52,7 @@ impl Options {
         }
         if self.memory < LEAST_MEMORY {
             return wrong(format!(
-                "{} are too little: the kernel and its programs need {LEAST_MEMORY}",
+                "{} of memory is too little: the kernel and its programs need {LEAST_MEMORY}",
                 self.memory
             ));
         }

@@ -122,7 +122,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             Accel::Icount => Some(Accelerator::Icount),
         },
         limit: args.timeout,
-        talkative: args.verbose,
+        verbose: args.verbose,
         scratch: cache.directory().to_owned(),
     };
     let path = if args.no_store { None } else { store_path(args.store.as_deref()) };
@@ -130,16 +130,16 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
     let progress = Progress::new("lab run", interrupt);
     let mut failure = Ok(());
-    let outcome = unjank_lab::run(&options, &commands, &progress, &mut |event| {
+    let result = unjank_lab::run(&options, &commands, &progress, &mut |event| {
         let done = take(event, args.verbose, &progress, store.as_mut());
         if failure.is_ok() {
             failure = done;
         }
     });
     progress.clear();
-    let outcome = outcome?;
+    let result = result?;
     failure?;
-    Ok(ExitCode::from(if outcome.interrupted { exit::INTERRUPTED } else { outcome.code() }))
+    Ok(ExitCode::from(if result.interrupted { exit::INTERRUPTED } else { result.code() }))
 }
 
 /// Prints or stores one event of the phone.

@@ -1,4 +1,4 @@
-//! A directory for the files of one boot, and what killed ones have left.
+//! The directory of one boot's files, and removal of stale ones.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,26 +7,25 @@ use unjank_host::Error as HostError;
 
 use crate::error::Result;
 
-/// How such directories are called.
+/// The prefix of their names.
 const PREFIX: &str = "boot-";
-/// The file in it that its owner has locked. The kernel unlocks it however the
-/// owner ends.
+/// The file that its owner locks. The kernel unlocks it however the owner ends.
 const LOCK: &str = "lock";
 
-/// A directory that is gone when this is dropped, or else when the next one is
+/// A directory that is removed when this is dropped, or when the next one is
 /// made.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct BootDirectory {
     directory: tempfile::TempDir,
     _lock: File,
 }
 
-impl Place {
-    /// Makes one below `scratch`, and removes those that nobody owns.
+impl BootDirectory {
+    /// Creates one below `scratch`, and removes those without an owner.
     pub(super) fn new(scratch: &Path) -> Result<Self> {
         let failed = |path: &Path, error| HostError::file("create", path, error);
         fs::create_dir_all(scratch).map_err(|error| failed(scratch, error))?;
-        // One that is being made has no owner yet.
+        // A directory that is just being created has no owner yet.
         let making = scratch.join("boots.lock");
         let one_at_a_time = File::create(&making).map_err(|error| failed(&making, error))?;
         one_at_a_time.lock().map_err(|error| failed(&making, error))?;
@@ -45,7 +44,7 @@ impl Place {
         Ok(Self { directory, _lock: lock })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -60,15 +59,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_boot_has_left_goes_with_the_next() {
+    fn the_next_boot_removes_the_directory_of_a_killed_one() {
         let scratch = tempfile::tempdir().unwrap();
         let left = scratch.path().join("boot-left");
         fs::create_dir(&left).unwrap();
         fs::write(left.join(LOCK), "").unwrap();
         let kernel = scratch.path().join("linux-image-x");
         fs::create_dir(&kernel).unwrap();
-        let first = Place::new(scratch.path()).unwrap();
-        let second = Place::new(scratch.path()).unwrap();
+        let first = BootDirectory::new(scratch.path()).unwrap();
+        let second = BootDirectory::new(scratch.path()).unwrap();
         assert!(!left.exists());
         assert!(first.path().is_dir() && second.path().is_dir() && kernel.is_dir());
         let path = first.path().to_owned();

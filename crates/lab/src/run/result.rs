@@ -1,20 +1,20 @@
-//! How a run went.
+//! The result of a run.
 
 use crate::channel::End;
 use crate::qemu::Accelerator;
 
-/// How it went.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// How each command ended that was begun.
+pub struct RunResult {
+    /// The end of each command that was started.
     pub ends: Vec<End>,
-    /// Who ran the phone.
+    /// What executed the phone's instructions.
     pub accelerator: Accelerator,
-    /// Whether the user has ended it.
+    /// Whether the user ended it.
     pub interrupted: bool,
 }
 
-impl Outcome {
+impl RunResult {
     /// The exit code of the last command.
     pub fn code(&self) -> u8 {
         self.ends.last().map_or(0, |end| end.code())
@@ -26,14 +26,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_outcome_is_that_of_the_last_command() {
-        let mut outcome = Outcome {
+    fn the_exit_code_is_that_of_the_last_command() {
+        let mut result = RunResult {
             ends: vec![End::Code(0), End::Signal(9)],
             accelerator: Accelerator::Tcg,
             interrupted: false,
         };
-        assert_eq!(outcome.code(), 137);
-        outcome.ends.clear();
-        assert_eq!(outcome.code(), 0);
+        assert_eq!(result.code(), 137);
+        result.ends.clear();
+        assert_eq!(result.code(), 0);
     }
 }
