@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// Bits of the minor number in the kernel's own form: `MINORBITS` of
+/// Bits of the minor number in the kernel's own encoding: `MINORBITS` of
 /// `include/linux/kdev_t.h`.
 const MINOR_BITS: u32 = 20;
 
-/// The number of a block device, in the kernel's own form, as its trace
-/// events tell it: the major number above 20 bits of minor number.
+/// The number of a block device in the kernel's own encoding, as in its trace
+/// events: the major number above 20 bits of minor number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber(pub u32);
 
@@ -22,17 +22,17 @@ impl DeviceNumber {
         Self(major << MINOR_BITS | minor & ((1 << MINOR_BITS) - 1))
     }
 
-    /// The kind of device; 0 for file systems that have none of their own.
+    /// The major number; 0 for file systems without a device.
     pub const fn major(self) -> u32 {
         self.0 >> MINOR_BITS
     }
 
-    /// Which one of that kind.
+    /// The minor number.
     pub const fn minor(self) -> u32 {
         self.0 & ((1 << MINOR_BITS) - 1)
     }
 
-    /// From a device number as `stat(2)` tells it.
+    /// Converts a device number of `stat(2)`.
     fn from_stat(device: u64) -> Self {
         Self::new(rustix::fs::major(device), rustix::fs::minor(device))
     }
@@ -45,35 +45,37 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// A block device, or the part of one that a partition is.
+/// A block device, or a partition as a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// The whole device.
     pub device: DeviceNumber,
-    /// What the kernel calls the whole device: `sda`, `zram0`.
+    /// The kernel's name of the whole device: `sda`, `zram0`.
     pub name: String,
     /// The first sector of 512 bytes.
     pub start: u64,
-    /// How many sectors.
+    /// The number of sectors.
     pub sectors: u64,
 }
 
-/// The number behind a device's special file; of any other file, that of the
-/// file system it is on.
+/// The number of the device that a special file stands for; for any other file,
+/// that of its file system.
 ///
 /// # Errors
-/// `File` if it is not there.
+/// `File` if it does not exist.
 pub fn number_of(root: &Root, path: &Path) -> Result<DeviceNumber> {
     let real = root.resolve(path);
-    let metadata = real.metadata().map_err(|source| Error::file("look at", path, source))?;
+    let metadata =
+        real.metadata().map_err(|source| Error::file("read the metadata of", path, source))?;
     let is_device = metadata.file_type().is_block_device();
     Ok(DeviceNumber::from_stat(if is_device { metadata.rdev() } else { metadata.dev() }))
 }
 
-/// What sysfs says of a device; `None` if it knows no such block device.
+/// The description of a device in sysfs; `None` if there is no such block
+/// device.
 ///
 /// # Errors
-/// `Parse` names the file that does not hold a number.
+/// `Parse` for a file that does not hold a number.
 pub fn part(root: &Root, number: DeviceNumber) -> Result<Option<Part>> {
     let directory = PathBuf::from(format!("/sys/dev/block/{}:{}", number.major(), number.minor()));
     let value = |name: &str| -> Result<Option<u64>> {
@@ -85,7 +87,8 @@ pub fn part(root: &Root, number: DeviceNumber) -> Result<Option<Part>> {
     let Some(sectors) = value("size")? else { return Ok(None) };
     let is_partition = root.exists(directory.join("partition"));
     let start = if is_partition { value("start")?.unwrap_or(0) } else { 0 };
-    // A partition's directory lies in that of its device, which the link leads to.
+    // A partition's directory is inside that of its device, to which the link
+    // leads.
     let whole = if is_partition { parent(root, &directory) } else { Some(directory) };
     let Some(whole) = whole else { return Ok(None) };
     let event = root.read_if_there(whole.join("uevent"))?.unwrap_or_default();
@@ -99,7 +102,7 @@ pub fn part(root: &Root, number: DeviceNumber) -> Result<Option<Part>> {
     Ok(Some(Part { device, name, start, sectors }))
 }
 
-/// The directory that the one behind a link lies in.
+/// The parent of the directory behind a link.
 fn parent(root: &Root, link: &Path) -> Option<PathBuf> {
     let real = root.resolve(link).canonicalize().ok()?;
     let top = root.dir().canonicalize().ok()?;

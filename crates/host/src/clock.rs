@@ -8,20 +8,20 @@ use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 use unjank_units::Nanos;
 
-/// A moment on `CLOCK_MONOTONIC`, in nanoseconds since boot (suspend left
-/// out). Trace events that use the clock `mono` carry the same numbers.
+/// A moment on `CLOCK_MONOTONIC`, in nanoseconds since boot without suspend.
+/// Trace events with the clock `mono` use the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// This moment. Answered by the vDSO, without a system call, wherever the
+    /// The current moment. Read through the vDSO, without a system call, if the
     /// clock source allows it.
     #[inline]
     pub fn now() -> Self {
         Self::from(clock_gettime(ClockId::Monotonic))
     }
 
-    /// The moment so many nanoseconds after boot.
+    /// The moment `nanos` after boot.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -37,8 +37,8 @@ impl Timestamp {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Sleeps until this moment. Returns at once if it has passed, and early
-    /// when a signal arrives: the caller looks at its stop flag and decides.
+    /// Sleeps until this moment. Returns at once if it has passed, and early if
+    /// a signal arrives: the caller checks its stop flag.
     #[inline]
     pub fn sleep_until(self) {
         let moment = Timespec {
@@ -49,16 +49,16 @@ impl Timestamp {
         let _interrupted = clock_nanosleep_absolute(SleepClock::Monotonic, &moment);
     }
 
-    /// Sleeps until this moment, or until `stop` says so: it is asked before
-    /// the sleep, after each signal, and every second. Says whether the moment
-    /// has come.
+    /// Sleeps until this moment, or until `stop` returns true: it is called
+    /// before the sleep, after each signal, and every second. Returns whether
+    /// the moment was reached.
     pub fn sleep_until_or(self, stop: impl Fn() -> bool) -> bool {
         self.sleep_until_unless(Nanos::from_millis(1_000), stop).is_some()
     }
 
-    /// The same, asking `stop` after `longest` at the latest: the moment that
-    /// the clock showed first after the sleep, or `None`. Between waking and
-    /// reading the clock there is nothing else.
+    /// As `sleep_until_or`, with `stop` called at least every `longest`.
+    /// Returns the first clock read after the sleep, or `None` if stopped.
+    /// Nothing happens between waking and reading the clock.
     #[inline]
     pub fn sleep_until_unless(self, longest: Nanos, stop: impl Fn() -> bool) -> Option<Self> {
         let mut now = Self::now();
@@ -89,22 +89,22 @@ impl Add<Nanos> for Timestamp {
     }
 }
 
-/// CPU time that the calling thread has used, user and system together.
+/// User and system CPU time of the calling thread.
 #[inline]
 pub fn thread_cpu_time() -> Nanos {
     Nanos(nanos(clock_gettime(ClockId::ThreadCPUTime)))
 }
 
-/// CPU time that all threads of this process have used, user and system
-/// together. What other threads have used since their last tick is not in it
-/// (`thread_group_cputime` in kernel/sched/cputime.c).
+/// User and system CPU time of all threads of this process. Time of other
+/// threads since their last tick is not included (`thread_group_cputime` in
+/// kernel/sched/cputime.c).
 #[inline]
 pub fn process_cpu_time() -> Nanos {
     Nanos(nanos(clock_gettime(ClockId::ProcessCPUTime)))
 }
 
-/// The length of a tick: 1/HZ of this kernel, which is how often its coarse
-/// clocks move (`clock_getres(2)`).
+/// The length of a tick: 1/HZ of this kernel, the resolution of its coarse
+/// clocks (`clock_getres(2)`).
 pub fn tick() -> Nanos {
     Nanos(nanos(clock_getres(ClockId::MonotonicCoarse)))
 }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tick_is_one_of_those_that_kernels_have() {
+    fn a_tick_has_a_usual_length() {
         let hertz = 1_000_000_000_f64 / tick().0 as f64;
         assert!((24.0..=1_201.0).contains(&hertz), "{hertz}");
     }

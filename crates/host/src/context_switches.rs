@@ -1,4 +1,4 @@
-//! How often a thread has left its CPU: `getrusage(2)`.
+//! Context switches of a thread: `getrusage(2)`.
 
 use std::mem::MaybeUninit;
 
@@ -7,20 +7,20 @@ use crate::error::{Error, Result};
 /// Context switches of a thread since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ContextSwitches {
-    /// It slept or waited.
+    /// The thread slept or waited.
     pub voluntary: u64,
-    /// It was made to make room, or yielded (`sched_yield(2)`).
+    /// The thread was preempted, or yielded (`sched_yield(2)`).
     pub involuntary: u64,
 }
 
 impl ContextSwitches {
-    /// Those of the calling thread.
+    /// The context switches of the calling thread.
     ///
     /// # Errors
-    /// None on Linux 2.6.26 or later.
+    /// Never on Linux 2.6.26 or later.
     pub fn of_this_thread() -> Result<Self> {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: getrusage(2) fills the structure that it is given.
+        // SAFETY: getrusage(2) fills the structure that it gets.
         let code = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
         if code != 0 {
             let error = std::io::Error::last_os_error();
@@ -34,7 +34,7 @@ impl ContextSwitches {
         })
     }
 
-    /// Those after `earlier`.
+    /// The switches after `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {

@@ -1,28 +1,28 @@
-//! What can go wrong between this crate and the kernel.
+//! Errors of requests to the kernel.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::input::Stopped;
 
-/// The result of everything in this crate that can fail.
+/// The result of this crate's fallible functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failed request to the kernel or an unreadable answer from it.
+/// A failed request to the kernel, or an unreadable answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read, written, created or listed.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried: `read`, `write`, `list` …
+        /// The action: `read`, `write`, `list` …
         action: &'static str,
         /// The file, as the user would name it.
         path: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A file was read, but says something this crate does not understand.
+    /// A file does not have the expected content.
     #[error("cannot parse {}, line {line}: {what}", path.display())]
     Parse {
         /// The file, as the user would name it.
@@ -37,42 +37,43 @@ pub enum Error {
     Syscall {
         /// The system call, by its manual page's name.
         call: &'static str,
-        /// The thread, process, file descriptor or value it was asked for.
+        /// The thread, process, file descriptor or value it concerned.
         target: String,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The caller asked for something that can never work.
+    /// The request can never work.
     #[error("{0}")]
     Invalid(String),
-    /// This machine cannot do what was asked.
+    /// This machine cannot do it.
     #[error("{0}")]
     Unsupported(String),
-    /// The machine could do it, but not for this user.
+    /// The machine can do it, but not for this user.
     #[error("{what} needs {needs}")]
     Permission {
-        /// What was asked for.
+        /// The request.
         what: String,
         /// The capability, limit or ownership that would allow it.
         needs: String,
     },
-    /// Another program, or another unjank, holds what was asked for.
+    /// Another program, or another unjank, uses the resource.
     #[error("{0}")]
     Busy(String),
 }
 
-/// The kinds of failure a caller tells apart, e.g. to choose an exit code.
+/// The kinds of failure that a caller distinguishes, for example to choose an
+/// exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
-    /// The request itself was wrong.
+    /// The request was wrong.
     Usage,
     /// Not possible on this machine.
     Unsupported,
     /// Not possible for this user.
     Permission,
-    /// The user has ended it.
+    /// The user interrupted it.
     Interrupted,
-    /// Anything else: a failed read, a full disk, a surprise.
+    /// Anything else: a failed read, a full disk, an unexpected error.
     Other,
 }
 
@@ -91,13 +92,13 @@ impl Error {
         Self::Syscall { call, target: target.into(), source: source.into() }
     }
 
-    /// A file whose `line` does not hold `what` was expected.
+    /// A file whose `line` is not as expected; `what` begins with "expected".
     pub fn parse(path: impl AsRef<Path>, line: usize, what: impl Into<String>) -> Self {
         Self::Parse { path: path.as_ref().to_owned(), line, what: what.into() }
     }
 
-    /// The same error, of a file that the user named: one that is not there,
-    /// or is a directory, is a wrong request (`Invalid`).
+    /// The same error about a file named by the user: if it does not exist or
+    /// is a directory, the error becomes a wrong request (`Invalid`).
     #[must_use]
     pub fn of_named_file(self) -> Self {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
@@ -129,7 +130,7 @@ impl Error {
         }
     }
 
-    /// Whether the file or thread that was asked for does not exist.
+    /// Whether the error is that a file or thread does not exist.
     pub fn is_not_found(&self) -> bool {
         match self {
             Self::File { source, .. } | Self::Syscall { source, .. } => {

@@ -1,4 +1,4 @@
-//! Where a file lies on its device: `FS_IOC_FIEMAP`,
+//! The position of a file on its device: `FS_IOC_FIEMAP`,
 //! `Documentation/filesystems/fiemap.rst`.
 
 use std::fs::File;
@@ -11,25 +11,26 @@ use crate::error::{Error, Result};
 use crate::root::Root;
 use crate::support::Support;
 
-/// Extents asked for at once.
+/// Extents requested at once.
 const BATCH: usize = 256;
-/// A file in more pieces than this is no swap file that anybody could use.
+/// The most extents of a file that is usable for swap.
 const MOST: usize = 1 << 20;
 
 /// `FIEMAP_EXTENT_LAST`.
 const LAST: u32 = 0x1;
-/// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_INLINE`, `_DATA_TAIL`:
-/// the place on the device is not known, or holds something else as well.
+/// `FIEMAP_EXTENT_UNKNOWN`, `_DELALLOC`, `_ENCODED`, `_DATA_INLINE`,
+/// `_DATA_TAIL`: the position on the device is unknown, or shared with other
+/// data.
 const NOWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x200 | 0x400;
 
-/// A piece of a file that lies in one piece on the device.
+/// A contiguous piece of a file on its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Bytes from the begin of the file.
+    /// The offset in the file, in bytes.
     pub logical: u64,
-    /// Bytes from the begin of the file system's device.
+    /// The offset on the file system's device, in bytes.
     pub physical: u64,
-    /// Bytes.
+    /// The length in bytes.
     pub length: u64,
 }
 
@@ -60,8 +61,8 @@ struct RawExtent {
 /// `FS_IOC_FIEMAP`, whose number counts `struct fiemap` without extents.
 const FIEMAP: Opcode = opcode::read_write::<[u64; 4]>(b'f', 11);
 
-/// The pieces of `file`, in its order; `No` where the file system does not
-/// tell, or does not keep it in plain pieces.
+/// The extents of `file`, in order; `No` if the file system does not report
+/// them, or does not store the file in plain extents.
 ///
 /// # Errors
 /// `File` if it cannot be opened.
@@ -94,14 +95,14 @@ pub fn of(root: &Root, file: &Path) -> Result<Support<Vec<Extent>>> {
         match unsafe { ioctl(&open, Updater::<FIEMAP, Map>::new(&mut map)) } {
             Ok(()) => {}
             Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
-                return Ok(Support::no("its file system does not tell where a file lies (FIEMAP)"));
+                return Ok(Support::no("its file system does not report extents (FIEMAP)"));
             }
             Err(error) => return Err(failed(error.into())),
         }
         let mapped = map.extents.get(..map.mapped as usize).unwrap_or(&map.extents);
         for raw in mapped {
             if raw.flags & NOWHERE != 0 || extents.len() == MOST {
-                return Ok(Support::no("it does not lie in plain pieces on its device"));
+                return Ok(Support::no("it is not stored in plain extents"));
             }
             let RawExtent { logical, physical, length, .. } = *raw;
             extents.push(Extent { logical, physical, length });
@@ -132,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn pieces_cover_a_file_where_its_file_system_tells() {
+    fn extents_cover_a_file_if_its_file_system_reports_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let mut file = File::create(&path).unwrap();
         file.write_all(&vec![1; 100_000]).unwrap();
         file.sync_all().unwrap();
-        // tmpfs does not tell.
+        // tmpfs does not report them.
         let Support::Yes(extents) = of(&Root::system(), &path).unwrap() else { return };
         assert_eq!(extents.first().map(|extent| extent.logical), Some(0));
         let told: u64 = extents.iter().map(|extent| extent.length).sum();

@@ -1,5 +1,5 @@
-//! The frequency that a CPU has at this moment, read again and again:
-//! `scaling_cur_freq` of `Documentation/admin-guide/pm/cpufreq.rst`.
+//! The current frequency of CPUs, read repeatedly: `scaling_cur_freq` of
+//! `Documentation/admin-guide/pm/cpufreq.rst`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -10,10 +10,10 @@ use crate::root::Root;
 use crate::sched::CpuSet;
 use unjank_units::Hertz;
 
-/// Files of cpufreq, open, so that a reading is one system call.
+/// Open files of cpufreq, so that a reading is one system call.
 ///
-/// Where the processor does not tell its own speed, as in a virtual machine,
-/// the file has the frequency that the governor set last.
+/// If the processor does not report its own speed, as in a virtual machine, the
+/// file has the frequency that the governor set last.
 #[derive(Debug)]
 pub struct Frequencies {
     /// By CPU number.
@@ -25,7 +25,7 @@ impl Frequencies {
     /// Opens the files of `cpus`.
     ///
     /// # Errors
-    /// `Unsupported` where a CPU has no cpufreq files.
+    /// `Unsupported` if a CPU has no cpufreq files.
     pub fn open(root: &Root, cpus: &CpuSet) -> Result<Self> {
         let mut opened = Self { files: Vec::new(), highest: Hertz::default() };
         for cpu in cpus.iter() {
@@ -34,8 +34,8 @@ impl Frequencies {
             let highest = root.read_number_if_there(directory.join("cpuinfo_max_freq"))?;
             let Some(highest) = highest.filter(|&khz| khz > 0) else {
                 return Err(Error::Unsupported(format!(
-                    "CPU {cpu} has no cpufreq files (as in most virtual machines), so nobody tells \
-                     its frequency"
+                    "CPU {cpu} has no cpufreq files, as in most virtual machines: its frequency \
+                     is unknown"
                 )));
             };
             let file = root.open(&path).map_err(|source| Error::file("open", &path, source))?;
@@ -46,19 +46,19 @@ impl Frequencies {
         Ok(opened)
     }
 
-    /// The highest frequency of any of the CPUs (`cpuinfo_max_freq`).
+    /// The highest possible frequency of any of the CPUs (`cpuinfo_max_freq`).
     pub fn highest(&self) -> Hertz {
         self.highest
     }
 
-    /// The frequency of `cpu` at this moment.
+    /// The current frequency of `cpu`.
     ///
     /// # Errors
-    /// `Invalid` for a CPU that was not asked for; `File` or `Parse` where the
-    /// kernel does not tell.
+    /// `Invalid` for a CPU whose files are not open; `File` or `Parse` if the
+    /// kernel does not report it.
     pub fn now(&self, cpu: usize) -> Result<Hertz> {
         let Some((path, file)) = self.files.get(cpu).and_then(Option::as_ref) else {
-            return Err(Error::Invalid(format!("the frequency of CPU {cpu} is not looked at")));
+            return Err(Error::Invalid(format!("the frequency files of CPU {cpu} are not open")));
         };
         let mut text = [0; 32];
         let length =
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reading_is_of_that_moment() {
+    fn each_reading_is_current() {
         let (dir, root) = machine(&["200000\n", "1200000\n"]);
         let frequencies = Frequencies::open(&root, &CpuSet::new([0, 1])).unwrap();
         assert_eq!(frequencies.highest(), Hertz::from_khz(1_200_001));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_cpufreq_and_a_strange_text_are_told() {
+    fn a_missing_file_and_a_malformed_one_are_errors() {
         let (_dir, root) = machine(&["<unknown>\n"]);
         let frequencies = Frequencies::open(&root, &CpuSet::new([0])).unwrap();
         let error = frequencies.now(0).unwrap_err().to_string();

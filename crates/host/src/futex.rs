@@ -1,4 +1,4 @@
-//! Parking and waking threads: `futex(2)`, nothing added.
+//! Parking and waking threads: plain `futex(2)`.
 
 use std::sync::atomic::AtomicU32;
 
@@ -6,12 +6,12 @@ use rustix::thread::futex::{self, Flags, Timespec};
 
 use unjank_units::Nanos;
 
-/// Who may wait on a word.
+/// The threads that may wait on a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Threads of this process only; a little cheaper.
+    /// Threads of this process only; slightly cheaper.
     Process,
-    /// Any process that has the word mapped.
+    /// Threads of any process that has the word mapped.
     Shared,
 }
 
@@ -24,15 +24,16 @@ impl Scope {
     }
 }
 
-/// Parks the calling thread while `word` holds `value`, at most for
-/// `at_most`. May return early for no reason: the caller looks at the word.
+/// Parks the calling thread while `word` holds `value`, for `at_most`. May
+/// return early without a reason: the caller checks the word.
 #[inline]
 pub fn wait(word: &AtomicU32, value: u32, scope: Scope, at_most: Nanos) {
     let timeout = Timespec {
         tv_sec: (at_most.get() / 1_000_000_000) as i64,
         tv_nsec: (at_most.get() % 1_000_000_000) as _,
     };
-    // EAGAIN (the word has changed), EINTR and ETIMEDOUT all mean: look again.
+    // After EAGAIN (the word has changed), EINTR and ETIMEDOUT, the caller
+    // checks the word.
     let _look_again = futex::wait(word, scope.flags(), value, Some(&timeout));
 }
 

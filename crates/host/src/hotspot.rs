@@ -1,13 +1,13 @@
-//! What a HotSpot JVM counts about itself: the memory that it maps for
-//! `jstat`, `/tmp/hsperfdata_USER/PID`.
+//! HotSpot's performance counters: the memory that a JVM maps for `jstat`,
+//! `/tmp/hsperfdata_USER/PID`.
 //!
-//! It is read from the process and not from the file, in whose place anybody
-//! could put another. Source: `perfMemory.hpp` of OpenJDK.
+//! It is read from the process's memory, as the file could be replaced by
+//! anybody. Source: `perfMemory.hpp` of OpenJDK.
 
 use crate::address_space::AddressSpace;
 use crate::root::Root;
 
-/// More than any JVM has.
+/// Larger than the counters of any JVM.
 const LARGEST: u64 = 1 << 20;
 /// The first four bytes, whatever the byte order.
 const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
@@ -18,15 +18,15 @@ const COUNT: usize = 28;
 const NAME: usize = 4;
 const TYPE: usize = 12;
 const DATA: usize = 16;
-/// Threads that came to a monitor and found it taken.
+/// Attempts to enter a monitor that was taken.
 const CONTENDED: &str = "sun.rt._sync_ContendedLockAttempts";
-/// Threads that left a monitor and woke one that waited for it, which may find
-/// it taken again: it is not counted as another that came.
+/// Exits of a monitor that woke a waiting thread. If that thread finds the
+/// monitor taken again, this is not counted as another attempt.
 const WAKING_EXITS: &str = "sun.rt._sync_Parks";
 
-/// How often threads of `process` have found a monitor taken, or left one to a
-/// thread that waited, since the JVM began; `None` for what is no JVM or one
-/// that does not count (`-XX:-UsePerfData`), and without the right to look.
+/// The number of contended monitor attempts and of exits that woke a waiter in
+/// `process`, since the JVM began. `None` if it is not a JVM or does not count
+/// (`-XX:-UsePerfData`), and without the permission to read its memory.
 pub fn contended_monitors(root: &Root, process: u32) -> Option<u64> {
     let space = AddressSpace::of(root, process).ok()?;
     let counters = space.regions().iter().find(|region| {
@@ -37,7 +37,7 @@ pub fn contended_monitors(root: &Root, process: u32) -> Option<u64> {
     Some(counter(&memory, CONTENDED)?.saturating_add(counter(&memory, WAKING_EXITS).unwrap_or(0)))
 }
 
-/// The counter of this name.
+/// The counter with this name.
 fn counter(memory: &[u8], wanted: &str) -> Option<u64> {
     memory.starts_with(&MAGIC).then_some(())?;
     let number = |at: usize| {
@@ -54,7 +54,7 @@ fn counter(memory: &[u8], wanted: &str) -> Option<u64> {
             let value = memory.get(at..at.checked_add(8)?)?.try_into().ok()?;
             return (memory.get(entry + TYPE) == Some(&b'J')).then(|| u64::from_ne_bytes(value));
         }
-        // An entry without a length would be read again and again.
+        // An entry without a length would be read endlessly.
         entry = entry.checked_add(length).filter(|_| length > 0)?;
     }
     None
@@ -64,7 +64,7 @@ fn counter(memory: &[u8], wanted: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A counter's entry: its name begins at 20, its value behind that.
+    /// A counter's entry: its name begins at 20, its value follows.
     fn entry(name: &str, kind: u8, value: u64) -> Vec<u8> {
         let data = (20 + name.len() + 1).next_multiple_of(8);
         let mut entry = Vec::new();
@@ -92,7 +92,7 @@ mod tests {
         let memory = memory(&[entry("a.bc", b'J', 5), entry("a.b", b'J', 7), entry("s", b'B', 9)]);
         assert_eq!(counter(&memory, "a.b"), Some(7));
         assert_eq!(counter(&memory, "a"), None);
-        assert_eq!(counter(&memory, "s"), None, "it is no number");
+        assert_eq!(counter(&memory, "s"), None, "it is not a number");
         for cut in 0..memory.len() {
             let _either = counter(&memory[..cut], "a.b");
         }
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_jvm_counts_nothing() {
+    fn other_processes_have_no_counters() {
         assert_eq!(contended_monitors(&Root::system(), std::process::id()), None);
         assert_eq!(counter(&[0; 64], CONTENDED), None);
     }
 
     proptest::proptest! {
         #[test]
-        fn any_memory_is_taken(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_memory_is_parsed(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let _either = counter(&[&MAGIC[..], &bytes].concat(), "a");
         }
     }

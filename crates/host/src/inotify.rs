@@ -1,5 +1,5 @@
-//! Being told of writes to files: `inotify(7)`. Files of control groups tell of
-//! writes, other files of the kernel do not.
+//! Notifications of writes to files: `inotify(7)`. Files of control groups
+//! support it; other files of the kernel do not.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -10,15 +10,15 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// A watch on some files.
+/// A watch on files.
 #[derive(Debug)]
 pub struct Watch(OwnedFd);
 
 impl Watch {
-    /// A watch on nothing yet.
+    /// A watch without files.
     ///
     /// # Errors
-    /// No file descriptor, or no inotify instance, is left.
+    /// If no file descriptor, or no inotify instance, is left.
     pub fn new() -> Result<Self> {
         inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map(Self)
@@ -28,14 +28,14 @@ impl Watch {
     /// Watches for writes to `path`.
     ///
     /// # Errors
-    /// `File` if it is not there, or may not be watched.
+    /// `File` if it does not exist, or may not be watched.
     pub fn add_writes(&mut self, root: &Root, path: &Path) -> Result<()> {
         inotify::add_watch(&self.0, root.resolve(path), WatchFlags::MODIFY)
             .map(drop)
             .map_err(|error| Error::file("watch", path, error.into()))
     }
 
-    /// Takes what has come without waiting. Whether there was anything.
+    /// Discards pending events without waiting; returns whether there were any.
     pub fn quiet(&self) -> bool {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.0, &mut buffer);

@@ -1,10 +1,10 @@
-//! Files that a user names, and what comes in on stdin: whatever they are, a
-//! signal that asks to end ends the wait for them.
+//! Files named by the user, and stdin: reading them stops when a signal asks
+//! the program to end.
 //!
 //! A pipe may stay idle for hours, a FIFO may never get a writer, and
-//! `/dev/zero` never ends. So a file is opened without a wait (`O_NONBLOCK` of
-//! `open(2)`), what may be a wait is a `poll(2)`, and each read looks whether
-//! it is still wanted.
+//! `/dev/zero` never ends. So a file is opened without blocking (`O_NONBLOCK`
+//! of `open(2)`), possible waits use `poll(2)`, and each read checks for a stop
+//! request.
 
 use std::error;
 use std::fmt;
@@ -21,35 +21,35 @@ use rustix::io::Errno;
 
 use unjank_units::Bytes;
 
-/// Between two looks whether an idle input is still waited for: a signal may
-/// arrive at another thread.
+/// The interval between checks for a stop request while an input is idle: the
+/// signal may be delivered to another thread.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Whether somebody has asked to end.
+/// A request to stop.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// What a handler of signals sets to ask for the end.
+    /// The flag that a signal handler sets to request the stop.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 
-    /// Whether it was asked for.
+    /// Whether a stop was requested.
     pub fn is_requested(&self) -> bool {
-        // A flag by itself: it pairs with nothing.
+        // The flag guards no other data, so there is no ordering to pair with.
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// The same text each time: options that hold one are told apart by it.
+/// Always the same text: options that contain one are compared by their text.
 impl fmt::Debug for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Stop")
     }
 }
 
-/// Why a read has ended that was still waiting, or going on.
+/// The error of a read that a stop request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -62,14 +62,13 @@ impl fmt::Display for Stopped {
 impl error::Error for Stopped {}
 
 impl Stopped {
-    /// Whether this is why.
+    /// Whether `error` is this one.
     pub fn is(error: &io::Error) -> bool {
         matches!(error.get_ref(), Some(why) if why.is::<Self>())
     }
 }
 
-/// A file that is read. Its reads fail with [`Stopped`] once a stop is
-/// requested.
+/// An open file. Its reads fail with [`Stopped`] after a stop request.
 #[derive(Debug)]
 pub struct Input {
     file: File,
@@ -78,24 +77,24 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens the file at `path`, whether or not anybody writes to it.
+    /// Opens the file at `path`, without waiting for a writer.
     ///
     /// # Errors
-    /// Those of `open(2)`; `IsADirectory`.
+    /// Errors of `open(2)`; `IsADirectory`.
     pub fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         Self::new(OpenOptions::new().read(true).custom_flags(flags).open(path)?, stop)
     }
 
-    /// What comes in on stdin, past what its buffer in this process holds.
+    /// Stdin, beyond the data that this process has already buffered.
     ///
     /// # Errors
-    /// No file descriptor is left.
+    /// If no file descriptor is left.
     pub fn stdin(stop: &Stop) -> io::Result<Self> {
         Self::new(io::stdin().as_fd().try_clone_to_owned()?.into(), stop)
     }
 
-    /// Stdin where the name is `-`, or the file of that name.
+    /// Stdin if the name is `-`, otherwise the file of that name.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -111,15 +110,15 @@ impl Input {
         Ok(Self { file, metadata, stop: stop.clone() })
     }
 
-    /// The file and its length, where it is one that can be read at any place.
+    /// The file and its length, if it is a regular file.
     pub fn regular(&self) -> Option<(&File, Bytes)> {
         self.metadata.is_file().then_some((&self.file, Bytes(self.metadata.len())))
     }
 
-    /// All of it, up to `most`.
+    /// Reads everything, up to `most`.
     ///
     /// # Errors
-    /// `FileTooLarge`, before anything is read where the length is known.
+    /// `FileTooLarge`, before reading if the length is known.
     pub fn bytes(mut self, most: Bytes) -> io::Result<Vec<u8>> {
         let too_large = || Err(io::ErrorKind::FileTooLarge.into());
         if self.regular().is_some_and(|(_, length)| length > most) {
@@ -130,9 +129,9 @@ impl Input {
         if bytes.len() as u64 > most.get() { too_large() } else { Ok(bytes) }
     }
 
-    /// Whether there is something to read, or an end, for as long as a tick.
+    /// Waits for one tick; returns whether there is input, or the end.
     fn is_ready(&self) -> io::Result<bool> {
-        // Files on disks and most devices never wait.
+        // Reads of disk files and of most devices do not block.
         if self.metadata.is_file() {
             return Ok(true);
         }
@@ -168,7 +167,8 @@ impl Read for Input {
 /// Reads a line into `line`, without its end; false at the end of the input.
 ///
 /// # Errors
-/// `FileTooLarge` for a line of more than `most` bytes, of which no more is read.
+/// `FileTooLarge` for a line of more than `most` bytes, of which no more is
+/// read.
 pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<bool> {
     line.clear();
     let mut bounded = input.by_ref().take(most as u64 + 1);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fifo_without_a_writer_is_waited_for_until_a_stop() {
+    fn opening_a_fifo_without_a_writer_waits_until_a_stop() {
         let (_dir, path) = fifo();
         let stop = Stop::default();
         let mut input = Input::open(&path, &stop).unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_writer_sends_arrives_and_ends() {
+    fn data_of_a_writer_arrives_up_to_its_end() {
         let (_dir, path) = fifo();
         let input = Input::open(&path, &Stop::default()).unwrap();
         thread::scope(|scope| {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_read_until_a_stop_or_a_limit() {
+    fn an_endless_input_is_read_until_a_stop_or_a_limit() {
         let stop = Stop::default();
         let zero = || Input::open(Path::new("/dev/zero"), &stop).unwrap();
         let too_large = zero().bytes(Bytes(1 << 20)).unwrap_err();

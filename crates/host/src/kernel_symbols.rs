@@ -1,4 +1,4 @@
-//! Where in the kernel a function is, as a trace names it.
+//! Addresses of kernel functions, by name.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -7,16 +7,16 @@ use crate::error::{Error, Result};
 use crate::root::Root;
 
 const SYMBOLS: &str = "/proc/kallsyms";
-/// Of a longer file, this is read.
+/// The longest part of the file that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// The addresses of all functions of the kernel and its modules that are
-/// called `name`. None without the right to see them: to others, and with
-/// `kernel.kptr_restrict=2` to everybody, the kernel shows zeroes. Takes some
-/// tens of milliseconds, for the file has 100 000 lines and more.
+/// The addresses of all functions named `name` in the kernel and its modules.
+/// Empty without the permission to see them: the kernel shows zeroes to
+/// ordinary users, and with `kernel.kptr_restrict=2` to everybody. Takes some
+/// tens of milliseconds, as the file has 100 000 lines or more.
 ///
 /// # Errors
-/// `File` if `/proc/kallsyms` cannot be read: some kernels do not have it.
+/// `File` if `/proc/kallsyms` cannot be read: some kernels lack it.
 pub fn addresses_of(root: &Root, name: &str) -> Result<Vec<u64>> {
     let path = Path::new(SYMBOLS);
     let error = |source: io::Error| Error::file("read", path, source);
@@ -34,8 +34,8 @@ fn search(mut symbols: impl BufRead, name: &str) -> io::Result<Vec<u64>> {
     Ok(found)
 }
 
-/// The address in a line `ffffffff81000000 t name [module]` if it is that of
-/// a function with this name.
+/// The address in a line `ffffffff81000000 t name [module]` if it is a function
+/// with this name.
 fn address(line: &[u8], name: &str) -> Option<u64> {
     let mut words = line.split(u8::is_ascii_whitespace);
     let (address, kind, symbol) = (words.next()?, words.next()?, words.next()?);
@@ -63,7 +63,7 @@ ffffffff8a002000 T dbs_work_handler_of_another
     }
 
     #[test]
-    fn hidden_addresses_are_none() {
+    fn hidden_addresses_are_ignored() {
         let symbols = "0000000000000000 t dbs_work_handler\nshort\n\nzz t dbs_work_handler";
         assert_eq!(search(symbols.as_bytes(), "dbs_work_handler").unwrap(), [0_u64; 0]);
     }
@@ -80,7 +80,7 @@ ffffffff8a002000 T dbs_work_handler_of_another
 
     proptest::proptest! {
         #[test]
-        fn anything_is_searched(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_text_is_searched(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let found = search(&bytes[..], "f").unwrap();
             assert!(found.len() <= bytes.len());
         }

@@ -1,5 +1,5 @@
-//! What runs the threads of a program, where that decides how its waits look
-//! from outside.
+//! The language runtime of a program, if it affects how its waits look from
+//! outside.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -11,20 +11,20 @@ use object::read::ReadCache;
 use crate::address_space::AddressSpace;
 use crate::root::Root;
 
-/// A runtime with ways to wait of its own.
+/// A runtime with its own ways to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LanguageRuntime {
-    /// OpenJDK's virtual machine: each thread sleeps on a futex of its own.
+    /// OpenJDK's virtual machine: each thread sleeps on its own futex.
     HotSpot,
     /// Python's reference implementation: one lock for its interpreter.
     CPython,
-    /// Go: goroutines wait inside the program, and threads do for want of
-    /// goroutines.
+    /// Go: goroutines wait inside the program; threads wait only if there is no
+    /// goroutine to run.
     Go,
 }
 
 impl LanguageRuntime {
-    /// Its name for people.
+    /// Its name in messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::HotSpot => "HotSpot",
@@ -34,9 +34,9 @@ impl LanguageRuntime {
     }
 }
 
-/// The runtimes in `process`, by the files that it has mapped and by the
-/// sections of its program, which a stripped one has, too. None without the
-/// right to look.
+/// The runtimes in `process`, recognised by its mapped files and by the
+/// sections of its program, which even a stripped one has. Empty without the
+/// permission to look.
 pub fn of(root: &Root, process: u32) -> BTreeSet<LanguageRuntime> {
     let space = AddressSpace::of(root, process).unwrap_or_default();
     let files = space.regions().iter().filter(|region| region.executable);
@@ -68,8 +68,8 @@ fn by_file(path: &str) -> Option<LanguageRuntime> {
     }
 }
 
-/// Whether Go's linker has made it: the sections that its runtime cannot do
-/// without.
+/// Whether the program was built by Go: it has the sections that Go's runtime
+/// needs.
 fn is_go(program: File) -> bool {
     let cache = ReadCache::new(program);
     let Ok(program) = object::File::parse(&cache) else { return false };
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_runtime_is_known_by_a_file_s_name() {
+    fn a_runtime_is_recognised_by_a_file_name() {
         use LanguageRuntime::{CPython, HotSpot};
         for (path, expected) in [
             ("/usr/lib/jvm/java-17/lib/server/libjvm.so", Some(HotSpot)),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn this_program_has_none() {
+    fn this_program_has_no_runtime() {
         assert!(of(&Root::system(), std::process::id()).is_empty());
         assert!(of(&Root::system(), u32::MAX).is_empty());
         assert!(!is_go(tempfile::tempfile().unwrap()));

@@ -1,56 +1,60 @@
-//! What this machine is, and what it lets a program do.
+//! Access to the machine: its description, its kernel, and changes to it.
 //!
-//! This crate is the only one of the command's crates that talks to the
-//! kernel. Every file it reads or writes lies under a [`Root`], so a test (or
-//! `unjank host --root DIR`) can put a directory in the machine's place.
+//! Of the command's crates only this one talks to the kernel. Every file it
+//! reads or writes is under a [`Root`], so a test (or `unjank host --root DIR`)
+//! can use a directory as the machine.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`root`] | the file tree that stands for the machine |
-//! | [`recording`] | a copy of what was read, without what is private |
-//! | [`address_space`] | what is mapped where in another process |
-//! | [`block_device`], [`extents`] | block devices, and where files lie on them |
-//! | [`cgroup`] | limited CPU time and memory for a program, and its end |
+//! | [`recording`] | a copy of the files that were read, without private
+//! content |
+//! | [`address_space`] | the memory mappings of another process |
+//! | [`block_device`], [`extents`] | block devices, and the position of files
+//! on them |
+//! | [`cgroup`] | limits of CPU time and memory for a program, and killing it |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
-//! | [`context_switches`] | how often a thread has left its CPU |
-//! | [`control_socket`] | a socket on which a service is asked |
+//! | [`context_switches`] | context switches of a thread |
+//! | [`control_socket`] | a socket that answers questions about a service |
 //! | [`energy`] | meters of energy |
-//! | [`frequency`] | the frequency that a CPU has at this moment |
+//! | [`frequency`] | the current frequency of CPUs |
 //! | [`futex`] | parking and waking threads |
-//! | [`hotspot`] | what a HotSpot JVM counts about itself |
-//! | [`inotify`] | being told of writes to files |
+//! | [`hotspot`] | performance counters of a HotSpot JVM |
+//! | [`inotify`] | notifications of writes to files |
 //! | [`input`] | files that a user names, read until a signal asks to end |
 //! | [`memory`] | mappings of this process, page-outs and page faults |
-//! | [`files`] | files that are written wherever a user says, by root as well |
+//! | [`files`] | writing files that a user names, safely for root |
 //! | [`storage`] | files whose pages can be evicted |
-//! | [`notify`] | being told by a program that it is ready |
-//! | [`page_cache`] | what the kernel keeps of files |
-//! | [`perf_event`] | where in its program a thread is, by the kernel's samples |
+//! | [`notify`] | receiving a program's readiness message |
+//! | [`page_cache`] | files in the page cache |
+//! | [`perf_event`] | samples of the code that a thread executes |
 //! | [`pm_qos`] | a request to the kernel's power management |
-//! | [`program_code`] | what lies at an address of another process |
+//! | [`program_code`] | the function or variable at an address of another
+//! process |
 //! | [`process`] | helper processes, other processes, the proc connector, being `init` |
 //! | [`virtio_port`] | talking to the host of a virtual machine |
-//! | [`journal`] | changing knobs for a time, and putting them back whatever happens |
+//! | [`journal`] | changing knobs for a time, and putting them back in any case
+//! |
 //! | [`keeper`] | a process that puts things back if its owner is killed |
-//! | [`kernel_symbols`] | where in the kernel a function is |
-//! | [`machine`] | what this machine is |
+//! | [`kernel_symbols`] | addresses of kernel functions |
+//! | [`machine`] | the description of this machine |
 //! | [`pthread_mutex`] | the C library's mutex |
 //! | [`rtkit`] | a real-time policy for an ordinary user's thread, over D-Bus |
 //! | [`sched`] | scheduling policy, affinity, real-time guards |
-//! | [`language_runtime`] | what runs a program's threads: HotSpot, CPython, Go |
-//! | [`loop_device`], [`temporary_swap`] | swap for a while |
-//! | [`surroundings`] | what the whole machine lives through between two moments |
-//! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
-//! | [`threads`], [`thread_activity`] | the threads of another process, and what they have done |
-//! | [`tracefs`] | private traces of what the scheduler did |
+//! | [`language_runtime`] | the runtime of a program: HotSpot, CPython, Go |
+//! | [`loop_device`], [`temporary_swap`] | temporary swap |
+//! | [`surroundings`] | what happens on the whole machine between two moments |
+//! | [`thread_ledger`] | threads whose policy was changed, and putting it back
+//! |
+//! | [`threads`], [`thread_activity`] | the threads of another process, and
+//! their activity |
+//! | [`tracefs`] | private traces of the scheduler |
 //! | [`waiting_call`] | system calls with which threads wait |
 //! | [`wait`] | waiting for several things at once |
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-compile_error!(
-    "unjank measures Linux and Android kernels: there is nothing for it to do elsewhere"
-);
+compile_error!("unjank measures Linux and Android kernels; other systems are not supported");
 
 pub mod address_space;
 mod beneath;

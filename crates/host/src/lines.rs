@@ -1,13 +1,13 @@
-//! What a program prints, line by line.
+//! The output of a program, line by line.
 
 use std::io::{BufRead as _, BufReader, Read};
 
-/// A line that is longer comes in pieces of so many bytes.
+/// Longer lines are split into pieces of this size, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
-/// Hands each line of `output` to `each`, without its end, until there are no
-/// more. What is no UTF-8 is replaced; it takes no more memory for a program
-/// that never ends its line.
+/// Calls `each` with each line of `output`, without its end, until the output
+/// ends. Bytes that are not UTF-8 are replaced. The memory is bounded even if a
+/// line never ends.
 pub fn each_line(output: impl Read, mut each: impl FnMut(&str)) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();

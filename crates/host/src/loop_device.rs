@@ -1,4 +1,4 @@
-//! A block device over a file without a name: `loop(4)`.
+//! A block device over an unnamed file: `loop(4)`.
 
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -11,16 +11,16 @@ use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, Setter, ioctl};
 use crate::error::{Error, Result};
 use crate::support::Support;
 
-/// Where a free one is asked for.
+/// The device that allocates loop devices.
 const CONTROL: &str = "/dev/loop-control";
 /// `LOOP_CTL_GET_FREE` and `LOOP_CONFIGURE` of `include/uapi/linux/loop.h`.
 const GET_FREE: Opcode = 0x4c82;
 const CONFIGURE: Opcode = 0x4c0a;
-/// `LO_FLAGS_AUTOCLEAR`: the device lets go of its file with its last user.
+/// `LO_FLAGS_AUTOCLEAR`: the device releases its file with its last user.
 const AUTOCLEAR: u32 = 4;
-/// `LO_FLAGS_DIRECT_IO`: nothing is kept in the page cache of the file.
+/// `LO_FLAGS_DIRECT_IO`: the file is accessed without the page cache.
 const DIRECT_IO: u32 = 16;
-/// Another program may take a free device first; so often is tried again.
+/// Another program may take a free device first; this is the number of tries.
 const TRIES: u32 = 16;
 
 /// `struct loop_config`, with its `struct loop_info64`.
@@ -44,8 +44,7 @@ struct Config {
     reserved: [u64; 8],
 }
 
-/// A loop device that is there as long as somebody uses it: this, or a mount,
-/// or swap.
+/// A loop device that exists as long as it is used, by this, a mount, or swap.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
@@ -53,12 +52,11 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// A device with blocks of `block` bytes over `file`, which is to be read
-    /// and written past the page cache; `No` where the kernel has no such
-    /// devices.
+    /// A device with blocks of `block` bytes over `file`, which is accessed
+    /// without the page cache; `No` if the kernel has no such devices.
     ///
     /// # Errors
-    /// The kernel's refusal.
+    /// The kernel's error.
     pub fn over(file: &File, block: u32) -> Result<Support<Self>> {
         let control = match OpenOptions::new().read(true).write(true).open(CONTROL) {
             Ok(control) => control,
@@ -93,8 +91,8 @@ impl LoopDevice {
                 init: [0; 2],
                 reserved: [0; 8],
             };
-            // SAFETY: loop(4): the kernel reads one `struct loop_config`,
-            // and takes a reference of its own to the file.
+            // SAFETY: loop(4): the kernel reads one `struct loop_config`, and
+            // takes its own reference to the file.
             match unsafe { ioctl(&open, Setter::<CONFIGURE, Config>::new(config)) } {
                 Ok(()) => return Ok(Support::Yes(Self { path, _open: open })),
                 Err(Errno::BUSY) => {}
@@ -107,7 +105,7 @@ impl LoopDevice {
                 Err(error) => return Err(Error::file("set up", path, error.into())),
             }
         }
-        Err(Error::Busy("others took every loop device that was free".to_owned()))
+        Err(Error::Busy("other programs took every free loop device".to_owned()))
     }
 
     /// `/dev/loop3`.
@@ -116,10 +114,10 @@ impl LoopDevice {
     }
 }
 
-/// The request whose answer is a number of its own.
+/// The request that returns a number.
 struct GetFree;
 
-// SAFETY: loop(4): LOOP_CTL_GET_FREE takes no argument, and answers the number
+// SAFETY: loop(4): LOOP_CTL_GET_FREE takes no argument, and returns the number
 // of a device or an error.
 unsafe impl Ioctl for GetFree {
     type Output = u32;

@@ -215,7 +215,7 @@ fn a_recording_is_gone_through_at_once() {
     assert_eq!(energy["labels"]["origin"], "measured");
 
     let output = run(&machine, &["--meter", &meter, "--for", "3m", "--json"]);
-    assert!(warnings(&json(&output)).contains("the recording is over after 120 s"), "{output:?}");
+    assert!(warnings(&json(&output)).contains("the recording ended after 120 s"), "{output:?}");
 
     let output = run(&phone(), &["--meter", &meter, "--rates", "50ms,100ms"]);
     assert_eq!(output.status.code(), Some(2));
@@ -225,7 +225,7 @@ fn a_recording_is_gone_through_at_once() {
 #[test]
 fn options_that_cannot_work_are_usage_errors() {
     for (arguments, told) in [
-        (vec!["--meter", "watt"], "there is no meter \"watt\""),
+        (vec!["--meter", "watt"], "unknown meter \"watt\""),
         (vec!["--meter", "model"], "--device exynos4210"),
         (vec!["--meter", "smartpower3"], "smartpower3:udp"),
         (vec!["--for", "1s", "--discard", "1s"], "nothing is left"),

@@ -1,35 +1,35 @@
-//! Which futex an address of a process is: `futex(2)`.
+//! The identity of a futex behind an address of a process: `futex(2)`.
 
 use std::fmt;
 
 use super::AddressSpace;
 use crate::waiting_call::FutexWord;
 
-/// A futex, by what the kernel takes it for: a word of one process's memory,
-/// or a place in a file that several may have mapped at different addresses.
+/// A futex as the kernel identifies it: a word of one process's memory, or a
+/// position in a file that several processes may have mapped at different
+/// addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FutexId {
-    /// A word of memory that one process has for itself.
+    /// A word of private memory of one process.
     Private {
         /// The process.
         process: u32,
-        /// The address there.
+        /// Its address in that process.
         address: u64,
     },
-    /// A word of memory that processes share: mapped files, POSIX and System V
-    /// shared memory, `memfd_create(2)`, and what was mapped with `MAP_SHARED`
-    /// before a fork.
+    /// A word of shared memory: mapped files, POSIX and System V shared memory,
+    /// `memfd_create(2)`, and memory mapped with `MAP_SHARED` before a fork.
     Shared {
         /// The device of the file.
         device: (u32, u32),
         /// The number of the file on it.
         inode: u64,
-        /// Where the word is in the file.
+        /// The offset of the word in the file.
         offset: u64,
     },
 }
 
-/// `futex 0x7f10`, or where in which file it is.
+/// `futex 0x7f10`, or its file and offset.
 impl fmt::Display for FutexId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -43,9 +43,8 @@ impl fmt::Display for FutexId {
 }
 
 impl AddressSpace {
-    /// The futex that a word of this process is. A call without
-    /// `FUTEX_PRIVATE_FLAG` in memory that is not shared is about the process
-    /// alone, too.
+    /// The identity of a word of this process. Without `FUTEX_PRIVATE_FLAG`, a
+    /// word in memory that is not shared is private to the process, too.
     pub fn futex(&self, word: FutexWord) -> FutexId {
         let own = FutexId::Private { process: self.process, address: word.address };
         if word.private {
@@ -69,7 +68,7 @@ mod tests {
     const SHARED: &str = "00:01 77 /dev/zero (deleted)";
 
     #[test]
-    fn one_place_of_a_file_is_one_futex_wherever_it_is_mapped() {
+    fn one_offset_of_a_file_is_one_futex_wherever_it_is_mapped() {
         let one = AddressSpace::parse(1, &format!("1000-3000 rw-s 00001000 {SHARED}"));
         let other = AddressSpace::parse(2, &format!("8000-9000 rw-s 00002000 {SHARED}"));
         let word = |address| FutexWord { address, private: false };
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_its_own_makes_a_futex_of_its_own() {
+    fn private_memory_makes_a_private_futex() {
         let space = AddressSpace::parse(
             1,
             &format!("1000-2000 rw-p 0 fe:00 9 /a\n3000-4000 rw-s 0 {SHARED}"),

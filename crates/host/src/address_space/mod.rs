@@ -1,4 +1,4 @@
-//! What is mapped where in another process: `/proc/PID/maps`.
+//! The memory mappings of another process: `/proc/PID/maps`.
 
 mod futex;
 mod region;
@@ -16,33 +16,33 @@ use crate::root::Root;
 #[derive(Debug, Clone, Default)]
 pub struct AddressSpace {
     process: u32,
-    /// In the order of their addresses.
+    /// Sorted by address.
     regions: Vec<Region>,
 }
 
 impl AddressSpace {
-    /// What `process` has mapped now.
+    /// The current mappings of `process`.
     ///
     /// # Errors
-    /// `File` without the right to look (`ptrace(2)`, access mode
+    /// `File` without the permission (`ptrace(2)`, access mode
     /// `PTRACE_MODE_READ_FSCREDS`), or if the process has ended.
     pub fn of(root: &Root, process: u32) -> Result<Self> {
         Ok(Self::parse(process, &root.read(format!("/proc/{process}/maps"))?))
     }
 
-    /// The same from the text of the file; what is no line of it is left out.
+    /// Parses the text of the file; malformed lines are skipped.
     pub(crate) fn parse(process: u32, text: &str) -> Self {
         let mut regions: Vec<Region> = text.lines().filter_map(Region::parse).collect();
         regions.sort_by_key(|region| region.start);
         Self { process, regions }
     }
 
-    /// Whose it is.
+    /// The process's id.
     pub fn process(&self) -> u32 {
         self.process
     }
 
-    /// All regions, by their addresses.
+    /// All regions, sorted by address.
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }
@@ -53,9 +53,9 @@ impl AddressSpace {
         self.regions[..after].last().filter(|region| address < region.end)
     }
 
-    /// Reads `length` bytes from `address` on; `None` without the right to look
-    /// (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH_FSCREDS`), or where
-    /// nothing is mapped.
+    /// Reads `length` bytes from `address` on; `None` without the permission
+    /// (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH_FSCREDS`), or if nothing
+    /// is mapped there.
     pub fn bytes(&self, root: &Root, address: u64, length: usize) -> Option<Vec<u8>> {
         let memory = File::open(root.resolve(format!("/proc/{}/mem", self.process))).ok()?;
         let mut bytes = vec![0; length];

@@ -1,22 +1,22 @@
 //! One line of `/proc/PID/maps`: `proc_pid_maps(5)`.
 
-/// Addresses with one kind of content.
+/// A range of addresses with one mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
     /// The first address.
     pub start: u64,
     /// The first address after it.
     pub end: u64,
-    /// Whether code may run there.
+    /// Whether it is executable.
     pub executable: bool,
-    /// Whether writes reach others who have mapped the same (`MAP_SHARED`).
+    /// Whether other processes see writes to it (`MAP_SHARED`).
     pub shared: bool,
-    /// Where it begins in its file.
+    /// Its offset in its file.
     pub offset: u64,
-    /// The device of its file; 0, 0 without one.
+    /// The device of its file; 0, 0 without a file.
     pub device: (u32, u32),
-    /// The number of its file on that device. Anonymous memory that is shared
-    /// has a file of the kernel's own, too.
+    /// The inode of its file on that device. Shared anonymous memory has a file
+    /// of the kernel, too.
     pub inode: u64,
     /// The file, or the kernel's name for the region (`[heap]`).
     pub name: Option<String>,
@@ -48,8 +48,8 @@ impl Region {
         })
     }
 
-    /// The path of its file as the process sees it; `None` for memory, and for
-    /// a file that was removed.
+    /// The path of its file as the process sees it; `None` for anonymous
+    /// memory, and for a removed file.
     pub fn file(&self) -> Option<&str> {
         self.name.as_deref().filter(|name| name.starts_with('/') && !name.ends_with(" (deleted)"))
     }
@@ -80,7 +80,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_taken(line in ".{0,120}") {
+        fn any_line_is_parsed(line in ".{0,120}") {
             let _either = Region::parse(&line);
         }
     }

@@ -12,22 +12,22 @@ use unjank_units::{Nanos, Watts};
 
 const SUPPLIES: &str = "/sys/class/power_supply";
 
-/// How often it is looked at. Fuel gauges renew their values every quarter of
-/// a second to several seconds.
+/// The sampling period. Fuel gauges update their values every quarter of a
+/// second to several seconds.
 const PERIOD: Nanos = Nanos::from_millis(250);
 
 /// A battery.
 struct Battery {
     root: Root,
     path: PathBuf,
-    /// There is `power_now`.
+    /// Whether `power_now` exists.
     has_power: bool,
 }
 
-/// The machine's battery, or the one called `wanted`.
+/// The machine's battery, or the one named `wanted`.
 ///
 /// # Errors
-/// `Unsupported` while it does not feed the machine; `File`, `Parse`.
+/// `Unsupported` unless it discharges; `File`, `Parse`.
 pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
     let mut dirs = Vec::new();
     for name in root.list(SUPPLIES)? {
@@ -35,7 +35,7 @@ pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn 
         let is = |file: &str, what: &str| {
             Ok(root.read_if_there(dir.join(file))?.is_some_and(|is| is == what))
         };
-        // Those of mice and keyboards say that they are of a device.
+        // Batteries of mice and keyboards have the scope `Device`.
         let fits = wanted.is_none_or(|wanted| wanted == name);
         if fits && is("type", "Battery")? && !is("scope", "Device")? {
             dirs.push((name, dir));
@@ -44,12 +44,12 @@ pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn 
     let Some((name, path)) = dirs.into_iter().next() else {
         return Ok(Support::No(match wanted {
             Some(wanted) => format!("{SUPPLIES} has no battery {wanted:?}"),
-            None => format!("there is no battery of this machine in {SUPPLIES}"),
+            None => format!("{SUPPLIES} has no battery of this machine"),
         }));
     };
     let has_power = root.exists(path.join("power_now"));
     if !has_power && !root.exists(path.join("current_now")) {
-        return Ok(Support::No(format!("{name} tells neither power_now nor current_now")));
+        return Ok(Support::No(format!("{name} has neither power_now nor current_now")));
     }
     let battery = Battery { root: root.clone(), path, has_power };
     if let Some(reason) = battery.not_feeding()? {
@@ -65,14 +65,12 @@ pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn 
 }
 
 impl Battery {
-    /// Why what goes through it is not what the machine takes.
+    /// Why its power is not that of the machine; `None` if it discharges.
     fn not_feeding(&self) -> Result<Option<String>> {
         let status = self.root.read(self.path.join("status"))?;
         Ok((status != "Discharging").then(|| {
             let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            format!(
-                "{name} is {status:?}: only a battery that discharges says what the machine takes"
-            )
+            format!("{name} is {status:?}: only a discharging battery shows the machine's power")
         }))
     }
 }
@@ -85,7 +83,7 @@ impl Source for Battery {
         let micro = |file: &str| -> Result<f64> {
             Ok(self.root.read_number::<i64>(self.path.join(file))? as f64 / 1e6)
         };
-        // Drivers do not agree on the sign of a discharge; the status does.
+        // Drivers disagree on the sign of a discharge; the status is reliable.
         Ok(Watts(if self.has_power {
             micro("power_now")?.abs()
         } else {
@@ -135,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_charger_ends_it() {
+    fn a_charger_ends_the_measurement() {
         let machine = machine();
         let mut meter = open(&machine.root(), None).unwrap().yes().unwrap();
         machine.write(&format!("{DIR}/BAT0/status"), "Charging");
@@ -146,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn other_supplies_are_none() {
+    fn other_supplies_are_ignored() {
         let machine = machine();
         machine.remove(&format!("{DIR}/BAT0"));
         let none = open(&machine.root(), None).unwrap();
-        assert!(none.reason().unwrap().starts_with("there is no battery of this machine"));
+        assert!(none.reason().unwrap().starts_with("/sys/class/power_supply has no battery"));
     }
 }

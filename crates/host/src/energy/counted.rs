@@ -1,23 +1,23 @@
-//! Meters over counters that the hardware or a driver keeps.
+//! Meters over energy counters of the hardware or a driver.
 
 use super::{About, Ended, Meter, Reading, Samples};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use unjank_units::{Joules, Nanos};
 
-/// What counters say at one moment: all of it, and the CPUs' part.
+/// The values of counters at one moment: the total, and the CPUs' part.
 pub(super) type Counts = (Joules, Option<Joules>);
 
-/// A meter that reads counters when it is asked to.
+/// A meter that reads its counters on request.
 pub(super) struct Counted<C> {
     about: About,
     counters: C,
     last: Reading,
 }
 
-/// Counters that have been counting since they were opened.
+/// Counters that count from the moment they were opened.
 pub(super) trait Counters: Send {
-    /// What they have counted.
+    /// The current values.
     fn counts(&mut self) -> Result<Counts>;
 }
 
@@ -56,7 +56,7 @@ impl<C: Counters> Meter for Counted<C> {
     }
 }
 
-/// A counter that begins again at zero after `range`.
+/// A counter that wraps to zero after `range`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wrapping {
     range: u64,
@@ -65,13 +65,13 @@ pub(super) struct Wrapping {
 }
 
 impl Wrapping {
-    /// One that stands at `first`, and after whose `range` comes zero.
+    /// A counter with the value `first`, which wraps after `range`.
     pub(super) fn new(first: u64, range: u64) -> Self {
         Self { range, last: first, total: 0 }
     }
 
-    /// All that was counted, now that it stands at `now`. It must be asked at
-    /// least once a round.
+    /// The total count, with `now` as the current value. Must be called at
+    /// least once per wrap.
     pub(super) fn step(&mut self, now: u64) -> u64 {
         let more = match now.checked_sub(self.last) {
             Some(more) => more,
@@ -91,14 +91,14 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn a_counter_that_begins_again_goes_on() {
+    fn a_counter_that_wraps_goes_on() {
         let mut counter = Wrapping::new(900, 1_000);
         assert_eq!([950, 30, 40].map(|now| counter.step(now)), [50, 130, 140]);
     }
 
     proptest! {
         #[test]
-        fn steps_below_a_round_are_all_counted(
+        fn steps_below_a_wrap_are_all_counted(
             range in 1_u64..1_000_000, first in any::<u64>(), steps in prop::collection::vec(any::<u64>(), 0..50),
         ) {
             let first = first % range;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_breaks_keeps_its_last_count() {
+    fn a_counter_that_fails_keeps_its_last_count() {
         let about = About {
             name: "test".to_owned(),
             source: String::new(),

@@ -1,14 +1,14 @@
-//! What meters on a line say: one line for each sample. Pure.
+//! Parses the lines of meters, each of which is one sample.
 
 use unjank_units::{Nanos, Watts};
 
-/// Why a line is no sample.
+/// Why a line is not a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Wrong {
-    /// Other columns than those of the meter.
+pub enum LineError {
+    /// The columns are not those of the meter.
     #[error("its columns are not those of this meter")]
     Form,
-    /// The sum of its characters is not what the line says.
+    /// The checksum does not match.
     #[error("its checksum is wrong")]
     Checksum,
 }
@@ -18,34 +18,34 @@ pub enum Wrong {
 pub struct Sample {
     /// The power.
     pub power: Watts,
-    /// The moment on the meter's own clock, where it says one.
+    /// The moment on the meter's own clock, if the line has one.
     pub clock: Option<Nanos>,
 }
 
-/// The form of a line.
+/// The form of a meter's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Hardkernel's `SmartPower2` (`smartpower2.ino`): volts, amperes, watts and
     /// watt hours, each with three decimals.
     SmartPower2,
-    /// Hardkernel's `SmartPower3` (`smartpower3.ino`): 17 columns, the last two
-    /// of which are checksums.
+    /// Hardkernel's `SmartPower3` (`smartpower3.ino`): 17 columns, of which the
+    /// last two are checksums.
     SmartPower3,
 }
 
-/// Columns of a `SmartPower3`.
+/// The number of columns of a `SmartPower3`.
 const COLUMNS: usize = 17;
-/// What precedes its checksums, with the comma.
+/// The length of the part that is summed, with the comma.
 const SUMMED: usize = 74;
-/// All of it, without the end of the line.
+/// The length of a line, without its end.
 const LENGTH: usize = 79;
 
 impl Format {
-    /// Reads one line, without its end.
+    /// Parses one line, without its end.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn parse(self, line: &str) -> Result<Sample, Wrong> {
+    /// The fault of the line.
+    pub fn parse(self, line: &str) -> Result<Sample, LineError> {
         match self {
             Self::SmartPower2 => smart_power_2(line),
             Self::SmartPower3 => smart_power_3(line),
@@ -53,15 +53,15 @@ impl Format {
     }
 }
 
-/// `5.100,0.250,1.275,0.001`
-fn smart_power_2(line: &str) -> Result<Sample, Wrong> {
+/// Parses `5.100,0.250,1.275,0.001`.
+fn smart_power_2(line: &str) -> Result<Sample, LineError> {
     let numbers: Vec<f64> =
-        line.split(',').map(decimal).collect::<Option<_>>().ok_or(Wrong::Form)?;
-    let [_volts, _amperes, watts, _watt_hours] = numbers[..] else { return Err(Wrong::Form) };
+        line.split(',').map(decimal).collect::<Option<_>>().ok_or(LineError::Form)?;
+    let [_volts, _amperes, watts, _watt_hours] = numbers[..] else { return Err(LineError::Form) };
     Ok(Sample { power: Watts(watts), clock: None })
 }
 
-/// A number of digits with a point, as the meter prints it.
+/// Parses digits with a point, as the meter prints them.
 fn decimal(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.')?;
@@ -71,23 +71,23 @@ fn decimal(text: &str) -> Option<f64> {
     (fits(whole) && fits(fraction)).then(|| text.parse().ok()).flatten()
 }
 
-/// Milliseconds since the meter was switched on; input mV, mA, mW and whether
-/// it is low; for both outputs mV, mA, mW, on, interrupts; the checksums. The
-/// power is that of both outputs together.
-fn smart_power_3(line: &str) -> Result<Sample, Wrong> {
+/// Columns: milliseconds since the meter was switched on; input mV, mA, mW and
+/// whether it is low; for both outputs mV, mA, mW, on, interrupts; the
+/// checksums. The power is the sum of both outputs.
+fn smart_power_3(line: &str) -> Result<Sample, LineError> {
     if line.len() != LENGTH || !line.is_ascii() {
-        return Err(Wrong::Form);
+        return Err(LineError::Form);
     }
     let columns: Vec<&str> = line.split(',').collect();
     if columns.len() != COLUMNS {
-        return Err(Wrong::Form);
+        return Err(LineError::Form);
     }
     let (summed, _) = line.split_at(SUMMED);
     let hexadecimal = |column: &str| u8::from_str_radix(column, 16).ok();
     if [hexadecimal(columns[15]), hexadecimal(columns[16])] != checksums(summed).map(Some) {
-        return Err(Wrong::Checksum);
+        return Err(LineError::Checksum);
     }
-    let number = |column: &str| column.parse::<u64>().map_err(|_| Wrong::Form);
+    let number = |column: &str| column.parse::<u64>().map_err(|_| LineError::Form);
     let milliwatts = |column: usize| number(columns[column]);
     let power = milliwatts(7)?.saturating_add(milliwatts(12)?);
     Ok(Sample {
@@ -103,20 +103,20 @@ fn checksums(text: &str) -> [u8; 2] {
     [sum.wrapping_neg(), text.bytes().fold(0, |xor, byte| xor ^ byte)]
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     pending: Vec<u8>,
-    /// The line under way is longer than any line of a meter.
+    /// Whether the current line is longer than any line of a meter.
     endless: bool,
 }
 
-/// No line of a meter is longer.
+/// The longest line of a meter.
 const LONGEST: usize = 256;
 
 impl Lines {
-    /// Takes in `bytes`, and calls `tell` with every line that they end. One
-    /// that is too long or no text is told as `None`.
+    /// Takes `bytes`, and calls `tell` with every line that they complete; with
+    /// `None` for a line that is too long or not text.
     pub fn take(&mut self, bytes: &[u8], mut tell: impl FnMut(Option<&str>)) {
         for &byte in bytes {
             if byte == b'\n' {
@@ -151,7 +151,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_smart_power_2_tells_volts_amperes_watts_and_watt_hours() {
+    fn a_smart_power_2_prints_volts_amperes_watts_and_watt_hours() {
         let sample = Format::SmartPower2.parse("5.103,0.250,1.275,0.001").unwrap();
         assert_eq!(sample, Sample { power: Watts(1.275), clock: None });
         for wrong in [
@@ -162,14 +162,14 @@ pub(crate) mod tests {
             "1.0,2.0,3e9,1.0",
             "1.0,2.0,.5,1.0",
         ] {
-            assert_eq!(Format::SmartPower2.parse(wrong), Err(Wrong::Form), "{wrong}");
+            assert_eq!(Format::SmartPower2.parse(wrong), Err(LineError::Form), "{wrong}");
         }
     }
 
-    /// The checksums were added up with another program: python3, `-sum(s) %
-    /// 256` and `functools.reduce(operator.xor, s)`.
+    /// The checksums were computed independently, with python3: `-sum(s) % 256`
+    /// and `functools.reduce(operator.xor, s)`.
     #[test]
-    fn a_smart_power_3_is_believed_if_both_checksums_are_right() {
+    fn a_smart_power_3_needs_both_checksums() {
         let golden = include_str!("../../fixtures/energy/smartpower3.log");
         let samples: Vec<Sample> = golden
             .lines()
@@ -177,38 +177,38 @@ pub(crate) mod tests {
                 Format::SmartPower3.parse(line).unwrap_or_else(|error| panic!("{line}: {error}"))
             })
             .collect();
-        let told: Vec<(f64, u64)> = samples
+        let found: Vec<(f64, u64)> = samples
             .iter()
             .map(|sample| (sample.power.0, sample.clock.unwrap().get() / 1_000_000))
             .collect();
-        assert_eq!(told, [(1.275, 411_385), (1.28, 411_390), (13.1, 411_395)]);
+        assert_eq!(found, [(1.275, 411_385), (1.28, 411_390), (13.1, 411_395)]);
         let line = golden.lines().next().unwrap();
-        for place in 0..SUMMED {
+        for index in 0..SUMMED {
             let mut other = line.as_bytes().to_vec();
-            other[place] ^= 1;
+            other[index] ^= 1;
             let other = String::from_utf8(other).unwrap();
             assert!(Format::SmartPower3.parse(&other).is_err(), "{other}");
         }
         // Two errors that cancel out in the sum do not in the exclusive or.
         let swapped = line.replacen("15261", "25260", 1);
-        assert_eq!(Format::SmartPower3.parse(&swapped), Err(Wrong::Checksum));
-        assert_eq!(Format::SmartPower3.parse(&line[1..]), Err(Wrong::Form));
+        assert_eq!(Format::SmartPower3.parse(&swapped), Err(LineError::Checksum));
+        assert_eq!(Format::SmartPower3.parse(&line[1..]), Err(LineError::Form));
     }
 
     #[test]
-    fn lines_are_cut_wherever_the_bytes_come() {
+    fn lines_are_split_wherever_pieces_end() {
         let mut lines = Lines::default();
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         for bytes in [&b"ne\r\none\r"[..], b"\ntwo", b"\n\xff\n", &[b'x'; 400], b"\nlast\n"] {
-            lines.take(bytes, |line| told.push(line.map(str::to_owned)));
+            lines.take(bytes, |line| found.push(line.map(str::to_owned)));
         }
-        let told: Vec<Option<&str>> = told.iter().map(Option::as_deref).collect();
-        assert_eq!(told, [Some("ne"), Some("one"), Some("two"), None, None, Some("last")]);
+        let found: Vec<Option<&str>> = found.iter().map(Option::as_deref).collect();
+        assert_eq!(found, [Some("ne"), Some("one"), Some("two"), None, None, Some("last")]);
     }
 
     proptest! {
         #[test]
-        fn what_a_smart_power_3_prints_is_read(millis in 0_u64..9_999_999_999, one in 0_u32..99_999, other in 0_u32..99_999) {
+        fn lines_of_a_smart_power_3_are_parsed(millis in 0_u64..9_999_999_999, one in 0_u32..99_999, other in 0_u32..99_999) {
             let line = line_of_smart_power_3(millis, [one, other]);
             let sample = Format::SmartPower3.parse(&line).unwrap();
             prop_assert_eq!(sample.clock, Some(Nanos::from_millis(millis)));
@@ -216,7 +216,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn what_a_smart_power_2_prints_is_read(volts in 0.0..20.0_f64, amperes in 0.0..5.0_f64) {
+        fn lines_of_a_smart_power_2_are_parsed(volts in 0.0..20.0_f64, amperes in 0.0..5.0_f64) {
             let line = format!("{volts:.3},{amperes:.3},{:.3},0.000", volts * amperes);
             let sample = Format::SmartPower2.parse(&line).unwrap();
             prop_assert!((sample.power.0 - volts * amperes).abs() <= 0.000_501);

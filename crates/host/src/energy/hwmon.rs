@@ -13,14 +13,14 @@ use unjank_units::{Joules, Nanos, Watts};
 
 const HWMON: &str = "/sys/class/hwmon";
 
-/// How often powers are looked at. Sensors renew them every 1 to 140 ms
-/// (`update_interval`), and each look is a message on a slow bus.
+/// The sampling period of powers. Sensors update them every 1 to 140 ms
+/// (`update_interval`), and each read is a message on a slow bus.
 const PERIOD: Nanos = Nanos::from_millis(100);
 
-/// One channel of one chip that can tell energy or power.
+/// A channel of a chip that measures energy or power.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Channel {
-    /// `hwmon2/power1`, as it is typed.
+    /// Its name on the command line: `hwmon2/power1`.
     id: String,
     /// The chip, and the channel's label.
     covers: String,
@@ -29,30 +29,30 @@ struct Channel {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {
-    /// A file of microjoules.
+    /// A file with microjoules.
     Energy(PathBuf),
-    /// A file of microwatts.
+    /// A file with microwatts.
     Power(PathBuf),
-    /// Files of milliamperes and of millivolts.
+    /// Files with milliamperes and with millivolts.
     Product(PathBuf, PathBuf),
 }
 
-/// The only channel there is, or the one that is called `wanted`.
+/// The only channel, or the one named `wanted`.
 ///
 /// # Errors
-/// `Invalid` where there are several and none is named; `File`, `Parse`.
+/// `Invalid` if there are several and none is named; `File`, `Parse`.
 pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
     let channels = channels(root)?;
     let mut fitting = channels.iter().filter(|channel| wanted.is_none_or(|id| id == channel.id));
     let Some(channel) = fitting.next() else {
         return Ok(Support::No(match wanted {
-            Some(wanted) => format!("{HWMON} has no channel {wanted:?} of energy or power"),
-            None => format!("no sensor in {HWMON} tells energy or power"),
+            Some(wanted) => format!("{HWMON} has no energy or power channel {wanted:?}"),
+            None => format!("no sensor in {HWMON} measures energy or power"),
         }));
     };
     if fitting.next().is_some() {
         return Err(Error::Invalid(format!(
-            "which of the sensors? {}",
+            "name one of the sensors: {}",
             channels.iter().map(Channel::to_string).collect::<Vec<_>>().join(", ")
         )));
     }
@@ -91,8 +91,8 @@ fn channels(root: &Root) -> Result<Vec<Channel>> {
     Ok(channels)
 }
 
-/// The channels among the files of a chip: energies, and powers; currents
-/// with voltages only where there are no powers, which say the same.
+/// The channels among a chip's files: energies and powers; currents with
+/// voltages only if there are no powers, which would be the same.
 fn kinds(files: &[String], dir: &Path) -> Vec<(String, Kind)> {
     let numbered = |kind: &str, tail: &str| -> Vec<(String, PathBuf)> {
         let channel = |file: &String| {
@@ -126,7 +126,7 @@ fn kinds(files: &[String], dir: &Path) -> Vec<(String, Kind)> {
     kinds
 }
 
-/// A channel that is read.
+/// An open channel.
 struct Sensor {
     root: Root,
     kind: Kind,
@@ -136,8 +136,8 @@ struct Sensor {
 impl Counters for Sensor {
     fn counts(&mut self) -> Result<Counts> {
         let (Kind::Energy(path) | Kind::Power(path) | Kind::Product(path, _)) = &self.kind;
-        // Drivers extend their counters to 64 bits of microjoules: they do
-        // not begin again.
+        // Drivers extend their counters to 64 bits of microjoules, so they do
+        // not wrap.
         let now: u64 = self.root.read_number(path)?;
         let first = *self.first.get_or_insert(now);
         Ok((Joules(now.saturating_sub(first) as f64 / 1e6), None))
@@ -192,7 +192,7 @@ mod tests {
         let which = open(&root, None).err().unwrap().to_string();
         assert_eq!(
             which,
-            "which of the sensors? hwmon:hwmon3/power1 (ina226 power1), \
+            "name one of the sensors: hwmon:hwmon3/power1 (ina226 power1), \
              hwmon:hwmon4/energy1 (amd_energy energy1)"
         );
         let mut counter = open(&root, Some("hwmon4/energy1")).unwrap().yes().unwrap();
@@ -211,10 +211,10 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_sensors_says_so() {
+    fn a_machine_without_sensors_has_a_reason() {
         let none = open(&Machine::with(&[]).root(), None).unwrap();
-        assert_eq!(none.reason(), Some("no sensor in /sys/class/hwmon tells energy or power"));
+        assert_eq!(none.reason(), Some("no sensor in /sys/class/hwmon measures energy or power"));
         let wrong = open(&Machine::with(&[]).root(), Some("hwmon0/power1")).unwrap();
-        assert!(wrong.reason().unwrap().contains("no channel \"hwmon0/power1\""));
+        assert!(wrong.reason().unwrap().contains("no energy or power channel \"hwmon0/power1\""));
     }
 }

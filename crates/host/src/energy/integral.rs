@@ -1,11 +1,11 @@
-//! From powers at moments to energy: the trapezoid rule over the moments at
-//! which they really were. Pure.
+//! Integrates power samples to energy, by the trapezoid rule over their actual
+//! times.
 
 use super::{Reading, Samples};
 use crate::clock::Timestamp;
 use unjank_units::{Joules, Nanos, Watts};
 
-/// The energy under powers that arrive one after the other.
+/// The energy under a sequence of powers.
 #[derive(Debug, Clone)]
 pub struct Integral {
     period: Nanos,
@@ -15,18 +15,19 @@ pub struct Integral {
 }
 
 impl Integral {
-    /// Of samples that are due every `period`; zero if nobody knows.
+    /// For samples that are due every `period`; zero if the period is unknown.
     pub fn new(period: Nanos) -> Self {
         Self { period, energy: Joules(0.0), last: None, samples: Samples::default() }
     }
 
-    /// From now on, samples are due every `period`.
+    /// Sets the period of later samples.
     pub fn expect_every(&mut self, period: Nanos) {
         self.period = period;
     }
 
-    /// Takes in the power at one moment. The first one only begins. A sample
-    /// that is not later than the one before, or no number, is damaged.
+    /// Adds the power at one moment. The first one only starts the integral. A
+    /// sample that is not later than the previous one, or not a number, counts
+    /// as damaged.
     pub fn add(&mut self, at: Timestamp, power: Watts) {
         if !power.0.is_finite() || self.last.is_some_and(|(last, _)| at <= last) {
             return self.damaged();
@@ -46,7 +47,7 @@ impl Integral {
         self.samples.good += 1;
     }
 
-    /// Counts a sample that came damaged.
+    /// Counts a damaged sample.
     pub fn damaged(&mut self) {
         self.samples.damaged += 1;
     }
@@ -56,8 +57,8 @@ impl Integral {
         self.last
     }
 
-    /// The reading at `now`. After the last sample, its power is taken to go
-    /// on, for two periods at most.
+    /// The reading at `now`. The last sample's power is assumed to continue for
+    /// at most two periods.
     pub fn reading(&self, now: Timestamp) -> Reading {
         let open = self.last.map_or(Joules(0.0), |(last, power)| {
             let longest =
@@ -97,13 +98,13 @@ mod tests {
         }
         let reading = integral.final_reading().unwrap();
         assert_eq!((reading.at, reading.energy, reading.samples.good), (at(2_500), Joules(3.5), 3));
-        // The last power goes on, but not for ever.
+        // The last power continues, but not for ever.
         assert_eq!(integral.reading(at(3_500)).energy, Joules(6.5));
         assert_eq!(integral.reading(at(99_000)).energy, Joules(9.5));
     }
 
     #[test]
-    fn gaps_are_told_and_bridged() {
+    fn gaps_are_counted_and_bridged() {
         let mut integral = Integral::new(Nanos::from_millis(100));
         for millis in [0, 100, 190, 700] {
             integral.add(at(millis), Watts(2.0));
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sample_is_counted_and_left_out() {
+    fn damaged_samples_are_counted_and_left_out() {
         let mut integral = Integral::new(Nanos::ZERO);
         integral.add(at(10), Watts(1.0));
         integral.add(at(10), Watts(1.0));
@@ -131,7 +132,7 @@ mod tests {
 
     proptest! {
         /// A power that changes linearly is integrated exactly, whatever the
-        /// moments at which it was looked at.
+        /// moments of its samples.
         #[test]
         fn a_ramp_is_exact(steps in prop::collection::vec(1_u64..5_000, 1..200), slope in -3.0..3.0_f64) {
             let power = |t: u64| Watts(10.0 + slope * t as f64 / 1e3);

@@ -1,21 +1,22 @@
-//! Energy: meters that say how much a machine, or a part of it, has taken.
+//! Energy meters: how much energy a machine, or a part of it, has used.
 //!
-//! A [`Meter`] counts from the moment it was opened, and is asked for a
-//! [`Reading`] at both ends of whatever is to be measured. Some sources count
-//! energy themselves (RAPL); others tell a power, which a thread of the
-//! meter's own samples and integrates ([`Integral`]).
+//! A [`Meter`] counts from the moment it is opened. A measurement takes a
+//! [`Reading`] at its start and at its end. Some sources count energy
+//! themselves (RAPL); others measure power, which the meter's own thread
+//! samples and integrates ([`Integral`]).
 //!
-//! A meter that fails in mid-run keeps what it has: its readings stay at the
-//! last sample, and [`Reading::ended`] says when and why.
+//! A meter that fails during a run keeps its results: its readings stay at the
+//! last sample, and [`Reading::ended`] has the time and the reason.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`find`](mod@find) | which meters there are here, and opening one |
-//! | [`integral`] | from powers at moments to energy |
-//! | [`sampler`] | a thread that looks at something every so often |
-//! | [`format`](mod@format), [`replay`] | what meters on a line and recordings say |
+//! | [`find`](mod@find) | finds meters, and opens one |
+//! | [`integral`] | integrates powers to energy |
+//! | [`sampler`] | a thread that calls a function periodically |
+//! | [`format`](mod@format), [`replay`] | parsers of meters' lines and of
+//! recordings |
 //! | `rapl`, `perf`, `hwmon`, `battery` | meters of the kernel |
-//! | `counted`, `sampled`, `stream`, `serial` | what these have in common |
+//! | `counted`, `sampled`, `stream`, `serial` | the common parts of meters |
 
 mod battery;
 mod counted;
@@ -39,51 +40,50 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use unjank_units::{Joules, Nanos, Watts};
 
-pub use find::{Found, Place, find, meters};
+pub use find::{MeterKind, MeterName, MeterSupport, find, meters};
 pub use integral::Integral;
 pub use replay::Replay;
 pub use sampler::Sampler;
 
-/// Something that says how much energy was taken since it was opened.
+/// A meter that counts energy from the moment it is opened.
 pub trait Meter: Send {
-    /// What it is.
+    /// Its description.
     fn about(&self) -> &About;
 
-    /// The energy since it was opened. A meter that has failed meanwhile says
-    /// so in the reading, and goes on giving its last one.
+    /// The energy since it was opened. If the meter has failed in the meantime,
+    /// the reading has the reason, and stays the last one.
     ///
     /// # Errors
-    /// The source cannot be read, and nothing is known of it at all.
+    /// If the source cannot be read and there is no earlier reading.
     fn read(&mut self) -> Result<Reading>;
 
-    /// Lets `span` go by, unless `stop` says otherwise; whether it has gone
-    /// by. A meter that replays a recording goes ahead in it instead of
-    /// sleeping.
+    /// Lets `span` pass, unless `stop` returns true; returns whether it passed.
+    /// A meter that replays a recording advances in it instead of sleeping.
     fn pass(&mut self, span: Nanos, stop: &dyn Fn() -> bool) -> bool {
         (Timestamp::now() + span).sleep_until_or(stop)
     }
 }
 
-/// What a meter is, for lists and records.
+/// The description of a meter, for lists and records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Its kind, as it is typed: `rapl`, `model`.
+    /// Its kind, as on the command line: `rapl`, `model`.
     pub name: String,
-    /// Where its numbers come from: a directory, a device, a file.
+    /// The source of its numbers: a directory, a device, a file.
     pub source: String,
-    /// Whether anything was measured.
+    /// Whether it measures or models.
     pub origin: Origin,
-    /// What takes the energy that it counts: `package 0`, `the whole device`.
+    /// The consumers whose energy it counts: `package 0`, `the whole device`.
     pub covers: String,
 }
 
-/// Where an energy comes from.
+/// The origin of an energy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// An instrument, or a counter of the hardware.
+    /// Measured by an instrument, or by a counter of the hardware.
     Measured,
-    /// Times that were measured, and powers from a table.
+    /// Modelled: measured times, multiplied by powers from a table.
     Modelled,
 }
 
@@ -96,70 +96,70 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a meter says at one moment. All of it counts from the moment at which
-/// the meter was opened.
+/// The values of a meter at one moment. All of them count from the moment the
+/// meter was opened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reading {
     /// The moment, on the clock of [`Timestamp`]; in a replay, on that of the
     /// recording.
     #[serde(skip)]
     pub at: Timestamp,
-    /// The energy of all that the meter covers.
+    /// The energy of everything that the meter covers.
     pub energy: Joules,
-    /// The part of the CPUs in it, where the meter can tell.
+    /// The CPUs' part of it, if the meter can separate it.
     pub cpu: Option<Joules>,
-    /// How well the samples behind it came in.
+    /// The quality of its samples.
     pub samples: Samples,
-    /// When and why the meter stopped counting, if it has.
+    /// When and why the meter stopped counting, if it did.
     pub ended: Option<Ended>,
 }
 
-/// How samples came in. Each is a count since the meter was opened.
+/// The quality of samples. Each number counts from the opening of the meter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Samples {
     /// Samples that count.
     pub good: u64,
-    /// Samples that were due and did not come.
+    /// Samples that were due but missing.
     pub lost: u64,
-    /// Samples that came damaged: a checksum or a form that is wrong.
+    /// Samples that were damaged: a wrong checksum or form.
     pub damaged: u64,
-    /// Times between two samples that were longer than twice the period.
+    /// The number of gaps: intervals between samples of more than two periods.
     pub gaps: u64,
-    /// All such times together. They are in the energy, at the mean of the
-    /// powers at their ends.
+    /// The total length of the gaps. Their energy is included, at the mean of
+    /// the powers at their ends.
     pub gap_time: Nanos,
     /// The longest time between two samples.
     pub longest: Nanos,
 }
 
-/// Why a meter counts no more.
+/// Why a meter stopped counting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Ended {
-    /// Its last moment.
+    /// The last moment it counted.
     #[serde(skip)]
     pub at: Timestamp,
-    /// Why: a sentence without a full stop.
+    /// The reason: a sentence without a full stop.
     pub reason: String,
 }
 
 /// The energy between two readings of one meter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spent {
-    /// The time between them that the meter has seen.
+    /// The time between them that the meter covered.
     pub time: Nanos,
-    /// The energy of all that the meter covers.
+    /// The energy of everything that the meter covers.
     pub energy: Joules,
-    /// The part of the CPUs in it.
+    /// The CPUs' part of it.
     pub cpu: Option<Joules>,
     /// The samples between them.
     pub samples: Samples,
-    /// Why the meter stopped counting before the second one, if it did: time
-    /// and energy are those until then.
+    /// Why the meter stopped counting before the second reading, if it did:
+    /// time and energy end there.
     pub cut_short: Option<String>,
 }
 
 impl Reading {
-    /// What was spent from `earlier` until this reading.
+    /// The energy used from `earlier` until this reading.
     pub fn since(&self, earlier: &Self) -> Spent {
         let end = self.ended.as_ref().map_or(self.at, |ended| ended.at.min(self.at));
         Spent {
@@ -173,14 +173,14 @@ impl Reading {
 }
 
 impl Spent {
-    /// The mean power; `None` for no time at all.
+    /// The mean power; `None` if no time passed.
     pub fn power(&self) -> Option<Watts> {
         (self.time > Nanos::ZERO).then(|| Watts(self.energy.0 / self.time.as_secs_f64()))
     }
 }
 
 impl Samples {
-    /// Those after `earlier`. The longest time between two is that of all.
+    /// The samples after `earlier`. The longest gap is that of all samples.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -193,7 +193,7 @@ impl Samples {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -214,7 +214,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::root::Root;
 
-    /// A machine of files.
+    /// A machine made of files.
     pub(crate) struct Machine(tempfile::TempDir);
 
     impl Machine {
@@ -252,7 +252,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_spent_is_a_difference() {
+    fn spent_energy_is_a_difference() {
         let spent = reading(12, 5.0).since(&reading(10, 1.0));
         assert_eq!((spent.time, spent.energy), (Nanos::from_millis(2_000), Joules(4.0)));
         assert_eq!((spent.power(), spent.samples.good), (Some(Watts(2.0)), 2));
@@ -260,7 +260,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_meter_that_ended_spans_only_what_it_saw() {
+    fn a_meter_that_ended_covers_only_its_time() {
         let mut last = reading(20, 5.0);
         let ended = Ended { at: reading(11, 0.0).at, reason: "unplugged".to_owned() };
         last.ended = Some(ended);

@@ -1,6 +1,6 @@
 //! The energy counters of the `power` events of `perf_event_open(2)`:
-//! `arch/x86/events/rapl.c`. They are the counters of RAPL, extended to 64
-//! bits by the kernel, so they do not begin again.
+//! `arch/x86/events/rapl.c`. They are RAPL's counters, which the kernel extends
+//! to 64 bits, so they do not wrap.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -18,29 +18,29 @@ use unjank_units::Joules;
 const SOURCE: &str = "/sys/bus/event_source/devices/power";
 /// The event of whole packages.
 const PACKAGES: &str = "energy-pkg";
-/// That of their cores.
+/// The event of their cores.
 const CORES: &str = "energy-cores";
 
 /// One event, as the kernel describes it.
 #[derive(Debug, Clone, PartialEq)]
 struct Event {
-    /// Which kind of events it is one of.
+    /// The type of the event.
     kind: u32,
-    /// Which one.
+    /// Its configuration.
     config: u64,
-    /// Joules for each count.
+    /// Joules per count.
     scale: f64,
-    /// The CPUs on which it can be counted, one for each package.
+    /// The CPUs on which it is counted, one for each package.
     cpus: CpuSet,
 }
 
-/// Events that are counted, one for each package.
+/// Open counters of an event, one for each package.
 struct Counting {
     scale: f64,
     counters: Vec<File>,
 }
 
-/// All packages, and their cores where these are counted, too.
+/// All packages, and their cores if these are counted.
 struct Energy {
     packages: Counting,
     cores: Option<Counting>,
@@ -49,13 +49,13 @@ struct Energy {
 /// The energy of all packages.
 ///
 /// # Errors
-/// `Permission` where `perf_event_paranoid` forbids it; `File`, `Parse`.
+/// `Permission` if `perf_event_paranoid` forbids it; `File`, `Parse`.
 pub(super) fn open(root: &Root) -> Result<Support<Box<dyn Meter>>> {
     let Some(packages) = event(root, PACKAGES)? else {
         return Ok(Support::No(format!("the kernel has no event {SOURCE}/events/{PACKAGES}")));
     };
     if !root.is_system() {
-        return Ok(Support::no("events are counted on the running machine only"));
+        return Ok(Support::no("events can only be counted on the running machine"));
     }
     let cores = match event(root, CORES)? {
         Some(cores) => Some(Counting::start(&cores)?),
@@ -71,7 +71,7 @@ pub(super) fn open(root: &Root) -> Result<Support<Box<dyn Meter>>> {
     Ok(Support::Yes(Box::new(Counted::open(about, energy)?)))
 }
 
-/// What the kernel says of the event `name`, if it has it.
+/// The kernel's description of the event `name`, if it exists.
 fn event(root: &Root, name: &str) -> Result<Option<Event>> {
     let path = Path::new(SOURCE).join("events").join(name);
     let Some(text) = root.read_if_there(&path)? else { return Ok(None) };
@@ -124,7 +124,7 @@ impl Counting {
     }
 }
 
-/// Counts `event` on `cpu`, whoever runs there.
+/// Opens a counter of `event` on `cpu`, for all processes.
 fn count(event: &Event, cpu: usize) -> Result<File> {
     let attributes = Attributes { kind: event.kind, config: event.config, ..Attributes::default() };
     perf_event::open(&attributes, Whom::Cpu(cpu)).map_err(|error| match error.kind() {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_energy_is_an_error_that_names_the_file() {
+    fn a_wrong_description_is_an_error_with_its_file() {
         for (file, text) in [
             ("events/energy-pkg", "umask=1"),
             ("events/energy-pkg.unit", "Watts"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_the_event_says_so() {
+    fn a_machine_without_the_event_has_a_reason() {
         let none = open(&Machine::with(&[]).root()).unwrap();
         assert!(none.reason().unwrap().starts_with("the kernel has no event"));
     }

@@ -12,14 +12,14 @@ use unjank_units::Joules;
 
 const POWERCAP: &str = "/sys/class/powercap";
 
-/// All packages, or the one zone that was named.
+/// All packages, or the one named zone.
 struct Zones {
     root: Root,
     all: Vec<Zone>,
     cores: Vec<Zone>,
 }
 
-/// A zone of power, and what it has counted.
+/// A power zone, with its counter.
 struct Zone {
     path: PathBuf,
     name: String,
@@ -29,7 +29,7 @@ struct Zone {
 /// The energy of all packages, or of the zone `wanted`: `intel-rapl:0:2`.
 ///
 /// # Errors
-/// `Permission`, where only root may read counters; `File`, `Parse`.
+/// `Permission` if only root may read counters; `File`, `Parse`.
 pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
     let zones = zones(root)?;
     let packages: Vec<&Zone> = match wanted {
@@ -39,7 +39,7 @@ pub(super) fn open(root: &Root, wanted: Option<&str>) -> Result<Support<Box<dyn 
     if packages.is_empty() {
         return Ok(Support::No(match wanted {
             Some(wanted) => format!("{POWERCAP} has no zone {wanted:?}"),
-            None if zones.is_empty() => format!("there are no counters in {POWERCAP}"),
+            None if zones.is_empty() => format!("{POWERCAP} has no counters"),
             None => format!("no zone in {POWERCAP} is a package"),
         }));
     }
@@ -86,12 +86,12 @@ fn sum(root: &Root, zones: &mut [Zone]) -> Result<Joules> {
 }
 
 impl Zone {
-    /// The same zone, about to be counted.
+    /// The same zone, with a new counter.
     fn fresh(&self) -> Self {
         Self { path: self.path.clone(), name: self.name.clone(), counter: None }
     }
 
-    /// Whether it is a part of `package`: `intel-rapl:0:1` of `intel-rapl:0`.
+    /// Whether it is part of `package`: `intel-rapl:0:1` of `intel-rapl:0`.
     fn is_below(&self, package: &Self) -> bool {
         let name =
             |zone: &Self| zone.path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -112,7 +112,7 @@ impl Zone {
     }
 }
 
-/// Linux 5.10 took the counters from ordinary users: CVE-2020-8694.
+/// Since Linux 5.10 ordinary users cannot read the counters: CVE-2020-8694.
 fn forbidden(error: Error) -> Error {
     match error.class() {
         crate::error::ErrorClass::Permission => Error::Permission {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_counts_past_the_end_of_its_range() {
+    fn a_package_counts_across_a_wrap() {
         let machine = machine();
         let mut meter = open(&machine.root(), None).unwrap().yes().unwrap();
         assert_eq!(meter.about().covers, "package-0");
@@ -163,6 +163,6 @@ mod tests {
         let none = open(&machine.root(), Some("intel-rapl:7")).unwrap();
         assert_eq!(none.reason(), Some("/sys/class/powercap has no zone \"intel-rapl:7\""));
         let nothing = open(&Machine::with(&[]).root(), None).unwrap();
-        assert_eq!(nothing.reason(), Some("there are no counters in /sys/class/powercap"));
+        assert_eq!(nothing.reason(), Some("/sys/class/powercap has no counters"));
     }
 }

@@ -1,7 +1,7 @@
-//! Recordings of meters: tables with a moment and a power, or a voltage and a
-//! current, in each line.
+//! Replays recordings of meters: tables with a moment and a power, or a voltage
+//! and a current, in each line.
 //!
-//! The first line names the columns, each with its unit behind a `_` or in
+//! The first line names the columns, each with its unit after a `_` or in
 //! brackets: `time_ms,volt_mV,ampere_mA`, `Time (s);Power (W)`. Without names,
 //! four numbers are milliseconds, volts, amperes and watts, as the program of
 //! `odroid-smartpower-linux` writes them for the ODROID `SmartPower`.
@@ -15,31 +15,31 @@ use crate::error::{Error, Result};
 use crate::input::{Input, Stop, read_line};
 use unjank_units::{Joules, Nanos, Watts};
 
-/// No recording has more samples: a week at 5 ms is 121 million, which is more
-/// than one wants to wait for.
+/// The most samples of a recording. A week at 5 ms has 121 million, which would
+/// take too long to read.
 const MOST_SAMPLES: usize = 50_000_000;
-/// No line is longer.
+/// The longest line.
 const LONGEST_LINE: usize = 4_096;
 const TOO_MUCH: &str = "more than a recording of a meter can hold";
-/// Seconds and watts beyond which a number is a mistake: 30 000 years, and a
-/// power station.
+/// Larger times in seconds, and powers in watts, are mistakes: 30 000 years,
+/// and a power station.
 const LONGEST_TIME: f64 = 1e12;
 const LARGEST: f64 = 1e9;
 /// The moment at which every recording begins.
 const BEGIN: Timestamp = Timestamp::from_nanos(0);
 
-/// What a recording says: the powers at moments since its beginning.
+/// A recording: the powers at moments since its beginning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// In the order of time.
+    /// In order of time.
     points: Vec<(Nanos, Watts)>,
     /// The energy up to each point.
     energies: Vec<Joules>,
     damaged: u64,
 }
 
-/// A meter that goes through a recording. Its clock is the recording's: time
-/// passes in it when [`pass`](Meter::pass) is called, at once, and not else.
+/// A meter that replays a recording. Time in it passes only when
+/// [`pass`](Meter::pass) is called, and then at once.
 #[derive(Debug)]
 pub struct Replay {
     about: About,
@@ -48,11 +48,11 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Reads the recording in `path`: a file of the user's, not of the machine.
-    /// `stop` ends the wait for one that is a pipe.
+    /// Reads the recording in `path`, a file of the user's. `stop` ends the
+    /// wait for a pipe.
     ///
     /// # Errors
-    /// `File`; `Parse` with the line that is no sample, and for a table
+    /// `File`; `Parse` with the line that is not a sample, and for a table
     /// without a time and a power.
     pub fn open(path: &Path, stop: &Stop) -> Result<Self> {
         let failed = |error| Error::file("read", path, error);
@@ -74,12 +74,12 @@ impl Replay {
             name: "csv".to_owned(),
             source: path.display().to_string(),
             origin: Origin::Measured,
-            covers: "whatever was recorded".to_owned(),
+            covers: "the recorded device".to_owned(),
         };
         Ok(Self { about, recorded: table.finish(path)?, now: Nanos::ZERO })
     }
 
-    /// How long the recording is.
+    /// The length of the recording.
     pub fn length(&self) -> Nanos {
         self.recorded.length()
     }
@@ -92,10 +92,8 @@ impl Meter for Replay {
 
     fn read(&mut self) -> Result<Reading> {
         let end = self.length();
-        let ended = (self.now > end).then(|| Ended {
-            at: BEGIN + end,
-            reason: format!("the recording is over after {end}"),
-        });
+        let ended = (self.now > end)
+            .then(|| Ended { at: BEGIN + end, reason: format!("the recording ended after {end}") });
         Ok(Reading { ended, ..self.recorded.reading(self.now) })
     }
 
@@ -106,7 +104,7 @@ impl Meter for Replay {
 }
 
 impl Recorded {
-    /// Reads a whole table; `path` is for errors.
+    /// Parses a whole table; `path` is for errors.
     ///
     /// # Errors
     /// As [`Replay::open`].
@@ -118,30 +116,30 @@ impl Recorded {
         table.finish(path)
     }
 
-    /// From the first sample to the last.
+    /// The time from the first sample to the last.
     pub fn length(&self) -> Nanos {
         self.points.last().map_or(Nanos::ZERO, |(at, _)| *at)
     }
 
-    /// What a meter would have said at `now` after its beginning. Between two
-    /// samples, the power goes from one to the other in a straight line.
+    /// The reading that a meter would have given at `now` after its beginning.
+    /// Between two samples the power is interpolated linearly.
     pub fn reading(&self, now: Nanos) -> Reading {
         let now = now.min(self.length());
         // There is at least one point, and the first one is at zero.
-        let place = self.points.partition_point(|(at, _)| *at <= now) - 1;
-        let (at, power) = self.points[place];
-        let open = self.points.get(place + 1).map_or(Joules(0.0), |(next, then)| {
+        let index = self.points.partition_point(|(at, _)| *at <= now) - 1;
+        let (at, power) = self.points[index];
+        let open = self.points.get(index + 1).map_or(Joules(0.0), |(next, then)| {
             let share = (now - at).as_secs_f64() / (*next - at).as_secs_f64();
             let reached = power.0 + (then.0 - power.0) * share;
             Watts(f64::midpoint(power.0, reached)).over(now - at)
         });
-        let longest = self.points[..=place].windows(2).map(|pair| pair[1].0 - pair[0].0).max();
+        let longest = self.points[..=index].windows(2).map(|pair| pair[1].0 - pair[0].0).max();
         Reading {
             at: BEGIN + now,
-            energy: self.energies[place] + open,
+            energy: self.energies[index] + open,
             cpu: None,
             samples: Samples {
-                good: place as u64 + 1,
+                good: index as u64 + 1,
                 damaged: self.damaged,
                 longest: longest.unwrap_or_default(),
                 ..Samples::default()
@@ -151,7 +149,7 @@ impl Recorded {
     }
 }
 
-/// A table as it is read.
+/// The parser's state.
 #[derive(Debug, Default)]
 struct Table {
     lines: usize,
@@ -161,8 +159,8 @@ struct Table {
     damaged: u64,
 }
 
-/// Which columns there are: their places, and what one of each is in seconds,
-/// volts, amperes and watts.
+/// The columns: their indices, and their units in seconds, volts, amperes and
+/// watts.
 #[derive(Debug, Clone, PartialEq)]
 struct Columns {
     separator: char,
@@ -204,14 +202,14 @@ impl Table {
             return Ok(());
         };
         let Some((time, power)) = columns.sample(line) else {
-            return Err(wrong("expected a number in each column that counts"));
+            return Err(wrong("expected a number in each named column"));
         };
         if self.points.is_empty() {
             self.first = time;
         }
         let at = Nanos(((time - self.first) * 1e9).round().max(0.0) as u64);
         if self.points.last().is_some_and(|(last, _)| at <= *last) {
-            // Programs that log by a clock of whole milliseconds repeat it.
+            // Loggers with a clock of whole milliseconds repeat a moment.
             self.damaged += 1;
         } else {
             self.points.push((at, Watts(power)));
@@ -221,7 +219,7 @@ impl Table {
 
     fn finish(self, path: &Path) -> Result<Recorded> {
         if self.points.len() < 2 {
-            return Err(Error::parse(path, self.lines.max(1), "expected two samples at least"));
+            return Err(Error::parse(path, self.lines.max(1), "expected at least two samples"));
         }
         let mut energies = Vec::with_capacity(self.points.len());
         let mut sum = Joules(0.0);
@@ -240,13 +238,13 @@ impl Columns {
         let separator = [',', ';', '\t'].into_iter().find(|&mark| line.contains(mark))?;
         let names: Vec<String> = line.split(separator).map(str::to_lowercase).collect();
         let find = |names_of: &[&str], units: &[(&str, f64)]| {
-            names.iter().enumerate().find_map(|(place, name)| {
+            names.iter().enumerate().find_map(|(index, name)| {
                 let name = name.trim().trim_matches('"');
                 let split = name.find(['_', '(', '[', ' ']).unwrap_or(name.len());
                 let (word, rest) = name.split_at(split);
                 let unit = rest.trim_matches(['_', '(', '[', ')', ']', ' ']);
                 let (_, factor) = units.iter().find(|(known, _)| *known == unit)?;
-                names_of.contains(&word).then_some((place, *factor))
+                names_of.contains(&word).then_some((index, *factor))
             })
         };
         let times = [("", 1.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9)];
@@ -264,7 +262,7 @@ impl Columns {
             &[("", 1.0), ("a", 1.0), ("ma", 1e-3), ("ua", 1e-6), ("µa", 1e-6)],
         );
         let power = match (watts, volts.zip(amperes)) {
-            (Some((place, factor)), _) => Power::Watts(place, factor),
+            (Some((index, factor)), _) => Power::Watts(index, factor),
             (None, Some((volts, amperes))) => Power::VoltsTimesAmperes(volts, amperes),
             (None, None) => return None,
         };
@@ -283,9 +281,9 @@ impl Columns {
 
     fn sample(&self, line: &str) -> Option<(f64, f64)> {
         let fields: Vec<&str> = line.split(self.separator).collect();
-        let at = |(place, factor): (usize, f64)| Some(number(fields.get(place)?)? * factor);
+        let at = |(index, factor): (usize, f64)| Some(number(fields.get(index)?)? * factor);
         let power = match self.power {
-            Power::Watts(place, factor) => at((place, factor))?,
+            Power::Watts(index, factor) => at((index, factor))?,
             Power::VoltsTimesAmperes(volts, amperes) => at(volts)? * at(amperes)?,
         };
         let believable =
@@ -336,13 +334,13 @@ mod tests {
     fn errors_name_the_line() {
         for (text, line, what) in [
             ("a,b\n1,2\n", 1, "expected the names of columns"),
-            ("time,power\n1,2\n\n2,x\n", 4, "expected a number in each column"),
-            ("time,power\n1,2\n2\n", 3, "expected a number in each column"),
-            ("time,power\n1,inf\n", 2, "expected a number in each column"),
-            ("time,power\n1,1e300\n", 2, "expected a number in each column"),
-            ("time,power\n1e300,1\n", 2, "expected a number in each column"),
-            ("time,power\n1,2\n", 2, "expected two samples"),
-            ("", 1, "expected two samples"),
+            ("time,power\n1,2\n\n2,x\n", 4, "expected a number in each named column"),
+            ("time,power\n1,2\n2\n", 3, "expected a number in each named column"),
+            ("time,power\n1,inf\n", 2, "expected a number in each named column"),
+            ("time,power\n1,1e300\n", 2, "expected a number in each named column"),
+            ("time,power\n1e300,1\n", 2, "expected a number in each named column"),
+            ("time,power\n1,2\n", 2, "expected at least two samples"),
+            ("", 1, "expected at least two samples"),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(
@@ -353,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_that_come_twice_are_left_out_and_counted() {
+    fn repeated_moments_are_left_out_and_counted() {
         let recorded = parsed("time,power\n0,1\n1,1\n1,50\n0.5,50\n2,1\n").unwrap();
         let reading = recorded.reading(Nanos::from_millis(2_000));
         assert_eq!(
@@ -375,7 +373,7 @@ mod tests {
         replay.pass(Nanos::from_millis(20_000), &|| false);
         let spent = replay.read().unwrap().since(&begin);
         assert_eq!((spent.energy, spent.time), (Joules(60.0), Nanos::from_millis(30_000)));
-        assert_eq!(spent.cut_short.as_deref(), Some("the recording is over after 60.0 s"));
+        assert_eq!(spent.cut_short.as_deref(), Some("the recording ended after 60.0 s"));
     }
 
     proptest! {
@@ -388,7 +386,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_written_is_read(points in prop::collection::vec((1_u32..10_000, 0_u32..10_000), 2..100)) {
+        fn a_written_recording_is_read_back(points in prop::collection::vec((1_u32..10_000, 0_u32..10_000), 2..100)) {
             let (mut text, mut at, mut exact, mut last) = ("time_ms,power_mW\n".to_owned(), 0, 0.0, None);
             for (step, power) in points {
                 at += step;

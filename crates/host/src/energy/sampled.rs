@@ -1,4 +1,4 @@
-//! Meters over sources that tell a power: a thread looks, and integrates.
+//! Meters over sources of power: a thread samples and integrates them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,13 +7,13 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use unjank_units::{Nanos, Watts};
 
-/// Something that tells a power.
+/// A source of power.
 pub(super) trait Source: Send + 'static {
-    /// The power now.
+    /// The current power.
     fn power(&mut self) -> Result<Watts>;
 }
 
-/// A meter over it.
+/// A meter over a source of power.
 pub(super) struct Sampled<S> {
     about: About,
     shared: Arc<Mutex<Shared<S>>>,
@@ -27,10 +27,10 @@ struct Shared<S> {
 }
 
 impl<S: Source> Sampled<S> {
-    /// Looks every `period` from now on.
+    /// Samples the source every `period` from now on.
     ///
     /// # Errors
-    /// The power cannot be read, or the thread not be started.
+    /// If the power cannot be read, or the thread cannot be started.
     pub(super) fn open(about: About, mut source: S, period: Nanos) -> Result<Self> {
         let mut integral = Integral::new(period);
         integral.add(Timestamp::now(), source.power()?);
@@ -49,7 +49,7 @@ impl<S: Source> Meter for Sampled<S> {
     fn read(&mut self) -> Result<Reading> {
         let mut shared = lock(&self.shared);
         shared.look();
-        // There is always a last sample: the first one was taken by `open`.
+        // There is a last sample: `open` took the first one.
         let reading = shared.integral.final_reading();
         let reading = reading.unwrap_or_else(|| shared.integral.reading(Timestamp::now()));
         Ok(Reading { ended: shared.ended.clone(), ..reading })
@@ -57,7 +57,7 @@ impl<S: Source> Meter for Sampled<S> {
 }
 
 impl<S: Source> Shared<S> {
-    /// Takes a sample; whether the source goes on.
+    /// Takes a sample; returns whether the source goes on.
     fn look(&mut self) -> bool {
         if self.ended.is_some() {
             return false;
@@ -73,7 +73,7 @@ impl<S: Source> Shared<S> {
     }
 }
 
-/// A panic of the other thread leaves an integral that is right up to then.
+/// If the other thread has panicked, the integral is still right up to then.
 fn lock<S>(shared: &Mutex<Shared<S>>) -> MutexGuard<'_, Shared<S>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! A thread that looks at something every so often, until it is dropped.
+//! A thread that calls a function periodically, until it is dropped.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use unjank_units::Nanos;
 
 /// A thread that calls a function every period. Dropping it ends the thread,
-/// at once unless the function is at work.
+/// after the current call if there is one.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -16,9 +16,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts one that calls `look` every `period`, counted from the moments
-    /// at which it is due; those that have passed are left out. It ends when
-    /// `look` says `false`.
+    /// Starts a thread that calls `look` at fixed multiples of `period`, and
+    /// skips moments that have passed. It ends when `look` returns `false`.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -44,31 +43,31 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        let (stop, told) = &*self.stop;
+        let (stop, condition) = &*self.stop;
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        told.notify_all();
+        condition.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A look that panicked has told so itself.
+            // A panic in `look` has already been reported.
             let _panicked = thread.join();
         }
     }
 }
 
-/// Waits until `due`; whether the end was asked for before.
+/// Waits until `due`; returns whether the end was requested first.
 fn stopped_before(stop: &(Mutex<bool>, Condvar), due: Timestamp) -> bool {
-    let (stop, told) = stop;
+    let (stop, condition) = stop;
     let mut stopped = stop.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let left = due.since(Timestamp::now());
         if *stopped || left == Nanos::ZERO {
             return *stopped;
         }
-        let woken = told.wait_timeout(stopped, left.into());
+        let woken = condition.wait_timeout(stopped, left.into());
         stopped = woken.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 
-/// The first moment of the row `due`, `due + period` … that is after `now`.
+/// The first of `due`, `due + period` … that is after `now`.
 fn next(due: Timestamp, period: Nanos, now: Timestamp) -> Timestamp {
     let period = period.get().max(1);
     let passed = now.since(due).get() / period;
@@ -83,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_that_have_passed_are_left_out() {
+    fn passed_moments_are_skipped() {
         let at = Timestamp::from_nanos;
         assert_eq!(next(at(100), Nanos(10), at(101)), at(110));
         assert_eq!(next(at(100), Nanos(10), at(110)), at(120));
@@ -92,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_until_it_is_dropped_or_has_seen_enough() {
-        let (tell, told) = mpsc::channel();
+    fn it_runs_until_it_is_dropped_or_its_function_ends_it() {
+        let (tell, calls) = mpsc::channel();
         let sampler = Sampler::start("test", Nanos::from_millis(1), move || tell.send(()).is_ok());
-        told.recv().unwrap();
-        told.recv().unwrap();
+        calls.recv().unwrap();
+        calls.recv().unwrap();
         drop(sampler.unwrap());
-        while told.try_recv().is_ok() {}
-        assert!(told.recv().is_err(), "the thread has ended");
+        while calls.try_recv().is_ok() {}
+        assert!(calls.recv().is_err(), "the thread has ended");
 
         let looks = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&looks);

@@ -11,20 +11,21 @@ use rustix::termios::{
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// Opens the serial line `path` at `baud`, 8 bits, no parity, nothing
-/// translated, and forgets what it had received before.
+/// Opens the serial line `path` at `baud`, 8 bits, no parity, without
+/// translation, and discards its pending input.
 ///
 /// # Errors
-/// `File` names it; `Unsupported` if it is no serial line or has no such speed.
+/// `File` with the path; `Unsupported` if it is not a serial line or lacks the
+/// speed.
 pub(super) fn open_line(root: &Root, path: &Path, baud: u32) -> Result<OwnedFd> {
     let failed = |error: rustix::io::Errno| Error::file("open", path, error.into());
-    // Without NONBLOCK, a line without a carrier would not open at all; with
-    // NOCTTY, it does not become this process's terminal.
+    // Without NONBLOCK, opening a line without a carrier would block; NOCTTY
+    // keeps it from becoming this process's terminal.
     let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let line = open(root.resolve(path), flags, Mode::empty()).map_err(failed)?;
     let unfit = |error: rustix::io::Errno| {
         Error::Unsupported(format!(
-            "{} cannot be a serial line of {baud} baud: {error}",
+            "{} cannot be used as a serial line of {baud} baud: {error}",
             path.display()
         ))
     };
@@ -50,10 +51,10 @@ mod tests {
 
     use super::*;
     use crate::energy::Meter;
-    use crate::energy::find::{Place, find};
+    use crate::energy::find::{MeterName, find};
     use crate::energy::format::tests::line_of_smart_power_3;
 
-    /// A serial line with this end in our hands.
+    /// A serial line, and its other end.
     fn pair() -> (OwnedFd, PathBuf) {
         let end = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&end).unwrap();
@@ -62,13 +63,13 @@ mod tests {
         (end, PathBuf::from(OsStr::from_bytes(name.as_bytes())))
     }
 
-    /// A meter that sends each of `lines`, over and over until `open` is done.
+    /// A meter that sends `lines` repeatedly until `open` has returned.
     fn meter(name: &str, lines: &[String]) -> (OwnedFd, Box<dyn Meter>) {
         let (end, path) = pair();
         let wanted = format!("{name}:{}", path.display());
         let opening = thread::spawn(move || {
-            let place = Place::of(&wanted).unwrap();
-            find(&Root::system(), &place, None, &crate::input::Stop::default())
+            let name = MeterName::of(&wanted).unwrap();
+            find(&Root::system(), &name, None, &crate::input::Stop::default())
                 .unwrap()
                 .yes()
                 .unwrap()
@@ -88,7 +89,8 @@ mod tests {
         let (end, mut meter) = meter("smartpower2", &lines);
         assert_eq!(meter.about().name, "smartpower2");
         let before = meter.read().unwrap();
-        // Lines that are read together count as of one moment, so how many it takes is open.
+        // Lines read together count as of one moment, so their number is not
+        // known.
         while meter.read().unwrap().since(&before).energy.0 <= 2.55 * 0.010 {
             for piece in ["5.100,0.5", "00,2.550,0.002\r\n"] {
                 thread::sleep(Duration::from_millis(5));
@@ -128,12 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_no_serial_line() {
+    fn a_file_is_not_a_serial_line() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("file"), "5.1,0.5,2.5,0.0\r\n").unwrap();
         let root = Root::at(dir.path());
         let error = open_line(&root, Path::new("/file"), 115_200).unwrap_err().to_string();
-        assert!(error.starts_with("/file cannot be a serial line of 115200 baud"), "{error}");
+        assert!(
+            error.starts_with("/file cannot be used as a serial line of 115200 baud"),
+            "{error}"
+        );
         let error = open_line(&root, Path::new("/none"), 115_200).unwrap_err().to_string();
         assert!(error.starts_with("cannot open /none: "), "{error}");
     }

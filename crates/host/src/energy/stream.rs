@@ -16,24 +16,24 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use unjank_units::Nanos;
 
-/// How long the first good line may take. A `SmartPower2` sends one a second.
+/// Timeout for the first valid line. A `SmartPower2` sends one line per second.
 const FIRST_LINE: Nanos = Nanos::from_millis(5_000);
-/// How often the thread looks whether it is to end.
+/// How often the thread checks for its end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Intervals that are seen before one is taken for the usual one.
+/// The number of intervals from which the period is learnt.
 const LEARNT_FROM: usize = 9;
 
-/// Where bytes come from.
+/// The source of the bytes.
 pub(super) enum Input {
-    /// A serial line, or anything else that can be polled.
+    /// A serial line, or another file that can be polled.
     Line(OwnedFd),
-    /// A connection.
+    /// A TCP connection.
     Connection(TcpStream),
     /// Datagrams.
     Datagrams(UdpSocket),
 }
 
-/// A meter that is listened to.
+/// A meter whose lines a thread reads.
 pub(super) struct Stream {
     about: About,
     shared: Arc<Shared>,
@@ -42,29 +42,29 @@ pub(super) struct Stream {
 
 struct Shared {
     stop: AtomicBool,
-    heard: Mutex<Heard>,
+    received: Mutex<Received>,
 }
 
-/// What was heard so far.
+/// The data received so far.
 #[derive(Debug)]
-struct Heard {
+struct Received {
     format: Format,
     integral: Integral,
     intervals: Vec<Nanos>,
-    /// The host's moment of one of the meter's, and the latter.
+    /// A moment of the host's clock, and the same moment on the meter's clock.
     anchor: Option<(Timestamp, Nanos)>,
     ended: Option<Ended>,
 }
 
 impl Stream {
-    /// Listens to `input`, and waits for the first good line.
+    /// Starts reading `input`, and waits for the first valid line.
     ///
     /// # Errors
-    /// `Unsupported` if none comes; the input's own.
+    /// `Unsupported` if none arrives; errors of the input.
     pub(super) fn open(about: About, mut input: Input, format: Format) -> Result<Self> {
         input.prepare().map_err(|error| Error::file("listen to", &about.source, error))?;
-        let heard = Mutex::new(Heard::new(format));
-        let shared = Arc::new(Shared { stop: AtomicBool::new(false), heard });
+        let received = Mutex::new(Received::new(format));
+        let shared = Arc::new(Shared { stop: AtomicBool::new(false), received });
         let (theirs, source) = (Arc::clone(&shared), about.source.clone());
         let thread = thread::Builder::new()
             .name("power meter".to_owned())
@@ -78,21 +78,21 @@ impl Stream {
     fn wait_for_first_line(&self) -> Result<()> {
         let (start, source) = (Timestamp::now(), &self.about.source);
         loop {
-            let heard = self.shared.heard();
-            if heard.integral.last().is_some() {
+            let received = self.shared.received();
+            if received.integral.last().is_some() {
                 return Ok(());
             }
-            if let Some(ended) = &heard.ended {
+            if let Some(ended) = &received.ended {
                 return Err(Error::Unsupported(ended.reason.clone()));
             }
             if Timestamp::now().since(start) > FIRST_LINE {
-                let damaged = heard.integral.reading(start).samples.damaged;
+                let damaged = received.integral.reading(start).samples.damaged;
                 let name = &self.about.name;
                 return Err(Error::Unsupported(format!(
-                    "{source} sent no line of a {name} within {FIRST_LINE}, and {damaged} others"
+                    "{source} sent no valid {name} line within {FIRST_LINE}, but {damaged} invalid ones"
                 )));
             }
-            drop(heard);
+            drop(received);
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -104,10 +104,10 @@ impl Meter for Stream {
     }
 
     fn read(&mut self) -> Result<Reading> {
-        let heard = self.shared.heard();
-        let ended = heard.ended.clone();
+        let received = self.shared.received();
+        let ended = received.ended.clone();
         let now = ended.as_ref().map_or_else(Timestamp::now, |ended| ended.at);
-        Ok(Reading { ended, ..heard.integral.reading(now) })
+        Ok(Reading { ended, ..received.integral.reading(now) })
     }
 }
 
@@ -115,16 +115,17 @@ impl Drop for Stream {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has told so itself.
+            // A panic of the thread has already been reported.
             let _panicked = thread.join();
         }
     }
 }
 
 impl Shared {
-    /// A panic of the other thread leaves an integral that is right up to then.
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    /// If the other thread has panicked, the integral is still right up to
+    /// then.
+    fn received(&self) -> MutexGuard<'_, Received> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listen(&self, input: &mut Input, source: &str) {
@@ -135,28 +136,28 @@ impl Shared {
                 Ok(Some(0)) => (Timestamp::now(), format!("{source} was closed")),
                 Ok(Some(count)) => {
                     let now = Timestamp::now();
-                    let mut heard = self.heard();
-                    lines.take(&bytes[..count], |line| heard.line(now, line));
+                    let mut received = self.received();
+                    lines.take(&bytes[..count], |line| received.line(now, line));
                     continue;
                 }
                 Err(error) => (Timestamp::now(), format!("{source} went away: {error}")),
             };
-            let mut heard = self.heard();
-            let at = heard.integral.last().map_or(at, |(last, _)| last);
-            heard.ended = Some(Ended { at, reason });
+            let mut received = self.received();
+            let at = received.integral.last().map_or(at, |(last, _)| last);
+            received.ended = Some(Ended { at, reason });
             return;
         }
     }
 }
 
-impl Heard {
+impl Received {
     fn new(format: Format) -> Self {
         let (integral, intervals) = (Integral::new(Nanos::ZERO), Vec::new());
         Self { format, integral, intervals, anchor: None, ended: None }
     }
 
-    /// Takes in a line that arrived at `now`. The first one is often only the
-    /// end of one, and counts for nothing if it is.
+    /// Handles a line that arrived at `now`. The first line is often
+    /// incomplete, and is then ignored.
     fn line(&mut self, now: Timestamp, line: Option<&str>) {
         let is_first = self.integral.last().is_none();
         match line.map(|line| self.format.parse(line)) {
@@ -180,9 +181,9 @@ impl Heard {
         self.integral.add(at, sample.power);
     }
 
-    /// The moment `clock` of the meter on our clock: lines wait in buffers,
-    /// the meter's clock does not. Where the meter was started anew, the two
-    /// are held against each other again.
+    /// Converts `clock`, a moment of the meter's clock, to the host's clock:
+    /// lines may be delayed in buffers, but the meter's clock is not. If the
+    /// meter has restarted, the clocks are matched again.
     fn on_our_clock(&mut self, now: Timestamp, clock: Nanos) -> Timestamp {
         let far = Nanos::from_millis(1_000);
         if let Some((host, meter)) = self.anchor
@@ -207,8 +208,7 @@ impl Input {
         }
     }
 
-    /// Bytes that have come; `None` if there are none for a while, zero at the
-    /// end.
+    /// Received bytes; `None` if there are none for a while, zero at the end.
     fn receive(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         let received = match self {
             Self::Line(line) => {
@@ -221,7 +221,7 @@ impl Input {
                 }
             }
             Self::Connection(connection) => connection.read(bytes),
-            // An empty datagram is no end.
+            // An empty datagram is not an end.
             Self::Datagrams(socket) => match socket.recv(bytes) {
                 Ok(0) => return Ok(None),
                 received => received,
@@ -251,14 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn the_meters_own_clock_says_when() {
-        let mut heard = Heard::new(Format::SmartPower3);
-        heard.line(at(9_990), Some("the end of a line"));
+    fn times_come_from_the_meters_own_clock() {
+        let mut received = Received::new(Format::SmartPower3);
+        received.line(at(9_990), Some("the end of a line"));
         // Lines every 100 ms that arrive in bursts.
         for (arrival, clock) in (0..20_u64).map(|nth| (10_000 + nth / 5 * 500, nth * 100)) {
-            heard.line(at(arrival), Some(&line_of_smart_power_3(5_000 + clock, [2_000, 0])));
+            received.line(at(arrival), Some(&line_of_smart_power_3(5_000 + clock, [2_000, 0])));
         }
-        let reading = heard.integral.final_reading().unwrap();
+        let reading = received.integral.final_reading().unwrap();
         assert_eq!(
             (reading.at, reading.samples.good, reading.samples.damaged),
             (at(11_900), 20, 0)
@@ -269,25 +269,25 @@ mod tests {
 
     #[test]
     fn lost_and_damaged_lines_are_counted_and_bridged() {
-        let mut heard = Heard::new(Format::SmartPower3);
+        let mut received = Received::new(Format::SmartPower3);
         for nth in (0..40_u64).filter(|nth| !(20..25).contains(nth)) {
             let line = line_of_smart_power_3(nth * 10, [1_000, 0]);
             let line = if nth == 30 { line.replace(",0250,", ",0251,") } else { line };
-            heard.line(at(500 + nth * 10), Some(&line));
+            received.line(at(500 + nth * 10), Some(&line));
         }
-        let reading = heard.integral.final_reading().unwrap();
+        let reading = received.integral.final_reading().unwrap();
         assert!((reading.energy.0 - 0.39).abs() < 1e-9, "{reading:?}");
         let samples = reading.samples;
         assert_eq!((samples.good, samples.damaged, samples.lost, samples.gaps), (34, 1, 5, 1));
     }
 
     #[test]
-    fn a_meter_that_starts_anew_goes_on() {
-        let mut heard = Heard::new(Format::SmartPower3);
+    fn a_meter_that_restarts_goes_on() {
+        let mut received = Received::new(Format::SmartPower3);
         for (arrival, clock) in [(1_000, 70_000), (1_100, 70_100), (4_000, 50), (4_100, 150)] {
-            heard.line(at(arrival), Some(&line_of_smart_power_3(clock, [1_000, 0])));
+            received.line(at(arrival), Some(&line_of_smart_power_3(clock, [1_000, 0])));
         }
-        let reading = heard.integral.final_reading().unwrap();
+        let reading = received.integral.final_reading().unwrap();
         assert_eq!((reading.at, reading.samples.good), (at(4_100), 4));
         assert!((reading.energy.0 - 3.1).abs() < 1e-9, "{reading:?}");
     }
@@ -298,7 +298,7 @@ mod tests {
         let to = socket.local_addr().unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         let line = |clock| format!("{}\r\n", line_of_smart_power_3(clock, [0, 2_000]));
-        // Before it listens: the kernel keeps datagrams.
+        // Sent before the meter reads: the kernel buffers datagrams.
         for clock in [10, 20, 30] {
             sender.send_to(line(clock).as_bytes(), to).unwrap();
         }

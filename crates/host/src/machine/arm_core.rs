@@ -1,12 +1,12 @@
 //! Names of ARM cores by the numbers of their main ID register.
 //!
-//! The numbers stand in each core's Technical Reference Manual ("MIDR") and
-//! in the kernel's `arch/arm64/include/asm/cputype.h`.
+//! The numbers are in each core's Technical Reference Manual ("MIDR") and in
+//! the kernel's `arch/arm64/include/asm/cputype.h`.
 
 /// `CPU implementer` of `/proc/cpuinfo` for Arm Limited.
 const ARM: u32 = 0x41;
 
-/// The name of a core design, if it is one that Arm Limited made.
+/// The name of a core design, if Arm Limited made it.
 pub(super) fn name(implementer: u32, part: u32) -> Option<&'static str> {
     if implementer != ARM {
         return None;

@@ -16,9 +16,9 @@ pub(super) fn page_size(root: &Root) -> Result<Option<Bytes>> {
     }
 }
 
-/// Pairs of key and value, each a word of the machine that wrote them: a
-/// recorded tree may come from one with other words. A wrong guess does not
-/// find a size that is a power of two.
+/// Pairs of key and value, each a word of the machine that wrote them. A
+/// recorded tree may come from a machine with another word size: with a wrong
+/// guess, no size is a power of two.
 pub(crate) fn parse(bytes: &[u8]) -> Option<Bytes> {
     let little = |word: &[u8]| word.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte));
     let big = |word: &[u8]| word.iter().fold(0, |n, &byte| n << 8 | u64::from(byte));

@@ -50,7 +50,7 @@ const NAMES: [&str; 41] = [
     "CAP_CHECKPOINT_RESTORE",
 ];
 
-/// The effective capabilities by name, in the order of their bits.
+/// The names of the effective capabilities, in the order of their bits.
 pub(super) fn read(reader: &mut Reader) -> Vec<String> {
     let effective = effective(reader.root());
     reader
@@ -74,8 +74,8 @@ fn effective(root: &Root) -> Result<Option<u64>> {
     })
 }
 
-/// A bit without a name (a capability newer than this list) goes by number;
-/// old kernels (3.x) set every bit for root, whether it means something or not.
+/// A bit without a name (a capability newer than this list) is named by its
+/// number; old kernels (3.x) set every bit for root, even unused ones.
 fn names(mask: u64) -> Vec<String> {
     let mask = if mask == u64::MAX { (1 << NAMES.len()) - 1 } else { mask };
     (0..u64::BITS)

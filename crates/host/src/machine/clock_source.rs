@@ -6,13 +6,13 @@ use super::reader::{Reader, line};
 
 const DIR: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// `/sys/devices/system/clocksource`.
+/// The clock sources in `/sys/devices/system/clocksource`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockSource {
     /// The source in use.
     pub current: String,
-    /// The sources that could be used.
+    /// The available sources.
     pub available: Vec<String>,
 }
 

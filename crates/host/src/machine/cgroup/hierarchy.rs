@@ -1,4 +1,4 @@
-//! Where the directories of this process's cgroups lie: `cgroups(7)`.
+//! The directories of this process's cgroups: `cgroups(7)`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,11 +8,11 @@ use crate::root::Root;
 const OWN: &str = "/proc/self/cgroup";
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// A cgroup lies deeper only in a test of the kernel.
+/// The deepest level that is read; only kernel tests go deeper.
 const DEEPEST: usize = 64;
 
-/// The cgroups of this process and the mounts that show them: version 1 with
-/// a hierarchy per controller, version 2 with one for all, or both.
+/// The cgroups of this process and their mounts: version 1 with one hierarchy
+/// per controller, version 2 with one for all, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hierarchies {
     own: Vec<Membership>,
@@ -27,18 +27,18 @@ struct Membership {
     path: String,
 }
 
-/// One line of `/proc/self/mountinfo` that is about a cgroup file system.
+/// One line of `/proc/self/mountinfo` about a cgroup file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mount {
     version: u8,
     /// Version 1: the controllers among the other options.
     options: Vec<String>,
-    /// The cgroup that is seen at the mount point: `/` except in a container.
+    /// The cgroup at the mount point: `/` except in a container.
     top: String,
     point: String,
 }
 
-/// The cgroup that holds this process in the hierarchy of one controller.
+/// The cgroup of this process in the hierarchy of one controller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
     /// 1 or 2.
@@ -55,7 +55,7 @@ impl Hierarchies {
         Self::read_of(root, OWN)
     }
 
-    /// The same for another process, whose cgroups stand in the file `own`.
+    /// The same for another process, whose cgroups are in the file `own`.
     pub(crate) fn read_of(root: &Root, own: &str) -> Result<Option<Self>> {
         let Some(own) = root.read_if_there(own)? else { return Ok(None) };
         let mounts = root.read_if_there(MOUNTS)?.unwrap_or_default();
@@ -74,8 +74,8 @@ impl Hierarchies {
         })
     }
 
-    /// Where `controller` holds this process. A controller that no version 1
-    /// hierarchy has is with version 2, if that is there.
+    /// The cgroup of this process for `controller`. A controller without a
+    /// version 1 hierarchy belongs to version 2, if that exists.
     pub(crate) fn of(&self, controller: &str) -> Option<Location> {
         let own = self
             .own
@@ -87,11 +87,11 @@ impl Hierarchies {
             .mounts
             .iter()
             .filter(|mount| mount.shows(version, controller))
-            // The one that shows most of the way up.
+            // The mount that shows the most levels.
             .min_by_key(|mount| (mount.below_top(&own.path).is_none(), mount.top.len()));
         let (point, below) = match mount {
             Some(mount) => (mount.point.clone(), mount.below_top(&own.path).unwrap_or_default()),
-            // A recorded tree without its mounts: the usual place.
+            // A recorded tree without mounts: use the default location.
             None if version == 2 => ("/sys/fs/cgroup".to_owned(), own.path.clone()),
             None => (format!("/sys/fs/cgroup/{controller}"), own.path.clone()),
         };
@@ -132,8 +132,8 @@ impl Mount {
         self.version == version && own
     }
 
-    /// The part of a cgroup's path that lies below the mount point. `None` if
-    /// it lies elsewhere, as for a process outside its cgroup namespace.
+    /// The part of a cgroup's path below the mount point. `None` if it is
+    /// elsewhere, as for a process outside its cgroup namespace.
     fn below_top(&self, path: &str) -> Option<String> {
         let path = Path::new(path);
         if path.components().any(|part| part == Component::ParentDir) {
@@ -150,7 +150,7 @@ fn levels(point: &str, below: &str) -> Vec<PathBuf> {
     below.ancestors().map(|below| Path::new(point).join(below)).take(DEEPEST).collect()
 }
 
-/// Blanks in a path stand as octal numbers: `\040`.
+/// Blanks in a path are octal numbers: `\040`.
 pub(crate) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hybrid_takes_version_2_for_what_version_1_has_not() {
+    fn a_hybrid_uses_version_2_for_controllers_without_version_1() {
         let mounts = "32 31 0:29 / /dev/cpuset rw - cgroup none rw,cpuset,noprefix\n\
                       41 31 0:38 / /sys/fs/cgroup rw - cgroup2 none rw";
         let own = "3:cpuset:/top-app\n0::/uid_10123";
@@ -222,7 +222,7 @@ mod tests {
             found("2:cpu:/docker/1f2e", mounts, "cpu"),
             expect(1, "/docker/1f2e", &["/sys/fs/cgroup/cpu/"])
         );
-        // Outside the cgroup namespace nothing but the mount point is seen.
+        // Outside the cgroup namespace only the mount point is visible.
         let mounts = "35 31 0:32 / /sys/fs/cgroup ro - cgroup2 cgroup rw";
         assert_eq!(
             found("0::/../other", mounts, "cpu"),
@@ -231,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn without_mounts_the_usual_place_is_taken() {
+    fn without_mounts_the_default_location_is_used() {
         assert_eq!(found("0::/a", "", "cpu").2, ["/sys/fs/cgroup/a", "/sys/fs/cgroup/"]);
         assert_eq!(found("2:cpu:/", "", "cpu").2, ["/sys/fs/cgroup/cpu/"]);
     }
 
     #[test]
-    fn broken_lines_are_named_and_odd_mounts_passed_over() {
+    fn malformed_lines_are_reported_and_other_mounts_skipped() {
         let error = Hierarchies::parse("0::/\nmemory", "").unwrap_err().to_string();
         assert!(error.contains("/proc/self/cgroup, line 2"), "{error}");
         assert_eq!(Mount::parse("1 2 3 - cgroup2"), None);

@@ -1,4 +1,4 @@
-//! The limits of a cgroup, whichever of its ancestors sets them.
+//! The limits of a cgroup, including those of its ancestors.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::root::Root;
 use unjank_units::{Bytes, Nanos};
 
-/// Version 1 has no word for "unlimited" but a limit of about 2^63 bytes.
+/// Version 1 expresses "unlimited" as a limit of about 2^63 bytes.
 const UNLIMITED: u64 = 1 << 62;
 
 /// A limit of CPU time.
@@ -27,7 +27,7 @@ pub(super) struct MemoryLimits {
     pub(super) swap: Option<Bytes>,
 }
 
-/// The tightest CPU quota on the way up.
+/// The tightest CPU quota of the cgroup and its ancestors.
 pub(super) fn cpu(root: &Root, location: &Location) -> Result<Option<Quota>> {
     let mut tightest: Option<Quota> = None;
     for dir in &location.levels {
@@ -40,7 +40,7 @@ pub(super) fn cpu(root: &Root, location: &Location) -> Result<Option<Quota>> {
     Ok(tightest)
 }
 
-/// The quota that one cgroup sets: CPUs, and the period they are counted over.
+/// The quota of one cgroup: CPUs, and the period over which they are counted.
 fn quota(root: &Root, version: u8, dir: &Path) -> Result<Option<(f64, Nanos)>> {
     let (quota, period) = if version == 2 {
         let path = dir.join("cpu.max");
@@ -60,7 +60,7 @@ fn quota(root: &Root, version: u8, dir: &Path) -> Result<Option<(f64, Nanos)>> {
     })
 }
 
-/// `50000 100000`, or `max 100000` for no quota; both in microseconds.
+/// Parses `50000 100000`, or `max 100000` for no quota; both in microseconds.
 pub(crate) fn parse_cpu_max(text: &str, path: &Path) -> Result<(Option<i64>, Option<i64>)> {
     let number = |word: &str| {
         word.parse::<i64>()
@@ -71,14 +71,14 @@ pub(crate) fn parse_cpu_max(text: &str, path: &Path) -> Result<(Option<i64>, Opt
     Ok((quota, words.next().map(number).transpose()?))
 }
 
-/// What real-time threads may use, where the kernel rations it by cgroup.
+/// The real-time budget, if the kernel rations it by cgroup.
 pub(super) fn realtime_runtime(root: &Root, location: &Location) -> Result<Option<Nanos>> {
     let Some(dir) = location.levels.first() else { return Ok(None) };
     let micros = root.read_number_if_there::<i64>(dir.join("cpu.rt_runtime_us"))?;
     Ok(micros.and_then(|micros| u64::try_from(micros).ok()).map(Nanos::from_micros))
 }
 
-/// The utilisation clamps that this cgroup asks for, in percent.
+/// The utilisation clamps of this cgroup, in percent.
 pub(super) fn clamps(root: &Root, location: &Location) -> Result<(Option<f64>, Option<f64>)> {
     let Some(dir) = location.levels.first() else { return Ok((None, None)) };
     let clamp = |file: &str| {
@@ -88,7 +88,7 @@ pub(super) fn clamps(root: &Root, location: &Location) -> Result<(Option<f64>, O
     Ok((clamp("cpu.uclamp.min")?, clamp("cpu.uclamp.max")?))
 }
 
-/// A percentage with two decimals, or `max`.
+/// Parses a percentage with two decimals, or `max`.
 fn parse_clamp(text: &str, path: &Path) -> Result<f64> {
     let percent = if text == "max" { Some(100.0) } else { text.parse().ok() };
     percent
@@ -102,8 +102,8 @@ struct MemoryFiles {
     high: Option<&'static str>,
     used: &'static str,
     swap: Option<&'static str>,
-    /// The name in `memory.stat` of page cache that was not used lately, the
-    /// cgroup's descendants included.
+    /// The name in `memory.stat` of page cache that was not used lately,
+    /// including that of descendants.
     inactive_file: &'static str,
 }
 
@@ -127,7 +127,7 @@ fn memory_files(version: u8) -> MemoryFiles {
     }
 }
 
-/// The tightest memory limits on the way up.
+/// The tightest memory limits of the cgroup and its ancestors.
 pub(super) fn memory(root: &Root, location: &Location) -> Result<MemoryLimits> {
     let files = memory_files(location.version);
     let mut tightest = MemoryLimits::default();
@@ -146,9 +146,9 @@ pub(super) fn memory(root: &Root, location: &Location) -> Result<MemoryLimits> {
     Ok(tightest)
 }
 
-/// How much more memory this process's cgroups let it take, as far as they
-/// limit it: limit − use, with page cache that was not used lately counted as
-/// free, since reclaim takes it first.
+/// How much more memory this process's cgroups allow, as far as they limit it:
+/// limit − use, with page cache that was not used lately counted as free, since
+/// reclaim takes it first.
 pub(crate) fn memory_left(root: &Root) -> Result<Option<Bytes>> {
     let Some(location) = Hierarchies::read(root)?.and_then(|all| all.of("memory")) else {
         return Ok(None);
@@ -168,8 +168,8 @@ pub(crate) fn memory_left(root: &Root) -> Result<Option<Bytes>> {
     Ok(least)
 }
 
-/// A size in bytes; `None` where it is unlimited or there is no such file, as
-/// in the root cgroup.
+/// A size in bytes; `None` if it is unlimited or the file does not exist, as in
+/// the root cgroup.
 fn bytes(root: &Root, path: &Path) -> Result<Option<Bytes>> {
     let text = root.read_if_there(path)?;
     let Some(number) = text.filter(|text| text != "max") else { return Ok(None) };
@@ -179,7 +179,7 @@ fn bytes(root: &Root, path: &Path) -> Result<Option<Bytes>> {
     Ok((bytes < UNLIMITED).then_some(Bytes(bytes)))
 }
 
-/// One counter of a file of `name value` lines.
+/// One counter of a file with `name value` lines.
 fn counter(root: &Root, path: &Path, name: &str) -> Result<Option<u64>> {
     let Some(text) = root.read_if_there(path)? else { return Ok(None) };
     for (number, line) in text.lines().enumerate() {
@@ -221,7 +221,7 @@ mod tests {
                       33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n";
 
     #[test]
-    fn the_tightest_quota_on_the_way_up_counts() {
+    fn the_tightest_quota_of_all_levels_counts() {
         let (_dir, root) = machine(
             "0::/pod/job/task\n",
             V2,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_says_unlimited_with_numbers() {
+    fn version_1_expresses_unlimited_as_a_number() {
         let (_dir, root) = machine(
             "4:memory:/\n2:cpu:/rt\n",
             V1,
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_limit_names_its_file() {
+    fn a_malformed_limit_names_its_file() {
         let (_dir, root) = machine("0::/", V2, &[("/sys/fs/cgroup/cpu.max", "half 100000")]);
         let error = cpu(&root, &location(&root, "cpu")).unwrap_err().to_string();
         assert!(error.starts_with("cannot parse /sys/fs/cgroup/cpu.max, line 1: "), "{error}");

@@ -1,4 +1,4 @@
-//! The cgroup that this process runs in, and what it is limited to there.
+//! The cgroup of this process, and its limits.
 
 mod hierarchy;
 mod limits;
@@ -15,10 +15,10 @@ pub use throttling::{Throttling, throttling};
 use super::reader::{Reader, one_line};
 use unjank_units::{Bytes, Nanos};
 
-/// The cgroup that this process runs in, and what it is limited to there:
+/// The cgroup of this process, and its limits:
 /// `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/` and
-/// `Documentation/scheduler/sched-bwc.rst`. A limit is the tightest one on
-/// the way up to the root.
+/// `Documentation/scheduler/sched-bwc.rst`. A limit is the tightest one of the
+/// cgroup and its ancestors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cgroup {
@@ -35,22 +35,22 @@ pub struct Cgroup {
     pub cpu_quota: Option<f64>,
     /// The period over which the quota is counted.
     pub cpu_period: Option<Nanos>,
-    /// Periods in which the cgroup with the tightest quota was throttled,
-    /// since it was made.
+    /// Periods in which the cgroup with the tightest quota was throttled, since
+    /// its creation.
     pub throttled_periods: Option<u64>,
     /// CPU time that real-time threads of this cgroup may use in each period
     /// (`cpu.rt_runtime_us`); only version 1 on a kernel with
     /// `CONFIG_RT_GROUP_SCHED` has it. Zero: no thread may become real-time.
     pub realtime_runtime: Option<Nanos>,
-    /// The least share of the biggest CPU that the scheduler reckons this
-    /// cgroup's threads to need, in percent (`cpu.uclamp.min`), on a kernel
-    /// with utilisation clamping.
+    /// The lower clamp on the utilisation of this cgroup's threads, in percent
+    /// of the biggest CPU (`cpu.uclamp.min`), on a kernel with utilisation
+    /// clamping.
     pub uclamp_min: Option<f64>,
-    /// The largest such share, in percent (`cpu.uclamp.max`).
+    /// The upper clamp, in percent (`cpu.uclamp.max`).
     pub uclamp_max: Option<f64>,
     /// Memory limit; `None` is unlimited.
     pub memory_limit: Option<Bytes>,
-    /// Memory above which the cgroup is slowed down and reclaimed
+    /// Memory above which the cgroup is throttled and reclaimed
     /// (`memory.high`); `None` is unlimited.
     pub memory_high: Option<Bytes>,
     /// Memory used by the cgroup that has the limit; without one, by this

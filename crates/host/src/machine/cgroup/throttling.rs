@@ -1,24 +1,25 @@
-//! How often a control group had to wait because its CPU time was used up.
+//! How often a cgroup was throttled because its CPU time was used up.
 
 use super::hierarchy::Hierarchies;
 use super::limits;
 use crate::error::Result;
 use crate::root::Root;
 
-/// The CPU quota of a process: the tightest one on the way up.
+/// The CPU quota of a process: the tightest one of its cgroup and the
+/// ancestors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Throttling {
     /// CPU time per wall time.
     pub cpus: f64,
-    /// Periods in which the group was throttled, since it was made.
+    /// Periods in which the group was throttled, since its creation.
     pub periods: u64,
 }
 
 /// The quota of `process` and how often it was throttled; `None` without a
-/// quota, or where the kernel does not count.
+/// quota, or if the kernel does not count.
 ///
 /// # Errors
-/// `File` or `Parse`: a file of the group that cannot be read.
+/// `File` or `Parse` if a file of the group cannot be read.
 pub fn throttling(root: &Root, process: u32) -> Result<Option<Throttling>> {
     let hierarchies = Hierarchies::read_of(root, &format!("/proc/{process}/cgroup"))?;
     let Some(location) = hierarchies.and_then(|all| all.of("cpu")) else { return Ok(None) };

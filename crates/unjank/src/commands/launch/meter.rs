@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use anyhow::Result;
-use unjank_host::energy::find::Kind;
-use unjank_host::energy::{Meter, Place, find};
+use unjank_host::energy::MeterKind;
+use unjank_host::energy::{Meter, MeterName, find};
 use unjank_host::{Error, Root, Support};
 use unjank_launch::power::Modelled;
 
@@ -37,7 +37,7 @@ pub(super) enum Wanted<'a> {
     /// The best one.
     Any { device: Option<&'a str> },
     /// This one.
-    Measured { place: Place, listen: IpAddr },
+    Measured { name: MeterName, listen: IpAddr },
     /// The model of this device.
     Model { device: &'a str },
 }
@@ -61,7 +61,9 @@ impl MeterArgs {
                 )
                 .into());
             }
-            (Some(typed), _) => Wanted::Measured { place: Place::of(typed)?, listen: self.listen },
+            (Some(typed), _) => {
+                Wanted::Measured { name: MeterName::of(typed)?, listen: self.listen }
+            }
         })
     }
 
@@ -92,7 +94,7 @@ impl Wanted<'_> {
     pub(super) fn open(&self, root: &Root) -> Result<Support<Box<dyn Meter>>> {
         match self {
             Self::Any { device } => any(root, *device),
-            Self::Measured { place, listen } => Ok(find(root, place, Some(*listen), &stop())?),
+            Self::Measured { name, listen } => Ok(find(root, name, Some(*listen), &stop())?),
             Self::Model { device } => model(root, device),
         }
     }
@@ -106,8 +108,8 @@ fn model(root: &Root, name: &str) -> Result<Support<Box<dyn Meter>>> {
 /// The first that works; all reasons where none does.
 fn any(root: &Root, device: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
     let mut reasons = Vec::new();
-    for kind in [Kind::Rapl, Kind::Perf, Kind::Hwmon, Kind::Battery] {
-        let reason = match find(root, &Place { kind, path: None }, None, &stop()) {
+    for kind in [MeterKind::Rapl, MeterKind::Perf, MeterKind::Hwmon, MeterKind::Battery] {
+        let reason = match find(root, &MeterName { kind, path: None }, None, &stop()) {
             Ok(Support::Yes(meter)) => return Ok(Support::Yes(meter)),
             Ok(Support::No(reason)) => reason,
             Err(error) => error.to_string(),
