@@ -1,4 +1,4 @@
-//! Being told by a program that it is ready, as service managers are: the
+//! Receives readiness messages of programs, as a service manager does: the
 //! datagrams of `sd_notify(3)`.
 
 use std::fs::{self, DirBuilder};
@@ -12,15 +12,15 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use unjank_units::Nanos;
 
-/// No datagram that matters is longer.
+/// The longest datagram that is read.
 const LONGEST: usize = 4096;
 
-/// Tells sockets of one process apart.
+/// A number that makes the names of this process's sockets unique.
 static SOCKETS: AtomicU32 = AtomicU32::new(0);
 
-/// A socket on which a program that was started with its path in
-/// `NOTIFY_SOCKET` tells that it is ready. It lies in a directory of its own
-/// that only this user may enter, and both are gone when it is dropped.
+/// A socket that receives the readiness message of a program that was started
+/// with its path in `NOTIFY_SOCKET`. It is in its own directory that only this
+/// user may enter; both are removed when it is dropped.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixDatagram,
@@ -28,10 +28,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// A socket somewhere below `place`, such as `/tmp`.
+    /// Creates a socket below `place`, such as `/tmp`.
     ///
     /// # Errors
-    /// `File` where nothing can be made there.
+    /// `File` if nothing can be created there.
     pub fn bind(place: &Path) -> Result<Self> {
         let number = SOCKETS.fetch_add(1, Ordering::Relaxed);
         let time = Timestamp::now().as_nanos();
@@ -51,16 +51,16 @@ impl Listener {
         }
     }
 
-    /// What belongs into `NOTIFY_SOCKET`.
+    /// The value for `NOTIFY_SOCKET`.
     pub fn path(&self) -> PathBuf {
         self.directory.join("notify")
     }
 
-    /// Waits until somebody says `READY=1`, at most for `patience`: the moment
-    /// at which it was heard. `None` if nobody has.
+    /// Waits for `READY=1`, at most for `patience`. Returns the moment of its
+    /// arrival, or `None` if it did not arrive.
     ///
     /// # Errors
-    /// The socket has failed.
+    /// If the socket fails.
     pub fn ready_within(&self, patience: Nanos) -> Result<Option<Timestamp>> {
         let failed = |source| Error::file("listen on", self.path(), source);
         let end = Timestamp::now() + patience;
@@ -84,7 +84,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Somebody may have tidied up /tmp meanwhile.
+        // A cleaner of /tmp may have removed them.
         let _gone_already = fs::remove_file(self.path());
         let _not_empty_or_gone = fs::remove_dir(&self.directory);
     }
@@ -95,7 +95,7 @@ fn says_ready(datagram: &[u8]) -> bool {
     datagram.split(|&byte| byte == b'\n').any(|line| line == b"READY=1")
 }
 
-/// Whether a datagram says `READY=1`; for the fuzzer.
+/// Whether a datagram contains `READY=1`; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn says_ready_for_fuzzing(datagram: &[u8]) -> bool {
     says_ready(datagram)
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ready_is_heard_and_other_states_are_not() {
+    fn only_the_ready_state_is_received() {
         let dir = tempfile::tempdir().unwrap();
         let listener = Listener::bind(dir.path()).unwrap();
         let path = listener.path();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_made_where_there_is_no_directory() {
+    fn a_missing_directory_is_an_error() {
         assert!(Listener::bind(Path::new("/nonexistent")).is_err());
     }
 }

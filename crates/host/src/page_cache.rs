@@ -1,15 +1,15 @@
-//! What the kernel keeps of files: `Documentation/admin-guide/sysctl/vm.rst`,
+//! Drops the page cache: `Documentation/admin-guide/sysctl/vm.rst`,
 //! `drop_caches`.
 
 use crate::error::Result;
 use crate::root::Root;
 
-/// Writes everything to storage, and has the kernel forget what it keeps of
-/// files, names and inodes, so that the next program is read from storage
-/// again. Nothing is lost, and there is nothing to put back.
+/// Writes all dirty data to storage, then has the kernel drop its caches of
+/// files, names and inodes, so that the next program is read from storage. No
+/// data is lost, and nothing needs to be restored.
 ///
 /// # Errors
-/// Only root may.
+/// If the caller is not root.
 pub fn drop_clean(root: &Root) -> Result<()> {
     if root.is_system() {
         rustix::fs::sync();

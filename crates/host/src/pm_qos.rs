@@ -10,19 +10,19 @@ use unjank_units::Nanos;
 
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// Keeps CPUs out of idle states that take longer to leave than asked for, on
-/// the whole machine, until dropped. The kernel forgets the request when the
-/// file is closed, however that happens, so nothing needs to be put back.
+/// Keeps CPUs of the whole machine out of idle states with a longer exit
+/// latency than requested, until dropped. The kernel drops the request when the
+/// file is closed, for any reason, so nothing needs to be restored.
 #[derive(Debug)]
 pub struct CpuLatency {
     _request: File,
 }
 
 impl CpuLatency {
-    /// Asks for an exit latency of at most `latency`, in whole microseconds.
+    /// Requests an exit latency of at most `latency`, in whole microseconds.
     ///
     /// # Errors
-    /// `File` names the device: it belongs to root.
+    /// `File` with the device, which only root may open.
     pub fn at_most(root: &Root, latency: Nanos) -> Result<Self> {
         let micros = i32::try_from(latency.get() / 1_000).unwrap_or(i32::MAX);
         let open = root.open_for_writing(Path::new(DEVICE));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_the_device_is_an_error_that_names_it() {
+    fn a_missing_device_is_named_in_the_error() {
         let dir = tempfile::tempdir().unwrap();
         let error = CpuLatency::at_most(&Root::at(dir.path()), Nanos::ZERO).unwrap_err();
         assert!(error.to_string().starts_with("cannot open /dev/cpu_dma_latency"), "{error}");

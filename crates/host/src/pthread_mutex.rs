@@ -1,4 +1,4 @@
-//! The C library's mutex, to be measured beside others: `pthread_mutex_lock(3)`.
+//! The C library's mutex, for comparison: `pthread_mutex_lock(3)`.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -7,21 +7,20 @@ use crate::error::{Error, Result};
 
 /// A kind of `pthread_mutexattr_settype(3)` or `pthread_mutexattr_setprotocol(3)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Parks at once when it is taken.
+pub enum MutexKind {
+    /// Parks at once if it is taken.
     Normal,
-    /// Spins for a while that it learns (`PTHREAD_MUTEX_ADAPTIVE_NP`); glibc
+    /// Spins for an adaptive time first (`PTHREAD_MUTEX_ADAPTIVE_NP`); glibc
     /// only.
     Adaptive,
-    /// Lends its owner the priority of whoever waits
-    /// (`PTHREAD_PRIO_INHERIT`).
+    /// Lends its owner the priority of the waiters (`PTHREAD_PRIO_INHERIT`).
     PriorityInheriting,
 }
 
-/// A mutex without data. What it protects is the caller's business.
+/// A mutex without data.
 #[derive(Debug)]
 pub struct PthreadMutex {
-    /// In a box: a mutex must not move once it is in use.
+    /// Boxed: a mutex must not move once it is in use.
     mutex: Box<UnsafeCell<libc::pthread_mutex_t>>,
 }
 
@@ -32,12 +31,12 @@ unsafe impl Send for PthreadMutex {}
 unsafe impl Sync for PthreadMutex {}
 
 impl PthreadMutex {
-    /// A free mutex.
+    /// Creates an unlocked mutex.
     ///
     /// # Errors
-    /// `Unsupported` if this C library has no such kind; `Syscall` if the
-    /// kernel refuses it.
-    pub fn new(kind: Kind) -> Result<Self> {
+    /// `Unsupported` if this C library lacks the kind; `Syscall` if the kernel
+    /// refuses it.
+    pub fn new(kind: MutexKind) -> Result<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
         // SAFETY: pthread_mutexattr_init(3) fills what it is given.
         let code = unsafe { libc::pthread_mutexattr_init(attributes.as_mut_ptr()) };
@@ -58,15 +57,15 @@ impl PthreadMutex {
         Ok(Self { mutex })
     }
 
-    /// Waits for the mutex, runs `section`, and lets go of it, also if
-    /// `section` panics.
+    /// Locks the mutex, runs `section`, and unlocks it, even if `section`
+    /// panics.
     #[inline]
     pub fn with<R>(&self, section: impl FnOnce() -> R) -> R {
-        // SAFETY: it is initialised and stays where it is. The thread does not
+        // SAFETY: it is initialised and stays in its place. The thread does not
         // hold it: `section` would have to reach this mutex again, which would
-        // hang (Normal), and not be undefined.
+        // hang (Normal) but is not undefined behaviour.
         let code = unsafe { libc::pthread_mutex_lock(self.mutex.get()) };
-        assert_eq!(code, 0, "pthread_mutex_lock failed, so nothing is protected");
+        assert_eq!(code, 0, "pthread_mutex_lock failed");
         let _unlocks = Unlocks(self);
         section()
     }
@@ -74,7 +73,7 @@ impl PthreadMutex {
 
 impl Drop for PthreadMutex {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it any more, so nobody holds it.
+        // SAFETY: there is no other reference to it, so no thread holds it.
         unsafe { libc::pthread_mutex_destroy(self.mutex.get()) };
     }
 }
@@ -90,12 +89,12 @@ impl Drop for Unlocks<'_> {
     }
 }
 
-/// Sets what makes a mutex one of this kind.
-fn choose(attributes: *mut libc::pthread_mutexattr_t, kind: Kind) -> Result<()> {
+/// Sets the attributes of this kind.
+fn choose(attributes: *mut libc::pthread_mutexattr_t, kind: MutexKind) -> Result<()> {
     match kind {
-        Kind::Normal => Ok(()),
-        Kind::Adaptive => adaptive(attributes),
-        Kind::PriorityInheriting => priority_inheriting(attributes),
+        MutexKind::Normal => Ok(()),
+        MutexKind::Adaptive => adaptive(attributes),
+        MutexKind::PriorityInheriting => priority_inheriting(attributes),
     }
 }
 
@@ -143,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_kind_excludes() {
-        for kind in [Kind::Normal, Kind::Adaptive, Kind::PriorityInheriting] {
+        for kind in [MutexKind::Normal, MutexKind::Adaptive, MutexKind::PriorityInheriting] {
             let mutex = match PthreadMutex::new(kind) {
                 Err(Error::Unsupported(_)) => continue,
                 other => other.unwrap(),
@@ -167,8 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_does_not_keep_it() {
-        let mutex = PthreadMutex::new(Kind::Normal).unwrap();
+    fn a_panic_unlocks_it() {
+        let mutex = PthreadMutex::new(MutexKind::Normal).unwrap();
         let panicked = catch_unwind(AssertUnwindSafe(|| mutex.with(|| panic!("in the section"))));
         assert!(panicked.is_err());
         assert_eq!(mutex.with(|| 7), 7);

@@ -1,5 +1,5 @@
-//! A copy of the files that were read, to look at the machine elsewhere: in
-//! a bug report, or as a fixture of a test.
+//! A copy of the files that were read, for use elsewhere: in a bug report, or
+//! as a test fixture.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,12 @@ use crate::error::{Error, Result};
 use crate::files::write_tree;
 use unjank_units::Bytes;
 
-/// A machine's description is some hundred small files; one that needs more
-/// than this is not one.
+/// The size limit. A machine's description is some hundred small files.
 const LARGEST_RECORDING: u64 = 64 << 20;
 
-/// What was read through a [`Root`](crate::Root) that was
-/// [`recorded_by`](crate::Root::recorded_by) this recording: contents by the path on
-/// the machine. Symbolic links are gone, as each file was read through them.
+/// The files read through a [`Root`](crate::Root) that was
+/// [`recorded_by`](crate::Root::recorded_by) this recording: contents by the
+/// path on the machine. Symbolic links are replaced by the files behind them.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
     files: Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>,
@@ -27,20 +26,19 @@ impl Recording {
         Self::default()
     }
 
-    /// Keeps a copy of a file that was read; a second read of it replaces the
-    /// first.
+    /// Keeps a copy of a file that was read; a second read replaces the first.
     pub(crate) fn note(&self, path: &Path, bytes: &[u8]) {
         self.files().insert(path.to_owned(), bytes.to_owned());
     }
 
-    /// Replaces each file's content by what `keep` leaves of it.
+    /// Replaces each file's content by the result of `keep`.
     pub(crate) fn filter(&self, keep: impl Fn(&Path, Vec<u8>) -> Vec<u8>) {
         for (path, bytes) in self.files().iter_mut() {
             *bytes = keep(path, std::mem::take(bytes));
         }
     }
 
-    /// How many files it holds.
+    /// The number of files.
     pub fn len(&self) -> usize {
         self.files().len()
     }
@@ -50,22 +48,22 @@ impl Recording {
         self.files().is_empty()
     }
 
-    /// The size of all files together.
+    /// The total size of all files.
     pub fn size(&self) -> Bytes {
         Bytes(self.files().values().map(|bytes| bytes.len() as u64).sum())
     }
 
-    /// Writes the files below `dir`, which is made if it is not there, so
-    /// that [`Root::at`](crate::Root::at) of it reads the same.
+    /// Writes the files below `dir`, which is created if necessary, so that
+    /// [`Root::at`](crate::Root::at) of it reads the same.
     ///
     /// # Errors
-    /// `Invalid` if `dir` holds anything already or the recording is over
-    /// 64 MiB, `File` if something cannot be written.
+    /// `Invalid` if `dir` is not empty or the recording exceeds 64 MiB, `File`
+    /// if something cannot be written.
     pub fn write_to(&self, dir: &Path) -> Result<()> {
         let size = self.size();
         if size.get() > LARGEST_RECORDING {
             return Err(Error::Invalid(format!(
-                "the recording would be {size}; the largest allowed is {}",
+                "the recording has {size}; at most {} are allowed",
                 Bytes(LARGEST_RECORDING)
             )));
         }
@@ -107,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_never_mixed_with_other_files() {
+    fn a_recording_needs_an_empty_directory() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes"), "mine").unwrap();
         let error = Recording::new().write_to(dir.path()).unwrap_err();

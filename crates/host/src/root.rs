@@ -1,12 +1,12 @@
 //! The file tree that stands for the machine.
 //!
-//! `/proc`, `/sys`, `/etc` and `/dev` are reached through a [`Root`] and never
-//! directly, so the same code reads the running machine, a recorded tree, or
-//! a directory made by a test.
+//! `/proc`, `/sys`, `/etc` and `/dev` are reached only through a [`Root`], so
+//! the same code reads the running machine, a recorded tree, or a directory
+//! made by a test.
 //!
-//! Such a directory may belong to somebody else, and root may be told to use
-//! it. It is opened once, and what is in it is opened below it: links are
-//! followed inside, and nothing outside is read or written through them.
+//! Such a directory may belong to another user, and root may be asked to use
+//! it. It is opened once, and its files are opened relative to it: links are
+//! followed inside it, and never lead outside.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,17 +24,17 @@ use crate::error::{Error, Result};
 use crate::recording::Recording;
 use crate::trusted_place::{Missing, open_way};
 
-/// No file that this crate reads is larger; a larger one is an error, not a
-/// reason to fill the memory.
+/// The size limit of a file. A larger one is an error, so that it does not
+/// exhaust the memory.
 const LARGEST_FILE: u64 = 16 << 20;
-/// Room for what most files hold, so that one read takes all of it.
+/// The usual size of a file, so that one read suffices.
 const USUAL_FILE: usize = 4096;
 
-/// The directory under which a machine's files lie: `/` for the running one.
+/// The directory of a machine's files: `/` for the running one.
 #[derive(Debug, Clone)]
 pub struct Root {
     dir: PathBuf,
-    /// The directory, once it was needed.
+    /// The open directory, from its first use on.
     opened: Arc<OnceLock<OwnedFd>>,
     recording: Option<Recording>,
 }
@@ -59,8 +59,7 @@ impl Root {
         Self { dir: dir.into(), opened: Arc::default(), recording: None }
     }
 
-    /// The same machine, with a copy of everything that is read from now on
-    /// going into `recording`.
+    /// The same machine, with a copy of every later read in `recording`.
     #[must_use]
     pub fn recorded_by(&self, recording: &Recording) -> Self {
         Self { recording: Some(recording.clone()), ..self.clone() }
@@ -230,7 +229,7 @@ impl Root {
         if self.is_system() {
             return Ok(open(self.resolve(path), flags | OFlags::CLOEXEC, Mode::empty())?);
         }
-        beneath::open(self.directory()?, path, flags).map_err(told)
+        beneath::open(self.directory()?, path, flags).map_err(io_error)
     }
 
     /// Makes the directory `path`.
@@ -256,7 +255,7 @@ impl Root {
     /// Where `path` really lies below the root, without links, and an `O_PATH`
     /// handle for it.
     pub(crate) fn find(&self, path: &Path) -> io::Result<(PathBuf, OwnedFd)> {
-        beneath::find(self.directory()?, path).map_err(told)
+        beneath::find(self.directory()?, path).map_err(io_error)
     }
 
     /// The same machine by the name of its directory without links.
@@ -288,7 +287,7 @@ impl Root {
 }
 
 /// The answer of the kernel, in words where its own mislead.
-fn told(errno: Errno) -> io::Error {
+fn io_error(errno: Errno) -> io::Error {
     match errno {
         Errno::XDEV => io::Error::new(io::ErrorKind::InvalidInput, OUTSIDE),
         other => other.into(),

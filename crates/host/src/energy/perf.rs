@@ -9,7 +9,7 @@ use std::path::Path;
 use super::counted::{Counted, Counters, Counts};
 use super::{About, Meter, Origin};
 use crate::error::{Error, Result};
-use crate::perf_event::{self, Attributes, Whom};
+use crate::perf_event::{self, Attributes, Target};
 use crate::root::Root;
 use crate::sched::CpuSet;
 use crate::support::Support;
@@ -127,7 +127,7 @@ impl Counting {
 /// Opens a counter of `event` on `cpu`, for all processes.
 fn count(event: &Event, cpu: usize) -> Result<File> {
     let attributes = Attributes { kind: event.kind, config: event.config, ..Attributes::default() };
-    perf_event::open(&attributes, Whom::Cpu(cpu)).map_err(|error| match error.kind() {
+    perf_event::open(&attributes, Target::Cpu(cpu)).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Error::Permission {
             what: "counting the energy of the processor".to_owned(),
             needs: "root, or kernel.perf_event_paranoid at 0 or below".to_owned(),

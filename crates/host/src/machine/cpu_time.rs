@@ -5,20 +5,21 @@ use crate::root::Root;
 
 const PATH: &str = "/proc/stat";
 
-/// CPU time of all CPUs together since boot, in ticks of `USER_HZ`. Only
-/// shares and differences of these are meaningful.
+/// CPU time of all CPUs since boot, in ticks of `USER_HZ`. Only shares and
+/// differences of these are meaningful.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// All ticks: working, idle or stolen.
     pub total: u64,
-    /// Ticks in which nothing ran, I/O wait included.
+    /// Ticks in which nothing ran, including I/O wait.
     pub idle: u64,
-    /// Ticks that the hypervisor gave to others while this machine had work.
+    /// Ticks that the hypervisor gave to other virtual machines while this
+    /// machine had work.
     pub steal: u64,
 }
 
 impl CpuTime {
-    /// The times now.
+    /// The current times.
     ///
     /// # Errors
     /// `File` without procfs, `Parse` if the first line is not the sum of all
@@ -50,7 +51,7 @@ impl CpuTime {
         })
     }
 
-    /// What was added since `earlier`.
+    /// The time added since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -60,7 +61,7 @@ impl CpuTime {
         }
     }
 
-    /// Both spans together.
+    /// The sum of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

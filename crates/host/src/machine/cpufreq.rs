@@ -13,10 +13,10 @@ use crate::root::Root;
 use crate::sched::CpuSet;
 use unjank_units::{Hertz, Nanos};
 
-/// Where all policies lie; on old kernels (3.x), only what is common to all.
+/// The directory of all policies; on old kernels (3.x), of common files only.
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// No governor has more tunables.
+/// The most tunables of a governor.
 const MOST_TUNABLES: usize = 128;
 
 /// `cpuinfo_transition_latency` of a driver that does not know it:
@@ -27,46 +27,46 @@ const LATENCY_UNKNOWN: u64 = u32::MAX as u64;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FrequencyPolicy {
-    /// The part of its directory that tells it from others: `policy0`; `cpu0`
-    /// on old kernels (3.x), which know policies only by their CPUs.
+    /// The name of its directory: `policy0`; `cpu0` on old kernels (3.x), which
+    /// have policies only as part of CPUs.
     pub name: String,
-    /// Its directory, where the knobs are:
+    /// The directory of its knobs:
     /// `/sys/devices/system/cpu/cpufreq/policy0`.
     pub path: PathBuf,
     /// The online CPUs, as a list (`affected_cpus`).
     pub cpus: String,
     /// `scaling_driver`: `acpi-cpufreq`, `intel_pstate`, `amd-pstate-epp` …
     pub driver: String,
-    /// How `intel_pstate` and `amd-pstate` work: `active` (the processor
+    /// The mode of `intel_pstate` or `amd-pstate`: `active` (the processor
     /// chooses the frequency), `passive` (the governor does), `guided`.
     pub driver_mode: Option<String>,
     /// `scaling_governor`: `schedutil`, `ondemand`, `walt` …
     pub governor: String,
-    /// Governors that could be chosen.
+    /// The available governors.
     pub available_governors: Vec<String>,
     /// The hardware's lowest frequency (`cpuinfo_min_freq`).
     pub hardware_min: Hertz,
     /// The hardware's highest frequency (`cpuinfo_max_freq`).
     pub hardware_max: Hertz,
-    /// The lowest frequency allowed now (`scaling_min_freq`).
+    /// The lowest frequency allowed at present (`scaling_min_freq`).
     pub min: Hertz,
-    /// The highest frequency allowed now (`scaling_max_freq`).
+    /// The highest frequency allowed at present (`scaling_max_freq`).
     pub max: Hertz,
-    /// The frequencies there are (`scaling_available_frequencies`), in
-    /// ascending order; empty where the driver has no table of them.
+    /// The available frequencies (`scaling_available_frequencies`), in
+    /// ascending order; empty if the driver has no table.
     pub frequencies: Vec<Hertz>,
-    /// Time to change the frequency (`cpuinfo_transition_latency`), where the
+    /// Time to change the frequency (`cpuinfo_transition_latency`), if the
     /// driver knows it.
     pub transition_latency: Option<Nanos>,
     /// Whether frequencies above the nominal one are allowed (`boost`,
-    /// `no_turbo`), where there is such a switch.
+    /// `no_turbo`), if there is such a switch.
     pub boost: Option<bool>,
-    /// Energy/performance preference, where the driver has it.
+    /// Energy/performance preference, if the driver has it.
     pub epp: Option<String>,
-    /// The directory of the governor's tunables: in the policy's own, or
-    /// common to all policies.
+    /// The directory of the governor's tunables: below the policy's, or shared
+    /// by all policies.
     pub tunables_path: Option<PathBuf>,
-    /// The governor's tunables as name and value, e.g. `sampling_rate`.
+    /// The governor's tunables as name and value, for example `sampling_rate`.
     pub tunables: BTreeMap<String, String>,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Vec<FrequencyPolicy
     each_once(reader, dirs)
 }
 
-/// The policies of this machine, without a word about what is missing.
+/// The policies of this machine; missing ones are not reported.
 pub(super) fn policies(reader: &mut Reader, online: &[usize]) -> Vec<FrequencyPolicy> {
     let dirs = policy_dirs(reader.root(), online).unwrap_or_default();
     each_once(reader, dirs)
@@ -89,8 +89,8 @@ fn each_once(reader: &mut Reader, dirs: Vec<PathBuf>) -> Vec<FrequencyPolicy> {
     let mut policies: Vec<FrequencyPolicy> = Vec::new();
     for dir in dirs {
         let policy = one_policy(reader, dir);
-        // On old kernels every CPU has a directory, which shows the policy
-        // that it shares with others.
+        // On old kernels every CPU has a directory with the policy that it
+        // shares with others.
         let known = policies.iter().any(|known| known.cpus == policy.cpus);
         if policy.cpus.is_empty() {
             reader.miss(&format!("frequency.{}", policy.name), "all its CPUs are offline");
@@ -158,7 +158,7 @@ fn one_policy(reader: &mut Reader, path: PathBuf) -> FrequencyPolicy {
     }
 }
 
-/// The files of one policy; what cannot be read is noted under its name.
+/// The files of one policy. Unreadable files are recorded under its name.
 struct Files<'files, 'root> {
     reader: &'files mut Reader<'root>,
     what: String,
@@ -192,8 +192,8 @@ fn policy_name(path: &Path) -> String {
     name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The online CPUs of a policy: numbers with spaces between, unlike the lists
-/// of other files.
+/// The online CPUs of a policy: numbers separated by spaces, unlike the lists
+/// in other files.
 fn cpus_of(root: &Root, path: &Path) -> Result<CpuSet> {
     let path = path.join("affected_cpus");
     let text = root.read_if_there(&path)?.unwrap_or_default();
@@ -224,7 +224,7 @@ fn driver_mode(root: &Root, driver: &str) -> Result<Option<String>> {
 }
 
 /// The policy's own switch, else that of all policies, else `intel_pstate`'s,
-/// which says the opposite.
+/// which is inverted.
 fn boost(root: &Root, policy: &Path) -> Result<Option<bool>> {
     for switch in [policy.join("boost"), Path::new(CPUFREQ).join("boost")] {
         if let Some(on) = root.read_number_if_there::<u8>(switch)? {
@@ -235,8 +235,8 @@ fn boost(root: &Root, policy: &Path) -> Result<Option<bool>> {
     Ok(off.map(|off| off == 0))
 }
 
-/// The tunables of a governor that has some: they are the policy's own where
-/// policies can have different ones, else common to all.
+/// The tunables of a governor: below the policy's directory if policies can
+/// have different ones, else shared by all.
 fn tunables(
     root: &Root,
     policy: &Path,
@@ -246,7 +246,7 @@ fn tunables(
         return Ok(None);
     }
     for dir in [policy.join(governor), Path::new(CPUFREQ).join(governor)] {
-        // A tunable that cannot be read (some can only be written) is none.
+        // Tunables that cannot be read (some are write-only) are skipped.
         let value = |name: &String| Some(one_line(&root.read(dir.join(name)).ok()?));
         let tunables: BTreeMap<String, String> = root
             .list(&dir)?

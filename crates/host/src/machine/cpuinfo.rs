@@ -1,4 +1,4 @@
-//! `/proc/cpuinfo`, which every architecture writes in its own way.
+//! `/proc/cpuinfo`, which has a different form on every architecture.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::reader::one_line;
 use crate::error::Result;
 use crate::root::Root;
 
-/// What this crate needs of `/proc/cpuinfo`.
+/// The parts of `/proc/cpuinfo` that this crate uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CpuInfo {
     /// The processor's own name: `model name` (x86), `Processor` (old ARM),
@@ -23,11 +23,11 @@ pub(crate) struct CpuInfo {
     isa: Option<String>,
     /// ARM: implementer and part, by CPU.
     cores: BTreeMap<usize, ArmCore>,
-    /// ARM before Linux 3.8 says it once for all CPUs.
+    /// ARM before Linux 3.8 has one entry for all CPUs.
     any_core: ArmCore,
 }
 
-/// The two numbers of an ARM core's main ID register that name its design.
+/// The two numbers in an ARM core's main ID register that identify its design.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ArmCore {
     implementer: Option<u32>,
@@ -35,13 +35,13 @@ struct ArmCore {
 }
 
 impl CpuInfo {
-    /// Reads the file; empty if it is not there.
+    /// Reads the file; empty if it does not exist.
     pub(crate) fn read(root: &Root) -> Result<Self> {
         Ok(Self::parse(&root.read_if_there("/proc/cpuinfo")?.unwrap_or_default()))
     }
 
-    /// Lines of `key : value` in paragraphs, one for each CPU. Anything else
-    /// is passed over: no two architectures have the same keys.
+    /// Lines of `key : value` in paragraphs, one for each CPU. Other lines are
+    /// skipped: the keys differ between architectures.
     pub(crate) fn parse(text: &str) -> Self {
         let mut info = Self::default();
         let mut cpu = None;
@@ -86,7 +86,7 @@ impl CpuInfo {
     }
 
     /// The name of one CPU's core design, on ARM: `Cortex-A55`, or the two
-    /// numbers where the design is unknown.
+    /// numbers if the design is unknown.
     pub(crate) fn core_name(&self, cpu: usize) -> Option<String> {
         let core = self.cores.get(&cpu).copied().unwrap_or_default();
         let implementer = core.implementer.or(self.any_core.implementer)?;
@@ -97,7 +97,7 @@ impl CpuInfo {
         })
     }
 
-    /// The name that the processor gives itself.
+    /// The processor's own name.
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -107,14 +107,13 @@ impl CpuInfo {
         self.board.as_deref().filter(|board| !board.is_empty())
     }
 
-    /// Whether x86's CPUID says that a hypervisor is there; `None` on other
-    /// architectures.
+    /// Whether x86's CPUID reports a hypervisor; `None` on other architectures.
     pub(crate) fn hypervisor_flag(&self) -> Option<bool> {
         (!self.flags.is_empty()).then(|| self.flags.contains("hypervisor"))
     }
 
-    /// The architecture in the words of `uname -m`, as the processor tells
-    /// it. A 32-bit kernel on a 64-bit processor is not told apart on x86.
+    /// The architecture as `uname -m` prints it, derived from the processor. On
+    /// x86 a 32-bit kernel on a 64-bit processor is not recognised.
     pub(crate) fn architecture(&self) -> Option<&'static str> {
         if !self.flags.is_empty() {
             return Some(if self.flags.contains("lm") { "x86_64" } else { "i686" });
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_nonsense_give_nothing() {
+    fn malformed_text_gives_nothing() {
         assert_eq!(CpuInfo::parse(""), CpuInfo::default());
         assert_eq!(CpuInfo::parse("::\nprocessor: x\n\u{0}").core_name(0), None);
     }

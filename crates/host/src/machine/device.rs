@@ -1,4 +1,4 @@
-//! What the maker calls this machine.
+//! The machine's name.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use super::reader::{line, one_line};
 use crate::error::Result;
 use crate::root::Root;
 
-/// The fields of the firmware's DMI table that name the machine, never those
-/// that single it out (serial numbers, UUIDs).
+/// The fields of the firmware's DMI table that name the model, without those
+/// that identify one machine (serial numbers, UUIDs).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Dmi {
     pub(super) vendor: String,
@@ -16,7 +16,7 @@ pub(super) struct Dmi {
     pub(super) bios_vendor: String,
 }
 
-/// What firmware says where the maker filled nothing in.
+/// Placeholders of firmware for fields that the maker left empty.
 const PLACEHOLDERS: [&str; 6] = [
     "default string",
     "not specified",
@@ -27,12 +27,12 @@ const PLACEHOLDERS: [&str; 6] = [
 ];
 
 impl Dmi {
-    /// Empty on machines without DMI, which is most that are not x86.
+    /// Empty on machines without DMI, which includes most that are not x86.
     pub(super) fn read(root: &Root) -> Result<Self> {
         let field = |name: &str| {
             let value = line(root, Path::new("/sys/class/dmi/id").join(name))?;
-            let told = value.filter(|value| !is_placeholder(value));
-            Ok(told.unwrap_or_default())
+            let named = value.filter(|value| !is_placeholder(value));
+            Ok(named.unwrap_or_default())
         };
         Ok(Self {
             vendor: field("sys_vendor")?,
@@ -57,8 +57,8 @@ pub(super) fn name(root: &Root, dmi: &Dmi, info: &CpuInfo) -> Result<Option<Stri
     Ok(model.or_else(|| info.board().map(str::to_owned)))
 }
 
-/// A text of the device tree; several ones are separated by zero bytes, which
-/// become spaces.
+/// A text of the device tree. Zero bytes, which separate several texts, become
+/// spaces.
 pub(super) fn device_tree(root: &Root, property: &str) -> Result<Option<String>> {
     let path = Path::new("/proc/device-tree").join(property);
     let text = root.read_if_there(path)?.map(|text| one_line(&text.replace('\0', " ")));

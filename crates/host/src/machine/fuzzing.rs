@@ -1,5 +1,5 @@
-//! The door through which the fuzzer reaches the parsers; only there when the
-//! fuzzer builds this crate.
+//! The parsers, for the fuzzer. Compiled only when the fuzzer builds this
+//! crate.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use super::{CpuTime, MemInfo, Stall, VmStat, auxv, kernel, private, swap, zram};
 use crate::sched::CpuSet;
 use unjank_units::Nanos;
 
-/// Gives one file to every parser, so that any file of a recorded machine is
-/// a seed.
+/// Gives one file to every parser, so that every file of a recorded machine can
+/// be a seed.
 ///
 /// # Panics
-/// Where a parser or its answer is wrong.
+/// If a parser or its result is wrong.
 pub fn parse(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let path = Path::new("/file");

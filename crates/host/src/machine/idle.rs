@@ -10,20 +10,20 @@ use crate::root::Root;
 use crate::sched::CpuSet;
 use unjank_units::Nanos;
 
-/// No CPU has more idle states (`CPUIDLE_STATE_MAX` is 10).
+/// The most idle states of a CPU (`CPUIDLE_STATE_MAX` is 10).
 const MOST_STATES: usize = 16;
 
-/// The cpuidle driver and governor, `/sys/devices/system/cpu/cpuidle`, and
-/// the states of the online CPUs.
+/// The cpuidle driver and governor, `/sys/devices/system/cpu/cpuidle`, and the
+/// states of the online CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Idle {
     /// `current_driver`.
     pub driver: String,
-    /// `current_governor_ro`, or `current_governor` where it can be changed.
+    /// `current_governor_ro`, or `current_governor` if it can be changed.
     pub governor: String,
-    /// The states, shallowest first. One that differs between CPUs (big and
-    /// little ones) stands here once for each form.
+    /// The states, shallowest first. A state that differs between CPUs (big and
+    /// little ones) has one entry for each form.
     pub states: Vec<IdleState>,
 }
 
@@ -37,9 +37,9 @@ pub struct IdleState {
     pub cpus: String,
     /// Time to leave it.
     pub exit_latency: Nanos,
-    /// Shortest stay that saves energy; kernels before 3.15 do not say.
+    /// The shortest stay that saves energy; unknown before Linux 3.15.
     pub residency: Option<Nanos>,
-    /// Switched off on at least one CPU.
+    /// Whether it is disabled on at least one CPU.
     pub disabled: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Option<Idle> {
     let driver = reader.wanted(
         "idle",
         driver,
-        "no cpuidle driver: the kernel (or the hypervisor below it) idles in one way only",
+        "no cpuidle driver: the kernel (or the hypervisor below it) has a single idle state",
     )?;
     let governor = match line(reader.root(), dir.join("current_governor_ro")) {
         Ok(None) => line(reader.root(), dir.join("current_governor")),
@@ -63,7 +63,7 @@ pub(super) fn read(reader: &mut Reader, online: &[usize]) -> Option<Idle> {
             reader.miss("idle.states", error.to_string());
         }
     }
-    // A stable sort: equally deep forms stay in the order of their CPUs.
+    // A stable sort: equally deep forms keep the order of their CPUs.
     states.sort_by_key(|state| state.index);
     Some(Idle { driver, governor, states: states.into_iter().map(Form::finish).collect() })
 }
@@ -104,7 +104,7 @@ fn add_states_of(root: &Root, cpu: usize, forms: &mut Vec<Form>) -> Result<()> {
     Ok(())
 }
 
-/// Latency and residency are in microseconds; kernels before 3.10 cannot
+/// Latency and residency are in microseconds. Kernels before 3.10 cannot
 /// disable a state.
 fn one_state(root: &Root, dir: &Path) -> Result<IdleState> {
     let number = |file: &str| root.read_number_if_there::<u64>(dir.join(file));

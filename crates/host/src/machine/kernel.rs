@@ -15,19 +15,19 @@ pub struct Kernel {
     pub release: String,
     /// `uname -v`: `/proc/sys/kernel/version`.
     pub version: String,
-    /// `uname -m`: `/proc/sys/kernel/arch`; before Linux 6.1, what
-    /// `/proc/cpuinfo` says of the processor.
+    /// `uname -m`: `/proc/sys/kernel/arch`; before Linux 6.1, derived from
+    /// `/proc/cpuinfo`.
     pub architecture: String,
-    /// `none`, `voluntary`, `full`, `lazy` or `rt`, where it can be told.
+    /// `none`, `voluntary`, `full`, `lazy` or `rt`, if it is known.
     pub preemption: Option<String>,
-    /// The kernel's boot parameters that bear on latency (`isolcpus`,
-    /// `nohz_full`, `mitigations` …), as they stand on its command line.
+    /// The kernel's boot parameters that affect latency (`isolcpus`,
+    /// `nohz_full`, `mitigations` …), as on its command line.
     pub latency_parameters: Vec<String>,
 }
 
-/// Boot parameters that change how long things take, from
-/// `Documentation/admin-guide/kernel-parameters.txt`, with `_` for `-`. A
-/// name that ends in a dot stands for every parameter of that module.
+/// Boot parameters that affect latency, from
+/// `Documentation/admin-guide/kernel-parameters.txt`, with `_` for `-`. A name
+/// that ends in a dot stands for every parameter of that module.
 const LATENCY_PARAMETERS: &[&str] = &[
     "amd_prefcore",
     "amd_pstate",
@@ -97,8 +97,8 @@ const LATENCY_PARAMETERS: &[&str] = &[
     "zswap.",
 ];
 
-/// The file that shows and sets the preemption model of a kernel that can
-/// change it.
+/// The file that shows and sets the preemption model, if the kernel can change
+/// it.
 const PREEMPT_KNOB: &str = "/sys/kernel/debug/sched/preempt";
 
 pub(super) fn read(reader: &mut Reader, cpuinfo: &CpuInfo) -> Kernel {
@@ -135,14 +135,14 @@ pub(super) fn read(reader: &mut Reader, cpuinfo: &CpuInfo) -> Kernel {
     }
 }
 
-/// The preemption model: what the kernel was built for as far as its version
-/// string says (`init/Makefile`), else what was chosen at boot or since.
+/// The preemption model: that of the kernel's build according to its version
+/// string (`init/Makefile`), else the one chosen at boot or since.
 fn preemption(root: &Root, version: &str, parameters: &[String]) -> Option<String> {
     let built_for = |flag: &str| version.split_whitespace().any(|word| word == flag);
     if built_for("PREEMPT_RT") || version.contains("PREEMPT RT") {
         return Some("rt".to_owned());
     }
-    // Without root the knob cannot be reached, which is as good as absent.
+    // Without root the knob cannot be read, so it counts as absent.
     let knob = root.read_if_there(PREEMPT_KNOB).ok().flatten();
     if let Some(chosen) = knob.as_deref().and_then(in_parentheses) {
         return Some(chosen);
@@ -155,7 +155,7 @@ fn preemption(root: &Root, version: &str, parameters: &[String]) -> Option<Strin
     }
 }
 
-/// The chosen one of several words: `none voluntary (full)`.
+/// The word in parentheses: `none voluntary (full)`.
 fn in_parentheses(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('(')?;
     let (chosen, _) = rest.split_once(')')?;
@@ -167,8 +167,8 @@ fn latency_parameters(root: &Root) -> Result<Option<Vec<String>>> {
     Ok(text.map(|text| keep_latency_parameters(&text)))
 }
 
-/// The parameters of a kernel command line that bear on latency. What stands
-/// after ` -- ` is for the first process, not for the kernel.
+/// The parameters of a kernel command line that affect latency. Words after `
+/// -- ` are for the first process, not for the kernel.
 pub(super) fn keep_latency_parameters(text: &str) -> Vec<String> {
     text.split_whitespace()
         .take_while(|&word| word != "--")
@@ -202,17 +202,17 @@ mod tests {
     #[test]
     fn the_preemption_model_comes_from_version_knob_or_boot() {
         let root = Root::at("/nowhere");
-        let told = |version: &str, parameters: &[&str]| {
+        let model = |version: &str, parameters: &[&str]| {
             let parameters: Vec<String> = parameters.iter().map(ToString::to_string).collect();
             preemption(&root, version, &parameters)
         };
-        assert_eq!(told("#1 SMP PREEMPT_RT Debian 6.12.9", &[]).as_deref(), Some("rt"));
-        assert_eq!(told("#1 SMP PREEMPT RT Mon Apr 1", &[]).as_deref(), Some("rt"));
-        assert_eq!(told("#1 SMP PREEMPT Mon Apr 1", &["preempt=none"]).as_deref(), Some("full"));
+        assert_eq!(model("#1 SMP PREEMPT_RT Debian 6.12.9", &[]).as_deref(), Some("rt"));
+        assert_eq!(model("#1 SMP PREEMPT RT Mon Apr 1", &[]).as_deref(), Some("rt"));
+        assert_eq!(model("#1 SMP PREEMPT Mon Apr 1", &["preempt=none"]).as_deref(), Some("full"));
         let dynamic = "#1 SMP PREEMPT_DYNAMIC Mon Apr 1";
-        assert_eq!(told(dynamic, &["preempt=lazy"]).as_deref(), Some("lazy"));
-        assert_eq!(told(dynamic, &[]), None);
-        assert_eq!(told("#1 SMP Mon Apr 1", &[]), None);
+        assert_eq!(model(dynamic, &["preempt=lazy"]).as_deref(), Some("lazy"));
+        assert_eq!(model(dynamic, &[]), None);
+        assert_eq!(model("#1 SMP Mon Apr 1", &[]), None);
         assert_eq!(in_parentheses("none voluntary (full) lazy").as_deref(), Some("full"));
         assert_eq!(in_parentheses("full)("), None);
     }

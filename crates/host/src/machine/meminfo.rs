@@ -8,14 +8,14 @@ use unjank_units::Bytes;
 
 const PATH: &str = "/proc/meminfo";
 
-/// All amounts of memory in `/proc/meminfo` at one moment.
+/// All amounts in `/proc/meminfo` at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemInfo {
     amounts: BTreeMap<String, Bytes>,
 }
 
 impl MemInfo {
-    /// The amounts now.
+    /// The current amounts.
     ///
     /// # Errors
     /// `File` without procfs, `Parse` names the line.
@@ -23,8 +23,8 @@ impl MemInfo {
         Self::parse(&root.read(PATH)?)
     }
 
-    /// Lines such as `MemTotal:  24684084 kB`, where kB means KiB. Lines
-    /// without the unit are numbers of pages, and are left out.
+    /// Parses lines such as `MemTotal:  24684084 kB`, where kB means KiB. Lines
+    /// without the unit are numbers of pages, and are skipped.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let amount = |(number, line): (usize, &str)| {
             let (name, rest) = line.split_once(':')?;
@@ -43,14 +43,14 @@ impl MemInfo {
         self.amounts.get(name).copied()
     }
 
-    /// All the memory there is.
+    /// The total memory.
     pub fn total(&self) -> Option<Bytes> {
         self.get("MemTotal")
     }
 
-    /// Memory that a program can take without swapping: `MemAvailable`.
-    /// Kernels before 3.14 do not say; there it is what is free, and the page
-    /// cache without shared memory, which is more than can really be had.
+    /// Memory that a program can use without swapping: `MemAvailable`. Before
+    /// Linux 3.14 it is estimated as free memory plus page cache without shared
+    /// memory, which is too much.
     pub fn available(&self) -> Option<Bytes> {
         self.get("MemAvailable").or_else(|| {
             let free = self.get("MemFree")?.get();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_amount_is_named_by_its_line() {
+    fn a_malformed_amount_is_reported_with_its_line() {
         let error = MemInfo::parse("MemTotal: 1 kB\nMemFree: some kB").unwrap_err().to_string();
         assert_eq!(error, "cannot parse /proc/meminfo, line 2: expected a name and a number of kB");
     }

@@ -1,4 +1,4 @@
-//! Memory, and how the kernel is set up to swap it.
+//! Memory, and the kernel's settings for swapping.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,13 +32,13 @@ pub struct Memory {
     pub mglru: Option<bool>,
     /// Active swap devices, highest priority first.
     pub swap: Vec<SwapDevice>,
-    /// zram devices that have a size.
+    /// zram devices with a size.
     pub zram: Vec<Zram>,
     /// zswap, if the kernel has it.
     pub zswap: Option<Zswap>,
 }
 
-/// What a page is on almost every machine.
+/// The page size of almost every machine.
 const USUAL_PAGE: Bytes = Bytes(4096);
 
 pub(super) fn read(reader: &mut Reader) -> Memory {
@@ -54,7 +54,7 @@ pub(super) fn read(reader: &mut Reader) -> Memory {
         total: info.total().unwrap_or_default(),
         available: info.available().unwrap_or_default(),
         page: reader
-            .wanted("memory.page", page, "no AT_PAGESZ in /proc/self/auxv; 4 KiB is taken")
+            .wanted("memory.page", page, "no AT_PAGESZ in /proc/self/auxv; 4 KiB is assumed")
             .unwrap_or(USUAL_PAGE),
         swappiness: reader.wanted("memory.swappiness", swappiness, "no /proc/sys/vm/swappiness"),
         page_cluster: reader.wanted(
@@ -73,11 +73,11 @@ pub(super) fn read(reader: &mut Reader) -> Memory {
     }
 }
 
-/// Memory that this process can take without swapping, its cgroups' limits
-/// considered.
+/// Memory that this process can use without swapping, within its cgroups'
+/// limits.
 ///
 /// # Errors
-/// `File` or `Parse` names what could not be read.
+/// `File` or `Parse` with the file that could not be read.
 pub fn available(root: &Root) -> Result<Bytes> {
     let whole = MemInfo::read(root)?
         .available()
@@ -85,7 +85,7 @@ pub fn available(root: &Root) -> Result<Bytes> {
     Ok(cgroup::memory_left(root)?.map_or(whole, |left| left.min(whole)))
 }
 
-/// The first bit of `enabled` switches the whole of it
+/// The first bit of `enabled` is the main switch
 /// (`Documentation/admin-guide/mm/multigen_lru.rst`).
 fn mglru(root: &Root) -> Result<Option<bool>> {
     let path = "/sys/kernel/mm/lru_gen/enabled";

@@ -1,8 +1,8 @@
-//! What this machine is: everything about it that changes how long things
-//! take, read once at the start of a run and kept in its record.
+//! The description of the machine: all properties that affect times, read once
+//! at the start of a run and stored in its record.
 //!
-//! Absent features are `None`, and [`Machine::unsupported`] says why. Reading
-//! never fails as a whole: one unreadable file costs one field.
+//! Absent features are `None`, with the reason in [`Machine::unsupported`].
+//! Reading never fails as a whole: an unreadable file affects one field.
 //!
 //! | module | subject, its type and its reader |
 //! |---|---|
@@ -10,16 +10,17 @@
 //! | `topology` | CPUs, cores, caches; with `cpuinfo` and `arm_core` |
 //! | `cpufreq` | frequency policies, governors and their tunables |
 //! | `idle` | idle states |
-//! | `realtime`, `capabilities` | what this process may do |
+//! | `realtime`, `capabilities` | permissions of this process |
 //! | `cgroup` | quotas and limits, version 1, 2 and both |
-//! | `memory` | memory and how it is swapped; with `meminfo` and `auxv` |
-//! | [`swap`], [`zram`], `zswap` | where it is swapped to |
+//! | `memory` | memory and swap settings; with `meminfo` and `auxv` |
+//! | [`swap`], [`zram`], `zswap` | swap devices and compressed swap |
 //! | [`pressure`] | pressure stall information |
-//! | `virtualisation`, `device` | what this machine runs under, and its name |
+//! | `virtualisation`, `device` | hypervisor and container, and the machine's
+//! name |
 //! | `clock_source` | the clock behind `CLOCK_MONOTONIC` |
 //! | [`VmStat`], [`CpuTime`], [`MemInfo`] | counters for probes |
 //! | `residency` | times of frequencies and of idle CPUs, for energy |
-//! | `private` | what a recording leaves out |
+//! | `private` | removes private content from recordings |
 
 mod arm_core;
 mod auxv;
@@ -77,37 +78,37 @@ use cpuinfo::CpuInfo;
 use device::Dmi;
 use reader::Reader;
 
-/// A description of one machine, as a run record carries it.
+/// A description of one machine, as a run record holds it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
-    /// What the maker calls the machine: `sys_vendor` and `product_name` of
+    /// The maker's name of the machine: `sys_vendor` and `product_name` of
     /// `/sys/class/dmi/id`, `model` of the device tree, or the board that an
     /// old ARM kernel names.
     pub device: Option<String>,
-    /// The kernel that runs.
+    /// The running kernel.
     pub kernel: Kernel,
     /// The processor and its CPUs.
     pub cpu: Cpu,
-    /// One entry per cpufreq policy; empty where the kernel has no cpufreq driver.
+    /// One entry per cpufreq policy; empty if the kernel has no cpufreq driver.
     pub frequency: Vec<FrequencyPolicy>,
     /// Idle states, if the kernel has a cpuidle driver.
     pub idle: Option<Idle>,
-    /// What real-time threads may do.
+    /// Limits on real-time threads.
     pub realtime: RealtimeLimits,
-    /// Effective capabilities by name (`CAP_SYS_NICE` …), all of them for root.
+    /// Effective capabilities by name (`CAP_SYS_NICE` …); root has all of them.
     pub capabilities: Vec<String>,
-    /// The cgroup this process runs in.
+    /// The cgroup of this process.
     pub cgroup: Option<Cgroup>,
     /// Memory, swap devices and compressed swap.
     pub memory: Memory,
     /// Pressure stall information at the start of the run.
     pub pressure: Option<Pressure>,
-    /// Under what this machine runs, if it is not the hardware itself.
+    /// The hypervisor and the container, if any.
     pub virtualisation: Virtualisation,
     /// The clock source behind `CLOCK_MONOTONIC`.
     pub clock: ClockSource,
-    /// What could not be read, and why. Named by the field that is missing.
+    /// The fields that could not be read, with reasons.
     pub unsupported: Vec<Unsupported>,
 }
 
@@ -144,14 +145,14 @@ impl Machine {
         }
     }
 
-    /// Whether the machine itself was read. If not, another tool told of its
-    /// kernel, and everything else is unknown rather than absent.
+    /// Whether the machine itself was read. If not, only its kernel is known,
+    /// from another tool, and everything else is unknown rather than absent.
     pub fn is_read(&self) -> bool {
         self.cpu.online > 0
     }
 
-    /// Reads only the clocks of the machine that `root` stands for, which
-    /// takes a fraction of that.
+    /// Reads only the frequency policies of the machine that `root` stands for,
+    /// which takes a fraction of the time.
     pub fn clocks(root: &Root) -> Vec<FrequencyPolicy> {
         let mut reader = Reader::new(root);
         let info = reader.optional("cpu", CpuInfo::read(root).map(Some)).unwrap_or_default();
@@ -160,10 +161,10 @@ impl Machine {
         cpufreq::read(&mut reader, &online)
     }
 
-    /// Reads the machine, and keeps a copy of what was read, to be written
-    /// where [`Root::at`] finds it. The copy leaves out what nobody needs to
-    /// know to read it the same way: serial numbers, other boot parameters,
-    /// other environment variables, other mounts.
+    /// Reads the machine, and keeps a copy of the files, which [`Root::at`]
+    /// reads after they are written. The copy omits content that is not needed
+    /// to read it the same way: serial numbers, other boot parameters, other
+    /// environment variables, other mounts.
     pub fn record(root: &Root) -> (Self, Recording) {
         let recording = Recording::new();
         let machine = Self::read(&root.recorded_by(&recording));

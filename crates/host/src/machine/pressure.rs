@@ -33,10 +33,10 @@ pub struct Stall {
     pub full_total: Nanos,
 }
 
-/// The pressure on this machine now.
+/// The current pressure.
 ///
 /// # Errors
-/// `Parse` names the file and the line.
+/// `Parse` with the file and the line.
 pub fn read(root: &Root) -> Result<Support<Pressure>> {
     let stall = |resource: &str| {
         let path = format!("/proc/pressure/{resource}");
@@ -52,9 +52,9 @@ pub fn read(root: &Root) -> Result<Support<Pressure>> {
 }
 
 impl Stall {
-    /// Lines such as `some avg10=0.65 avg60=0.40 avg300=0.42 total=16941926`,
-    /// the total in microseconds. Kernels before 5.13 have no `full` line for
-    /// the CPU.
+    /// Parses lines such as `some avg10=0.65 avg60=0.40 avg300=0.42
+    /// total=16941926`, with the total in microseconds. Kernels before 5.13
+    /// have no `full` line for the CPU.
     pub(crate) fn parse(text: &str, path: &str) -> Result<Self> {
         let mut stall = Self::default();
         for (number, line) in text.lines().enumerate() {
@@ -86,7 +86,7 @@ impl Stall {
     }
 }
 
-/// A number that JSON can carry: `inf` and `NaN` are none.
+/// A number that JSON can represent: not `inf`, not `NaN`.
 fn percentage(text: &str) -> Option<f64> {
     text.parse().ok().filter(|share: &f64| share.is_finite() && *share >= 0.0)
 }

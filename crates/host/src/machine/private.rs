@@ -1,5 +1,5 @@
-//! What a recording leaves out: everything in the files that [`Machine`] does
-//! not read, where that may be nobody else's business.
+//! Removes private content from a recording: everything in the files that
+//! [`Machine`] does not read and that may be private.
 //!
 //! [`Machine`]: super::Machine
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::kernel::keep_latency_parameters;
 use super::virtualisation::container_variable;
 
-/// What is kept of the content of one file.
+/// The part of a file's content that is kept.
 pub(super) fn keep(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
     let lines = |wanted: fn(&str) -> bool| {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -21,7 +21,7 @@ pub(super) fn keep(path: &Path, bytes: Vec<u8>) -> Vec<u8> {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             format!("{}\n", keep_latency_parameters(&text).join(" ")).into_bytes()
         }
-        // Environments are where passwords are kept.
+        // Environments may hold passwords.
         Some("/proc/1/environ") => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let variable = container_variable(&text);
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_singles_a_machine_or_its_user_out_stays_there() {
+    fn content_that_identifies_a_machine_or_its_user_is_removed() {
         let line = "root=UUID=1234 isolcpus=3 androidboot.serialno=99 -- --token x\n";
         assert_eq!(kept("/proc/cmdline", line), "isolcpus=3\n");
         let environment = "PASSWORD=x\0container=lxc\0HOME=/root\0";

@@ -1,5 +1,4 @@
-//! Reading facts one by one, and keeping the reason for each one that is
-//! missing.
+//! Reads facts one by one, and records the reason for each missing one.
 
 use std::path::Path;
 
@@ -7,7 +6,7 @@ use crate::error::Result;
 use crate::root::Root;
 use crate::support::{Support, Unsupported};
 
-/// A value of sysfs is one line of words; what is longer is cut.
+/// A value of sysfs is one line of words; longer ones are cut.
 const LONGEST_VALUE: usize = 1024;
 
 /// One pass over a machine's files.
@@ -26,9 +25,8 @@ impl<'root> Reader<'root> {
         self.root
     }
 
-    /// Notes why `what` is missing; only the first reason for each `what` is
-    /// kept, so a machine with a thousand odd CPUs does not note it a
-    /// thousand times.
+    /// Records why `what` is missing. Only the first reason for each `what` is
+    /// kept, so a machine with a thousand odd CPUs has one entry.
     pub(crate) fn miss(&mut self, what: &str, reason: impl Into<String>) {
         if !self.unsupported.iter().any(|noted| noted.what == what) {
             self.unsupported
@@ -36,7 +34,7 @@ impl<'root> Reader<'root> {
         }
     }
 
-    /// A fact that may rightly be absent: only a failure is noted.
+    /// A fact that may be absent: only a failure is recorded.
     pub(crate) fn optional<T>(&mut self, what: &str, found: Result<Option<T>>) -> Option<T> {
         found.unwrap_or_else(|error| {
             self.miss(what, error.to_string());
@@ -44,7 +42,7 @@ impl<'root> Reader<'root> {
         })
     }
 
-    /// A fact whose absence a reader of the record should know the reason of.
+    /// A fact whose absence is recorded with a reason.
     pub(crate) fn wanted<T>(
         &mut self,
         what: &str,
@@ -60,7 +58,7 @@ impl<'root> Reader<'root> {
         }
     }
 
-    /// A fact that knows the reason of its absence itself.
+    /// A fact that has its own reason for being absent.
     pub(crate) fn supported<T>(&mut self, what: &str, support: Support<T>) -> Option<T> {
         match support {
             Support::Yes(value) => Some(value),
@@ -71,20 +69,20 @@ impl<'root> Reader<'root> {
         }
     }
 
-    /// The names of everything that was missing, with the reasons.
+    /// All missing facts, with the reasons.
     pub(crate) fn finish(self) -> Vec<Unsupported> {
         self.unsupported
     }
 }
 
-/// The first line of `path`, if it is there and not empty.
+/// The first line of `path`, if it exists and is not empty.
 pub(crate) fn line(root: &Root, path: impl AsRef<Path>) -> Result<Option<String>> {
     let text = root.read_if_there(path)?;
     Ok(text.map(|text| one_line(&text)).filter(|line| !line.is_empty()))
 }
 
-/// The first line of `text`, without the control characters that could play
-/// tricks on a terminal.
+/// The first line of `text`, without control characters, which could manipulate
+/// a terminal.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.trim().chars().filter(|c| !c.is_control()).take(LONGEST_VALUE).collect()

@@ -1,4 +1,4 @@
-//! What real-time threads may do.
+//! Limits on real-time threads.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use unjank_units::{Bytes, Nanos};
 
 const LIMITS: &str = "/proc/self/limits";
 
-/// What real-time threads may do: `sched(7)`, `getrlimit(2)`. The limits are
-/// the soft ones, which the kernel goes by.
+/// Limits on real-time threads: `sched(7)`, `getrlimit(2)`. These are the soft
+/// limits, which the kernel enforces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RealtimeLimits {
     /// `/proc/sys/kernel/sched_rt_period_us`.
     pub period: Option<Nanos>,
-    /// `/proc/sys/kernel/sched_rt_runtime_us`; `None` where throttling is off
-    /// (−1) or unknown.
+    /// `/proc/sys/kernel/sched_rt_runtime_us`; `None` if throttling is off (−1)
+    /// or unknown.
     pub runtime: Option<Nanos>,
-    /// Whether the kernel throttles real-time threads at all.
+    /// Whether the kernel throttles real-time threads.
     pub throttled: bool,
     /// `RLIMIT_RTPRIO`: the highest priority an unprivileged thread may take;
     /// `None` is unlimited.
@@ -58,7 +58,7 @@ pub(super) fn read(reader: &mut Reader) -> RealtimeLimits {
     }
 }
 
-/// What this crate needs of `/proc/self/limits`.
+/// The parts of `/proc/self/limits` that this crate uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     rtprio: Limit,
@@ -84,8 +84,8 @@ impl Limit {
         }
     }
 
-    /// `RLIMIT_NICE` counts from 1 (nice 19) to 40 (nice −20); 0 allows
-    /// nothing beyond the value that a thread has.
+    /// `RLIMIT_NICE` counts from 1 (nice 19) to 40 (nice −20); 0 allows no
+    /// value below the thread's own.
     fn nice_value(self) -> Option<i64> {
         match self {
             Self::Unknown => None,
@@ -100,7 +100,7 @@ impl Limits {
         root.read_if_there(LIMITS)?.map(|text| Self::parse(&text)).transpose()
     }
 
-    /// One limit a line: its name, soft limit, hard limit, unit.
+    /// Parses one limit per line: its name, soft limit, hard limit, unit.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let mut limits = Self::default();
         for (number, line) in text.lines().enumerate() {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_limit_is_named_by_its_line() {
+    fn a_malformed_limit_is_reported_with_its_line() {
         let error = Limits::parse("Limit\nMax realtime priority  many").unwrap_err().to_string();
         assert_eq!(
             error,

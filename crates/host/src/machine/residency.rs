@@ -1,5 +1,5 @@
-//! How long a clock had each frequency, and how long CPUs were idle: counters
-//! of `Documentation/cpu-freq/cpufreq-stats.rst` and of `proc_stat(5)`.
+//! Time in each frequency and idle time of CPUs: counters of
+//! `Documentation/cpu-freq/cpufreq-stats.rst` and of `proc_stat(5)`.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use unjank_units::{Hertz, Nanos};
 
 const STAT: &str = "/proc/stat";
 
-/// More frequencies than any clock has, and more CPUs than any machine.
+/// An upper bound on frequencies of a clock, and on CPUs.
 const MOST: usize = 8_192;
 
 /// The cpufreq policies of this machine that have an online CPU.
 ///
 /// # Errors
-/// `Parse` if the list of online CPUs is none.
+/// `Parse` if the list of online CPUs is malformed.
 pub fn frequency_policies(root: &Root) -> Result<Vec<FrequencyPolicy>> {
     let online = Path::new("/sys/devices/system/cpu/online");
     let list = root.read_if_there(online)?.unwrap_or_default();
@@ -30,12 +30,12 @@ pub fn frequency_policies(root: &Root) -> Result<Vec<FrequencyPolicy>> {
     Ok(found)
 }
 
-/// How long the clock of the policy in `dir` has had each frequency since
-/// boot, in steps of a tick of `USER_HZ` (10 ms). `None` where the kernel
-/// keeps no such statistics.
+/// The time that the clock of the policy in `dir` has spent in each frequency
+/// since boot, in steps of a tick of `USER_HZ` (10 ms). `None` if the kernel
+/// has no such statistics.
 ///
 /// # Errors
-/// `File`, also for a policy that is gone; `Parse`.
+/// `File`, also for a policy that no longer exists; `Parse`.
 pub fn time_in_state(root: &Root, dir: &Path) -> Result<Option<Vec<(Hertz, Nanos)>>> {
     let path = dir.join("stats/time_in_state");
     match root.read_if_there(&path)? {
@@ -44,8 +44,8 @@ pub fn time_in_state(root: &Root, dir: &Path) -> Result<Option<Vec<(Hertz, Nanos
     }
 }
 
-/// How long each CPU that is online has been idle since boot, waiting for
-/// storage included, in steps of a tick of `USER_HZ` (10 ms).
+/// The idle time of each online CPU since boot, including waits for storage, in
+/// steps of a tick of `USER_HZ` (10 ms).
 ///
 /// # Errors
 /// `File` without procfs; `Parse`.
@@ -58,7 +58,7 @@ fn tick() -> Nanos {
     Nanos(1_000_000_000 / clock_ticks_per_second().max(1))
 }
 
-/// Lines of a frequency in kHz and a number of ticks.
+/// Parses lines of a frequency in kHz and a number of ticks.
 pub(crate) fn parse_time_in_state(
     text: &str,
     path: &Path,
@@ -74,7 +74,7 @@ pub(crate) fn parse_time_in_state(
     text.lines().take(MOST).enumerate().map(line).collect()
 }
 
-/// The lines `cpuN user nice system idle iowait …`.
+/// Parses the lines `cpuN user nice system idle iowait …`.
 pub(crate) fn parse_idle_times(text: &str, tick: Nanos) -> Result<Vec<(usize, Nanos)>> {
     let cpus = text.lines().enumerate().filter_map(|(index, line)| {
         let (cpu, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;

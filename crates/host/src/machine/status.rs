@@ -1,9 +1,9 @@
-//! `/proc/self/status`: what the kernel lets this process do.
+//! `/proc/self/status`.
 
 use crate::error::Result;
 use crate::root::Root;
 
-/// The file, whole; `None` without procfs.
+/// The whole file; `None` without procfs.
 pub(super) fn read(root: &Root) -> Result<Option<String>> {
     root.read_if_there("/proc/self/status")
 }

@@ -6,8 +6,7 @@ impl Machine {
     /// The machine in one line, for a terminal:
     /// `kernel 6.18.44, 2 × AMD EPYC (KVM), no cpufreq, haltpoll idle`.
     ///
-    /// Of a machine that another tool has told of, the kernel is all that is
-    /// known.
+    /// If the description comes from another tool, only the kernel is known.
     pub fn summary(&self) -> String {
         if !self.is_read() {
             return format!("kernel {}, nothing else known", version(&self.kernel.release));
@@ -29,8 +28,7 @@ impl Machine {
     }
 }
 
-/// The number in front of what the maker appended: `6.1.75` of
-/// `6.1.75-android14-11`.
+/// The number before the maker's suffix: `6.1.75` of `6.1.75-android14-11`.
 fn version(release: &str) -> &str {
     match release.split('-').next() {
         None | Some("") => "unknown",
@@ -38,7 +36,8 @@ fn version(release: &str) -> &str {
     }
 }
 
-/// `2 × AMD EPYC`, or each design by itself: `4 × Cortex-A55 + 4 × Cortex-A76`.
+/// `2 × AMD EPYC`, or a list of core designs: `4 × Cortex-A55 + 4 ×
+/// Cortex-A76`.
 fn processor(cpu: &Cpu) -> String {
     let mut designs: Vec<(&str, usize)> = Vec::new();
     for design in cpu.cpus.iter().filter_map(|cpu| cpu.design.as_deref()) {
@@ -56,7 +55,7 @@ fn processor(cpu: &Cpu) -> String {
     parts.join(" + ")
 }
 
-/// Each driver and governor once.
+/// Each combination of driver and governor, once.
 fn governors(policies: &[FrequencyPolicy]) -> String {
     let mut used: Vec<String> = Vec::new();
     for policy in policies {
@@ -68,7 +67,7 @@ fn governors(policies: &[FrequencyPolicy]) -> String {
     if used.is_empty() { "no cpufreq".to_owned() } else { used.join(" / ") }
 }
 
-/// A hypervisor's name as its makers write it.
+/// The usual spelling of a hypervisor's name.
 fn well_known(name: &str) -> &str {
     match name {
         "kvm" => "KVM",

@@ -19,7 +19,7 @@ const BLOCK: &str = "/sys/block";
 pub struct SwapDevice {
     /// The device or file.
     pub path: String,
-    /// What stands behind it.
+    /// The kind of its storage.
     pub kind: SwapKind,
     /// Its size.
     pub size: Bytes,
@@ -29,7 +29,7 @@ pub struct SwapDevice {
     pub priority: i64,
 }
 
-/// What a swap device keeps its pages on.
+/// The kind of a swap device's storage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SwapKind {
@@ -38,17 +38,17 @@ pub enum SwapKind {
     /// A partition or whole block device without moving parts, or unknown.
     #[default]
     Disk,
-    /// A block device that says it rotates.
+    /// A block device that reports itself as rotating.
     RotatingDisk,
     /// A file on a file system.
     File,
 }
 
-/// The active swap devices, highest priority first; none on a kernel without
+/// The active swap devices, highest priority first; empty on a kernel without
 /// swap.
 ///
 /// # Errors
-/// `Parse` names the line.
+/// `Parse` with the line.
 pub fn devices(root: &Root) -> Result<Vec<SwapDevice>> {
     let Some(text) = root.read_if_there(PATH)? else { return Ok(Vec::new()) };
     let mut devices = parse(&text)?;
@@ -60,19 +60,19 @@ pub fn devices(root: &Root) -> Result<Vec<SwapDevice>> {
     Ok(devices)
 }
 
-/// The devices and files that the machine swaps to, in the order of `/proc/swaps`: less than
-/// [`devices`] tells, and soon told.
+/// The paths of the active swap devices and files, in the order of
+/// `/proc/swaps`. Faster than [`devices`].
 ///
 /// # Errors
-/// `Parse` names the line.
+/// `Parse` with the line.
 pub fn paths(root: &Root) -> Result<Vec<String>> {
     let Some(text) = root.read_if_there(PATH)? else { return Ok(Vec::new()) };
     Ok(parse(&text)?.into_iter().map(|device| device.path).collect())
 }
 
-/// A line of headings, then for each device its path, type, size and use in
-/// KiB, and priority. Blanks in the path are escaped. The kind is no more
-/// than file or block device.
+/// Parses a line of headings, then for each device its path, type, size and use
+/// in KiB, and priority. Blanks in the path are escaped. The kind is only file
+/// or block device.
 pub(crate) fn parse(text: &str) -> Result<Vec<SwapDevice>> {
     let device = |(number, line): (usize, &str)| {
         parse_line(line).ok_or_else(|| {
@@ -81,7 +81,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<SwapDevice>> {
     };
     let mut devices: Vec<SwapDevice> =
         text.lines().enumerate().skip(1).map(device).collect::<Result<_>>()?;
-    // Stable: equal ones are filled in turn, in the order of the file.
+    // Stable: devices of equal priority keep the order of the file.
     devices.sort_by_key(|device| std::cmp::Reverse(device.priority));
     Ok(devices)
 }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_are_named() {
+    fn malformed_lines_are_reported() {
         for line in ["/dev/sda2", "/dev/sda2 partition x 0 -2", "/dev/sda2 partition 1 0"] {
             let error = parse(&format!("{HEADINGS}{line}")).unwrap_err().to_string();
             assert!(error.starts_with("cannot parse /proc/swaps, line 2: "), "{error}");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_device_is_known_by_its_disk() {
+    fn the_kind_of_a_block_device_is_that_of_its_disk() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         for (path, text) in [

@@ -1,4 +1,4 @@
-//! The processor: which CPUs there are, and what they share.
+//! The processor: its CPUs, and the resources that they share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,17 +18,17 @@ const CPU: &str = "/sys/devices/system/cpu";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cpu {
-    /// The name that the processor gives itself; on ARM the names of its core
-    /// designs, joined by ` + `.
+    /// The processor's own name; on ARM the names of its core designs, joined
+    /// by ` + `.
     pub model: String,
-    /// CPUs that are online.
+    /// The number of online CPUs.
     pub online: usize,
-    /// CPUs that are there but switched off, as a list.
+    /// Offline CPUs, as a list.
     pub offline: Option<String>,
     /// CPUs that this process may use, as a list (`0-3,8`):
     /// `Cpus_allowed_list` of `/proc/self/status`.
     pub allowed: String,
-    /// CPUs that the scheduler leaves alone (`isolcpus`), as a list.
+    /// CPUs without load balancing by the scheduler (`isolcpus`), as a list.
     pub isolated: Option<String>,
     /// The online CPUs, in ascending order.
     pub cpus: Vec<CpuTopology>,
@@ -40,19 +40,19 @@ pub struct Cpu {
 pub struct CpuTopology {
     /// Its number.
     pub cpu: usize,
-    /// Package (socket); −1 where the firmware does not say.
+    /// Package (socket); −1 if the firmware does not report it.
     pub package: i64,
-    /// Cluster within the package, where the machine has them.
+    /// Cluster within the package, if the machine has clusters.
     pub cluster: Option<i64>,
-    /// Core within the package. Where the firmware does not say, several
-    /// cores may have the same number: [`siblings`](Self::siblings) decides.
+    /// Core within the package. If the firmware does not report it, several
+    /// cores may have the same number: use [`siblings`](Self::siblings).
     pub core: i64,
-    /// The core's design, where the architecture tells (ARM): `Cortex-A55`.
+    /// The core's design, if the architecture reports it (ARM): `Cortex-A55`.
     pub design: Option<String>,
     /// Relative capacity, 1024 for the biggest CPU of the machine
-    /// (`cpu_capacity`), where the kernel knows it.
+    /// (`cpu_capacity`), if the kernel knows it.
     pub capacity: Option<u32>,
-    /// CPUs of the same core, as a list, itself included.
+    /// CPUs of the same core, as a list that includes itself.
     pub siblings: String,
     /// CPUs that share the last-level cache, as a list.
     pub last_level_cache: Option<String>,
@@ -61,7 +61,7 @@ pub struct CpuTopology {
 }
 
 impl Cpu {
-    /// How many cores the online CPUs belong to.
+    /// The number of cores of the online CPUs.
     pub fn cores(&self) -> usize {
         self.cpus.iter().map(|cpu| cpu.siblings.as_str()).collect::<BTreeSet<_>>().len()
     }
@@ -97,8 +97,8 @@ pub(super) fn read(reader: &mut Reader, info: &CpuInfo) -> Cpu {
     }
 }
 
-/// The core designs where they are known: what an ARM processor calls itself
-/// (`ARMv7 Processor rev 1`) says less.
+/// The core designs if they are known: an ARM processor's own name (`ARMv7
+/// Processor rev 1`) is less specific.
 fn model(info: &CpuInfo, cpus: &[CpuTopology]) -> Option<String> {
     let mut designs: Vec<&str> = Vec::new();
     for design in cpus.iter().filter_map(|cpu| cpu.design.as_deref()) {
@@ -144,14 +144,14 @@ fn one_cpu(reader: &mut Reader, info: &CpuInfo, cpu: usize) -> CpuTopology {
     }
 }
 
-/// Firmware without clusters gives −1 on ARM, and the invalid APIC number
+/// Firmware without clusters reports −1 on ARM, and the invalid APIC number
 /// 65535 on x86.
 fn names_a_cluster(id: i64) -> bool {
     (0..0xffff).contains(&id)
 }
 
-/// The CPUs that share the cache of the highest level, instruction caches
-/// left out.
+/// The CPUs that share the cache of the highest level, other than an
+/// instruction cache.
 fn last_level_cache(root: &Root, dir: &Path) -> Result<Option<CpuSet>> {
     let mut last: Option<(u32, CpuSet)> = None;
     for index in root.list(dir)?.iter().filter(|name| name.starts_with("index")) {
@@ -182,20 +182,20 @@ fn numa_nodes(root: &Root) -> Result<Option<BTreeMap<usize, usize>>> {
     Ok(Some(nodes))
 }
 
-/// The CPUs that this process may use: as `sched_getaffinity(2)`, but of a
-/// recorded machine too.
+/// The CPUs that this process may use: as `sched_getaffinity(2)`, but also for
+/// a recorded machine.
 fn allowed(root: &Root) -> Result<Option<CpuSet>> {
     let Some(status) = status::read(root)? else { return Ok(None) };
     let list = status::field(&status, "Cpus_allowed_list");
     list.map(|list| parse_list(list, Path::new("/proc/self/status"))).transpose()
 }
 
-/// The list of CPUs that is the content of `path`.
+/// The list of CPUs in the file `path`.
 fn cpu_list(root: &Root, path: &Path) -> Result<Option<CpuSet>> {
     root.read_if_there(path)?.map(|text| parse_list(&text, path)).transpose()
 }
 
-/// A list of CPUs that stands in the file `path`.
+/// Parses a list of CPUs from the file `path`.
 pub(super) fn parse_list(list: &str, path: &Path) -> Result<CpuSet> {
     list.parse::<CpuSet>().map_err(|error| Error::parse(path, 1, error.to_string()))
 }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_number_that_means_none_is_none() {
+    fn a_cluster_number_that_means_none_is_ignored() {
         assert!(names_a_cluster(0));
         assert!(!names_a_cluster(-1));
         assert!(!names_a_cluster(65_535));

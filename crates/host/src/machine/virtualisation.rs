@@ -1,4 +1,4 @@
-//! What this machine runs under: a hypervisor, a container, both or neither.
+//! Virtualisation: the hypervisor and the container, if any.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use super::reader::{Reader, line, one_line};
 use crate::error::Result;
 use crate::root::Root;
 
-/// What this machine runs under.
+/// Virtualisation: the hypervisor and the container, if any.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Virtualisation {
-    /// The hypervisor (`kvm`, `xen`, `vmware` …), `unknown` if there is one
-    /// that does not say, `None` on hardware.
+    /// The hypervisor (`kvm`, `xen`, `vmware` …), `unknown` if it does not
+    /// identify itself, `None` on hardware.
     pub hypervisor: Option<String>,
     /// The container (`docker`, `lxc` …), `None` outside one.
     pub container: Option<String>,
-    /// Share of all CPU time since boot that the hypervisor gave to others
-    /// while this machine had work, in percent (`/proc/stat`).
+    /// Share of all CPU time since boot that the hypervisor gave to other
+    /// virtual machines while this machine had work, in percent (`/proc/stat`).
     pub steal_percent: Option<f64>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn read(reader: &mut Reader, info: &CpuInfo, dmi: &Dmi) -> Virtualisa
     let time = CpuTime::read(root).map(Some);
     Virtualisation {
         hypervisor: reader.optional("virtualisation.hypervisor", hypervisor),
-        // What is not there or not allowed to be read is no sign of one.
+        // A missing or unreadable file is no sign of a container.
         container: container(root),
         steal_percent: reader
             .optional("virtualisation.steal_percent", time)
@@ -37,9 +37,9 @@ pub(super) fn read(reader: &mut Reader, info: &CpuInfo, dmi: &Dmi) -> Virtualisa
     }
 }
 
-/// The hypervisor by what the kernel, the firmware or the device tree say. On
-/// x86 a processor that does not say "hypervisor" has none, whatever the
-/// firmware is called: the same vendor makes machines of both kinds.
+/// The hypervisor according to the kernel, the firmware or the device tree. An
+/// x86 processor without the flag `hypervisor` has none, whatever the
+/// firmware's name: the same vendor makes machines of both kinds.
 fn hypervisor(root: &Root, info: &CpuInfo, dmi: &Dmi) -> Result<Option<String>> {
     if let Some(kind) = line(root, "/sys/hypervisor/type")? {
         return Ok(Some(kind));
@@ -100,21 +100,20 @@ fn by_device_tree(compatible: &str) -> Option<&'static str> {
     known.iter().find_map(|(text, name)| compatible.contains(text).then_some(*name))
 }
 
-/// Hypervisors offer clocks of their own.
+/// Recognises the clocks that hypervisors offer.
 fn by_clock(clocks: &str) -> Option<&'static str> {
     let known = [("kvm-clock", "kvm"), ("hyperv_clocksource", "hyperv"), ("xen", "xen")];
     known.iter().find_map(|(text, name)| clocks.contains(text).then_some(*name))
 }
 
-/// The container by what its manager left behind: the file or variable that
-/// systemd's container interface asks for, else the traces of those that do
-/// not follow it.
+/// The container, recognised by the file or variable of systemd's container
+/// interface, else by traces of managers that do not implement it.
 fn container(root: &Root) -> Option<String> {
     let text = |path: &str| root.read_if_there(path).ok().flatten();
-    let told = text("/run/systemd/container")
+    let declared = text("/run/systemd/container")
         .or_else(|| text("/run/host/container-manager"))
         .or_else(|| container_variable(&text("/proc/1/environ")?).map(str::to_owned));
-    if let Some(name) = told.map(|name| one_line(&name)).filter(|name| !name.is_empty()) {
+    if let Some(name) = declared.map(|name| one_line(&name)).filter(|name| !name.is_empty()) {
         return Some(name);
     }
     let release = text("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -130,9 +129,9 @@ fn container(root: &Root) -> Option<String> {
     Some(found.to_owned())
 }
 
-/// Whether process 2 is the parent of the kernel's own threads, which is so
-/// outside containers only. Files that mark an image as a container's say
-/// little: a virtual machine may have been made from it.
+/// Whether process 2 is the parent of the kernel's own threads, as only outside
+/// containers. Marker files of a container image are not sufficient: a virtual
+/// machine may have been made from it.
 fn sees_kernel_threads(root: &Root) -> bool {
     matches!(line(root, "/proc/2/comm"), Ok(Some(name)) if name == "kthreadd")
 }
@@ -142,7 +141,8 @@ pub(super) fn container_variable(environment: &str) -> Option<&str> {
     environment.split('\0').find_map(|variable| variable.strip_prefix("container="))
 }
 
-/// Without a cgroup namespace, the path of the cgroup gives the manager away.
+/// Without a cgroup namespace, the path of the cgroup contains the manager's
+/// name.
 fn by_cgroup(cgroups: &str) -> Option<&'static str> {
     let known = [
         ("/docker/", "docker"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn hypervisors_are_told_by_flag_firmware_tree_or_clock() {
+    fn hypervisors_are_recognised_by_flag_firmware_tree_or_clock() {
         let vm = Some("fpu hypervisor");
         let clock = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         assert_eq!(found(vm, "QEMU", "Standard PC (Q35 + ICH9, 2009)", &[]), "qemu");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_image_of_a_container_is_none_by_itself() {
+    fn a_container_image_alone_is_not_a_container() {
         let (_dir, root) = machine(&[("/.dockerenv", ""), ("/proc/2/comm", "kthreadd\n")]);
         assert_eq!(container(&root), None);
     }
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_by_what_their_managers_leave() {
-        let told = |path: &str, text: &str| container_of(path, text).unwrap_or_default();
-        assert_eq!(told("/run/systemd/container", "systemd-nspawn\n"), "systemd-nspawn");
-        assert_eq!(told("/proc/1/environ", "HOME=/\0container=lxc\0TOKEN=x"), "lxc");
-        assert_eq!(told("/run/.containerenv", ""), "podman");
-        assert_eq!(told("/.dockerenv", ""), "docker");
-        assert_eq!(told("/proc/self/cgroup", "2:cpu:/kubepods/burstable/pod1\n"), "kubernetes");
-        assert_eq!(told("/proc/sys/kernel/osrelease", "5.15.0-microsoft-standard-WSL2"), "wsl");
+    fn containers_are_recognised_by_their_managers_traces() {
+        let container = |path: &str, text: &str| container_of(path, text).unwrap_or_default();
+        assert_eq!(container("/run/systemd/container", "systemd-nspawn\n"), "systemd-nspawn");
+        assert_eq!(container("/proc/1/environ", "HOME=/\0container=lxc\0TOKEN=x"), "lxc");
+        assert_eq!(container("/run/.containerenv", ""), "podman");
+        assert_eq!(container("/.dockerenv", ""), "docker");
+        assert_eq!(container("/proc/self/cgroup", "2:cpu:/kubepods/burstable/pod1\n"), "kubernetes");
+        assert_eq!(container("/proc/sys/kernel/osrelease", "5.15.0-microsoft-standard-WSL2"), "wsl");
         assert_eq!(container_of("/proc/self/cgroup", "0::/user.slice\n"), None);
         assert_eq!(container_of("/proc/1/environ", "HOME=/\0mycontainer=lxc"), None);
     }

@@ -1,4 +1,4 @@
-//! Counters of the memory management: `/proc/vmstat`.
+//! Counters of memory management: `/proc/vmstat`.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,16 @@ use crate::root::Root;
 
 const PATH: &str = "/proc/vmstat";
 
-/// All counters of `/proc/vmstat` at one moment. Which ones there are differs
-/// from kernel to kernel: each getter gives `None` for one that is not there.
-/// Pages are counted in pages of the kernel, events one by one, all since
-/// boot.
+/// All counters of `/proc/vmstat` at one moment. The set differs between
+/// kernels: each getter returns `None` for a missing counter. Pages are of the
+/// kernel's page size; all counters begin at boot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VmStat {
     counters: BTreeMap<String, u64>,
 }
 
 impl VmStat {
-    /// The counters now.
+    /// The current counters.
     ///
     /// # Errors
     /// `File` without procfs, `Parse` names the line.
@@ -25,7 +24,7 @@ impl VmStat {
         Self::parse(&root.read(PATH)?)
     }
 
-    /// One counter a line: its name and its value.
+    /// Parses one counter per line: its name and its value.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let counter = |(number, line): (usize, &str)| {
             let (name, value) = line.split_once(' ')?;
@@ -43,8 +42,8 @@ impl VmStat {
         self.counters.get(name).copied()
     }
 
-    /// How much each counter has grown since `earlier`; those that are
-    /// gauges and have shrunk are zero.
+    /// The growth of each counter since `earlier`; zero for gauges that have
+    /// shrunk.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let grown = |(name, value): (&String, &u64)| {
@@ -68,39 +67,40 @@ impl VmStat {
         self.get("pgmajfault")
     }
 
-    /// Anonymous pages that came back soon after they were evicted. Kernels
-    /// before 5.9 count them not at all.
+    /// Anonymous pages that were read back soon after their eviction. Kernels
+    /// before 5.9 do not count them.
     pub fn workingset_refault_anon(&self) -> Option<u64> {
         self.get("workingset_refault_anon")
     }
 
-    /// File pages that came back soon after they were evicted; kernels before
-    /// 5.9, which know no other refaults, call them `workingset_refault`.
+    /// File pages that were read back soon after their eviction. Kernels before
+    /// 5.9, which count no other refaults, name the counter
+    /// `workingset_refault`.
     pub fn workingset_refault_file(&self) -> Option<u64> {
         self.get("workingset_refault_file").or_else(|| self.get("workingset_refault"))
     }
 
-    /// Pages that came back from zswap.
+    /// Pages read back from zswap.
     pub fn zswpin(&self) -> Option<u64> {
         self.get("zswpin")
     }
 
-    /// Pages that went into zswap.
+    /// Pages stored in zswap.
     pub fn zswpout(&self) -> Option<u64> {
         self.get("zswpout")
     }
 
-    /// Pages that swap readahead read.
+    /// Pages read by swap readahead.
     pub fn swap_ra(&self) -> Option<u64> {
         self.get("swap_ra")
     }
 
-    /// Pages that swap readahead had read when they were wanted.
+    /// Pages that swap readahead had read before they were needed.
     pub fn swap_ra_hit(&self) -> Option<u64> {
         self.get("swap_ra_hit")
     }
 
-    /// Processes that the out-of-memory killer ended.
+    /// Processes killed by the out-of-memory killer.
     pub fn oom_kill(&self) -> Option<u64> {
         self.get("oom_kill")
     }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_counter_is_named_by_its_line() {
+    fn a_malformed_counter_is_reported_with_its_line() {
         let error = VmStat::parse("pswpin 1\npswpout many").unwrap_err().to_string();
         assert_eq!(
             error,

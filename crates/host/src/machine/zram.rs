@@ -18,20 +18,20 @@ pub struct Zram {
     pub name: String,
     /// `disksize`.
     pub size: Bytes,
-    /// The compression algorithm in use; empty on kernels that know only one.
+    /// The compression algorithm in use; empty on kernels with only one.
     pub algorithm: String,
     /// Bytes stored, before compression (`mm_stat`).
     pub original: Bytes,
-    /// Memory it takes in all.
+    /// Total memory used.
     pub memory: Bytes,
-    /// The device it writes cold pages to, if any.
+    /// The device that cold pages are written to, if any.
     pub backing_device: Option<String>,
 }
 
-/// The zram devices that have a size: the others are not in use.
+/// The zram devices with a size; the others are not in use.
 ///
 /// # Errors
-/// `Parse` names the file.
+/// `Parse` with the file.
 pub fn devices(root: &Root) -> Result<Vec<Zram>> {
     let mut devices = Vec::new();
     for name in root.list("/sys/block")? {
@@ -68,7 +68,7 @@ fn one_device(root: &Root, name: String) -> Result<Zram> {
     })
 }
 
-/// Numbers of bytes: stored data, compressed data, memory used in all …
+/// Parses numbers of bytes: stored data, compressed data, total memory used …
 pub(crate) fn parse_mm_stat(text: &str, path: &Path) -> Result<(u64, u64)> {
     let mut numbers = text.split_whitespace().map(str::parse::<u64>);
     match (numbers.next(), numbers.nth(1)) {
@@ -77,8 +77,7 @@ pub(crate) fn parse_mm_stat(text: &str, path: &Path) -> Result<(u64, u64)> {
     }
 }
 
-/// The one of several words that stands in brackets: `lzo [lz4] zstd`; all of
-/// them if none does.
+/// The word in brackets: `lzo [lz4] zstd`; all words if none is.
 fn chosen(words: &str) -> String {
     let inside = |text: &str| {
         let (_, rest) = text.split_once('[')?;

@@ -11,26 +11,26 @@ use unjank_units::Bytes;
 
 const DIR: &str = "/sys/module/zswap/parameters";
 
-/// Why there may be none.
+/// The reason if there is no zswap.
 pub(super) const ABSENT: &str = "no /sys/module/zswap: the kernel is built without it";
 
 /// zswap: `/sys/module/zswap/parameters`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Zswap {
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// The compression algorithm.
     pub compressor: String,
-    /// The largest share of memory it may take, in percent.
+    /// The largest share of memory it may use, in percent.
     pub max_pool_percent: Option<u32>,
-    /// Whether it writes cold pages to the swap device before it is full, on
-    /// kernels that can.
+    /// Whether it writes cold pages to the swap device before it is full, if
+    /// the kernel supports that.
     pub shrinker: Option<bool>,
-    /// Bytes stored, before compression (`Zswapped` of `/proc/meminfo`), on
-    /// kernels that say.
+    /// Bytes stored, before compression (`Zswapped` of `/proc/meminfo`), if the
+    /// kernel reports it.
     pub original: Option<Bytes>,
-    /// Memory they take (`Zswap` of `/proc/meminfo`), on kernels that say.
+    /// Memory used (`Zswap` of `/proc/meminfo`), if the kernel reports it.
     pub memory: Option<Bytes>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read(root: &Root, info: &MemInfo) -> Result<Option<Zswap>> {
     }))
 }
 
-/// A module parameter that is yes or no.
+/// A boolean module parameter.
 fn switch(root: &Root, name: &str) -> Result<Option<bool>> {
     let path = format!("{DIR}/{name}");
     match line(root, &path)?.as_deref() {

@@ -7,26 +7,26 @@ use rustix::mm::{Advice, madvise};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// Lets go of all code of this process and its libraries: what is run again
-/// comes back from the page cache, by itself. A service that runs for months
-/// thereby keeps only what it runs, and not what its start has run; best done
-/// after the start, before [`MemoryLock`](super::MemoryLock).
+/// Releases the memory of all code of this process and its libraries; executed
+/// code is read back from the page cache automatically. A service that runs for
+/// months then keeps only the code it uses, without that of its start. Call it
+/// after the start and before [`MemoryLock`](super::MemoryLock).
 ///
 /// # Errors
-/// `/proc/self/maps` cannot be read; `madvise(2)` failed, for one because the
-/// memory is locked.
-pub fn let_go_of_code() -> Result<()> {
+/// If `/proc/self/maps` cannot be read, or `madvise(2)` fails, for example
+/// because the memory is locked.
+pub fn release_code() -> Result<()> {
     for (from, to) in code_in(&Root::system().read("/proc/self/maps")?) {
-        // SAFETY: nobody has written to these pages, and nobody can: they are
-        // mapped privately, to be read and executed. What `MADV_DONTNEED`
-        // drops of them is read from the same file again.
+        // SAFETY: these pages are private, readable and executable mappings of
+        // files, and never writable. The content that `MADV_DONTNEED` drops is
+        // read from the same file again.
         unsafe { madvise(from as *mut c_void, to - from, Advice::LinuxDontNeed) }
             .map_err(|error| Error::syscall("madvise", "the program's code", error))?;
     }
     Ok(())
 }
 
-/// Where code of files is mapped, from `/proc/PID/maps`: `proc_pid_maps(5)`.
+/// The mappings of files' code, from `/proc/PID/maps`: `proc_pid_maps(5)`.
 fn code_in(maps: &str) -> impl Iterator<Item = (usize, usize)> {
     maps.lines().filter_map(|line| {
         let mut fields = line.split_whitespace();
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_what_is_executable_and_of_a_file() {
+    fn code_is_executable_and_from_a_file() {
         let maps = "\
 55d0c0e00000-55d0c0f00000 r--p 00000000 fe:00 1234    /usr/bin/unjank
 55d0c0f00000-55d0c1a00000 r-xp 00100000 fe:00 1234    /usr/bin/unjank
@@ -54,8 +54,8 @@ nonsense";
     }
 
     #[test]
-    fn a_program_that_has_let_go_of_its_code_goes_on() {
-        let_go_of_code().unwrap();
+    fn a_program_that_has_released_its_code_continues() {
+        release_code().unwrap();
         let sum: u64 = (0..1_000).sum();
         assert_eq!(std::hint::black_box(sum), 499_500);
     }

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use crate::error::{Error, Result};
 use unjank_units::Bytes;
 
-/// The size of a page of this machine.
+/// The page size of this machine.
 pub fn page_size() -> Bytes {
     Bytes(rustix::param::page_size() as u64)
 }
@@ -14,21 +14,21 @@ pub fn page_size() -> Bytes {
 /// Page faults of the calling thread since it began: `getrusage(2)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Faults that were answered from memory.
+    /// Minor faults: served from memory.
     pub minor: u64,
-    /// Faults that waited for a page to be read.
+    /// Major faults: waited for a page to be read.
     pub major: u64,
 }
 
 impl Faults {
-    /// The counts at this moment.
+    /// The current counts.
     ///
     /// # Errors
-    /// None that a Linux kernel since 2.6.26 is known to give.
+    /// Never on Linux 2.6.26 or later.
     pub fn of_this_thread() -> Result<Self> {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: getrusage(2) fills the structure it is given, which is plain
-        // data and valid when zeroed.
+        // SAFETY: getrusage(2) fills the structure it gets, which is plain data
+        // and valid when zeroed.
         let usage = unsafe {
             if libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) != 0 {
                 let error = io::Error::last_os_error();

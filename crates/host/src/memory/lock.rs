@@ -1,18 +1,18 @@
-//! Keeping this process in memory: `mlockall(2)`.
+//! Locks this process in memory: `mlockall(2)`.
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
 use crate::error::Error;
 use crate::support::Support;
 
-/// Keeps every page of this process that is in use in memory until dropped,
-/// so a measuring thread never waits for one of its own. Pages that were
-/// never touched are not brought in (`MCL_ONFAULT`).
+/// Locks the resident pages of this process in memory until dropped, so that a
+/// measuring thread never waits for one of them. Pages that were never touched
+/// are not brought in (`MCL_ONFAULT`).
 #[derive(Debug)]
 pub struct MemoryLock(());
 
 impl MemoryLock {
-    /// Locks, if this user may.
+    /// Locks the memory, if this user may.
     pub fn everything() -> Support<Self> {
         let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
         match mlockall(flags) {

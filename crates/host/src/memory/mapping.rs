@@ -1,4 +1,4 @@
-//! A stretch of mapped memory, page by page.
+//! A range of mapped memory, accessed page by page.
 
 use std::ffi::c_void;
 use std::io;
@@ -10,16 +10,16 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mun
 use crate::error::{Error, Result};
 use crate::memory::page_size;
 
-/// In which order the pages of a mapping will be touched.
+/// The access pattern of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// One by one in any order: the kernel reads no page ahead of a file.
+    /// Random: the kernel reads no page of a file ahead.
     Random,
-    /// As the kernel thinks best: it reads ahead.
+    /// The kernel's default, with readahead.
     Normal,
 }
 
-/// A stretch of memory of this process: anonymous, or the content of a file.
+/// A range of memory of this process: anonymous, or the content of a file.
 /// Unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
@@ -37,7 +37,7 @@ impl Mapping {
     /// paged out and touched alone. No page is present at first.
     ///
     /// # Errors
-    /// `mmap(2)` failed: no memory, or an address-space limit.
+    /// If `mmap(2)` failed: no memory, or an address-space limit.
     pub fn anonymous(pages: usize) -> Result<Self> {
         let page = page_size().get() as usize;
         let length = pages.saturating_mul(page);
@@ -61,7 +61,8 @@ impl Mapping {
     /// The first `pages` pages of a file, shared and read-only.
     ///
     /// # Errors
-    /// `mmap(2)` failed, e.g. the file system does not support it.
+    /// If `mmap(2)` failed, for example because the file system does not
+    /// support it.
     pub fn of_file(file: impl AsFd, pages: usize, access: Access) -> Result<Self> {
         let page = page_size().get() as usize;
         let length = pages.saturating_mul(page);
@@ -80,7 +81,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// How many pages.
+    /// The number of pages.
     pub fn pages(&self) -> usize {
         self.pages
     }
@@ -123,11 +124,11 @@ impl Mapping {
         self.advise(Advice::LinuxPageOut)
     }
 
-    /// Which pages are in memory at this moment (`mincore(2)`). A page of an
-    /// anonymous mapping that lies in the swap cache counts as in memory.
+    /// Whether each page is in memory at this moment (`mincore(2)`). A page of
+    /// an anonymous mapping that is in the swap cache counts as in memory.
     ///
     /// # Errors
-    /// `mincore(2)` failed.
+    /// If `mincore(2)` failed.
     pub fn resident(&self) -> Result<Vec<bool>> {
         let mut states = vec![0_u8; self.pages];
         // SAFETY: mincore(2) writes one byte per page of the range into
@@ -143,8 +144,8 @@ impl Mapping {
     }
 
     fn advise(&self, advice: Advice) -> Result<()> {
-        // SAFETY: the range is this mapping's own; none of the advices used
-        // here changes what is read from it (madvise(2)).
+        // SAFETY: the range is this mapping's own; none of the advice used here
+        // changes the data read from it (madvise(2)).
         unsafe { madvise(self.start.cast::<c_void>(), self.pages * self.page, advice) }
             .map_err(|error| Error::syscall("madvise", format!("{advice:?}"), error))
     }

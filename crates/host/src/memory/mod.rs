@@ -1,5 +1,4 @@
-//! The memory of this process: mappings, what of them is resident, how to
-//! have them paged out, and how to keep them in.
+//! The memory of this process: mappings, residency, page-out and locking.
 
 mod code;
 mod faults;
@@ -8,7 +7,7 @@ mod mapping;
 mod region;
 mod shared;
 
-pub use code::let_go_of_code;
+pub use code::release_code;
 pub use faults::{Faults, page_size};
 pub use lock::MemoryLock;
 pub use mapping::{Access, Mapping};

@@ -9,9 +9,9 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::error::{Error, Result};
 
-/// A stretch of shared memory. Its 64-bit words are accessed atomically, other
-/// bytes are copied in and out: what another process does to them can make
-/// values wrong, and nothing else.
+/// A range of shared memory. Its 64-bit words are accessed atomically, other
+/// bytes are copied in and out, so that writes of another process can only
+/// cause wrong values.
 #[derive(Debug)]
 pub struct SharedRegion {
     start: *mut u8,
@@ -25,11 +25,11 @@ unsafe impl Send for SharedRegion {}
 unsafe impl Sync for SharedRegion {}
 
 impl SharedRegion {
-    /// New zeroed memory, and the descriptor by which others map the same. Its
+    /// New zeroed memory, and the descriptor for other processes to map it. Its
     /// size is sealed: nobody can shrink it under a reader.
     ///
     /// # Errors
-    /// No memory, or a kernel without `memfd_create(2)`.
+    /// If there is no memory, or the kernel lacks `memfd_create(2)`.
     pub fn create(name: &str, length: usize) -> Result<(Self, OwnedFd)> {
         let error = |call| move |error| Error::syscall(call, name.to_owned(), error);
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -40,11 +40,11 @@ impl SharedRegion {
         Ok((Self::open(&fd)?, fd))
     }
 
-    /// Maps all of what another process has created, and puts every page in
-    /// place, so that a timed path meets no fault of the first touch.
+    /// Maps the whole region that another process has created, and populates
+    /// every page, so that a timed path has no first-touch faults.
     ///
     /// # Errors
-    /// The descriptor is no memory, or there is too little.
+    /// If the descriptor is not memory, or there is too little memory.
     pub fn open(fd: impl AsFd) -> Result<Self> {
         let size =
             fstat(&fd).map_err(|error| Error::syscall("fstat", "shared memory", error))?.st_size;
@@ -59,12 +59,12 @@ impl SharedRegion {
         Ok(Self { start: start.cast(), length })
     }
 
-    /// Bytes in all.
+    /// The size in bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none; never so for a mapping.
+    /// Always false: a mapping is not empty.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -72,7 +72,7 @@ impl SharedRegion {
     /// The word at `offset`, a multiple of 8.
     ///
     /// # Panics
-    /// If it is not wholly inside.
+    /// If it is not entirely inside.
     #[inline]
     pub fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8), "offset {offset} is not aligned");
@@ -85,7 +85,7 @@ impl SharedRegion {
     /// The 32 bits at `offset`, a multiple of 4, to wait on with a futex.
     ///
     /// # Panics
-    /// If they are not wholly inside.
+    /// If they are not entirely inside.
     #[inline]
     pub fn word32(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4), "offset {offset} is not aligned");
@@ -94,7 +94,7 @@ impl SharedRegion {
         unsafe { AtomicU32::from_ptr(self.start.add(offset).cast()) }
     }
 
-    /// Copies `data` to `offset`. Others must not look before a word says so.
+    /// Copies `data` to `offset`. Readers must wait for a word to announce it.
     ///
     /// # Panics
     /// If it does not fit.
@@ -106,10 +106,10 @@ impl SharedRegion {
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), self.start.add(offset), data.len()) }
     }
 
-    /// Copies what is at `offset` to `data`.
+    /// Copies the bytes at `offset` to `data`.
     ///
     /// # Panics
-    /// If it is not wholly inside.
+    /// If they are not entirely inside.
     #[inline]
     pub fn read(&self, offset: usize, data: &mut [u8]) {
         self.check(offset, data.len());
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "4097 is beyond 4096 shared bytes")]
-    fn beyond_its_end_nothing_is_written() {
+    fn writes_beyond_the_end_are_refused() {
         SharedRegion::create("test", 4096).unwrap().0.write(4090, &[0; 7]);
     }
 

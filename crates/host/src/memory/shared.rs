@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicU32;
 use super::region::SharedRegion;
 use crate::error::{Error, Result};
 
-/// Words are this far apart, so that no two of them share a cache line.
+/// The distance between words, so that no two of them share a cache line.
 const WORD_STRIDE: usize = 128;
 
-/// Memory shared with another process: some 32-bit words to signal with, each
-/// on a cache line of its own, and after them a stretch of bytes.
+/// Memory shared with another process: 32-bit words for signals, each on its
+/// own cache line, followed by bytes.
 #[derive(Debug)]
 pub struct SharedMemory {
     region: SharedRegion,
@@ -19,8 +19,7 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// New zeroed memory, and the descriptor by which another process maps
-    /// the same.
+    /// New zeroed memory, and the descriptor for another process to map it.
     ///
     /// # Errors
     /// As [`SharedRegion::create`].
@@ -29,17 +28,18 @@ impl SharedMemory {
         Ok((Self { region, words, bytes }, fd))
     }
 
-    /// Maps what another process has created with the same `words` and `bytes`.
+    /// Maps memory that another process has created with the same `words` and
+    /// `bytes`.
     ///
     /// # Errors
-    /// `Invalid` if the descriptor is not of that size, and those of
+    /// `Invalid` if the descriptor has another size, and the errors of
     /// [`SharedRegion::open`].
     pub fn open(fd: impl AsFd, words: usize, bytes: usize) -> Result<Self> {
         let length = words * WORD_STRIDE + bytes;
         let region = SharedRegion::open(fd)?;
         if region.len() != length {
             return Err(Error::Invalid(format!(
-                "shared memory of {} bytes where {length} were expected",
+                "shared memory of {} bytes, expected {length}",
                 region.len()
             )));
         }
@@ -56,8 +56,8 @@ impl SharedMemory {
         self.region.word32(index * WORD_STRIDE)
     }
 
-    /// Copies `data` to the beginning of the bytes. The other process must not
-    /// look before a word says so.
+    /// Copies `data` to the beginning of the bytes. The other process must wait
+    /// for a word to announce it.
     ///
     /// # Panics
     /// If it is too long.
@@ -67,8 +67,8 @@ impl SharedMemory {
         self.region.write(self.words * WORD_STRIDE, data);
     }
 
-    /// Copies the beginning of the bytes to `data`. If the other process
-    /// writes meanwhile, against the protocol, the copy holds a mixture.
+    /// Copies the beginning of the bytes to `data`. If the other process writes
+    /// at the same time, against the protocol, the copy may be mixed.
     ///
     /// # Panics
     /// If it is too long.
@@ -103,7 +103,7 @@ mod tests {
     fn a_wrong_size_is_refused() {
         let (_ours, fd) = SharedMemory::create("test", 2, 100).unwrap();
         let error = SharedMemory::open(&fd, 2, 4096).unwrap_err().to_string();
-        assert_eq!(error, "shared memory of 356 bytes where 4352 were expected");
+        assert_eq!(error, "shared memory of 356 bytes, expected 4352");
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "101 bytes into 100")]
-    fn more_than_there_is_room_for_is_not_written() {
+    fn writes_beyond_the_end_are_refused() {
         SharedMemory::create("test", 1, 100).unwrap().0.write(&[0; 101]);
     }
 }

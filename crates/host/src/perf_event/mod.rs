@@ -1,4 +1,4 @@
-//! Events that the kernel counts or samples: `perf_event_open(2)`.
+//! Counted or sampled events of the kernel: `perf_event_open(2)`.
 
 mod samples;
 
@@ -14,7 +14,7 @@ use std::ptr;
 use crate::sched::ThreadId;
 
 /// `struct perf_event_attr` in its first published form, which every kernel
-/// takes (`PERF_ATTR_SIZE_VER0`).
+/// accepts (`PERF_ATTR_SIZE_VER0`).
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Attributes {
@@ -49,21 +49,21 @@ impl Default for Attributes {
 
 const _: () = assert!(size_of::<Attributes>() == 64, "PERF_ATTR_SIZE_VER0");
 
-/// Of whom events are counted or sampled.
+/// The target whose events are counted or sampled.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Whom {
-    /// Whoever runs on this CPU.
+pub(crate) enum Target {
+    /// All threads on this CPU.
     Cpu(usize),
-    /// This thread, wherever it runs.
+    /// This thread, on any CPU.
     Thread(ThreadId),
 }
 
-/// Counts or samples from now on, as long as the file is open.
-pub(crate) fn open(attributes: &Attributes, whom: Whom) -> io::Result<File> {
+/// Starts counting or sampling, which lasts as long as the file is open.
+pub(crate) fn open(attributes: &Attributes, target: Target) -> io::Result<File> {
     const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    let (thread, cpu): (libc::pid_t, libc::c_int) = match whom {
-        Whom::Cpu(cpu) => (-1, cpu as libc::c_int),
-        Whom::Thread(thread) => (thread.0 as libc::pid_t, -1),
+    let (thread, cpu): (libc::pid_t, libc::c_int) = match target {
+        Target::Cpu(cpu) => (-1, cpu as libc::c_int),
+        Target::Thread(thread) => (thread.0 as libc::pid_t, -1),
     };
     let alone: libc::c_int = -1;
     // SAFETY: perf_event_open(2) reads `size` bytes of the attributes, which
@@ -81,6 +81,7 @@ pub(crate) fn open(attributes: &Attributes, whom: Whom) -> io::Result<File> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just created this descriptor, and nothing else
+    // owns it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
 }

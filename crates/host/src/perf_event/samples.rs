@@ -1,8 +1,8 @@
-//! Where in its program a thread is, again and again.
+//! Samples of the instruction that a thread executes.
 //!
-//! The event is the kernel's own clock of a thread's CPU time
-//! (`PERF_COUNT_SW_CPU_CLOCK`), so it works in virtual machines without
-//! hardware counters, too.
+//! The event is the kernel's clock of a thread's CPU time
+//! (`PERF_COUNT_SW_CPU_CLOCK`), so it also works in virtual machines without
+//! hardware counters.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::{Attributes, Whom, open};
+use super::{Attributes, Target, open};
 use crate::error::{Error, Result};
 use crate::memory::page_size;
 use crate::sched::ThreadId;
@@ -22,10 +22,11 @@ use unjank_units::Nanos;
 const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
 const INSTRUCTION: u64 = 1;
-/// `exclude_kernel` and `exclude_hv` of `struct perf_event_attr`: any user may
-/// sample their own programs that way (`perf_event_paranoid` up to 2).
+/// `exclude_kernel` and `exclude_hv` of `struct perf_event_attr`: with these,
+/// any user may sample their own programs (`perf_event_paranoid` up to 2).
 const USER_ONLY: u64 = (1 << 5) | (1 << 6);
-/// Room for samples: a power of two pages; 1 024 samples in pages of 4 KiB.
+/// The size of the buffer: a power of two pages; 1 024 samples in pages of 4
+/// KiB.
 const PAGES: usize = 4;
 /// `data_head` and `data_tail` of `struct perf_event_mmap_page`.
 const HEAD: usize = 1024;
@@ -34,11 +35,11 @@ const TAIL: usize = 1032;
 const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 
-/// A thread whose place is noted at intervals of its CPU time, while it is
-/// outside the kernel.
+/// A thread whose instruction is sampled at intervals of its CPU time, while it
+/// is outside the kernel.
 #[derive(Debug)]
 pub struct InstructionSamples {
-    /// Its end is that of the sampling.
+    /// Closing it ends the sampling.
     _file: File,
     ring: *mut u8,
     page: usize,
@@ -50,10 +51,10 @@ pub struct InstructionSamples {
 unsafe impl Send for InstructionSamples {}
 
 impl InstructionSamples {
-    /// Samples `thread` from now on, each time it has used `every` of CPU time.
+    /// Starts sampling `thread` each time it has used `every` of CPU time.
     ///
     /// # Errors
-    /// `Permission` for the thread of another user, or where
+    /// `Permission` for a thread of another user, or if
     /// `kernel.perf_event_paranoid` is above 2; `Syscall` for a thread that has
     /// ended, or a kernel without perf events.
     pub fn of(thread: ThreadId, every: Nanos) -> Result<Self> {
@@ -65,14 +66,15 @@ impl InstructionSamples {
             flags: USER_ONLY,
             ..Attributes::default()
         };
-        let file = open(&attributes, Whom::Thread(thread)).map_err(|error| match error.kind() {
-            io::ErrorKind::PermissionDenied => Error::Permission {
-                what: "seeing where a thread spends its time".to_owned(),
-                needs: "root, or one's own thread and kernel.perf_event_paranoid at 2 or below"
-                    .to_owned(),
-            },
-            _ => Error::syscall("perf_event_open", thread.to_string(), error),
-        })?;
+        let file =
+            open(&attributes, Target::Thread(thread)).map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied => Error::Permission {
+                    what: "sampling the code of a thread".to_owned(),
+                    needs: "root, or one's own thread and kernel.perf_event_paranoid at 2 or below"
+                        .to_owned(),
+                },
+                _ => Error::syscall("perf_event_open", thread.to_string(), error),
+            })?;
         let page = page_size().get() as usize;
         // SAFETY: a new mapping at an address of the kernel's choice overlaps
         // nothing. perf_event_open(2) asks for one page and a power of two more.
@@ -90,7 +92,7 @@ impl InstructionSamples {
         Ok(Self { _file: file, ring: ring.cast(), page, lost: 0 })
     }
 
-    /// The addresses of the samples that have come since the last call.
+    /// The addresses of the samples since the last call.
     pub fn take(&mut self) -> Vec<u64> {
         let size = PAGES * self.page;
         let head = self.counter(HEAD).load(Ordering::Acquire);
@@ -114,7 +116,7 @@ impl InstructionSamples {
         addresses
     }
 
-    /// Samples for which there was no room.
+    /// The number of samples lost because the buffer was full.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -135,7 +137,7 @@ impl Drop for InstructionSamples {
     }
 }
 
-/// The addresses in records of samples, and how many samples were lost.
+/// The addresses in sample records, and the number of lost samples.
 fn parse(mut bytes: &[u8]) -> (Vec<u64>, u64) {
     let mut addresses = Vec::with_capacity(bytes.len() / 16);
     let mut lost = 0_u64;
@@ -156,7 +158,7 @@ fn parse(mut bytes: &[u8]) -> (Vec<u64>, u64) {
     (addresses, lost)
 }
 
-/// Reads `bytes` as records of samples; for the fuzzer.
+/// Parses `bytes` as sample records; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(bytes: &[u8]) {
     let _either = parse(bytes);
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_told_from_other_records() {
+    fn other_records_are_skipped() {
         let records = [record(SAMPLE, &[7]), record(5, &[1, 2, 3]), record(LOST, &[0, 4])];
         let bytes = [records.concat(), record(SAMPLE, &[9])].concat();
         assert_eq!(parse(&bytes), (vec![7, 9], 4));
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_this_thread_is_seen() {
+    fn a_loop_of_this_thread_is_sampled() {
         let every = Nanos::from_micros(100);
         let mut samples = match InstructionSamples::of(ThreadId::current(), every) {
             Ok(samples) => samples,
@@ -208,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_not_there_is_an_error() {
+    fn a_missing_thread_is_an_error() {
         let error = InstructionSamples::of(ThreadId(u32::MAX >> 2), Nanos(1_000)).unwrap_err();
         assert!(error.is_not_found() || error.to_string().contains("perf_event"), "{error}");
     }
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_taken(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_bytes_are_parsed(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let (addresses, _) = parse(&bytes);
             assert!(addresses.len() <= bytes.len() / 16);
         }

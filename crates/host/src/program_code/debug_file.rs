@@ -1,4 +1,4 @@
-//! Where the symbols of a stripped program are: GDB's manual, *Debugging
+//! The separate symbol file of a stripped program: GDB's manual, *Debugging
 //! Information in Separate Files*.
 
 use std::fs::File;
@@ -8,11 +8,11 @@ use std::path::{Component, Path, PathBuf};
 use super::program_file::{LARGEST, open_file};
 use crate::root::Root;
 
-/// Debug files of the machine, which only root can put there.
+/// The directory of debug files, which only root can write.
 const DIRECTORY: &str = "/usr/lib/debug";
 
-/// The debug file of `program`, which lies at `path`: by its build ID, or by
-/// the name and the checksum that it gives.
+/// The debug file of `program`, whose path is `path`: by its build ID, or by
+/// the name and checksum in the program.
 pub(super) fn open<'data>(
     root: &Root,
     program: &impl object::Object<'data>,
@@ -35,8 +35,8 @@ fn by_build_id(id: &[u8]) -> Option<PathBuf> {
     Some(Path::new(DIRECTORY).join(format!(".build-id/{first:02x}/{rest}.debug")))
 }
 
-/// The program's directory below that of the debug files, and there the name,
-/// which must be nothing but one.
+/// The name below the debug directory of the program's directory; it must be a
+/// single path component.
 fn by_name(program: &str, name: &[u8]) -> Option<PathBuf> {
     let name = Path::new(std::str::from_utf8(name).ok()?);
     let mut parts = name.components();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_leads_nowhere_else() {
+    fn a_name_cannot_lead_elsewhere() {
         let path = by_name("/usr/bin/x", b"x.debug");
         assert_eq!(path, Some("/usr/lib/debug/usr/bin/x.debug".into()));
         for (program, name) in [

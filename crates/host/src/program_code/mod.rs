@@ -1,6 +1,5 @@
-//! What lies at an address of another process: functions and variables, by
-//! the symbols of the files that are mapped there, of their debug files, and of
-//! code that was made at run time.
+//! The function or variable at an address of another process, according to the
+//! symbols of its mapped files, of their debug files, and of generated code.
 
 mod debug_file;
 mod perf_map;
@@ -11,14 +10,15 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use program_file::open_file;
-use symbols::{At, Wanted};
+use symbols::{Positions, SymbolKind};
 
 use crate::address_space::{AddressSpace, Region};
 use crate::error::Result;
 use crate::root::Root;
 
-/// What `core::hint::spin_loop` and its kin are made of: PAUSE of x86; YIELD,
-/// WFE, ISB and SB of ARM (*Arm Architecture Reference Manual*, C6.2).
+/// The spin-wait hint instructions, as of `core::hint::spin_loop`: PAUSE of
+/// x86; YIELD, WFE, ISB and SB of ARM (*Arm Architecture Reference Manual*,
+/// C6.2).
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 const PAUSES: &[&[u8]] = &[&[0xf3, 0x90]];
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
@@ -35,22 +35,21 @@ pub struct ProgramCode {
     space: AddressSpace,
 }
 
-/// Where an address lies.
+/// The location of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct CodeLocation {
     /// The file that is mapped there, the kernel's name of the region
-    /// (`[vdso]`), or nothing: memory, which holds code that was made at run
-    /// time.
+    /// (`[vdso]`), or `None` for anonymous memory, which holds generated code.
     pub file: Option<String>,
     /// The address within the file, or the address itself.
     pub offset: u64,
-    /// The function, where the file, its debug file or `/tmp/perf-PID.map`
-    /// tells: demangled if it is one of Rust.
+    /// The function, if the file, its debug file or `/tmp/perf-PID.map` names
+    /// it; Rust names are demangled.
     pub function: Option<String>,
 }
 
 impl ProgramCode {
-    /// The code that `process` has mapped now.
+    /// The current code mappings of `process`.
     ///
     /// # Errors
     /// As [`AddressSpace::of`].
@@ -58,14 +57,13 @@ impl ProgramCode {
         Ok(Self { space: AddressSpace::of(root, process)? })
     }
 
-    /// Where each of `addresses` lies. Each file is read once, whatever its
-    /// size, up to 1 GiB.
-    pub fn places(&self, root: &Root, addresses: &[u64]) -> BTreeMap<u64, Place> {
-        let mut places = BTreeMap::new();
+    /// The locations of `addresses`. Each file up to 1 GiB is read once.
+    pub fn locations(&self, root: &Root, addresses: &[u64]) -> BTreeMap<u64, CodeLocation> {
+        let mut locations = BTreeMap::new();
         let mut by_region: BTreeMap<u64, (&Region, Vec<u64>)> = BTreeMap::new();
         let mut made = Vec::new();
         for &address in addresses {
-            places.insert(address, Place { file: None, offset: address, function: None });
+            locations.insert(address, CodeLocation { file: None, offset: address, function: None });
             match self.space.region(address).filter(|region| region.executable) {
                 Some(region) if region.name.is_some() => {
                     by_region.entry(region.start).or_insert((region, Vec::new())).1.push(address);
@@ -78,52 +76,53 @@ impl ProgramCode {
             let offset = |address: u64| (address - region.start).saturating_add(region.offset);
             let offsets: Vec<u64> = addresses.iter().map(|&address| offset(address)).collect();
             let file = self.open(root, region);
-            let at = At::Offsets(&offsets);
-            let names = file.and_then(|it| symbols::names(root, it, name, Wanted::Code, at));
+            let at = Positions::Offsets(&offsets);
+            let names = file.and_then(|it| symbols::names(root, it, name, SymbolKind::Code, at));
             let mut names = names.unwrap_or_default();
             for address in addresses {
                 let offset = offset(address);
                 let function = names.remove(&offset).map(|(function, _)| function);
-                places.insert(address, Place { file: Some(name.clone()), offset, function });
+                locations
+                    .insert(address, CodeLocation { file: Some(name.clone()), offset, function });
             }
         }
         if !made.is_empty() {
             let process = self.space.process();
             for (address, function) in perf_map::names(root, process, &made) {
-                places.entry(address).and_modify(|place| place.function = Some(function));
+                locations.entry(address).and_modify(|location| location.function = Some(function));
             }
         }
-        places
+        locations
     }
 
-    /// The variable of a program or library that holds this address, and how
-    /// far into it that is.
+    /// The variable of a program or library that contains this address, and the
+    /// offset in it.
     pub fn variable(&self, root: &Root, address: u64) -> Option<(String, u64)> {
-        // What is zero at first (.bss) lies behind the file's own regions.
+        // Zero-initialised data (.bss) follows the file's own regions.
         let before = |region: &&Region| region.start <= address && region.file().is_some();
         let region = self.space.regions().iter().rfind(before)?;
         // Segments begin within pages, so only the first one, which begins with
-        // the file, says by how much all of them are moved.
+        // the file, gives the load offset of all of them.
         let same = |it: &&Region| (it.device, it.inode) == (region.device, region.inode);
         let first = |it: &&Region| same(it) && it.offset == 0 && it.start <= region.start;
         let first = self.space.regions().iter().rfind(first)?;
         let file = self.open(root, region)?;
         let distance = address - first.start;
-        let at = At::Behind(0, std::slice::from_ref(&distance));
-        symbols::names(root, file, region.file()?, Wanted::Data, at)?.remove(&distance)
+        let at = Positions::Behind(0, std::slice::from_ref(&distance));
+        symbols::names(root, file, region.file()?, SymbolKind::Data, at)?.remove(&distance)
     }
 
-    /// Whether an instruction by which a program says that it spins lies in
-    /// the `length` bytes from `address` on; `None` without the right to look
-    /// (`ptrace(2)`, access mode `PTRACE_MODE_ATTACH_FSCREDS`).
+    /// Whether the `length` bytes from `address` on contain a spin-wait hint
+    /// instruction; `None` without the permission to look (`ptrace(2)`, access
+    /// mode `PTRACE_MODE_ATTACH_FSCREDS`).
     pub fn pauses(&self, root: &Root, address: u64, length: usize) -> Option<bool> {
         let code = self.space.bytes(root, address, length)?;
         let is_there = |pause: &&[u8]| code.windows(pause.len()).any(|bytes| bytes == *pause);
         Some(PAUSES.iter().any(is_there))
     }
 
-    /// The file of a region: through the kernel's own link, for which one needs
-    /// to be root, or by its name as the process sees it.
+    /// Opens the file of a region: through the kernel's own link, which needs
+    /// root, or by its name as the process sees it.
     fn open(&self, root: &Root, region: &Region) -> Option<File> {
         let name = region.name.as_ref().filter(|name| name.starts_with('/'))?;
         let process = self.space.process();
@@ -133,20 +132,20 @@ impl ProgramCode {
     }
 }
 
-/// Reads `text` as the memory map of a process; for the fuzzer.
+/// Parses `text` as the memory map of a process; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(text: &str) {
     let code = ProgramCode { space: AddressSpace::parse(0, text) };
     let root = Root::at("/nonexistent");
-    let _places = code.places(&root, &[0, 1 << 40, u64::MAX]);
+    let _places = code.locations(&root, &[0, 1 << 40, u64::MAX]);
     let _variable = code.variable(&root, 1 << 40);
 }
 
 /// The functions at these offsets of a program; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn functions_for_fuzzing(file: File, offsets: &[u64]) -> BTreeMap<u64, String> {
-    let at = At::Offsets(offsets);
-    let found = symbols::names(&Root::at("/nonexistent"), file, "/program", Wanted::Code, at);
+    let at = Positions::Offsets(offsets);
+    let found = symbols::names(&Root::at("/nonexistent"), file, "/program", SymbolKind::Code, at);
     found.unwrap_or_default().into_iter().map(|(offset, (name, _))| (offset, name)).collect()
 }
 
@@ -169,12 +168,12 @@ mod tests {
     fn a_function_of_this_program_is_found() {
         let code = ProgramCode::of(&Root::system(), std::process::id()).unwrap();
         let here = a_function_of_this_program_is_found as fn() as usize as u64;
-        let places = code.places(&Root::system(), &[here, 1]);
-        let place = &places[&here];
-        let function = place.function.as_deref().unwrap_or_default();
-        assert!(function.ends_with("a_function_of_this_program_is_found"), "{place:?}");
-        assert_eq!(place.file, std::env::current_exe().unwrap().to_str().map(str::to_owned));
-        assert_eq!(places[&1], Place { file: None, offset: 1, function: None });
+        let locations = code.locations(&Root::system(), &[here, 1]);
+        let location = &locations[&here];
+        let function = location.function.as_deref().unwrap_or_default();
+        assert!(function.ends_with("a_function_of_this_program_is_found"), "{location:?}");
+        assert_eq!(location.file, std::env::current_exe().unwrap().to_str().map(str::to_owned));
+        assert_eq!(locations[&1], CodeLocation { file: None, offset: 1, function: None });
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Names of code that was made at run time: `/tmp/perf-PID.map`, as
-//! `tools/perf/Documentation/jit-interface.txt` of Linux has it.
+//! Names of generated code: `/tmp/perf-PID.map`, as in
+//! `tools/perf/Documentation/jit-interface.txt` of Linux.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -9,25 +9,25 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use crate::process::pid;
 use crate::root::Root;
 
-/// Of a larger file, so much is read.
+/// The longest part of a file that is read, in bytes.
 const LARGEST: u64 = 256 << 20;
-/// A longer line is none.
+/// Longer lines are skipped.
 const LONGEST_LINE: u64 = 4_096;
-/// A name is cut here.
+/// Longer names are cut.
 const LONGEST_NAME: usize = 200;
 
-/// The names at these addresses of `process`, if it or root has written them
-/// down.
+/// The names at these addresses of `process`, if it or root has written the
+/// map.
 pub(super) fn names(root: &Root, process: u32, addresses: &[u64]) -> BTreeMap<u64, String> {
     open(root, process).map(|file| search(BufReader::new(file), addresses)).unwrap_or_default()
 }
 
-/// The file as the process sees it. Anybody may write to /tmp, so only what
-/// the process's user or root owns counts.
+/// The file as the process sees it. Anybody may write to /tmp, so the file must
+/// belong to the process's user or to root.
 fn open(root: &Root, process: u32) -> Option<File> {
     let status = root.read(format!("/proc/{process}/status")).ok()?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    // The last one is what the process itself knows.
+    // The last id is the one in the process's own namespace.
     let own = numbers.and_then(|line| line.split_whitespace().last()?.parse::<u32>().ok());
     let path = format!("/proc/{process}/root/tmp/perf-{}.map", own.unwrap_or(process));
     let mut options = OpenOptions::new();
@@ -38,8 +38,8 @@ fn open(root: &Root, process: u32) -> Option<File> {
     (about.is_file() && (owner == 0 || Some(owner) == pid::user(root, process))).then_some(file)
 }
 
-/// Lines are `START SIZE NAME`, in hexadecimal. The last one that holds an
-/// address counts: code may be put where other code was.
+/// Lines are `START SIZE NAME`, in hexadecimal. The last one that contains an
+/// address counts: code may replace other code.
 fn search(file: impl BufRead, addresses: &[u64]) -> BTreeMap<u64, String> {
     let mut asked: Vec<u64> = addresses.to_vec();
     asked.sort_unstable();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_plain_file_of_the_process_s_user_counts() {
+    fn only_a_regular_file_of_the_processs_user_counts() {
         let top = tempfile::tempdir().unwrap();
         let (root, tmp) = (Root::at(top.path()), top.path().join("proc/7/root/tmp"));
         std::fs::create_dir_all(&tmp).unwrap();
@@ -110,7 +110,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_taken(bytes in proptest::collection::vec(0_u8.., 0..300)) {
+        fn any_bytes_are_parsed(bytes in proptest::collection::vec(0_u8.., 0..300)) {
             let _either = search(&bytes[..], &[0, 1, u64::MAX]);
         }
     }

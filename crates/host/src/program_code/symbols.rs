@@ -1,5 +1,5 @@
-//! Names in a program or library: `.symtab`, `.dynsym`, and those of its debug
-//! file.
+//! Symbols of a program or library: `.symtab`, `.dynsym`, and those of its
+//! debug file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -10,33 +10,33 @@ use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 use super::debug_file;
 use crate::root::Root;
 
-/// What is looked for.
+/// The kind of symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum SymbolKind {
     /// Functions.
     Code,
     /// Variables.
     Data,
 }
 
-/// A place in a program: where in its file, or which of its own addresses.
+/// Positions in a program: offsets in its file, or its own addresses.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum At<'a> {
+pub(super) enum Positions<'a> {
     /// Offsets in the file.
     Offsets(&'a [u64]),
-    /// Addresses relative to a byte of the file: its offset, and how far behind
-    /// it in memory.
+    /// Addresses relative to a byte of the file: its offset, and the distance
+    /// from it in memory.
     Behind(u64, &'a [u64]),
 }
 
-/// The names at these places of `program`, by the numbers in `at`. A variable
-/// is told with how far into it the place is.
+/// The names at these positions of `program`, by the numbers in `at`; a
+/// variable with the offset in it.
 pub(super) fn names(
     root: &Root,
     program: File,
     path: &str,
-    wanted: Wanted,
-    at: At<'_>,
+    wanted: SymbolKind,
+    at: Positions<'_>,
 ) -> Option<BTreeMap<u64, (String, u64)>> {
     let cache = ReadCache::new(program);
     let program = object::File::parse(&cache).ok()?;
@@ -48,10 +48,10 @@ pub(super) fn names(
         })
     };
     let addresses: BTreeMap<u64, u64> = match at {
-        At::Offsets(offsets) => {
+        Positions::Offsets(offsets) => {
             offsets.iter().filter_map(|&it| Some((address_of(it)?, it))).collect()
         }
-        At::Behind(offset, distances) => {
+        Positions::Behind(offset, distances) => {
             let start = address_of(offset)?;
             distances.iter().filter_map(|&it| Some((start.checked_add(it)?, it))).collect()
         }
@@ -74,16 +74,16 @@ pub(super) fn names(
     Some(named.collect())
 }
 
-/// The symbols that hold these addresses, with where each begins: the one that
-/// begins last, where there are several.
+/// The symbols that contain these addresses, with their starts; if there are
+/// several, the one that begins last.
 fn in_tables<'data>(
     program: &impl object::Object<'data>,
-    wanted: Wanted,
+    wanted: SymbolKind,
     asked: &BTreeSet<u64>,
 ) -> BTreeMap<u64, (u64, String)> {
     let kind = match wanted {
-        Wanted::Code => SymbolKind::Text,
-        Wanted::Data => SymbolKind::Data,
+        SymbolKind::Code => SymbolKind::Text,
+        SymbolKind::Data => SymbolKind::Data,
     };
     let mut found: BTreeMap<u64, (u64, String)> = BTreeMap::new();
     for symbol in program.symbols().chain(program.dynamic_symbols()) {
@@ -102,7 +102,7 @@ fn in_tables<'data>(
     found
 }
 
-/// A name of Rust without its hash; others as they are.
+/// A Rust name without its hash; other names unchanged.
 fn demangle(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
 }
@@ -116,27 +116,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_has_no_names() {
+    fn other_files_have_no_names() {
         let (root, file) = (Root::system(), tempfile::tempfile().unwrap());
-        assert!(names(&root, file, "/a", Wanted::Code, At::Offsets(&[0])).is_none());
+        assert!(names(&root, file, "/a", SymbolKind::Code, Positions::Offsets(&[0])).is_none());
     }
 
     #[test]
     fn an_offset_outside_all_segments_has_no_name() {
-        let at = At::Offsets(&[u64::MAX]);
-        let found = names(&Root::system(), this_program(), "/a", Wanted::Code, at);
+        let at = Positions::Offsets(&[u64::MAX]);
+        let found = names(&Root::system(), this_program(), "/a", SymbolKind::Code, at);
         assert_eq!(found.unwrap().len(), 0);
     }
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_a_program_or_not(bytes in proptest::collection::vec(0_u8.., 0..400)) {
+        fn any_bytes_are_parsed(bytes in proptest::collection::vec(0_u8.., 0..400)) {
             use std::io::Write as _;
             let root = Root::at("/nonexistent");
-            for at in [At::Offsets(&[0, 100]), At::Behind(0, &[0, u64::MAX])] {
+            for at in [Positions::Offsets(&[0, 100]), Positions::Behind(0, &[0, u64::MAX])] {
                 let mut file = tempfile::tempfile().unwrap();
                 file.write_all(&[&b"\x7fELF\x02\x01\x01"[..], &bytes].concat()).unwrap();
-                let _either = names(&root, file, "/a", Wanted::Data, at);
+                let _either = names(&root, file, "/a", SymbolKind::Data, at);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crossbeam_utils::Backoff;
 use unjank_host::Result;
-use unjank_host::pthread_mutex::{Kind, PthreadMutex};
+use unjank_host::pthread_mutex::{MutexKind, PthreadMutex};
 
 use super::section::Section;
 use super::sleep_loops::Flag;
@@ -109,6 +109,6 @@ macro_rules! pthread {
     };
 }
 
-pthread!(Pthread, Kind::Normal);
-pthread!(PthreadAdaptive, Kind::Adaptive);
-pthread!(PthreadPi, Kind::PriorityInheriting);
+pthread!(Pthread, MutexKind::Normal);
+pthread!(PthreadAdaptive, MutexKind::Adaptive);
+pthread!(PthreadPi, MutexKind::PriorityInheriting);

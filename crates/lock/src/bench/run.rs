@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use unjank_host::energy::find::Kind;
-use unjank_host::energy::{Meter, Origin, Place, find};
+use unjank_host::energy::{Meter, MeterKind, MeterName, Origin, find};
 use unjank_host::input::Stop;
 use unjank_host::{Nanos, Root, Support};
 use unjank_measure::experiment::rounds;
@@ -104,8 +103,8 @@ fn uncontended(options: &Options, findings: &mut Findings) -> Result<BTreeMap<&'
 /// visit.
 fn meter(root: &Root, findings: &mut Findings) -> Option<Box<dyn Meter>> {
     let mut reasons = Vec::new();
-    for kind in [Kind::Rapl, Kind::Perf] {
-        match find(root, &Place { kind, path: None }, None, &Stop::default()) {
+    for kind in [MeterKind::Rapl, MeterKind::Perf] {
+        match find(root, &MeterName { kind, path: None }, None, &Stop::default()) {
             Ok(Support::Yes(meter)) if meter.about().origin == Origin::Measured => {
                 return Some(meter);
             }

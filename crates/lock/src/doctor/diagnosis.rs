@@ -1,6 +1,6 @@
 //! What is wrong with a thread, and what to do about it.
 
-use unjank_host::program_code::Place;
+use unjank_host::program_code::CodeLocation;
 
 /// What a thread does with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,7 +161,7 @@ impl Kind {
 }
 
 /// `reader::poll_once in /usr/bin/reader`, as far as it is known.
-pub(crate) fn place_words(place: &Place) -> String {
+pub(crate) fn place_words(place: &CodeLocation) -> String {
     match (&place.function, &place.file) {
         (Some(function), Some(file)) => format!("{function} in {file}"),
         (_, Some(file)) => format!("{file} at {:#x}", place.offset),

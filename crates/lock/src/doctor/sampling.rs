@@ -92,7 +92,7 @@ fn codes(
     let mut addresses: Vec<u64> = threads.iter().flat_map(|(_, kept)| kept).copied().collect();
     addresses.sort_unstable();
     addresses.dedup();
-    let places = program.as_ref().map(|it| it.places(root, &addresses)).unwrap_or_default();
+    let places = program.as_ref().map(|it| it.locations(root, &addresses)).unwrap_or_default();
     let codes: Vec<_> = threads
         .into_iter()
         .map(|(thread, samples)| {

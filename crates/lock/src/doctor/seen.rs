@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use unjank_host::Nanos;
 use unjank_host::address_space::FutexId;
 use unjank_host::language_runtime::LanguageRuntime;
-use unjank_host::program_code::Place;
+use unjank_host::program_code::CodeLocation;
 use unjank_host::sched::{CpuSet, ThreadId};
 
 /// One thread over the time that it was watched.
@@ -182,7 +182,7 @@ pub struct Code {
     /// could be read.
     pub pauses: Option<bool>,
     /// Where most of them lie.
-    pub place: Option<Place>,
+    pub place: Option<CodeLocation>,
     /// The function that waits for a lock with most of the samples in such
     /// functions, and the share of all of them.
     pub lock: Option<(String, f64)>,

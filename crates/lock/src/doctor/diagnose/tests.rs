@@ -2,7 +2,7 @@
 
 use unjank_host::address_space::FutexId;
 use unjank_host::language_runtime::LanguageRuntime;
-use unjank_host::program_code::Place;
+use unjank_host::program_code::CodeLocation;
 use unjank_host::sched::ThreadId;
 
 use super::super::seen::{Code, Futex, Naps, Title, Turns, Waits};
@@ -302,7 +302,7 @@ fn a_tight_loop_beside_others_is_a_suspicion_and_with_a_pause_a_fact() {
 fn the_place_of_a_loop_is_named() {
     let place = |file: Option<&str>, function: Option<&str>| {
         let (file, function) = (file.map(str::to_owned), function.map(str::to_owned));
-        let place = Some(Place { file, offset: 0x10, function });
+        let place = Some(CodeLocation { file, offset: 0x10, function });
         let code = Code { place, ..code(500, 1, Some(true)).unwrap_or_default() };
         evidence(&thread(950, |seen, _| seen.code = Some(code)), ALONE)
     };
@@ -366,7 +366,7 @@ fn without_a_trace_little_can_be_told() {
 fn without_a_trace_samples_and_glances_raise_a_suspicion() {
     let samples_in = |samples, function: Option<&str>| {
         let file = Some("/lib/libc.so.6".to_owned());
-        let place = Some(Place { file, offset: 1, function: function.map(str::to_owned) });
+        let place = Some(CodeLocation { file, offset: 1, function: function.map(str::to_owned) });
         let code = Some(Code { samples, lines: 2, place, ..Code::default() });
         untraced(700, |seen| {
             seen.code = code;

@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use anyhow::Result;
-use unjank_host::energy::MeterKind;
-use unjank_host::energy::{Meter, MeterName, find};
+use unjank_host::energy::{Meter, MeterKind, MeterName, find};
 use unjank_host::{Error, Root, Support};
 use unjank_launch::power::Modelled;
 

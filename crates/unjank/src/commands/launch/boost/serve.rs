@@ -96,7 +96,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     }
     // What follows runs for long, and needs little of what has run until here.
     // Without the lock, a launch in the midst of memory pressure is boosted late.
-    let _costs_memory_only = memory::let_go_of_code();
+    let _costs_memory_only = memory::release_code();
     let _locked = MemoryLock::everything();
     let mut talk = Talk {
         args,
