@@ -7,11 +7,9 @@
 //! | module | subject |
 //! |---|---|
 //! | [`root`] | the file tree that stands for the machine |
-//! | [`recording`] | a copy of the files that were read, without private
-//! content |
+//! | [`recording`] | a copy of the files that were read, without private content |
 //! | [`address_space`] | the memory mappings of another process |
-//! | [`block_device`], [`extents`] | block devices, and the position of files
-//! on them |
+//! | [`block_device`], [`extents`] | block devices, and the position of files on them |
 //! | [`cgroup`] | limits of CPU time and memory for a program, and killing it |
 //! | [`clock`] | `CLOCK_MONOTONIC`, absolute sleeps, CPU time of a thread |
 //! | [`context_switches`] | context switches of a thread |
@@ -26,15 +24,13 @@
 //! | [`files`] | writing files that a user names, safely for root |
 //! | [`storage`] | files whose pages can be evicted |
 //! | [`notify`] | receiving a program's readiness message |
-//! | [`page_cache`] | files in the page cache |
+//! | [`page_cache`] | drops the page cache |
 //! | [`perf_event`] | samples of the code that a thread executes |
 //! | [`pm_qos`] | a request to the kernel's power management |
-//! | [`program_code`] | the function or variable at an address of another
-//! process |
+//! | [`program_code`] | the function or variable at an address of another process |
 //! | [`process`] | helper processes, other processes, the proc connector, being `init` |
 //! | [`virtio_port`] | talking to the host of a virtual machine |
-//! | [`journal`] | changing knobs for a time, and putting them back in any case
-//! |
+//! | [`journal`] | changing knobs for a time, and putting them back in any case |
 //! | [`keeper`] | a process that puts things back if its owner is killed |
 //! | [`kernel_symbols`] | addresses of kernel functions |
 //! | [`machine`] | the description of this machine |
@@ -44,10 +40,8 @@
 //! | [`language_runtime`] | the runtime of a program: HotSpot, CPython, Go |
 //! | [`loop_device`], [`temporary_swap`] | temporary swap |
 //! | [`surroundings`] | what happens on the whole machine between two moments |
-//! | [`thread_ledger`] | threads whose policy was changed, and putting it back
-//! |
-//! | [`threads`], [`thread_activity`] | the threads of another process, and
-//! their activity |
+//! | [`thread_ledger`] | threads whose policy was changed, and putting it back |
+//! | [`threads`], [`thread_activity`] | the threads of another process, and their activity |
 //! | [`tracefs`] | private traces of the scheduler |
 //! | [`waiting_call`] | system calls with which threads wait |
 //! | [`wait`] | waiting for several things at once |

@@ -75,8 +75,8 @@ impl Root {
         &self.dir
     }
 
-    /// Where the absolute `path` of the machine really lies. Parts that would
-    /// climb out of the root (`..`) are left out.
+    /// The real location of the absolute `path` of the machine. Components that
+    /// would leave the root (`..`) are dropped.
     pub fn resolve(&self, path: impl AsRef<Path>) -> PathBuf {
         let mut resolved = self.dir.clone();
         resolved.extend(path.as_ref().components().filter_map(|part| match part {
@@ -91,11 +91,11 @@ impl Root {
         self.open_with(path.as_ref(), OFlags::PATH).is_ok()
     }
 
-    /// The whole text of `path`, without white space at its end. Bytes that
-    /// are not UTF-8 (a hostile process name) are replaced.
+    /// The whole text of `path`, without trailing white space. Bytes that are
+    /// not UTF-8 (a hostile process name) are replaced.
     ///
     /// # Errors
-    /// `File` names the path; a file over 16 MiB is refused.
+    /// `File` with the path; a file over 16 MiB is refused.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String> {
         let bytes = self.read_bytes(path)?;
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
@@ -103,16 +103,16 @@ impl Root {
         Ok(text)
     }
 
-    /// The bytes of `path` as they are, for the few files that are not text.
+    /// The bytes of `path`, for the few files that are not text.
     ///
     /// # Errors
-    /// `File` names the path; a file over 16 MiB is refused, and so is
-    /// anything but a file where the root is not the running machine.
+    /// `File` with the path; a file over 16 MiB is refused, and, if the root is
+    /// not the running machine, anything but a regular file.
     pub fn read_bytes(&self, path: impl AsRef<Path>) -> Result<Vec<u8>> {
         let path = path.as_ref();
         let error = |source| Error::file("read", path, source);
-        // Some files (`events/header_page` of tracefs) answer the first read
-        // only, however little it asked for.
+        // Some files (`events/header_page` of tracefs) answer only the first
+        // read, however short.
         let mut bytes = Vec::with_capacity(USUAL_FILE);
         self.open(path)
             .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
@@ -129,8 +129,8 @@ impl Root {
         Ok(bytes)
     }
 
-    /// As [`read`](Self::read), with `None` for a file that is not there or
-    /// whose feature the kernel has switched off.
+    /// As [`read`](Self::read), with `None` for a file that does not exist or
+    /// whose feature is disabled in the kernel.
     ///
     /// # Errors
     /// As [`read`](Self::read), for anything else.
@@ -142,10 +142,10 @@ impl Root {
         }
     }
 
-    /// The number that is the whole content of `path`.
+    /// The number in `path`, which must be its whole content.
     ///
     /// # Errors
-    /// `Parse` shows what stands there instead.
+    /// `Parse` with the content.
     pub fn read_number<T: FromStr>(&self, path: impl AsRef<Path>) -> Result<T> {
         let path = path.as_ref();
         let text = self.read(path)?;
@@ -154,8 +154,8 @@ impl Root {
         })
     }
 
-    /// As [`read_number`](Self::read_number), with `None` for a file that is
-    /// not there.
+    /// As [`read_number`](Self::read_number), with `None` for a file that does
+    /// not exist.
     ///
     /// # Errors
     /// As [`read_number`](Self::read_number), for anything else.
@@ -171,7 +171,7 @@ impl Root {
     /// files of sysfs, procfs and cgroups expect. Creates nothing.
     ///
     /// # Errors
-    /// `File` names the path.
+    /// `File` with the path.
     pub fn write(&self, path: impl AsRef<Path>, value: &str) -> Result<()> {
         let path = path.as_ref();
         self.open_for_writing(path)
@@ -179,8 +179,8 @@ impl Root {
             .map_err(|source| Error::file("write", path, source))
     }
 
-    /// The names in the directory `path`, sorted with numbers in numeric
-    /// order (`cpu2` before `cpu10`). Empty if the directory is not there.
+    /// The names in the directory `path`, sorted with numbers in numeric order
+    /// (`cpu2` before `cpu10`). Empty if the directory does not exist.
     ///
     /// # Errors
     /// `File` if the directory may not be read.
@@ -200,13 +200,13 @@ impl Root {
         Ok(names)
     }
 
-    /// Opens a file for reading. A tree from elsewhere may hold a named pipe
-    /// where a file is expected, which must not block.
+    /// Opens a file for reading. A tree from elsewhere may hold a named pipe in
+    /// place of a file, which must not block.
     pub(crate) fn open(&self, path: &Path) -> io::Result<File> {
         self.open_file(path, OFlags::RDONLY)
     }
 
-    /// Opens a file that is there for writing, and empties it.
+    /// Opens an existing file for writing, and empties it.
     pub(crate) fn open_for_writing(&self, path: &Path) -> io::Result<File> {
         self.open_file(path, OFlags::WRONLY | OFlags::TRUNC)
     }
@@ -224,7 +224,7 @@ impl Root {
         }
     }
 
-    /// Opens `path`, which does not leave the root.
+    /// Opens `path` without leaving the root.
     fn open_with(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         if self.is_system() {
             return Ok(open(self.resolve(path), flags | OFlags::CLOEXEC, Mode::empty())?);
@@ -232,7 +232,7 @@ impl Root {
         beneath::open(self.directory()?, path, flags).map_err(io_error)
     }
 
-    /// Makes the directory `path`.
+    /// Creates the directory `path`.
     pub(crate) fn make_directory(&self, path: &Path) -> io::Result<()> {
         let (above, name) = self.open_above(path)?;
         Ok(mkdirat(above, name, Mode::from_raw_mode(0o777))?)
@@ -244,7 +244,8 @@ impl Root {
         Ok(unlinkat(above, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// The directory that holds `path`, and its name there.
+    /// Opens the parent directory of `path`, and returns it with the last
+    /// component.
     fn open_above<'path>(&self, path: &'path Path) -> io::Result<(OwnedFd, &'path OsStr)> {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::INVAL.into());
@@ -252,16 +253,16 @@ impl Root {
         Ok((self.open_with(above, OFlags::PATH | OFlags::DIRECTORY)?, name))
     }
 
-    /// Where `path` really lies below the root, without links, and an `O_PATH`
+    /// The real path of `path` below the root, without links, and an `O_PATH`
     /// handle for it.
     pub(crate) fn find(&self, path: &Path) -> io::Result<(PathBuf, OwnedFd)> {
         beneath::find(self.directory()?, path).map_err(io_error)
     }
 
-    /// The same machine by the name of its directory without links.
+    /// The same machine, with its directory's path resolved.
     ///
     /// # Errors
-    /// The directory cannot be opened.
+    /// If the directory cannot be opened.
     pub(crate) fn settled(&self) -> Result<Self> {
         if self.is_system() {
             return Ok(self.clone());
@@ -286,7 +287,7 @@ impl Root {
     }
 }
 
-/// The answer of the kernel, in words where its own mislead.
+/// The error of the kernel, with a clearer message where its own misleads.
 fn io_error(errno: Errno) -> io::Error {
     match errno {
         Errno::XDEV => io::Error::new(io::ErrorKind::InvalidInput, OUTSIDE),
@@ -294,7 +295,7 @@ fn io_error(errno: Errno) -> io::Error {
     }
 }
 
-/// What is said of links that leave the root.
+/// The message about links that leave the root.
 const OUTSIDE: &str = "a link leads out of the tree";
 
 fn says_absent(error: &io::Error) -> bool {

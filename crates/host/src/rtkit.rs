@@ -1,5 +1,5 @@
-//! rtkit, the service of desktops that gives threads of ordinary users a
-//! real-time policy, over D-Bus: `org.freedesktop.RealtimeKit1`
+//! A client of rtkit, the D-Bus service of desktops that gives threads of
+//! ordinary users a real-time policy: `org.freedesktop.RealtimeKit1`
 //! (<https://gitlab.freedesktop.org/pipewire/rtkit>).
 
 use std::fmt::{self, Debug, Formatter};
@@ -17,19 +17,21 @@ use unjank_units::Nanos;
 
 const NAME: &str = "org.freedesktop.RealtimeKit1";
 const OBJECT: &str = "/org/freedesktop/RealtimeKit1";
-/// rtkit answers at once, or is started by the bus first, which takes its time on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of a call. rtkit answers at once, but the bus may have to start it
+/// first, which takes long on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Somebody who may give threads of others a real-time policy.
+/// A service that gives threads of other processes a real-time policy.
 pub trait RealtimeKit: Debug {
     /// Makes a thread `SCHED_RR` with `SCHED_RESET_ON_FORK`, at `priority` or
-    /// the highest one that is given.
+    /// the highest one available.
     ///
     /// # Errors
-    /// It refuses: the thread is another user's, or too many were asked for.
+    /// If it refuses: the thread is another user's, or there were too many
+    /// requests.
     fn make_realtime(&self, process: u32, thread: ThreadId, priority: Priority) -> Result<()>;
 
-    /// The hard `RLIMIT_RTTIME` that a process must not exceed first.
+    /// The largest hard `RLIMIT_RTTIME` of a process that it accepts.
     fn longest_run(&self) -> Nanos;
 }
 
@@ -42,7 +44,7 @@ pub struct Rtkit {
 
 impl Rtkit {
     /// Connects to rtkit on the bus at `address`, in the form of the D-Bus
-    /// specification. `No` says why that is not possible.
+    /// specification. `No` has the reason if that is not possible.
     pub fn connect(address: &str) -> Support<Self> {
         let connected = Channel::open_private(address).and_then(|mut channel| {
             channel.register()?;
@@ -60,18 +62,18 @@ impl Rtkit {
 }
 
 fn rtkit(bus: &Connection) -> Proxy<'_, &Connection> {
-    bus.with_proxy(NAME, OBJECT, PATIENCE)
+    bus.with_proxy(NAME, OBJECT, TIMEOUT)
 }
 
-/// What it gives: the highest priority, and the longest run.
+/// Its limits: the highest priority, and the longest run.
 fn read(rtkit: &Proxy<'_, &Connection>) -> Result<(Priority, Nanos), String> {
     let highest: i32 = property(rtkit, "MaxRealtimePriority")?;
     let micros: i64 = property(rtkit, "RTTimeUSecMax")?;
     let highest = u8::try_from(highest).ok().and_then(|highest| Priority::new(highest).ok());
     let micros = u64::try_from(micros).ok().filter(|&micros| micros > 0);
     Ok((
-        highest.ok_or("it says that it gives no priority")?,
-        Nanos::from_micros(micros.ok_or("it says that threads may not run")?),
+        highest.ok_or("it reports no highest priority")?,
+        Nanos::from_micros(micros.ok_or("it reports no run time")?),
     ))
 }
 
@@ -82,7 +84,7 @@ fn property<T: for<'any> Get<'any> + 'static>(
     rtkit.get(NAME, name).map_err(|error| words(&error))
 }
 
-/// An error of D-Bus in a line.
+/// An error of D-Bus in one line.
 fn words(error: &dbus::Error) -> String {
     let (name, message) = (error.name().unwrap_or("unknown"), error.message().unwrap_or_default());
     format!("{message} ({name})")
@@ -105,7 +107,7 @@ impl RealtimeKit for Rtkit {
                 "scheduling policy rr:{priority} for {thread} from rtkit ({})",
                 words(&error)
             ),
-            needs: "a thread of this user's own, and rtkit's limits".to_owned(),
+            needs: "a thread of this user, and a request within rtkit's limits".to_owned(),
         })
     }
 

@@ -13,7 +13,7 @@ use crate::support::Support;
 /// `RAMFS_MAGIC`, `HUGETLBFS_MAGIC` of `include/uapi/linux/magic.h`.
 const IN_MEMORY: [u32; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
 
-/// A file without a name: it is gone when it is closed, however that happens.
+/// An unnamed file, which disappears when it is closed, for any reason.
 #[derive(Debug)]
 pub struct ScratchFile {
     file: File,
@@ -22,10 +22,10 @@ pub struct ScratchFile {
 
 impl ScratchFile {
     /// A new file on the file system of `directory`; `No` if that keeps its
-    /// files in memory, or cannot make files without a name.
+    /// files in memory, or does not support unnamed files.
     ///
     /// # Errors
-    /// `File` names the directory.
+    /// `File` with the directory.
     pub fn create(directory: &Path) -> Result<Support<Self>> {
         let error =
             |source: rustix::io::Errno| Error::file("create a file in", directory, source.into());
@@ -34,7 +34,7 @@ impl ScratchFile {
         // numbers have 32 bits.
         if IN_MEMORY.contains(&(kind as u32)) {
             return Ok(Support::no(format!(
-                "{} lies in memory: nothing there is ever read back from storage",
+                "{} is in memory: its files are never read from storage",
                 directory.display()
             )));
         }
@@ -43,7 +43,7 @@ impl ScratchFile {
             Ok(fd) => Ok(Support::Yes(Self { file: fd.into(), directory: directory.to_owned() })),
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR) => {
                 Ok(Support::no(format!(
-                    "the file system of {} has no files without a name (O_TMPFILE)",
+                    "the file system of {} does not support unnamed files (O_TMPFILE)",
                     directory.display()
                 )))
             }
@@ -56,19 +56,19 @@ impl ScratchFile {
         &self.file
     }
 
-    /// Adds to its end.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// `File` names the directory: it is full, for instance.
+    /// `File` with the directory, for example because it is full.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).map_err(|source| self.error("write a file in", source))
     }
 
-    /// Writes everything to storage and gives its pages back, so that the
-    /// next access reads them again. Pages that are mapped stay: unmap first.
+    /// Writes everything to storage and evicts the pages, so that the next
+    /// access reads them from storage. Mapped pages stay: unmap first.
     ///
     /// # Errors
-    /// `File` names the directory.
+    /// `File` with the directory.
     pub fn evict(&self) -> Result<()> {
         fdatasync(&self.file)
             .and_then(|()| fadvise(&self.file, 0, None, Advice::DontNeed))
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn memory_is_not_storage() {
         let answer = ScratchFile::create(Path::new("/dev/shm")).unwrap();
-        assert!(answer.reason().unwrap().starts_with("/dev/shm lies in memory"));
+        assert!(answer.reason().unwrap().starts_with("/dev/shm is in memory"));
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_named() {
+    fn a_missing_directory_is_named() {
         let error = ScratchFile::create(Path::new("/no/such/dir")).unwrap_err().to_string();
         assert!(error.starts_with("cannot create a file in /no/such/dir: "), "{error}");
     }

@@ -1,18 +1,18 @@
-//! "Not possible here" as a result, not an error.
+//! Missing support as a result instead of an error.
 
 use serde::{Deserialize, Serialize};
 
-/// Something this machine offers, or the reason why it does not.
+/// A feature of this machine, or the reason why it is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Support<T> {
-    /// It is there.
+    /// It is available.
     Yes(T),
-    /// It is not there, and why: a sentence without a full stop.
+    /// It is not available, with the reason: a sentence without a full stop.
     No(String),
 }
 
 impl<T> Support<T> {
-    /// A reason why something is not possible.
+    /// A missing feature, with its reason.
     pub fn no(reason: impl Into<String>) -> Self {
         Self::No(reason.into())
     }
@@ -25,7 +25,7 @@ impl<T> Support<T> {
         }
     }
 
-    /// The same answer about something made of the value.
+    /// Applies `make` to the value.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Support<U> {
         match self {
             Self::Yes(value) => Support::Yes(make(value)),
@@ -41,7 +41,7 @@ impl<T> Support<T> {
         }
     }
 
-    /// The value; a reason is noted under the name `what`.
+    /// The value; a reason is recorded under the name `what`.
     pub fn or_note(self, what: &str, unsupported: &mut Vec<Unsupported>) -> Option<T> {
         match self {
             Self::Yes(value) => Some(value),
@@ -53,11 +53,11 @@ impl<T> Support<T> {
     }
 }
 
-/// A thing that was wanted and could not be had on this machine.
+/// A measurement or option that this machine does not support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unsupported {
-    /// What was wanted, by the name its series, fact or option has.
+    /// The name of its series, fact or option.
     pub what: String,
-    /// Why it could not be had.
+    /// The reason.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! A swap area that is there only for a while.
+//! A temporary swap area.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -15,26 +15,26 @@ use crate::root::Root;
 use crate::support::Support;
 use unjank_units::Bytes;
 
-/// More is not worth its disk for a while, and less is no swap.
+/// The allowed sizes in bytes: less is useless for swap, more is not worth the
+/// disk space for a while.
 const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-/// The volume label by which an area is known to be one of these, and where
-/// in the header it stands.
+/// The volume label that identifies such an area, and its offset in the header.
 pub(crate) const LABEL: &[u8; 16] = b"unjank temporary";
 pub(crate) const LABEL_AT: usize = 1052;
 
 /// A swap area of `size` on the file system of `directory`, preferred to all
-/// others, until the guard is dropped. It lies on a loop device over a file
-/// without a name, so that nothing is left of it, however this process ends,
-/// once the area is off: the session's journal sees to that. `No` where the
-/// kernel or the file system cannot.
+/// others, until the guard is dropped. It is on a loop device over an unnamed
+/// file, so that nothing remains, however this process ends, once the area is
+/// off; the session's journal ensures that. `No` if the kernel or the file
+/// system does not support it.
 ///
 /// # Errors
-/// `Invalid` for a size that is none; a directory without room; the kernel's
-/// refusal.
+/// `Invalid` for a wrong size; `File` for a directory without space; the
+/// kernel's error.
 pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<SwapArea>> {
     if !SIZES.contains(&size.get()) {
-        return Err(Error::Invalid(format!("swap of {size} is not possible: 1 MiB to 1 TiB is")));
+        return Err(Error::Invalid(format!("swap of {size} is not possible: use 1 MiB to 1 TiB")));
     }
     let page = page_size().get();
     let size = Bytes(size.get() / page * page);
@@ -52,10 +52,11 @@ pub fn make(session: &Session, directory: &Path, size: Bytes) -> Result<Support<
     }
 }
 
-/// Whether the swap area on this device is one of these, of whatever process.
+/// Whether the swap area on this device is such a temporary one, of any
+/// process.
 ///
 /// # Errors
-/// The device cannot be read.
+/// If the device cannot be read.
 pub fn is_one(root: &Root, device: &Path) -> Result<bool> {
     let mut label = [0; LABEL.len()];
     File::open(root.resolve(device))
@@ -64,7 +65,7 @@ pub fn is_one(root: &Root, device: &Path) -> Result<bool> {
     Ok(label == *LABEL)
 }
 
-/// A file without a name whose room is taken.
+/// An unnamed file with allocated space.
 fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
     let error = |source: Errno| Error::file("make swap in", directory, source.into());
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
@@ -72,7 +73,7 @@ fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
         Ok(file) => File::from(file),
         Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
             return Ok(Support::no(format!(
-                "the file system of {} has no files without a name (O_TMPFILE)",
+                "the file system of {} does not support unnamed files (O_TMPFILE)",
                 directory.display()
             )));
         }
@@ -81,15 +82,15 @@ fn file(directory: &Path, size: Bytes) -> Result<Support<File>> {
     match fallocate(&file, FallocateFlags::empty(), 0, size.get()) {
         Ok(()) => Ok(Support::Yes(file)),
         Err(Errno::OPNOTSUPP) => Ok(Support::no(format!(
-            "the file system of {} does not set room aside (fallocate)",
+            "the file system of {} cannot allocate space (fallocate)",
             directory.display()
         ))),
         Err(source) => Err(error(source)),
     }
 }
 
-/// What mkswap(8) writes: `union swap_header` of `include/linux/swap.h`, one
-/// page.
+/// The header that mkswap(8) writes: `union swap_header` of
+/// `include/linux/swap.h`, one page.
 pub(crate) fn header(pages: u64, page: u64) -> Vec<u8> {
     const VERSION: u32 = 1;
     const MAGIC: &[u8] = b"SWAPSPACE2";
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_taken_at_once() {
+    fn space_is_allocated_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let Support::Yes(file) = file(dir.path(), Bytes::from_mib(1)).unwrap() else { return };
         assert_eq!(file.metadata().unwrap().len(), 1 << 20);

@@ -1,5 +1,5 @@
-//! What a thread of another process has done so far: CPU time, waits for a
-//! CPU, switches. Differences between two of these tell what it does.
+//! Counters of a thread of another process: CPU time, waits for a CPU,
+//! switches. Differences between two readings show its activity.
 
 use rustix::param::clock_ticks_per_second;
 
@@ -9,42 +9,42 @@ use crate::sched::{CpuSet, ThreadId};
 use crate::threads::{self, Thread};
 use unjank_units::Nanos;
 
-/// A thread, and what it has done since it began.
+/// The counters of a thread since it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
-    /// Who it is.
+    /// The thread.
     pub thread: Thread,
-    /// Its CPU time, to the nanosecond where the kernel counts that
-    /// (`CONFIG_SCHED_INFO`), else to the clock tick.
+    /// Its CPU time, in nanoseconds if the kernel counts them
+    /// (`CONFIG_SCHED_INFO`), else in clock ticks.
     pub cpu: Nanos,
-    /// Its CPU time outside the kernel. Unless the kernel stamps each entry
-    /// (`CONFIG_VIRT_CPU_ACCOUNTING_GEN`), it is `cpu` divided by what the clock
-    /// tick has found it doing: `cputime_adjust` of `kernel/sched/cputime.c`.
+    /// Its CPU time outside the kernel. Unless the kernel times each entry
+    /// (`CONFIG_VIRT_CPU_ACCOUNTING_GEN`), this is `cpu` split in proportion to
+    /// the clock ticks: `cputime_adjust` of `kernel/sched/cputime.c`.
     pub user: Nanos,
     /// Its CPU time in the kernel, with the same reservation.
     pub system: Nanos,
-    /// How long it was ready to run and did not; `None` where the kernel does
-    /// not count that.
+    /// The time it was runnable but did not run; `None` if the kernel does not
+    /// count it.
     pub ready: Option<Nanos>,
-    /// How often it has slept or waited.
+    /// Voluntary switches: it slept or waited.
     pub voluntary: u64,
-    /// How often it lost the CPU while it could have run on: it was preempted,
-    /// or it called `sched_yield(2)` and another thread was there to run.
+    /// Involuntary switches: it was preempted, or it called `sched_yield(2)`
+    /// and another thread was ready to run.
     pub involuntary: u64,
-    /// The CPUs it may run on; empty if the kernel does not tell.
+    /// The CPUs it may run on; empty if the kernel does not report them.
     pub cpus: CpuSet,
 }
 
-/// What `thread` of `process` has done; `None` if it has ended.
+/// The counters of `thread` of `process`; `None` if it has ended.
 ///
 /// # Errors
-/// A `stat` that no kernel wrote.
+/// If `stat` is malformed.
 pub fn of(root: &Root, process: u32, thread: ThreadId) -> Result<Option<Activity>> {
     let file = |name: &str| format!("/proc/{process}/task/{}/{name}", thread.0);
     let (Ok(stat), Ok(status)) = (root.read(file("stat")), root.read(file("status"))) else {
         return Ok(None);
     };
-    // Without CONFIG_SCHED_INFO there is none.
+    // Without CONFIG_SCHED_INFO the file does not exist.
     let schedstat = root.read(file("schedstat")).unwrap_or_default();
     let activity = parse(thread, &stat, &status, &schedstat);
     let wrong = || Error::parse(file("stat"), 1, "expected the 41 fields of proc_pid_stat(5)");
@@ -71,7 +71,7 @@ fn parse(thread: ThreadId, stat: &str, status: &str, schedstat: &str) -> Option<
     })
 }
 
-/// Reads the three texts as a thread's files; for the fuzzer.
+/// Parses the three texts as a thread's files; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(stat: &str, status: &str, schedstat: &str) {
     let _either = parse(ThreadId(1), stat, status, schedstat);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn this_thread_does_something() {
+    fn this_thread_has_activity() {
         let (root, me) = (Root::system(), ThreadId::current());
         let look = || of(&root, std::process::id(), me).unwrap().unwrap();
         let before = look();
@@ -114,7 +114,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_taken(stat in ".{0,200}", status in ".{0,100}", schedstat in ".{0,40}") {
+        fn any_text_is_parsed(stat in ".{0,200}", status in ".{0,100}", schedstat in ".{0,40}") {
             let _either = parse(ThreadId(1), &stat, &status, &schedstat);
         }
     }

@@ -11,9 +11,9 @@ use unjank_units::Nanos;
 /// The kernel keeps this many bytes of a thread's name: `TASK_COMM_LEN` − 1.
 pub const LONGEST_NAME: usize = 15;
 
-/// When a thread began, in clock ticks since the boot: field 22 of
-/// `proc_pid_stat(5)`. With its number it tells a thread from a later one that
-/// has the same number.
+/// The start time of a thread, in clock ticks since boot: field 22 of
+/// `proc_pid_stat(5)`. With the thread's id it identifies the thread even if
+/// the id is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Began(pub u64);
@@ -21,30 +21,30 @@ pub struct Began(pub u64);
 /// One thread at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Thread {
-    /// Its number.
+    /// Its id.
     pub id: ThreadId,
     /// Its name, of which the kernel keeps [`LONGEST_NAME`] bytes.
     pub name: String,
-    /// When it began.
+    /// Its start time.
     pub began: Began,
-    /// Its policy; `None` for one that unjank does not know (`sched_ext`).
+    /// Its policy; `None` for a policy unknown to unjank (`sched_ext`).
     pub policy: Option<Policy>,
     /// Its nice value, which it keeps while it is real-time.
     pub nice: i32,
-    /// CPU time it has taken, to the clock tick.
+    /// Its CPU time, in clock ticks.
     pub cpu_time: Nanos,
 }
 
-/// Threads of a process, and how many ended while they were looked at.
+/// Threads of a process, and how many ended during the listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Those that were there.
+    /// The threads that existed.
     pub threads: Vec<Thread>,
-    /// Those that had ended before they were looked at.
+    /// The number of threads that ended before they were read.
     pub gone: usize,
 }
 
-/// What of a thread takes a second file to find out.
+/// The parts of a thread's state that need a second file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
     /// The CPUs it may run on.
@@ -53,10 +53,10 @@ pub struct Status {
     pub sleeps: u64,
 }
 
-/// The numbers of the threads of `process`, its first one first.
+/// The ids of the threads of `process`, its main thread first.
 ///
 /// # Errors
-/// `Invalid` if there is no such process.
+/// `Invalid` if the process does not exist.
 pub fn ids(root: &Root, process: u32) -> Result<Vec<ThreadId>> {
     let names = root.list(format!("/proc/{process}/task"))?;
     let ids: Vec<ThreadId> =
@@ -67,16 +67,16 @@ pub fn ids(root: &Root, process: u32) -> Result<Vec<ThreadId>> {
     Ok(ids)
 }
 
-/// The process that `thread` belongs to; `None` if it has ended.
+/// The process of `thread`; `None` if it has ended.
 pub fn process_of(root: &Root, thread: ThreadId) -> Option<u32> {
     let text = root.read(format!("/proc/{}/status", thread.0)).ok()?;
     text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// All threads of `process`. Those that end meanwhile are counted.
+/// All threads of `process`. Threads that end during the listing are counted.
 ///
 /// # Errors
-/// `Invalid` if there is no such process.
+/// `Invalid` if the process does not exist.
 pub fn list(root: &Root, process: u32) -> Result<Listed> {
     let mut listed = Listed::default();
     for id in ids(root, process)? {
@@ -91,10 +91,10 @@ pub fn list(root: &Root, process: u32) -> Result<Listed> {
 /// One thread of `process`; `None` if it has ended.
 ///
 /// # Errors
-/// A `stat` that no kernel wrote.
+/// If `stat` is malformed.
 pub fn look(root: &Root, process: u32, thread: ThreadId) -> Result<Option<Thread>> {
     let path = format!("/proc/{process}/task/{}/stat", thread.0);
-    // A thread may also end between the opening and the reading (ESRCH).
+    // A thread may also end between open and read (ESRCH).
     let Ok(text) = root.read(&path) else { return Ok(None) };
     let Some(mut seen) = parse(thread, &text) else {
         return Err(Error::parse(path, 1, "expected the 41 fields of proc_pid_stat(5)"));
@@ -105,15 +105,15 @@ pub fn look(root: &Root, process: u32, thread: ThreadId) -> Result<Option<Thread
     Ok(Some(seen))
 }
 
-/// What a thread of `process` does, as the letter of `proc_pid_stat(5)`: `R` for one that runs or is
-/// ready to; `None` if it has ended.
+/// The state of a thread of `process`, as the letter of `proc_pid_stat(5)`: `R`
+/// for running or runnable; `None` if it has ended.
 pub fn state(root: &Root, process: u32, thread: ThreadId) -> Option<char> {
     let text = root.read(format!("/proc/{process}/task/{}/stat", thread.0)).ok()?;
     text.rsplit_once(") ")?.1.chars().next()
 }
 
-/// Where a thread may run and how often it has slept; `None` if it has ended
-/// or the kernel does not tell.
+/// The affinity of a thread and its number of sleeps; `None` if it has ended or
+/// the kernel does not report them.
 pub fn status(root: &Root, process: u32, thread: ThreadId) -> Option<Status> {
     let text = root.read(format!("/proc/{process}/task/{}/status", thread.0)).ok()?;
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -123,8 +123,8 @@ pub fn status(root: &Root, process: u32, thread: ThreadId) -> Option<Status> {
     })
 }
 
-/// CPU time of a thread to the nanosecond where the kernel counts that
-/// (`CONFIG_SCHED_INFO`), else to the clock tick; `None` if it has ended.
+/// CPU time of a thread, in nanoseconds if the kernel counts them
+/// (`CONFIG_SCHED_INFO`), else in clock ticks; `None` if it has ended.
 pub fn cpu_time(root: &Root, process: u32, thread: ThreadId) -> Option<Nanos> {
     let schedstat = root.read(format!("/proc/{process}/task/{}/schedstat", thread.0));
     let nanos = schedstat.ok().and_then(|text| text.split(' ').next()?.parse().ok());
@@ -137,8 +137,8 @@ fn parse(id: ThreadId, text: &str) -> Option<Thread> {
 
 /// A thread, and its clock ticks outside the kernel and in it.
 ///
-/// The name may hold anything, so what follows it is counted from its end.
-/// A process that has ended and waits for its parent is none any more.
+/// The name may contain anything, so the fields are counted from its end. A
+/// zombie yields `None`.
 pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64; 2])> {
     let (name, rest) = text.split_once('(')?.1.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -155,7 +155,7 @@ pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64
         libc::SCHED_IDLE => Some(Policy::Idle),
         libc::SCHED_FIFO => Some(Policy::Fifo(priority()?)),
         libc::SCHED_RR => Some(Policy::RoundRobin(priority()?)),
-        // Its lengths of time do not stand here.
+        // The file does not hold its times.
         libc::SCHED_DEADLINE => Some(Policy::Deadline { runtime: 0, deadline: 0, period: 0 }),
         _ => None,
     };
@@ -170,7 +170,7 @@ pub(crate) fn parse_with_times(id: ThreadId, text: &str) -> Option<(Thread, [u64
     Some((thread, times))
 }
 
-/// Reads `text` as a thread's `stat`; for the fuzzer.
+/// Parses `text` as a thread's `stat`; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(text: &str) {
     let _either = parse(ThreadId(1), text);
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// A `stat` with what matters here.
+    /// A `stat` with the relevant fields.
     fn stat(name: &str, nice: i32, began: u64, priority: u8, policy: i32) -> String {
         format!(
             "7 ({name}) S 1 7 7 0 -1 4194560 1 0 0 0 150 50 0 0 20 {nice} 3 0 {began} 1 2 \
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_read_whatever_its_name_is() {
+    fn a_thread_with_any_name_is_parsed() {
         let thread = parse(ThreadId(7), &stat("a) b) (c", 5, 99, 0, 0)).unwrap();
         assert_eq!((thread.name.as_str(), thread.began), ("a) b) (c", Began(99)));
         assert_eq!(thread.policy, Some(Policy::other(5)));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn this_thread_is_as_the_kernel_says() {
+    fn this_thread_matches_the_kernels_data() {
         let (root, me) = (Root::system(), ThreadId::current());
         let process = std::process::id();
         let seen = look(&root, process, me).unwrap().unwrap();
@@ -238,7 +238,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_taken(text in ".{0,200}") {
+        fn any_text_is_parsed(text in ".{0,200}") {
             let _either = parse(ThreadId(1), &text);
         }
     }

@@ -10,23 +10,23 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// Where the kernel lists the ports, each with the name its host gave it.
+/// The kernel's list of the ports, each with the name its host gave it.
 const PORTS: &str = "/sys/class/virtio-ports";
 
-/// The guest's end of a port. What is written goes to the host; a full port is
-/// waited for, asleep.
+/// The guest's end of a port, for writing to the host. A write sleeps while the
+/// port is full.
 #[derive(Debug)]
 pub struct VirtioPort(File);
 
 impl VirtioPort {
-    /// Opens the port that the host calls `name`.
+    /// Opens the port with the host's name `name`.
     ///
     /// # Errors
-    /// `Unsupported` if there is none.
+    /// `Unsupported` if it does not exist.
     pub fn open(root: &Root, name: &str) -> Result<Self> {
         let path = find(root, name)?;
-        // A blocking write spins with interrupts off until the host has read
-        // it (__send_to_port), which a measurement would feel.
+        // A blocking write would spin with interrupts off until the host has
+        // read the data (__send_to_port), which would disturb measurements.
         OpenOptions::new()
             .write(true)
             .custom_flags(libc::O_NONBLOCK)
@@ -53,11 +53,11 @@ impl Write for VirtioPort {
     }
 }
 
-/// Opens the port that the host calls `name` for what the host writes. Who reads
-/// it sleeps until there is something.
+/// Opens the port with the host's name `name` for reading. A read sleeps until
+/// data arrives.
 ///
 /// # Errors
-/// `Unsupported` if there is none.
+/// `Unsupported` if it does not exist.
 pub fn open_for_reading(root: &Root, name: &str) -> Result<File> {
     let path = find(root, name)?;
     File::open(&path).map_err(|error| Error::file("open", &path, error))
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_is_found_by_the_name_its_host_gave_it() {
+    fn a_port_is_found_by_its_host_name() {
         let directory = tempfile::tempdir().unwrap();
         for (port, name) in [("vport0p1", "org.qemu.guest_agent.0\n"), ("vport0p2", "unjank\n")] {
             let class = directory.path().join("sys/class/virtio-ports").join(port);

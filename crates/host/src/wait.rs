@@ -1,4 +1,4 @@
-//! Waiting for several things at once, and being woken by another thread.
+//! Waits for several files at once, and wakes another thread's wait.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -8,12 +8,12 @@ use rustix::io::{Errno, ioctl_fionbio, read, write};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 
-/// Waits until one of `sources` can be read, has ended or has failed, or until
-/// the moment `until`. Says of each whether it is so; of none when the moment
-/// has come or a signal arrived.
+/// Waits until one of `sources` is readable, has ended or has failed, or until
+/// the moment `until`. Returns for each whether that is the case; all false if
+/// the moment has passed or a signal arrived.
 ///
 /// # Errors
-/// `poll(2)` as a whole failed, which no source can cause.
+/// If `poll(2)` itself failed, which no source can cause.
 pub fn until_readable<const N: usize>(
     sources: [Option<BorrowedFd<'_>>; N],
     until: Option<Timestamp>,
@@ -33,7 +33,7 @@ pub fn until_readable<const N: usize>(
     match poll(&mut fds, timeout.as_ref()) {
         Ok(_) => {}
         Err(Errno::INTR) => return Ok([false; N]),
-        Err(error) => return Err(Error::syscall("poll", "what is waited for", error)),
+        Err(error) => return Err(Error::syscall("poll", "the awaited files", error)),
     }
     let mut ready = [false; N];
     for ((index, _), fd) in watched.drain(..).zip(&fds) {
@@ -42,50 +42,49 @@ pub fn until_readable<const N: usize>(
     Ok(ready)
 }
 
-/// Reads what is there, without waiting if `source` was opened so: how many
-/// bytes, 0 at the end; `None` if there is nothing yet.
+/// Reads available data, without waiting if `source` is non-blocking; returns
+/// the number of bytes, 0 at the end, `None` if there is nothing yet.
 ///
 /// # Errors
-/// `read(2)` failed.
+/// If `read(2)` failed.
 pub fn read_some(source: impl AsFd, buffer: &mut [u8]) -> Result<Option<usize>> {
     match read(source, buffer) {
         Ok(length) => Ok(Some(length)),
         Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-        Err(error) => Err(Error::syscall("read", "what is waited for", error)),
+        Err(error) => Err(Error::syscall("read", "an awaited file", error)),
     }
 }
 
-/// Makes reads from `source`, here and wherever else it is open, not wait.
+/// Makes `source` non-blocking, here and wherever else it is open.
 ///
 /// # Errors
-/// It is nothing that could wait.
+/// If the file does not support it.
 pub fn never_wait(source: impl AsFd) -> Result<()> {
     ioctl_fionbio(source, true).map_err(|error| Error::syscall("ioctl", "FIONBIO", error))
 }
 
-/// What one thread rings to wake another that waits for it among other things:
-/// `eventfd(2)`.
+/// Wakes a thread that waits for this among other files: `eventfd(2)`.
 #[derive(Debug)]
 pub struct Doorbell(OwnedFd);
 
 impl Doorbell {
-    /// A doorbell that nobody has rung.
+    /// A doorbell that has not been rung.
     ///
     /// # Errors
-    /// No file descriptor is left.
+    /// If no file descriptor is left.
     pub fn new() -> Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         eventfd(0, flags).map(Self).map_err(|error| Error::syscall("eventfd", "a doorbell", error))
     }
 
-    /// Rings it. Whoever waits for it wakes, and whoever comes to wait finds it
-    /// rung, until it is [`quiet`](Self::quiet).
+    /// Rings it: wakes a waiting thread. Later waits return at once, until it
+    /// is made [`quiet`](Self::quiet).
     pub fn ring(&self) {
-        // It can only be full, after 2⁶⁴ − 2 rings that nobody heard.
+        // It can only be full, after 2⁶⁴ − 2 unread rings.
         let _rung_anyway = write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Quiets it. Says whether it was rung.
+    /// Resets it; returns whether it was rung.
     pub fn quiet(&self) -> bool {
         read(&self.0, &mut [0_u8; 8]).is_ok()
     }
@@ -103,7 +102,7 @@ mod tests {
     use unjank_units::Nanos;
 
     #[test]
-    fn a_ring_wakes_who_waits_and_stays_until_it_is_quieted() {
+    fn a_ring_wakes_a_waiter_and_stays_until_it_is_reset() {
         let bell = Doorbell::new().unwrap();
         let soon = Some(Timestamp::now() + Nanos::from_millis(1));
         assert_eq!(until_readable([Some(bell.as_fd()), None], soon).unwrap(), [false, false]);
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_that_has_passed_is_not_waited_for() {
+    fn a_passed_moment_returns_at_once() {
         let past = Some(Timestamp::from_nanos(1));
         assert_eq!(until_readable([None], past).unwrap(), [false]);
     }

@@ -1,5 +1,4 @@
-//! The system calls with which threads wait, and with which they end each
-//! other's waits.
+//! The system calls with which threads wait and wake each other.
 #![allow(
     clippy::unnecessary_cast,
     reason = "numbers are c_long, which has 32 bits on some machines"
@@ -11,7 +10,7 @@ use std::io::Read as _;
 use crate::root::Root;
 use crate::sched::ThreadId;
 
-/// `EI_CLASS` of an ELF file, and what it says of 32-bit programs: `elf(5)`.
+/// `EI_CLASS` of an ELF file, and its value for 32-bit programs: `elf(5)`.
 const CLASS: usize = 4;
 const CLASS_32: u8 = 1;
 
@@ -28,28 +27,28 @@ const WAIT_REQUEUE_PI: u64 = 11;
 const LOCK_PI2: u64 = 13;
 
 /// `futex_wake(2)` and `futex_wait(2)` of Linux 6.7: the same number on every
-/// architecture that unjank is built for.
+/// architecture that unjank supports.
 const SYS_FUTEX_WAKE: i64 = 454;
 const SYS_FUTEX_WAIT: i64 = 455;
 
-/// A system call of a thread that waits or wakes.
+/// A system call that waits or wakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitingCall {
     /// `sched_yield(2)`.
     Yield,
     /// `nanosleep(2)`, `clock_nanosleep(2)`.
     Sleep,
-    /// `poll(2)`, `select(2)`, `epoll_wait(2)` and their kin. Zero is answered
-    /// when nothing has come.
+    /// `poll(2)`, `select(2)`, `epoll_wait(2)` and similar calls. The result is
+    /// zero after a timeout.
     Poll,
-    /// A wait on this futex; zero is answered to who was woken.
+    /// A wait on this futex; the result is zero after a wake-up.
     Wait(FutexWord),
-    /// A wake-up of those who wait on a futex; the answer is how many were
-    /// woken.
+    /// A wake-up of waiters on a futex; the result is the number of woken
+    /// threads.
     Wake {
         /// The futex.
         word: FutexWord,
-        /// How many to wake at most.
+        /// The largest number of threads to wake.
         most: u32,
     },
 }
@@ -57,29 +56,28 @@ pub enum WaitingCall {
 /// A futex as a call names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FutexWord {
-    /// Its address in the process that calls.
+    /// Its address in the calling process.
     pub address: u64,
-    /// Whether the caller says that no other process uses it
+    /// Whether the caller declares that no other process uses it
     /// (`FUTEX_PRIVATE_FLAG`).
     pub private: bool,
 }
 
-/// How a wait ended.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// What was waited for has come, or somebody woke the thread.
+    /// The awaited event occurred, or the thread was woken.
     Woken,
     /// The time was up.
     TimeUp,
-    /// There was nothing to wait for: the futex had another value (`EAGAIN`).
+    /// It returned at once: the futex had another value (`EAGAIN`).
     AtOnce,
     /// A signal, or an error.
     Otherwise,
 }
 
 impl WaitingCall {
-    /// The call of this number and with these arguments; `None` if it is
-    /// another one.
+    /// The call with this number and these arguments; `None` for other calls.
     pub fn of(number: i64, arguments: &[u64; 6]) -> Option<Self> {
         if number == SYS_FUTEX_WAIT {
             return Some(Self::Wait(word(arguments, arguments[3])));
@@ -106,7 +104,7 @@ impl WaitingCall {
         Self::Wake { word: word(arguments, flags), most: arguments[2] as u32 }
     }
 
-    /// How a wait with this answer ended. `Wake` waits for nobody.
+    /// The end of a wait with this result. `Wake` never waits.
     pub fn ended(self, result: i64) -> Ended {
         let timed_out = -i64::from(libc::ETIMEDOUT);
         match (self, result) {
@@ -118,8 +116,8 @@ impl WaitingCall {
         }
     }
 
-    /// An expression for a trace's filter that holds for these calls: where
-    /// they begin, or where they end. A yield has no answer that matters.
+    /// An expression for a trace filter that selects these calls at their
+    /// begin, or at their end. The end of a yield is not selected.
     pub fn filter(begin: bool) -> String {
         let called = CALLS.iter().filter(|(_, call)| begin || !matches!(call, Call::Yield));
         let numbers = called.map(|(number, _)| *number).chain([SYS_FUTEX_WAKE, SYS_FUTEX_WAIT]);
@@ -133,26 +131,26 @@ fn word(arguments: &[u64; 6], flags: u64) -> FutexWord {
     FutexWord { address: arguments[0], private: flags & PRIVATE != 0 }
 }
 
-/// What a thread is doing at one moment.
+/// The state of a thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// It runs, or is ready to run.
+    /// It runs, or is runnable.
     Running,
-    /// It is held up in a call that waits.
+    /// It is blocked in a call that waits.
     Waiting(WaitingCall),
-    /// It is held up elsewhere in the kernel.
+    /// It is blocked elsewhere in the kernel.
     Else,
 }
 
-/// What `thread` of `process` is doing now: `/proc/PID/task/TID/syscall`. `None`
-/// if it has ended, without the right to look (`ptrace(2)`, access mode
-/// `PTRACE_MODE_ATTACH_FSCREDS`), or without `CONFIG_HAVE_ARCH_TRACEHOOK`.
+/// The current state of `thread` of `process`: `/proc/PID/task/TID/syscall`.
+/// `None` if it has ended, without the permission to look (`ptrace(2)`, access
+/// mode `PTRACE_MODE_ATTACH_FSCREDS`), or without `CONFIG_HAVE_ARCH_TRACEHOOK`.
 pub fn doing(root: &Root, process: u32, thread: ThreadId) -> Option<Doing> {
     parse_doing(&root.read(format!("/proc/{process}/task/{}/syscall", thread.0)).ok()?)
 }
 
-/// `running`, or a number and six arguments and two registers, or −1 and two
-/// registers: `proc_pid_syscall(5)`.
+/// Parses `running`, or a number, six arguments and two registers, or −1 and
+/// two registers: `proc_pid_syscall(5)`.
 fn parse_doing(text: &str) -> Option<Doing> {
     if text == "running" {
         return Some(Doing::Running);
@@ -168,15 +166,14 @@ fn parse_doing(text: &str) -> Option<Doing> {
     Some(WaitingCall::of(number, &arguments).map_or(Doing::Else, Doing::Waiting))
 }
 
-/// Reads `text` as what a thread is doing; for the fuzzer.
+/// Parses `text` as the state of a thread; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(text: &str) {
     let _either = parse_doing(text);
 }
 
-/// Whether the numbers of system calls that unjank knows are those of
-/// `process`: not for a program of 32 bits under a kernel of 64. `None` without
-/// the right to look.
+/// Whether `process` uses the system call numbers of this architecture: not a
+/// 32-bit program under a 64-bit kernel. `None` without the permission to look.
 pub fn has_our_numbers(root: &Root, process: u32) -> Option<bool> {
     let mut head = [0; CLASS + 1];
     let mut file = File::open(root.resolve(format!("/proc/{process}/exe"))).ok()?;
@@ -193,7 +190,7 @@ enum Call {
     Futex,
 }
 
-/// By the numbers of this architecture.
+/// The numbers on this architecture.
 const CALLS: &[(i64, Call)] = &[
     (libc::SYS_sched_yield as i64, Call::Yield),
     (libc::SYS_nanosleep as i64, Call::Sleep),
@@ -243,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_says_how_a_wait_ended() {
+    fn the_result_shows_how_a_wait_ended() {
         let wait = WaitingCall::Wait(OWN);
         assert_eq!(wait.ended(0), Ended::Woken);
         assert_eq!(wait.ended(-110), Ended::TimeUp);
@@ -257,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yield_is_told_where_it_begins() {
+    fn a_yield_is_traced_at_its_begin() {
         let id = format!("id == {}", libc::SYS_sched_yield);
         let has = |begin| WaitingCall::filter(begin).split(" || ").any(|term| term == id);
         assert!(has(true) && !has(false));
@@ -268,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_thread_does_is_one_line() {
+    fn the_state_of_a_thread_is_one_line() {
         let sleeps = format!("{} 0x0 0x1 0x7f 0x0 0x0 0x0 0x7ffc 0x7f00", libc::SYS_nanosleep);
         assert_eq!(parse_doing(&sleeps), Some(Doing::Waiting(WaitingCall::Sleep)));
         assert_eq!(parse_doing("running"), Some(Doing::Running));
@@ -277,13 +274,13 @@ mod tests {
             assert_eq!(parse_doing(broken), None, "{broken}");
         }
         let (root, me) = (Root::system(), std::process::id());
-        // Whoever reads it of itself is in read(2).
+        // A thread that reads its own file is in read(2).
         assert_eq!(doing(&root, me, ThreadId::current()), Some(Doing::Else));
     }
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_taken(line in "[-0-9a-fx ]{0,80}") {
+        fn any_line_is_parsed(line in "[-0-9a-fx ]{0,80}") {
             let _either = parse_doing(&line);
         }
     }

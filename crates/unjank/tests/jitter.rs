@@ -76,7 +76,7 @@ fn what_cannot_be_measured_together_is_said_at_once() {
     assert!(refused(&["--sched=other,fifo,other"]).contains("policy other stands there twice"));
     assert!(refused(&["--period=0"]).contains("invalid value '0' for '--period <TIME>'"));
     assert!(refused(&["--period=100h"]).contains("a run of 10.0 s holds no period of 360000 s"));
-    assert!(refused(&["--cpus=1023"]).contains("CPU 1023 is not there or not allowed"));
+    assert!(refused(&["--cpus=1023"]).contains("CPU 1023 does not exist or is not allowed"));
     let short = refused(&["--sched=deadline", "--runtime=100ns"]);
     assert!(short.contains("1024 ns <= run time <= deadline <= period"), "{short}");
     assert!(refused(&["--count=0"]).contains("0 is not in 1.."));

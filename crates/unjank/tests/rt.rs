@@ -78,7 +78,7 @@ fn what_cannot_work_is_said_and_nothing_is_changed() {
         (&["--profile", "jvm"], 2, "there are jvm-inversion-aware, audio"),
         (&["--thread", "meas=fifo:100"], 2, "real-time priority 100 is out of range"),
         (&["--thread", "meas=fifo:91"], 2, "above 90, where the kernel's own threads run; --force"),
-        (&["--thread", "meas=other:20"], 2, "wants a nice value from -20 to 19"),
+        (&["--thread", "meas=other:20"], 2, "needs a nice value from -20 to 19"),
         (&["--thread", "meas"], 2, "is not PATTERN=POLICY"),
         (&["--thread", "=batch"], 2, "an empty pattern"),
         (&[], 2, "there is nothing to set"),

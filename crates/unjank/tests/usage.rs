@@ -17,7 +17,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
 fn a_cpu_that_is_not_there_is_named() {
     for command in [["jitter", "native"], ["launch", "ramp"], ["lock", "probe"]] {
         let stderr = fails(&[command[0], command[1], "--cpus", "1023"], 2);
-        assert!(stderr.starts_with("error: CPU 1023 is not there or not allowed"), "{stderr}");
+        assert!(stderr.starts_with("error: CPU 1023 does not exist or is not allowed"), "{stderr}");
     }
     let stderr = fails(&["jitter", "native", "--cpus", "first"], 2);
     assert!(stderr.contains("is not a list of CPUs such as 0-3,8"), "{stderr}");

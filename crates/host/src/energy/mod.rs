@@ -13,8 +13,7 @@
 //! | [`find`](mod@find) | finds meters, and opens one |
 //! | [`integral`] | integrates powers to energy |
 //! | [`sampler`] | a thread that calls a function periodically |
-//! | [`format`](mod@format), [`replay`] | parsers of meters' lines and of
-//! recordings |
+//! | [`format`](mod@format), [`replay`] | parsers of meters' lines and of recordings |
 //! | `rapl`, `perf`, `hwmon`, `battery` | meters of the kernel |
 //! | `counted`, `sampled`, `stream`, `serial` | the common parts of meters |
 

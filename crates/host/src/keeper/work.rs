@@ -59,7 +59,7 @@ pub fn keep(owner: OwnedFd) -> Result<Kept> {
         }
         Order::Threads { state_dir, owner } => thread_ledger::see_to(&state_dir, owner),
         Order::Trace { root, instance } => {
-            tracefs::see_to(&Root::at(root), &instance)?;
+            tracefs::remove_after_owner(&Root::at(root), &instance)?;
             Ok(Kept::default())
         }
     }

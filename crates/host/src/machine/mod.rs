@@ -15,8 +15,7 @@
 //! | `memory` | memory and swap settings; with `meminfo` and `auxv` |
 //! | [`swap`], [`zram`], `zswap` | swap devices and compressed swap |
 //! | [`pressure`] | pressure stall information |
-//! | `virtualisation`, `device` | hypervisor and container, and the machine's
-//! name |
+//! | `virtualisation`, `device` | hypervisor and container, and the machine's name |
 //! | `clock_source` | the clock behind `CLOCK_MONOTONIC` |
 //! | [`VmStat`], [`CpuTime`], [`MemInfo`] | counters for probes |
 //! | `residency` | times of frequencies and of idle CPUs, for energy |

@@ -216,8 +216,14 @@ mod tests {
         assert_eq!(container("/proc/1/environ", "HOME=/\0container=lxc\0TOKEN=x"), "lxc");
         assert_eq!(container("/run/.containerenv", ""), "podman");
         assert_eq!(container("/.dockerenv", ""), "docker");
-        assert_eq!(container("/proc/self/cgroup", "2:cpu:/kubepods/burstable/pod1\n"), "kubernetes");
-        assert_eq!(container("/proc/sys/kernel/osrelease", "5.15.0-microsoft-standard-WSL2"), "wsl");
+        assert_eq!(
+            container("/proc/self/cgroup", "2:cpu:/kubepods/burstable/pod1\n"),
+            "kubernetes"
+        );
+        assert_eq!(
+            container("/proc/sys/kernel/osrelease", "5.15.0-microsoft-standard-WSL2"),
+            "wsl"
+        );
         assert_eq!(container_of("/proc/self/cgroup", "0::/user.slice\n"), None);
         assert_eq!(container_of("/proc/1/environ", "HOME=/\0mycontainer=lxc"), None);
     }

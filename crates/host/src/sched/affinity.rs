@@ -1,4 +1,4 @@
-//! On which CPUs a thread may run: `sched_setaffinity(2)`.
+//! The CPUs on which a thread may run: `sched_setaffinity(2)`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// A set of CPUs by number, in ascending order. Reads and prints the kernel's
-/// list form: `0-3,8`. A text that repeats itself takes no more memory than
-/// the set.
+/// A set of CPUs by number, in ascending order. Parses and prints the kernel's
+/// list form: `0-3,8`. Repetitions in the text use no memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CpuSet(Vec<usize>);
@@ -24,10 +23,10 @@ impl CpuSet {
         Self(cpus)
     }
 
-    /// The CPUs that the calling thread may run on.
+    /// The CPUs of the calling thread's affinity.
     ///
     /// # Errors
-    /// None for a live thread.
+    /// Never for a live thread.
     pub fn allowed() -> Result<Self> {
         let set = thread::sched_getaffinity(None)
             .map_err(|error| Error::syscall("sched_getaffinity", "this thread", error))?;
@@ -39,24 +38,24 @@ impl CpuSet {
         self.0.iter().copied()
     }
 
-    /// How many CPUs.
+    /// The number of CPUs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `cpu` is one of them.
+    /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.binary_search(&cpu).is_ok()
     }
 
-    /// Two different CPUs for the start with the number `turn`, if there are two:
-    /// the first two for the first one. Every ordered pair has its turn before
-    /// one comes again.
+    /// Two different CPUs for the start number `turn`, if there are two: the
+    /// first two for the first start. Every ordered pair is used before one
+    /// repeats.
     pub fn pair(&self, turn: usize) -> Option<(usize, usize)> {
         let count = self.len();
         if count < 2 {
@@ -68,20 +67,20 @@ impl CpuSet {
         Some((self.0[first], self.0[second]))
     }
 
-    /// One CPU for the start with the number `turn`, if there is any.
+    /// One CPU for the start number `turn`, if there is any.
     pub fn one(&self, turn: usize) -> Option<usize> {
         self.0.get(turn % self.len().max(1)).copied()
     }
 
-    /// This set, if every CPU of it lies in `allowed`.
+    /// This set, if all its CPUs are in `allowed`.
     ///
     /// # Errors
-    /// Names the first CPU that does not, and those that do.
+    /// Names the first CPU that is not, and the allowed ones.
     pub fn within(self, allowed: &Self) -> Result<Self> {
         let outside = self.iter().find(|&cpu| !allowed.contains(cpu));
         match outside {
             Some(cpu) => Err(Error::Invalid(format!(
-                "CPU {cpu} is not there or not allowed: this process may use CPUs {allowed}"
+                "CPU {cpu} does not exist or is not allowed: this process may use CPUs {allowed}"
             ))),
             None => Ok(self),
         }
@@ -111,7 +110,7 @@ impl TryFrom<String> for CpuSet {
 impl FromStr for CpuSet {
     type Err = Error;
 
-    /// Reads `0-3,8`; an empty text is the empty set.
+    /// Parses `0-3,8`; an empty text is the empty set.
     fn from_str(text: &str) -> Result<Self> {
         let invalid = || {
             let start: String = text.chars().take(40).collect();
@@ -148,13 +147,13 @@ impl fmt::Display for CpuSet {
     }
 }
 
-/// The CPU that the calling thread runs on at this moment.
+/// The CPU of the calling thread at this moment.
 pub fn current_cpu() -> usize {
     thread::sched_getcpu()
 }
 
-/// Keeps the calling thread on some CPUs until dropped, then gives it back
-/// the ones it had. Lives and dies on the thread that made it.
+/// Restricts the calling thread to some CPUs until dropped, then restores its
+/// former CPUs. Bound to the thread that created it.
 #[derive(Debug)]
 pub struct AffinityGuard {
     before: KernelSet,
@@ -162,10 +161,10 @@ pub struct AffinityGuard {
 }
 
 impl AffinityGuard {
-    /// Moves the calling thread to `cpus`.
+    /// Restricts the calling thread to `cpus`.
     ///
     /// # Errors
-    /// `Invalid` if a CPU is not there or the cpuset forbids it.
+    /// `Invalid` if a CPU does not exist or the cpuset forbids it.
     pub fn pin(cpus: &CpuSet) -> Result<Self> {
         let before = thread::sched_getaffinity(None)
             .map_err(|error| Error::syscall("sched_getaffinity", "this thread", error))?;
@@ -175,14 +174,14 @@ impl AffinityGuard {
         }
         thread::sched_setaffinity(None, &wanted).map_err(|error| match error {
             rustix::io::Errno::INVAL => {
-                Error::Invalid(format!("no CPU of {cpus} is there and allowed"))
+                Error::Invalid(format!("no CPU of {cpus} exists and is allowed"))
             }
             error => Error::syscall("sched_setaffinity", format!("CPUs {cpus}"), error),
         })?;
         Ok(Self { before, _this_thread_only: std::marker::PhantomData })
     }
 
-    /// Moves the calling thread to one CPU.
+    /// Restricts the calling thread to one CPU.
     ///
     /// # Errors
     /// As [`pin`](Self::pin).
@@ -193,7 +192,7 @@ impl AffinityGuard {
 
 impl Drop for AffinityGuard {
     fn drop(&mut self) {
-        // The former set was valid; if a cpuset change has made it invalid
+        // The former set was valid. If a cpuset change has made it invalid
         // since, the kernel has already moved the thread.
         let _moved_by_cpuset = thread::sched_setaffinity(None, &self.before);
     }
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ordered_pair_has_its_turn() {
+    fn every_ordered_pair_is_used() {
         let cpus = CpuSet::new([2, 5, 7]);
         assert_eq!(cpus.pair(0), Some((2, 5)));
         let pairs: std::collections::BTreeSet<_> =
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_gives_the_cpus_back() {
+    fn a_guard_restores_the_cpus() {
         let before = CpuSet::allowed().unwrap();
         let first = before.iter().next().unwrap();
         {
@@ -250,15 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_named() {
+    fn a_missing_cpu_is_named() {
         let allowed = CpuSet::new([0, 1]);
         let error = CpuSet::new([1, 7]).within(&allowed).unwrap_err().to_string();
-        assert_eq!(error, "CPU 7 is not there or not allowed: this process may use CPUs 0-1");
+        assert_eq!(error, "CPU 7 does not exist or is not allowed: this process may use CPUs 0-1");
     }
 
     proptest::proptest! {
         #[test]
-        fn printing_and_reading_give_the_same_set(cpus in proptest::collection::vec(0_usize..1024, 0..40)) {
+        fn printing_and_parsing_give_the_same_set(cpus in proptest::collection::vec(0_usize..1024, 0..40)) {
             let set = CpuSet::new(cpus);
             proptest::prop_assert_eq!(set.to_string().parse::<CpuSet>().unwrap(), set);
         }

@@ -36,7 +36,7 @@ impl SchedAttr {
 }
 
 /// Size of the first version of the structure, which every kernel since 3.14
-/// accepts: this crate sets no utilisation clamps.
+/// accepts. This crate sets no utilisation clamps.
 const ATTR_SIZE_V0: u32 = 48;
 const RESET_ON_FORK: u64 = 0x01;
 
@@ -44,14 +44,14 @@ const RESET_ON_FORK: u64 = 0x01;
 /// (`SCHED_RESET_ON_FORK`).
 ///
 /// # Errors
-/// `ESRCH` if there is no such thread; an unknown policy (a `sched_ext` class
-/// of a newer kernel) is `Unsupported`.
+/// `ESRCH` if the thread does not exist; `Unsupported` for an unknown policy (a
+/// `sched_ext` class of a newer kernel).
 pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
     let attr = attributes_of(thread)?;
     let priority = Priority(attr.priority.min(99) as u8);
     let policy = match attr.policy as i32 {
-        libc::SCHED_OTHER => Policy::Other(told(attr.nice, attr.runtime)),
-        libc::SCHED_BATCH => Policy::Batch(told(attr.nice, attr.runtime)),
+        libc::SCHED_OTHER => Policy::Other(fair_of(attr.nice, attr.runtime)),
+        libc::SCHED_BATCH => Policy::Batch(fair_of(attr.nice, attr.runtime)),
         libc::SCHED_IDLE => Policy::Idle,
         libc::SCHED_FIFO => Policy::Fifo(priority),
         libc::SCHED_RR => Policy::RoundRobin(priority),
@@ -67,16 +67,16 @@ pub fn policy_of(thread: ThreadId) -> Result<(Policy, bool)> {
     Ok((policy, attr.flags & RESET_ON_FORK != 0))
 }
 
-/// What the fair class weighs, as `sched_getattr(2)` tells it: a kernel before
-/// 6.12 tells of no slice.
-fn told(nice: i32, slice: u64) -> Fair {
+/// The parameters of the fair class, as `sched_getattr(2)` reports them;
+/// kernels before 6.12 report no slice.
+fn fair_of(nice: i32, slice: u64) -> Fair {
     let is_own = slice == 0 || kernels_slice().is_none_or(|kernels| kernels.get() == slice);
     Fair { nice, slice: (!is_own).then_some(Nanos(slice)) }
 }
 
-/// The slice of a thread that asks for none; `None` if it cannot be found out.
-/// The file that tells (`sched/base_slice_ns` of debugfs) is for root alone, so
-/// a thread gives up its own and looks.
+/// The slice of a thread that requests none; `None` if it cannot be determined.
+/// The file with the value (`sched/base_slice_ns` of debugfs) is for root only,
+/// so a new thread resets its slice and reads that.
 fn kernels_slice() -> Option<Nanos> {
     static SLICE: OnceLock<Option<Nanos>> = OnceLock::new();
     *SLICE.get_or_init(|| {
@@ -90,11 +90,11 @@ fn kernels_slice() -> Option<Nanos> {
     })
 }
 
-/// What `sched_getattr(2)` says of a thread.
+/// The attributes of a thread, from `sched_getattr(2)`.
 fn attributes_of(thread: ThreadId) -> Result<SchedAttr> {
     let mut attr = SchedAttr::default();
     // SAFETY: sched_getattr(2) writes at most `size` bytes into the structure,
-    // which is plain data of just that size.
+    // which is plain data of exactly that size.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,
@@ -114,12 +114,11 @@ fn attributes_of(thread: ThreadId) -> Result<SchedAttr> {
     Ok(attr)
 }
 
-/// Gives a thread a policy. With `reset_on_fork`, threads and processes that
-/// it starts begin as `SCHED_OTHER`.
+/// Sets the policy of a thread. With `reset_on_fork`, threads and processes
+/// that it starts begin as `SCHED_OTHER`.
 ///
 /// # Errors
-/// `Permission` names the capability and the limit when the user may not do
-/// this.
+/// `Permission` with the capability and the limit if the user may not do this.
 pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Result<()> {
     let mut attr = SchedAttr {
         size: ATTR_SIZE_V0,
@@ -141,8 +140,8 @@ pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Resu
             (attr.runtime, attr.deadline, attr.period) = (runtime, deadline, period);
         }
     }
-    // SAFETY: sched_setattr(2) only reads the structure, whose `size` field
-    // says how much of it is meant.
+    // SAFETY: sched_setattr(2) only reads the structure, up to the length in
+    // its `size` field.
     let answer =
         unsafe { libc::syscall(libc::SYS_sched_setattr, thread.0, &raw const attr, 0_u32) };
     if answer == 0 {
@@ -165,7 +164,7 @@ pub fn set_policy(thread: ThreadId, policy: Policy, reset_on_fork: bool) -> Resu
     Err(Error::syscall("sched_setattr", format!("{thread} ({policy})"), error))
 }
 
-/// Why the kernel refuses `SCHED_DEADLINE`, by `sched(7)` and
+/// The reason why the kernel refuses `SCHED_DEADLINE`, from `sched(7)` and
 /// `__sched_setscheduler` of `kernel/sched/syscalls.c`.
 fn deadline_refused(policy: Policy, error: &io::Error) -> Option<Error> {
     Some(match error.raw_os_error()? {
@@ -180,18 +179,18 @@ fn deadline_refused(policy: Policy, error: &io::Error) -> Option<Error> {
              together would take more than kernel.sched_rt_runtime_us allows"
         )),
         libc::EINVAL => Error::Invalid(format!(
-            "{policy}: the kernel wants 1024 ns <= run time <= deadline <= period, and a period \
+            "{policy}: the kernel requires 1024 ns <= run time <= deadline <= period, and a period \
              within kernel.sched_deadline_period_min_us and _max_us (100 µs and 4 s unless changed)"
         )),
         _ => return None,
     })
 }
 
-/// Takes the calling thread out of the real-time, deadline or idle policy that
-/// it was started with. A nice value stays.
+/// Makes the calling thread `SCHED_OTHER` if it was started with a real-time,
+/// deadline or idle policy. Its nice value stays.
 ///
 /// # Errors
-/// None for a live thread: anybody may do with less.
+/// Never for a live thread: any thread may lower its own priority.
 pub fn be_ordinary() -> Result<()> {
     let thread = ThreadId::current();
     match policy_of(thread)? {
@@ -217,18 +216,18 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_deadline_says_what_the_kernel_wants() {
+    fn a_refused_deadline_names_the_kernels_requirement() {
         let policy = Policy::Deadline { runtime: 9, deadline: 10, period: 10 };
         let says = |errno| deadline_refused(policy, &io::Error::from_raw_os_error(errno));
         let text = |errno| says(errno).unwrap().to_string();
         assert!(text(libc::EPERM).contains("on every CPU of its root domain"));
         assert!(text(libc::EBUSY).contains("admits no more"));
-        assert!(text(libc::EINVAL).starts_with("deadline:9/10/10: the kernel wants"));
+        assert!(text(libc::EINVAL).starts_with("deadline:9/10/10: the kernel requires"));
         assert!(says(libc::ESRCH).is_none());
     }
 
     #[test]
-    fn a_slice_is_given_and_taken_back() {
+    fn a_slice_is_set_and_reset() {
         thread::spawn(|| {
             let me = ThreadId::current();
             let (before, reset) = policy_of(me).unwrap();

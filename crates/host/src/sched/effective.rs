@@ -1,25 +1,24 @@
-//! At which priority the kernel runs a thread at this moment.
+//! The effective priority of a thread.
 
 use crate::error::{Error, Result};
 use crate::root::Root;
 
 const PATH: &str = "/proc/thread-self/stat";
 
-/// The priority that the kernel gives the calling thread at this moment, with
-/// whatever it has inherited from those who wait for it: −2 … −100 for
-/// real-time priority 1 … 99, −101 for `SCHED_DEADLINE`, and 0 … 39 for nice
-/// −20 … 19. `sched_getattr(2)` does not show what a thread has inherited
+/// The effective priority of the calling thread, including inherited priority:
+/// −2 … −100 for real-time priority 1 … 99, −101 for `SCHED_DEADLINE`, and 0 …
+/// 39 for nice −20 … 19. `sched_getattr(2)` does not show priority inherited
 /// through a futex; field 18 of `/proc/<pid>/stat` does (`proc_pid_stat(5)`).
 ///
 /// # Errors
-/// No procfs.
+/// Without procfs.
 pub fn effective_priority(root: &Root) -> Result<i32> {
     let stat = root.read(PATH)?;
     parse(&stat).ok_or_else(|| Error::parse(PATH, 1, "expected a priority in field 18"))
 }
 
 fn parse(stat: &str) -> Option<i32> {
-    // The name of the thread, field 2, may hold spaces and brackets.
+    // The name of the thread, field 2, may contain spaces and brackets.
     let after_name = &stat[stat.rfind(')')? + 1..];
     after_name.split_ascii_whitespace().nth(15)?.parse().ok()
 }

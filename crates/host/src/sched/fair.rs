@@ -1,4 +1,4 @@
-//! What the fair class weighs of a thread: nice value and slice.
+//! The parameters of the fair class: nice value and slice.
 
 use std::fmt;
 
@@ -6,33 +6,33 @@ use serde::{Deserialize, Serialize};
 
 use unjank_units::Nanos;
 
-/// How the fair class treats a thread of `SCHED_OTHER` or `SCHED_BATCH`.
+/// The parameters of a thread of `SCHED_OTHER` or `SCHED_BATCH`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fair {
-    /// The nice value, from −20 to 19: how much of the CPU it gets.
+    /// The nice value, from −20 to 19: determines its share of the CPU.
     pub nice: i32,
-    /// The slice it asks for, where that is not the kernel's own: a short one
-    /// is scheduled sooner after a wake-up, for the same share of the CPU.
-    /// Linux 6.12 and later (`sched_runtime` of a fair thread in
-    /// `kernel/sched/syscalls.c`); those before ignore it.
+    /// The requested slice, if it differs from the kernel's: with a short one,
+    /// the thread is scheduled sooner after a wake-up, for the same share of
+    /// the CPU. Linux 6.12 and later (`sched_runtime` of a fair thread in
+    /// `kernel/sched/syscalls.c`); earlier kernels ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice: Option<Nanos>,
 }
 
 impl Fair {
-    /// The shortest slice: the kernel takes shorter ones for this.
+    /// The shortest slice; the kernel raises shorter ones to it.
     pub const SHORTEST: Nanos = Nanos(100_000);
     /// The longest slice.
     pub const LONGEST: Nanos = Nanos::from_millis(100);
 
-    /// This nice value, and the kernel's own slice.
+    /// This nice value, with the kernel's slice.
     pub const fn nice(nice: i32) -> Self {
         Self { nice, slice: None }
     }
 }
 
-/// What follows a policy's name: `:nice-5`, `:nice-20/100us`, and nothing for
-/// an ordinary thread.
+/// The suffix of a policy's name: `:nice-5`, `:nice-20/100us`, empty for an
+/// ordinary thread.
 impl fmt::Display for Fair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::default() {

@@ -1,5 +1,5 @@
-//! Real-time priority that lasts until it is taken back, for programs that
-//! manage their own threads: the same guards, on any thread by its number.
+//! Real-time priority without a guard, for programs that manage their own
+//! threads: the same checks, on any thread by its id.
 
 use rustix::process::{Pid, getpriority_process};
 
@@ -10,25 +10,25 @@ use crate::error::Result;
 use crate::root::Root;
 use unjank_units::Nanos;
 
-/// What [`give_realtime`] is to give.
+/// The parameters of [`give_realtime`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
     /// The priority of `SCHED_FIFO`.
     pub priority: Priority,
-    /// The longest stretch that a real-time thread of this process may compute
-    /// without a sleep, before the kernel ends the process (`RLIMIT_RTTIME`).
+    /// The longest time that a real-time thread of this process may run without
+    /// sleeping before the kernel ends the process (`RLIMIT_RTTIME`).
     pub longest_run: Nanos,
-    /// Also on a machine without real-time throttling.
+    /// Whether a machine without real-time throttling is accepted.
     pub force: bool,
 }
 
-/// Makes a thread of this process `SCHED_FIFO`, until [`take_realtime`].
-/// `RLIMIT_RTTIME` is lowered to `longest_run` first if it is higher, and
-/// stays so; what the thread starts begins as `SCHED_OTHER`.
+/// Makes a thread of this process `SCHED_FIFO`, until [`take_realtime`]. If
+/// `RLIMIT_RTTIME` is higher than `longest_run`, it is first lowered to it, and
+/// stays so. Children of the thread begin as `SCHED_OTHER`.
 ///
 /// # Errors
-/// `Permission` without the privilege, or without throttling; not found if
-/// there is no such thread.
+/// `Permission` without the privilege, or without throttling; not found if the
+/// thread does not exist.
 pub fn give_realtime(root: &Root, thread: ThreadId, grant: Grant) -> Result<()> {
     if !grant.force {
         needs_throttling("SCHED_FIFO", throttling(root)?, "throttling, or force")?;
@@ -37,18 +37,18 @@ pub fn give_realtime(root: &Root, thread: ThreadId, grant: Grant) -> Result<()> 
     set_policy(thread, Policy::Fifo(grant.priority), true)
 }
 
-/// Makes a thread `SCHED_OTHER`, with the nice value it has. Without
-/// `CAP_SYS_NICE`, `SCHED_RESET_ON_FORK` stays, which does no harm.
+/// Makes a thread `SCHED_OTHER`, with its nice value. Without `CAP_SYS_NICE`,
+/// `SCHED_RESET_ON_FORK` stays, which is harmless.
 ///
 /// # Errors
-/// Not found if there is no such thread.
+/// Not found if the thread does not exist.
 pub fn take_realtime(thread: ThreadId) -> Result<()> {
     let (policy, reset_on_fork) = policy_of(thread)?;
     if matches!(policy, Policy::Other(_)) {
         return Ok(());
     }
-    // Threads have nice values of their own on Linux, whatever getpriority(2)
-    // is told POSIX says, and keep them while they are real-time.
+    // On Linux each thread has its own nice value, despite POSIX, and keeps it
+    // while it is real-time.
     let nice = i32::try_from(thread.0)
         .ok()
         .and_then(Pid::from_raw)
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_comes_back_with_its_nice_value() {
+    fn a_thread_keeps_its_nice_value() {
         let thread = ThreadId::current();
         match give_realtime(&Root::system(), thread, grant(false)) {
             Ok(()) => {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_not_there_is_not_found() {
+    fn a_missing_thread_is_not_found() {
         assert!(take_realtime(ThreadId(u32::MAX >> 1)).unwrap_err().is_not_found());
     }
 }

@@ -1,4 +1,4 @@
-//! Scheduling: policy and priority, affinity, and guards that put both back.
+//! Scheduling: policy and priority, affinity, and guards that restore both.
 
 mod affinity;
 mod attributes;

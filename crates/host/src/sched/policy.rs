@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::fair::Fair;
 use crate::error::{Error, Result};
 
-/// A thread by the number the kernel gives it: `gettid(2)`.
+/// A thread id of the kernel: `gettid(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ThreadId(pub u32);
@@ -45,7 +45,7 @@ impl Priority {
         }
     }
 
-    /// The bare number.
+    /// The number.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -65,25 +65,26 @@ impl From<Priority> for u8 {
     }
 }
 
-/// How the kernel chooses when a thread runs: `sched(7)`.
+/// The scheduling policy of a thread: `sched(7)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// `SCHED_OTHER`: the fair class.
     Other(Fair),
-    /// `SCHED_BATCH`: the same, for threads that do not mind waiting.
+    /// `SCHED_BATCH`: the fair class, for threads that tolerate delays.
     Batch(Fair),
     /// `SCHED_IDLE`.
     Idle,
     /// `SCHED_FIFO`: runs until it blocks or yields.
     Fifo(Priority),
-    /// `SCHED_RR`: as FIFO, with a time slice among equals.
+    /// `SCHED_RR`: as FIFO, with a time slice among threads of equal priority.
     RoundRobin(Priority),
-    /// `SCHED_DEADLINE`: so much run time in every period, in nanoseconds.
+    /// `SCHED_DEADLINE`: a run time in every period, in nanoseconds.
     Deadline {
         /// Guaranteed run time.
         runtime: u64,
-        /// Until when in the period it is given.
+        /// The time from the start of a period by which the run time is
+        /// granted.
         deadline: u64,
         /// The period.
         period: u64,
@@ -101,7 +102,7 @@ impl Policy {
         Self::Batch(Fair::nice(nice))
     }
 
-    /// What the fair class weighs, for the two policies that belong to it.
+    /// The parameters of the fair class, for its two policies.
     pub fn fair(self) -> Option<Fair> {
         match self {
             Self::Other(fair) | Self::Batch(fair) => Some(fair),
@@ -109,8 +110,8 @@ impl Policy {
         }
     }
 
-    /// `SCHED_FIFO`, `SCHED_RR` and `SCHED_DEADLINE`: the policies that run
-    /// before every ordinary thread.
+    /// Whether it is `SCHED_FIFO`, `SCHED_RR` or `SCHED_DEADLINE`: these
+    /// policies run before every ordinary thread.
     pub fn is_realtime(self) -> bool {
         matches!(self, Self::Fifo(_) | Self::RoundRobin(_) | Self::Deadline { .. })
     }

@@ -1,4 +1,4 @@
-//! Scheduling policies as they are typed: `other:5`, `other:-20/100us`, `fifo:80`,
+//! Parses scheduling policies: `other:5`, `other:-20/100us`, `fifo:80`,
 //! `deadline:2ms/10ms/10ms`.
 
 use std::str::FromStr;
@@ -17,9 +17,9 @@ const LEAST_RUNTIME: u64 = 1_024;
 impl FromStr for Policy {
     type Err = Error;
 
-    /// Reads `other[:NICE[/SLICE]]`, `batch[:NICE[/SLICE]]`, `idle`, `fifo:N`,
-    /// `rr:N` and `deadline:RUNTIME/DEADLINE/PERIOD`, whose lengths of time have
-    /// a unit or are nanoseconds. What [`Policy`] prints is read as the same policy.
+    /// Parses `other[:NICE[/SLICE]]`, `batch[:NICE[/SLICE]]`, `idle`, `fifo:N`,
+    /// `rr:N` and `deadline:RUNTIME/DEADLINE/PERIOD`. Times have a unit or are
+    /// nanoseconds. Parses every policy that [`Policy`] prints.
     fn from_str(text: &str) -> Result<Self> {
         let (name, rest) = match text.split_once(':') {
             Some((name, rest)) => (name, Some(rest)),
@@ -55,8 +55,8 @@ fn fair(text: &str, rest: Option<&str>) -> Result<Fair> {
     let number = nice.strip_prefix("nice").unwrap_or(nice).parse().ok();
     let nice = number
         .filter(|nice| (-20..=19).contains(nice))
-        .ok_or_else(|| invalid(text, "wants a nice value from -20 to 19"))?;
-    let wrong = || invalid(text, "wants a slice from 100us to 100ms after the nice value");
+        .ok_or_else(|| invalid(text, "needs a nice value from -20 to 19"))?;
+    let wrong = || invalid(text, "needs a slice from 100us to 100ms after the nice value");
     let slice = slice.map(|slice| {
         let slice = nanos(slice).map(Nanos);
         slice.filter(|slice| (Fair::SHORTEST..=Fair::LONGEST).contains(slice)).ok_or_else(wrong)
@@ -66,12 +66,12 @@ fn fair(text: &str, rest: Option<&str>) -> Result<Fair> {
 
 fn priority(text: &str, rest: &str) -> Result<Priority> {
     let number: u8 =
-        rest.parse().map_err(|_| invalid(text, "wants a real-time priority from 1 to 99"))?;
+        rest.parse().map_err(|_| invalid(text, "needs a real-time priority from 1 to 99"))?;
     Priority::new(number)
 }
 
 fn deadline(text: &str, rest: &str) -> Result<Policy> {
-    let wrong = || invalid(text, "wants three lengths of time, such as deadline:2ms/10ms/10ms");
+    let wrong = || invalid(text, "needs three times, such as deadline:2ms/10ms/10ms");
     let mut lengths = rest.split('/').map(nanos);
     let mut next = || lengths.next().flatten().ok_or_else(wrong);
     let (runtime, deadline, period) = (next()?, next()?, next()?);
@@ -81,8 +81,8 @@ fn deadline(text: &str, rest: &str) -> Result<Policy> {
     if runtime < LEAST_RUNTIME || runtime > deadline || deadline > period || period > 1 << 62 {
         return Err(invalid(
             text,
-            "is refused by the kernel: at least 1024 ns of run time, no longer than the deadline, \
-             which is no longer than the period",
+            "is refused by the kernel: the run time must be at least 1024 ns and at most the \
+             deadline, which must be at most the period",
         ));
     }
     Ok(Policy::Deadline { runtime, deadline, period })
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn every_policy_can_be_typed() {
+    fn every_policy_can_be_parsed() {
         let priority = |n| Priority::new(n).unwrap();
         assert_eq!(policy("other"), Some(Policy::other(0)));
         assert_eq!(policy("other:-5"), Some(Policy::other(-5)));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused_with_the_range() {
+    fn values_out_of_range_are_refused_with_the_range() {
         for (text, says) in [
             ("fifo:0", "from 1 to 99"),
             ("fifo:100", "from 1 to 99"),
@@ -137,9 +137,9 @@ mod tests {
             ("idle:1", "not a scheduling policy"),
             ("FIFO:1", "not a scheduling policy"),
             ("", "not a scheduling policy"),
-            ("deadline:1ms/2ms", "three lengths"),
-            ("deadline:1ms/2ms/3ms/4ms", "three lengths"),
-            ("deadline:-1ms/2ms/3ms", "three lengths"),
+            ("deadline:1ms/2ms", "three times"),
+            ("deadline:1ms/2ms/3ms/4ms", "three times"),
+            ("deadline:-1ms/2ms/3ms", "three times"),
             ("deadline:3ms/2ms/1ms", "refused by the kernel"),
             ("deadline:1us/2ms/3ms", "refused by the kernel"),
         ] {
@@ -172,12 +172,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read(policy in any_policy()) {
+        fn a_printed_policy_is_parsed(policy in any_policy()) {
             prop_assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy);
         }
 
         #[test]
-        fn any_text_is_taken(text in ".{0,80}") {
+        fn any_text_is_parsed_or_refused(text in ".{0,80}") {
             let _either = text.parse::<Policy>();
         }
     }

@@ -1,5 +1,5 @@
-//! Real-time priority for the calling thread, with the guards that keep it
-//! from taking the machine down.
+//! Real-time priority for the calling thread, with guards that keep it from
+//! blocking the machine.
 
 use std::marker::PhantomData;
 
@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 use crate::root::Root;
 use unjank_units::Nanos;
 
-/// The highest real-time priority that is given without `--force`. Above it
-/// live the kernel's own migration and watchdog threads.
+/// The highest real-time priority without `--force`. The kernel's own migration
+/// and watchdog threads are above it.
 pub const HIGHEST_UNFORCED: u8 = 90;
 
-/// Lets threads of this process become real-time, while it lives: the checks
-/// have passed, and `RLIMIT_RTTIME` makes the kernel end the process if one of
-/// them computes for too long without a sleep. Puts the limit back when
-/// dropped, so it must outlive the [`RealtimeGuard`]s it gives out.
+/// Permission for threads of this process to become real-time: the checks have
+/// passed, and `RLIMIT_RTTIME` makes the kernel end the process if one of them
+/// runs too long without sleeping. Restores the limit when dropped, so it must
+/// outlive its [`RealtimeGuard`]s.
 #[derive(Debug)]
 pub struct Realtime {
     policy: Policy,
@@ -26,36 +26,37 @@ pub struct Realtime {
 }
 
 impl Realtime {
-    /// The longest stretch that a thread may compute at real-time priority
-    /// without sleeping.
+    /// The longest time that a thread may run at real-time priority without
+    /// sleeping.
     pub const LONGEST_RUN: Nanos = Nanos::from_millis(1_000);
 
-    /// Checks that `SCHED_FIFO` at `priority` is safe on this machine and
-    /// limits what a thread can do with it. With `force`, priorities above
+    /// Checks that `SCHED_FIFO` at `priority` is safe on this machine, and sets
+    /// the limit on running. With `force`, priorities above
     /// [`HIGHEST_UNFORCED`] and a machine without real-time throttling are
     /// accepted.
     ///
     /// # Errors
-    /// `Invalid` for a priority, `Permission` for a machine that needs `force`.
+    /// `Invalid` for a priority, `Permission` for a machine that requires
+    /// `force`.
     pub fn prepare(root: &Root, priority: Priority, force: bool) -> Result<Self> {
         Self::prepare_for(root, Policy::Fifo(priority), force)
     }
 
-    /// The same for any real-time policy. With `SCHED_DEADLINE`, the limit of
-    /// a thread is its own run time, which the kernel enforces, too.
+    /// The same for any real-time policy. With `SCHED_DEADLINE`, a thread is
+    /// also limited to its own run time, which the kernel enforces.
     ///
     /// # Errors
-    /// Those of [`prepare`](Self::prepare), and `Invalid` for an ordinary
+    /// Errors of [`prepare`](Self::prepare), and `Invalid` for an ordinary
     /// policy.
     pub fn prepare_for(root: &Root, policy: Policy, force: bool) -> Result<Self> {
         if !policy.is_realtime() {
-            return Err(Error::Invalid(format!("{policy} is no real-time policy")));
+            return Err(Error::Invalid(format!("{policy} is not a real-time policy")));
         }
         check(policy, force, throttling(root)?)?;
         Ok(Self { policy, limit_before: limit_runs(Self::LONGEST_RUN)? })
     }
 
-    /// Gives the calling thread the policy until the guard is dropped.
+    /// Sets the policy of the calling thread until the guard is dropped.
     ///
     /// # Errors
     /// `Permission` without the privilege.
@@ -63,11 +64,11 @@ impl Realtime {
         self.enter_as(self.policy)
     }
 
-    /// The same in another measure: at a priority that is not above the one
-    /// that was prepared for, or with another deadline.
+    /// The same with another policy: a priority at or below the prepared one,
+    /// or another deadline.
     ///
     /// # Errors
-    /// `Invalid` for more than was prepared for.
+    /// `Invalid` for a higher priority than the prepared one.
     pub fn enter_as(&self, wanted: Policy) -> Result<RealtimeGuard<'_>> {
         let covered = match (self.policy, wanted) {
             (Policy::Fifo(highest), Policy::Fifo(priority))
@@ -106,23 +107,22 @@ pub fn check_policy(root: &Root, policy: Policy, force: bool) -> Result<()> {
     if policy.is_realtime() { check(policy, force, throttling(root)?) } else { Ok(()) }
 }
 
-/// Whether the kernel keeps some CPU time back from real-time threads:
+/// Whether the kernel reserves CPU time for ordinary threads:
 /// `sched_rt_runtime_us` in `sched(7)`.
 ///
 /// # Errors
-/// The file is there and cannot be read.
+/// If the file exists but cannot be read.
 pub fn is_throttled(root: &Root) -> Result<bool> {
     Ok(throttling(root)? == Throttling::On)
 }
 
-/// `RLIMIT_RTPRIO`, the highest real-time priority that threads of this
-/// process may take without privileges; `None` is unlimited. See
-/// `getrlimit(2)`.
+/// `RLIMIT_RTPRIO`, the highest real-time priority for threads of this process
+/// without privileges; `None` is unlimited. See `getrlimit(2)`.
 pub fn rtprio_limit() -> Option<u64> {
     getrlimit(Resource::Rtprio).current
 }
 
-/// Puts the calling thread's former policy back when dropped.
+/// Restores the calling thread's former policy when dropped.
 #[derive(Debug)]
 pub struct RealtimeGuard<'limit> {
     policy: Policy,
@@ -135,7 +135,7 @@ impl Drop for RealtimeGuard<'_> {
     fn drop(&mut self) {
         // A live thread may always lower its own priority. SCHED_RESET_ON_FORK
         // can only be cleared with CAP_SYS_NICE; without it the flag stays,
-        // which does no harm to a thread that is SCHED_OTHER again.
+        // which is harmless for a thread that is SCHED_OTHER again.
         let thread = ThreadId::current();
         if set_policy(thread, self.policy, self.reset_on_fork).is_err() {
             let _flag_stays = set_policy(thread, self.policy, true);
@@ -143,7 +143,7 @@ impl Drop for RealtimeGuard<'_> {
     }
 }
 
-/// Whether the kernel keeps some CPU time back from real-time threads.
+/// Whether the kernel reserves CPU time for ordinary threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Throttling {
     On,
@@ -176,8 +176,8 @@ fn check(policy: Policy, force: bool, throttling: Throttling) -> Result<()> {
     needs_throttling(name, throttling, "--force")
 }
 
-/// Refuses what `name` stands for where a busy thread would hang the machine,
-/// and says what `force` it takes.
+/// Refuses `name` if a busy thread would hang the machine, and names the option
+/// `force` that allows it.
 pub(super) fn needs_throttling(name: &str, throttling: Throttling, force: &str) -> Result<()> {
     match throttling {
         Throttling::On => Ok(()),
@@ -191,8 +191,8 @@ pub(super) fn needs_throttling(name: &str, throttling: Throttling, force: &str) 
     }
 }
 
-/// Lowers `RLIMIT_RTTIME` of this process to `longest` where it is higher: what
-/// it was before.
+/// Lowers `RLIMIT_RTTIME` of this process to `longest` if it is higher; returns
+/// the former limit.
 pub(super) fn limit_runs(longest: Nanos) -> Result<Rlimit> {
     let before = getrlimit(Resource::Rttime);
     let micros = (longest.get() / 1_000).max(1);
@@ -229,11 +229,11 @@ mod tests {
         assert!(check(round_robin, false, Throttling::On).is_err());
         let ordinary = Policy::other(0);
         let error = Realtime::prepare_for(&Root::system(), ordinary, false).unwrap_err();
-        assert_eq!(error.to_string(), "other is no real-time policy");
+        assert_eq!(error.to_string(), "other is not a real-time policy");
     }
 
     #[test]
-    fn nobody_enters_above_what_was_prepared_for() {
+    fn no_thread_enters_above_the_prepared_priority() {
         let limit_before = getrlimit(Resource::Rttime);
         let realtime = Realtime { policy: priority(50), limit_before };
         let error = realtime.enter_as(priority(51)).unwrap_err();

@@ -1,5 +1,6 @@
-//! Limits of another process, `prlimit(2)`: how long its real-time threads may
-//! compute without a sleep (`RLIMIT_RTTIME`), and how nice they need not be.
+//! Limits of another process, `prlimit(2)`: the run time of its real-time
+//! threads without sleeping (`RLIMIT_RTTIME`), and its lowest nice value
+//! (`RLIMIT_NICE`).
 
 use std::io;
 use std::ptr;
@@ -9,19 +10,20 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use unjank_units::Nanos;
 
-/// A limit of a process. The kernel sends `SIGXCPU`, which ends a process that
-/// does not catch it, when a thread passes the soft one, and again after each
-/// further second; `SIGKILL` at the hard one. `None` is unlimited.
+/// A limit on running without sleeping. When a thread exceeds the soft limit,
+/// and after each further second, the kernel sends `SIGXCPU`, which ends a
+/// process that does not catch it; at the hard limit it sends `SIGKILL`. `None`
+/// is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLimit {
-    /// What the kernel goes by.
+    /// The soft limit, which the kernel enforces.
     pub soft: Option<Nanos>,
-    /// Up to where the process itself may raise it.
+    /// The hard limit, up to which the process may raise the soft one.
     pub hard: Option<Nanos>,
 }
 
 impl RunLimit {
-    /// This limit with a soft one that is not longer than `longest`.
+    /// The same limit with a soft one of at most `longest`.
     #[must_use]
     pub fn at_most(self, longest: Nanos) -> Self {
         let least = |limit: Option<Nanos>| limit.map_or(longest, |limit| limit.min(longest));
@@ -32,26 +34,27 @@ impl RunLimit {
 /// The limit of `process`.
 ///
 /// # Errors
-/// `ESRCH` if there is none; `EPERM` for a process of another user.
+/// `ESRCH` if the process does not exist; `EPERM` for a process of another
+/// user.
 pub fn run_limit(process: u32) -> Result<RunLimit> {
     let limit = read(process, RUN)?;
     let nanos = |micros| (micros != libc::RLIM64_INFINITY).then(|| Nanos::from_micros(micros));
     Ok(RunLimit { soft: nanos(limit.rlim_cur), hard: nanos(limit.rlim_max) })
 }
 
-/// The best nice value that threads of `process` may be given without
-/// privileges: `RLIMIT_NICE` of that process, not of the one that asks
-/// (`can_nice` in `kernel/sched/syscalls.c`).
+/// The lowest nice value for threads of `process` without privileges:
+/// `RLIMIT_NICE` of that process, not of the caller (`can_nice` in
+/// `kernel/sched/syscalls.c`).
 ///
 /// # Errors
 /// As [`run_limit`].
 pub fn best_nice(process: u32) -> Result<i32> {
     let limit = read(process, Resource { number: libc::RLIMIT_NICE as _, name: "RLIMIT_NICE" })?;
-    // The limit is 20 minus the nice value, and unlimited counts as the most.
+    // The limit is 20 minus the nice value; unlimited counts as the highest.
     Ok(20 - limit.rlim_cur.clamp(1, 40) as i32)
 }
 
-/// Gives `process` a limit, to the microsecond.
+/// Sets the limit of `process`, in whole microseconds.
 ///
 /// # Errors
 /// As [`run_limit`]; `EPERM` for a higher hard limit without
@@ -63,7 +66,7 @@ pub fn set_run_limit(process: u32, limit: RunLimit) -> Result<()> {
     prlimit(process, RUN, &raw const limit, ptr::null_mut())
 }
 
-/// What is limited.
+/// A limited resource.
 #[derive(Clone, Copy)]
 struct Resource {
     number: libc::c_int,
@@ -85,8 +88,8 @@ fn prlimit(
     old: *mut libc::rlimit64,
 ) -> Result<()> {
     let pid = process.cast_signed();
-    // SAFETY: prlimit(2) reads one structure and writes the other; each is
-    // null or valid for that.
+    // SAFETY: prlimit(2) reads one structure and writes the other; each is null
+    // or valid for that.
     let answer = unsafe { libc::prlimit64(pid, resource.number as _, new, old) };
     if answer == 0 {
         return Ok(());
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_can_be_limited_and_freed() {
+    fn the_limit_of_a_child_can_be_set_and_restored() {
         let child = Helper::start(std::process::Command::new("sleep").arg("600")).unwrap();
         let before = run_limit(child.id()).unwrap();
         let limited = before.at_most(Nanos::from_millis(900));

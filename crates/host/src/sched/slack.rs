@@ -1,5 +1,5 @@
-//! Timer slack: by how much the kernel may delay a sleep to join it with
-//! others, `PR_SET_TIMERSLACK` in `prctl(2)`.
+//! Timer slack: how long the kernel may delay a sleep to merge it with others,
+//! `PR_SET_TIMERSLACK` in `prctl(2)`.
 
 use std::num::NonZeroU64;
 
@@ -8,31 +8,31 @@ use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use crate::error::{Error, Result};
 use unjank_units::Nanos;
 
-/// The timer slack of the calling thread. Real-time threads have none,
-/// whatever this says.
+/// The timer slack of the calling thread. It does not apply to real-time
+/// threads.
 ///
 /// # Errors
-/// None for a kernel since 2.6.28.
+/// Never on Linux 2.6.28 or later.
 pub fn timer_slack() -> Result<Nanos> {
     current_timer_slack()
         .map(Nanos)
         .map_err(|error| Error::syscall("prctl", "PR_GET_TIMERSLACK", error))
 }
 
-/// Lets sleeps of the calling thread end as exactly as the kernel can, for as
-/// long as it lives. The thread has its slack again when it is dropped, there.
+/// Sets the calling thread's timer slack to the minimum. Restores it when
+/// dropped on the same thread.
 #[derive(Debug)]
 pub struct ExactTimers {
     before: Nanos,
-    /// Slack belongs to a thread.
+    /// Slack belongs to a thread, so this must not move to another.
     of_this_thread: std::marker::PhantomData<*const ()>,
 }
 
 impl ExactTimers {
-    /// From now on.
+    /// Sets the minimum slack.
     ///
     /// # Errors
-    /// None for a kernel since 2.6.28.
+    /// Never on Linux 2.6.28 or later.
     pub fn new() -> Result<Self> {
         let before = timer_slack()?;
         set(Nanos(1))?;
@@ -42,12 +42,12 @@ impl ExactTimers {
 
 impl Drop for ExactTimers {
     fn drop(&mut self) {
-        // It was the slack of this thread, so it may be again.
+        // The value was valid for this thread before, so it is valid now.
         let _ = set(self.before);
     }
 }
 
-/// Zero is the slack that the thread was made with.
+/// Zero restores the slack that the thread was created with.
 fn set(slack: Nanos) -> Result<()> {
     set_current_timer_slack(NonZeroU64::new(slack.get()))
         .map_err(|error| Error::syscall("prctl", "PR_SET_TIMERSLACK", error))
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slack_is_as_it_was_afterwards() {
+    fn slack_is_restored() {
         let before = timer_slack().unwrap();
         let exact = ExactTimers::new().unwrap();
         assert_eq!(timer_slack().unwrap(), Nanos(1));

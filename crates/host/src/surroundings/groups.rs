@@ -1,4 +1,4 @@
-//! Control groups: what their tasks waited for, and how often a quota
+//! Control groups: the time that their tasks waited, and how often a quota
 //! throttled them (`Documentation/admin-guide/cgroup-v2.rst`).
 
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use crate::machine::Stall;
 use crate::machine::cgroup::Hierarchies;
 use crate::root::Root;
 
-/// Groups that are looked at; a machine with more is looked at in part.
+/// The largest number of groups that is read; further groups are ignored.
 const MOST: usize = 512;
 
-/// What tasks of one group waited for.
+/// The time that tasks of one group waited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupWaits {
     /// For a CPU.
@@ -29,7 +29,7 @@ pub struct GroupWaits {
 pub struct Throttled {
     /// Periods in which the group ran.
     pub periods: u64,
-    /// Those in which it was stopped because its time was used up.
+    /// Periods in which the group was throttled because its time was used up.
     pub throttled: u64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// What can be read of them: nothing for a kernel without control groups.
+    /// Reads the groups; empty on a kernel without control groups.
     pub(super) fn read(root: &Root) -> Self {
         let mut groups = Self::default();
         let Ok(Some(hierarchies)) = Hierarchies::read(root) else { return groups };
@@ -51,7 +51,7 @@ impl Groups {
             let location = hierarchies.of(controller)?;
             Some((location.version, location.levels.last()?.clone()))
         };
-        // Version 2 has pressure without any controller.
+        // Version 2 has pressure files without any controller.
         if let Some((2, top)) = top("pressure") {
             for directory in directories(root, &top) {
                 let stalls = ["cpu", "memory", "io"].map(|what| stall(root, &directory, what));
@@ -70,7 +70,7 @@ impl Groups {
         groups
     }
 
-    /// Of groups that are there both times.
+    /// The differences for groups that exist in both.
     pub(super) fn waits_since(&self, earlier: &Self) -> BTreeMap<String, GroupWaits> {
         let both = self.stalls.iter().filter_map(|(path, now)| {
             let then = earlier.stalls.get(path)?;
@@ -80,7 +80,7 @@ impl Groups {
         both.collect()
     }
 
-    /// Of groups with a quota that ran meanwhile.
+    /// The differences for groups with a quota that ran in between.
     pub(super) fn throttled_since(&self, earlier: &Self) -> BTreeMap<String, Throttled> {
         let both = self.periods.iter().filter_map(|(path, now)| {
             let then = earlier.periods.get(path).copied().unwrap_or_default();
@@ -118,8 +118,8 @@ impl Throttled {
     }
 }
 
-/// The groups below the one at `top`, level by level, without that one: it
-/// stands for the whole machine, or the container.
+/// The groups below the one at `top`, level by level, without `top` itself: it
+/// is the whole machine, or the container.
 fn directories(root: &Root, top: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut next = 0;
@@ -141,7 +141,7 @@ fn directories(root: &Root, top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `/batch.slice/job.service`, as `/proc/PID/cgroup` has it.
+/// The path as in `/proc/PID/cgroup`: `/batch.slice/job.service`.
 fn below(top: &Path, directory: &Path) -> String {
     let below = directory.strip_prefix(top).unwrap_or(directory);
     Path::new("/").join(below).display().to_string()
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_found_level_by_level_and_told_by_their_path() {
+    fn groups_are_found_level_by_level_and_named_by_their_path() {
         let top = tempfile::tempdir().unwrap();
         let top = top.path();
         write(top, "proc/self/cgroup", "0::/user.slice\n");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_groups_has_none_and_a_forest_is_cut() {
+    fn a_machine_may_have_no_groups_or_too_many() {
         let top = tempfile::tempdir().unwrap();
         assert_eq!(Groups::read(&Root::at(top.path())), Groups::default());
         for group in 0..MOST + 9 {

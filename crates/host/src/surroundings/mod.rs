@@ -1,5 +1,5 @@
-//! What the whole machine lives through between two moments: waits for CPUs,
-//! memory and storage, swapping, throttling, time that the hypervisor took.
+//! Activity of the whole machine between two moments: waits for CPUs, memory
+//! and storage, swapping, throttling, time taken by the hypervisor.
 
 mod groups;
 mod processes;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub use groups::{GroupWaits, Throttled};
 #[cfg(fuzzing)]
 pub use processes::parse_for_fuzzing;
-pub use processes::{Deeds, Processes};
+pub use processes::{Processes, ProgramActivity};
 pub use waited::Waited;
 
 use crate::clock::Timestamp;
@@ -25,25 +25,26 @@ use unjank_units::Nanos;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Surroundings {
     at: Timestamp,
-    /// Pressure stall information; `None` where the kernel has none.
+    /// Pressure stall information; `None` if the kernel has none.
     pub pressure: Option<Pressure>,
     vmstat: VmStat,
     cpu_time: CpuTime,
     groups: Groups,
 }
 
-/// What happened between two moments, or in several such spans together.
+/// The activity of the machine between two moments, or the sum of several such
+/// spans.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Meanwhile {
-    /// How long it was.
+pub struct MachineActivity {
+    /// The length.
     pub length: Nanos,
-    /// Tasks that were ready and had no CPU; `None` without pressure stall
-    /// information, as for the next two.
+    /// The time that runnable tasks waited for a CPU; `None` without pressure
+    /// stall information, as in the next two fields.
     pub cpu: Option<Waited>,
-    /// Tasks that waited for memory: for pages that had just been evicted, or
-    /// for others to be evicted.
+    /// The time that tasks waited for memory: for pages that had just been
+    /// evicted, or for the eviction of others.
     pub memory: Option<Waited>,
-    /// Tasks that waited for storage.
+    /// The time that tasks waited for storage.
     pub io: Option<Waited>,
     /// Pages read from swap.
     pub swapped_in: u64,
@@ -51,7 +52,7 @@ pub struct Meanwhile {
     pub swapped_out: u64,
     /// CPU time of all CPUs.
     pub cpu_time: CpuTime,
-    /// What tasks of control groups waited for, by the path of the group
+    /// The time that tasks of control groups waited, by the path of the group
     /// (version 2 only).
     pub groups: BTreeMap<String, GroupWaits>,
     /// Control groups with a quota of CPU time, by their directory.
@@ -59,8 +60,8 @@ pub struct Meanwhile {
 }
 
 impl Surroundings {
-    /// Reads the counters. What this kernel does not count, or this user may
-    /// not read, counts as nothing: it is no reason not to measure.
+    /// Reads the counters. Counters that the kernel lacks or that this user may
+    /// not read count as zero.
     pub fn read(root: &Root) -> Self {
         Self {
             at: Timestamp::now(),
@@ -74,14 +75,14 @@ impl Surroundings {
         }
     }
 
-    /// What has happened since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Meanwhile {
+    /// The activity since `earlier`.
+    pub fn since(&self, earlier: &Self) -> MachineActivity {
         let waited = |of: fn(&Pressure) -> Stall| {
             let (now, then) = (self.pressure.as_ref()?, earlier.pressure.as_ref()?);
             Some(Waited::between(of(then), of(now)))
         };
         let pages = self.vmstat.since(&earlier.vmstat);
-        Meanwhile {
+        MachineActivity {
             length: self.at.since(earlier.at),
             cpu: waited(|pressure| pressure.cpu),
             memory: waited(|pressure| pressure.memory),
@@ -95,8 +96,8 @@ impl Surroundings {
     }
 }
 
-impl Meanwhile {
-    /// Both spans together. What only one of them has is that of the one.
+impl MachineActivity {
+    /// The sum of both spans. Values that only one of them has are kept.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         let both = |one: Option<Waited>, other: Option<Waited>| match (one, other) {
@@ -121,13 +122,14 @@ impl Meanwhile {
         self
     }
 
-    /// The share (0–1) of its length that a time is.
+    /// The share (0–1) of its length that `time` is.
     pub fn share(&self, time: Nanos) -> f64 {
         let length = self.length.get().max(1) as f64;
         (time.get() as f64 / length).min(1.0)
     }
 
-    /// The share (0–1) of all CPU time that the hypervisor gave to others.
+    /// The share (0–1) of all CPU time that the hypervisor gave to other
+    /// virtual machines.
     pub fn stolen(&self) -> f64 {
         self.cpu_time.steal_percent().unwrap_or(0.0) / 100.0
     }
@@ -146,8 +148,8 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    /// A machine on which tasks have waited for so many microseconds, and have
-    /// swapped in so many pages.
+    /// A machine on which tasks have waited for `micros` microseconds and
+    /// swapped in `pages` pages.
     fn machine(top: &Path, micros: u64, pages: u64) {
         for resource in ["cpu", "memory", "io"] {
             let text = format!("some avg10=0 total={micros}\nfull avg10=0 total={}", micros / 2);
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_is_the_difference_of_two_looks() {
+    fn activity_is_the_difference_of_two_readings() {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
         machine(top.path(), 1_000, 10);
@@ -170,28 +172,29 @@ mod tests {
         assert_eq!([meanwhile.cpu, meanwhile.memory, meanwhile.io], [Some(waited); 3]);
         assert_eq!((meanwhile.swapped_in, meanwhile.swapped_out), (7, 14));
         assert!((meanwhile.stolen() - 0.5).abs() < 1e-9);
-        // Counters that go backwards, as of a container that moved, are no growth.
+        // Counters that go backwards, as those of a container that moved, count
+        // as no growth.
         assert_eq!(before.since(&after).memory, Some(Waited::default()));
     }
 
     #[test]
     fn spans_add_up() {
-        let span = |some| Meanwhile {
+        let span = |some| MachineActivity {
             length: Nanos(100),
             memory: Some(Waited { some: Nanos(some), all: Nanos(1) }),
             swapped_in: 3,
             throttled: [("/batch".to_owned(), Throttled { periods: 10, throttled: 4 })].into(),
-            ..Meanwhile::default()
+            ..MachineActivity::default()
         };
         let both = span(10).and(&span(30));
         assert_eq!((both.length, both.swapped_in), (Nanos(200), 6));
         assert!((both.share(both.memory.unwrap().some) - 0.2).abs() < 1e-9);
         assert_eq!(both.throttled["/batch"], Throttled { periods: 20, throttled: 8 });
-        assert_eq!(Meanwhile::default().and(&span(10)), span(10));
+        assert_eq!(MachineActivity::default().and(&span(10)), span(10));
     }
 
     #[test]
-    fn a_kernel_without_pressure_says_the_rest() {
+    fn a_kernel_without_pressure_has_the_other_counters() {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
         let nothing = Surroundings::read(&root);
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_can_be_looked_at() {
+    fn this_machine_can_be_read() {
         let root = Root::system();
         let before = Surroundings::read(&root);
         let meanwhile = Surroundings::read(&root).since(&before);

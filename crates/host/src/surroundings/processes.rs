@@ -1,5 +1,4 @@
-//! All programs of the machine, and what each did between two moments:
-//! `proc_pid_stat(5)`.
+//! The activity of each program between two moments: `proc_pid_stat(5)`.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +7,13 @@ use rustix::param::clock_ticks_per_second;
 use crate::root::Root;
 use unjank_units::Nanos;
 
-/// Threads whose switches are read; on a machine with more, those of the rest
-/// count as none.
+/// The number of threads whose switches are read; switches of further threads
+/// count as zero.
 const MOST_THREADS: usize = 10_000;
 /// `PF_KTHREAD` of `include/linux/sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// Counters of all programs at one moment. Threads of the kernel are none.
+/// Counters of all programs at one moment, without threads of the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Processes(BTreeMap<u32, Process>);
 
@@ -30,26 +29,26 @@ struct Process {
     switches: u64,
 }
 
-/// What one program, with those of its children that have its name, did.
+/// The activity of one program, including children with the same name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Deeds {
-    /// Its number.
+pub struct ProgramActivity {
+    /// Its process id.
     pub process: u32,
     /// Its name, of which the kernel keeps 15 bytes.
     pub name: String,
-    /// Its threads, all processes together.
+    /// The number of threads of all its processes.
     pub threads: u64,
     /// CPU time, to the clock tick.
     pub cpu: Nanos,
-    /// Pages that it had to wait for: from storage, or from swap.
+    /// Major faults: pages that it had to wait for, from storage or swap.
     pub major_faults: u64,
     /// How often one of its threads got a CPU.
     pub switches: u64,
 }
 
 impl Processes {
-    /// Looks at all of them. Those that end meanwhile are left out.
-    pub fn look(root: &Root) -> Self {
+    /// Reads all programs. Programs that end during the reading are skipped.
+    pub fn read(root: &Root) -> Self {
         let mut threads_left = MOST_THREADS;
         let names = root.list("/proc").unwrap_or_default();
         let numbers = names.iter().filter_map(|name| name.parse::<u32>().ok());
@@ -65,12 +64,12 @@ impl Processes {
         Self(numbers.filter_map(look).collect())
     }
 
-    /// What each did since `earlier`, those that began in between from their
-    /// beginning. Children with the name of their parent count as their
-    /// parent: servers that make a process for each client are one program.
-    /// Processes for which `is_own` holds are left out.
-    pub fn since(&self, earlier: &Self, is_own: impl Fn(u32) -> bool) -> Vec<Deeds> {
-        let mut families: BTreeMap<u32, Deeds> = BTreeMap::new();
+    /// The activity of each since `earlier`; that of new programs since their
+    /// beginning. Children with the name of their parent count as part of it: a
+    /// server that starts a process for each client is one program. Processes
+    /// for which `is_own` returns true are skipped.
+    pub fn since(&self, earlier: &Self, is_own: impl Fn(u32) -> bool) -> Vec<ProgramActivity> {
+        let mut families: BTreeMap<u32, ProgramActivity> = BTreeMap::new();
         for (&number, now) in &self.0 {
             if is_own(number) {
                 continue;
@@ -78,10 +77,10 @@ impl Processes {
             let then = earlier.0.get(&number).filter(|then| then.began == now.began);
             let since = |of: fn(&Process) -> u64| of(now).saturating_sub(then.map_or(0, of));
             let head = self.head(number);
-            let family = families.entry(head).or_insert_with(|| Deeds {
+            let family = families.entry(head).or_insert_with(|| ProgramActivity {
                 process: head,
                 name: now.name.clone(),
-                ..Deeds::default()
+                ..ProgramActivity::default()
             });
             family.threads += now.threads;
             family.cpu = family.cpu + Nanos(since(|process| process.cpu.get()));
@@ -91,9 +90,10 @@ impl Processes {
         families.into_values().collect()
     }
 
-    /// The eldest of its ancestors in a row that have the same name.
+    /// The eldest of its ancestors in an unbroken row with the same name.
     fn head(&self, mut number: u32) -> u32 {
-        // A list that was read while processes came and went may hold a circle.
+        // A list that was read while processes came and went may contain a
+        // cycle.
         for _ in 0..64 {
             let Some(process) = self.0.get(&number) else { break };
             match self.0.get(&process.parent) {
@@ -116,8 +116,7 @@ fn switches(root: &Root, number: u32) -> u64 {
     threads.iter().filter_map(of_thread).fold(0, u64::saturating_add)
 }
 
-/// `None` for a thread of the kernel, and for a process that has ended and
-/// waits for its parent.
+/// `None` for a thread of the kernel, and for a zombie.
 fn parse(stat: &str) -> Option<Process> {
     let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -140,7 +139,7 @@ fn parse(stat: &str) -> Option<Process> {
     })
 }
 
-/// Reads the text as the `stat` of a process; for the fuzzer.
+/// Parses the text as the `stat` of a process; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(stat: &str) {
     let _either = parse(stat);
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_read_whatever_it_is_called() {
+    fn a_program_with_any_name_is_parsed() {
         let seen = parse(&stat("a) S (b", 5, 33, 150)).unwrap();
         assert_eq!((seen.name.as_str(), seen.parent, seen.threads), ("a) S (b", 5, 3));
         assert_eq!((seen.major_faults, seen.began), (33, 99));
@@ -186,7 +185,7 @@ mod tests {
                 (1, process("init", 0, 0, 2)),
                 (10, process("postgres", 1, 6, 110)),
                 (11, process("postgres", 10, 9, 300)),
-                // It began meanwhile, so all of it counts.
+                // It began in between, so all of it counts.
                 (12, process("postgres", 11, 2, 40)),
                 (13, process("unjank", 1, 900, 900)),
             ]
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_given_again_is_another_process() {
+    fn a_reused_process_id_is_another_process() {
         let earlier = Processes([(7, process("old", 1, 500, 500))].into());
         let new = Process { began: 200, ..process("new", 1, 3, 4) };
         let deeds = Processes([(7, new)].into()).since(&earlier, |_| false);
@@ -209,16 +208,16 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_among_them_and_a_circle_has_an_end() {
-        let look = Processes::look(&Root::system());
-        assert!(look.0.contains_key(&std::process::id()));
+    fn this_process_is_found_and_a_cycle_ends() {
+        let processes = Processes::read(&Root::system());
+        assert!(processes.0.contains_key(&std::process::id()));
         let circle = Processes([(7, process("a", 8, 0, 0)), (8, process("a", 7, 0, 0))].into());
         assert!(!circle.since(&Processes::default(), |_| false).is_empty());
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_taken(stat in ".{0,200}") {
+        fn any_text_is_parsed(stat in ".{0,200}") {
             let _either = parse(&stat);
         }
     }

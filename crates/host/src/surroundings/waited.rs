@@ -1,15 +1,16 @@
-//! Time in which tasks waited.
+//! Pressure: the time that tasks waited.
 
 use unjank_units::Nanos;
 
 use crate::machine::Stall;
 
-/// Time in which tasks waited for one resource: `Documentation/accounting/psi.rst`.
+/// The time that tasks waited for one resource:
+/// `Documentation/accounting/psi.rst`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waited {
-    /// At least one task waited.
+    /// Time in which at least one task waited.
     pub some: Nanos,
-    /// All tasks that were not idle waited at once.
+    /// Time in which all tasks that were not idle waited at once.
     pub all: Nanos,
 }
 

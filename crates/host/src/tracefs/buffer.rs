@@ -1,17 +1,17 @@
-//! How much room a trace may take on each CPU.
+//! The buffer size of a trace on each CPU.
 
 use crate::root::Root;
 use crate::sched::CpuSet;
 use unjank_units::Bytes;
 
-/// Room on all CPUs of a large machine together: the kernel gives every CPU
-/// its buffer, traced or not, and takes none of it back before the end.
+/// The limit for all CPUs of a large machine together: the kernel allocates a
+/// buffer for every CPU, traced or not, until the end.
 const ALL: Bytes = Bytes::from_mib(256);
-/// The least for each CPU.
+/// The smallest buffer of a CPU.
 const SMALLEST: Bytes = Bytes::from_mib(1);
 
-/// Room for the events of each CPU: `most`, or less where the machine has so
-/// many CPUs that all buffers together would take too much.
+/// The buffer size for each CPU: `most`, or less if all buffers together would
+/// use too much on a machine with many CPUs.
 pub fn buffer_per_cpu(root: &Root, most: Bytes) -> Bytes {
     let online = root.read_if_there("/sys/devices/system/cpu/online").ok().flatten();
     let online = online.and_then(|list| list.parse::<CpuSet>().ok());

@@ -1,5 +1,5 @@
-//! From the bytes of a record to an [`Event`]: pure, and without allocation
-//! for each record.
+//! Decodes the bytes of a record into an [`Event`], without an allocation for
+//! each record.
 
 use super::event::{Event, EventKind, Irq, Softirq, Task};
 use super::format::{Field, Format};
@@ -15,16 +15,16 @@ pub struct Decoder {
     known: Vec<Known>,
 }
 
-/// An event that was learned.
+/// A learned event.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     id: u16,
-    /// The thread that was current, which every record names.
+    /// The current thread, which every record names.
     current: Field,
     recipe: Recipe,
 }
 
-/// Where the parts of an event are found in its records.
+/// The positions of an event's fields in its records.
 #[derive(Debug, Clone, Copy)]
 enum Recipe {
     Switch { prev: TaskFields, prev_state: Field, next: TaskFields },
@@ -54,17 +54,16 @@ struct TaskFields {
     prio: Field,
 }
 
-/// States in which a thread that was switched away is not waiting for a CPU:
-/// the lower byte of `prev_state`. Above it lies the mark of a thread that was
-/// preempted.
+/// The lower byte of `prev_state`: the states in which a thread that was
+/// switched away is not runnable. The flag of a preempted thread is above it.
 const NOT_RUNNABLE: i64 = 0xff;
 
 impl Decoder {
     /// Learns the event `name` of `system` from its `format` file.
     ///
     /// # Errors
-    /// The reason why records of this event cannot be decoded: it is none
-    /// that this crate knows, or it lacks a field.
+    /// The reason why records of this event cannot be decoded: the event is
+    /// unknown to this crate, or lacks a field.
     pub fn learn(&mut self, system: &str, format: &Format) -> Result<(), String> {
         let field =
             |name: &str| format.field(name).ok_or_else(|| format!("it has no field {name}"));
@@ -120,8 +119,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// What `record` says; `None` for an event that was not learned, or a
-    /// record too short for its event.
+    /// Decodes `record`; `None` for an event that was not learned, or a record
+    /// too short for its event.
     #[inline]
     pub fn decode(&self, record: &Record) -> Option<Event> {
         let id = u16::from_le_bytes(record.data.get(..2)?.try_into().ok()?);
@@ -160,7 +159,7 @@ impl Recipe {
                 cpu: cpu(of)?,
                 frequency: Hertz::from_khz(u64::from(number(khz)? as u32)),
             },
-            // Leaving an idle state is told as state −1.
+            // Leaving an idle state is reported as state −1.
             Self::TimerExpires => EventKind::TimerExpires,
             Self::Idle(state) => match number(state)? as u32 {
                 u32::MAX => EventKind::Idle(None),
@@ -189,7 +188,7 @@ impl TaskFields {
     }
 }
 
-/// The kernel ends a mark with a line feed and zeroes.
+/// Removes the line feed and zeroes that the kernel appends to a mark.
 fn trim_end(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|byte| !matches!(byte, 0 | b'\n'));
     &text[..end.map_or(0, |last| last + 1)]
@@ -197,7 +196,7 @@ fn trim_end(text: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::format::{NamedField, Place};
+    use super::super::format::{FieldPlace, NamedField};
     use super::*;
     use crate::clock::Timestamp;
 
@@ -205,7 +204,7 @@ mod tests {
         let fields = [("common_pid", 4, 4)].iter().chain(fields);
         let fields = fields.map(|&(name, offset, size)| NamedField {
             name: name.to_owned(),
-            field: Field { offset, size, signed: true, place: Place::Here },
+            field: Field { offset, size, signed: true, place: FieldPlace::Here },
         });
         Format { name: name.to_owned(), id, fields: fields.collect() }
     }
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_becomes_the_event_that_its_number_says() {
+    fn a_record_becomes_the_event_of_its_number() {
         let mut decoder = Decoder::default();
         decoder.learn("sched", &waking()).unwrap();
         let task = Task { tid: ThreadId(77), comm: "vic ==> tim\n".into(), prio: -1 };
@@ -310,13 +309,13 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_record_is_decoded_or_left_out(
+        fn any_record_is_decoded_or_skipped(
             bytes in proptest::collection::vec(0_u8.., 0..64),
             fields in proptest::collection::vec((0_u16..80, 0_u16..20), 2),
         ) {
             let (irq, name) = (fields[0], fields[1]);
             let mut format = format("irq_handler_entry", 7, &[("irq", irq.0, irq.1)]);
-            let place = Place::Elsewhere;
+            let place = FieldPlace::Elsewhere;
             let field = Field { offset: name.0, size: name.1, signed: false, place };
             format.fields.push(NamedField { name: "name".to_owned(), field });
             let mut decoder = Decoder::default();

@@ -1,4 +1,4 @@
-//! What a trace says: the events that bear on who runs when.
+//! Trace events about scheduling and interrupts.
 
 use std::fmt;
 
@@ -12,39 +12,39 @@ use unjank_units::Hertz;
 /// One event on one CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// When it happened.
+    /// Its time.
     pub at: Timestamp,
-    /// The thread that had the CPU when it happened, or was interrupted by it.
+    /// The thread that had the CPU, or was interrupted.
     pub current: ThreadId,
-    /// What happened.
+    /// Its kind and content.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an event, with its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// The CPU went from one thread to another: `sched/sched_switch`.
     Switch {
         /// The thread that ran until now.
         prev: Task,
-        /// Whether it could have run on.
+        /// Whether it was still runnable.
         prev_runnable: bool,
-        /// The thread that runs from now.
+        /// The thread that runs from now on.
         next: Task,
     },
     /// This CPU began to wake a thread: `sched/sched_waking`.
     Waking {
         /// The thread.
         task: Task,
-        /// The CPU that the thread was on; it may move to another.
+        /// The CPU of the thread's last run; it may move to another.
         cpu: usize,
     },
-    /// A thread came into the run queue of a CPU: `sched/sched_wakeup`,
+    /// A thread was added to the run queue of a CPU: `sched/sched_wakeup`,
     /// `sched/sched_wakeup_new`.
     Wakeup {
         /// The thread.
         task: Task,
-        /// The CPU whose queue it is in.
+        /// The CPU of the queue.
         cpu: usize,
     },
     /// A thread was moved to another CPU: `sched/sched_migrate_task`.
@@ -53,7 +53,7 @@ pub enum EventKind {
         task: Task,
         /// The CPU that it leaves.
         from: usize,
-        /// The CPU that it goes to.
+        /// The CPU that it moves to.
         to: usize,
     },
     /// A handler of an interrupt began: `irq/irq_handler_entry`.
@@ -68,23 +68,23 @@ pub enum EventKind {
     SoftirqEntry(Softirq),
     /// It ended: `irq/softirq_exit`.
     SoftirqExit(Softirq),
-    /// The kernel found a high-resolution timer expired and calls what is to
-    /// happen then: `timer/hrtimer_expire_entry`.
+    /// A high-resolution timer expired, and its callback begins:
+    /// `timer/hrtimer_expire_entry`.
     TimerExpires,
-    /// The CPU went into an idle state, or left it (`None`): `power/cpu_idle`.
+    /// The CPU entered an idle state, or left it (`None`): `power/cpu_idle`.
     Idle(Option<u32>),
-    /// The clock of a CPU, not of the one that says so, changed:
+    /// The frequency of a CPU, not necessarily the recording one, changed:
     /// `power/cpu_frequency`.
     Frequency {
-        /// The CPU whose clock it is.
+        /// The CPU whose frequency changed.
         cpu: usize,
-        /// What it has from now.
+        /// Its new frequency.
         frequency: Hertz,
     },
-    /// A work item was given to a worker thread, which calls the function at
-    /// this address of the kernel: `workqueue/workqueue_queue_work`.
+    /// A work item was queued for a worker thread, which will call the function
+    /// at this address of the kernel: `workqueue/workqueue_queue_work`.
     WorkQueued {
-        /// The address, of which `/proc/kallsyms` tells the name.
+        /// The address; `/proc/kallsyms` has the name.
         function: u64,
     },
     /// The worker calls it: `workqueue/workqueue_execute_start`.
@@ -92,20 +92,20 @@ pub enum EventKind {
         /// The address.
         function: u64,
     },
-    /// Somebody wrote into `trace_marker`; the beginning of the text.
+    /// A text was written into `trace_marker`; its beginning.
     Mark(Label),
-    /// Something happened to storage, or to a process that may use it.
+    /// An event about storage, or about a process that may use it.
     Storage(StorageEvent),
-    /// The current thread called the kernel, or got its answer.
+    /// The current thread entered or left a system call.
     SystemCall(SystemCall),
 }
 
 /// A thread, as an event names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Task {
-    /// Its number; 0 is the idle task of a CPU.
+    /// Its id; 0 is the idle task of a CPU.
     pub tid: ThreadId,
-    /// Its name at that moment; empty where the trace names only its number.
+    /// Its name at that moment; empty if the trace has only its id.
     pub comm: Comm,
     /// The kernel's priority, lowest number first: 99 − p for real-time
     /// priority p, 120 + n for nice value n, −1 for `SCHED_DEADLINE`.
@@ -113,7 +113,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Whether this is what a CPU runs when there is nothing to do.
+    /// Whether this is the idle task.
     pub fn is_idle(&self) -> bool {
         self.tid == ThreadId(0)
     }
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interrupts_are_called_as_the_kernel_calls_them() {
+    fn interrupts_have_the_kernels_names() {
         assert_eq!(Softirq(3).to_string(), "softirq NET_RX");
         assert_eq!(Softirq(10).to_string(), "softirq 10");
         let irq = Irq { number: 24, name: "virtio0-input".into() };

@@ -1,16 +1,16 @@
-//! How the kernel lays out a record: the `format` file of an event.
+//! The layout of records: parses the `format` file of an event.
 //!
-//! Each traced event describes itself in `events/<system>/<name>/format`, and
-//! a ring-buffer page does so in `events/header_page`. The parser here is a
-//! pure function over the text of such a file
-//! (`Documentation/trace/events.rst` in the kernel tree).
+//! Each traced event is described in `events/<system>/<name>/format`, and a
+//! ring-buffer page in `events/header_page`. The parser is a pure function over
+//! the text of such a file (`Documentation/trace/events.rst` in the kernel
+//! tree).
 
 use std::fmt;
 
-/// What is wrong with input from the kernel, and where.
+/// A malformed input from the kernel, with the position of the fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// The line, counted from 1, of a text; the byte, counted from 0, of a page.
+    /// The line of a text, counted from 1; the byte of a page, counted from 0.
     pub place: usize,
     /// What was expected there.
     pub what: String,
@@ -33,7 +33,7 @@ impl fmt::Display for Malformed {
 pub struct Format {
     /// The event's name without its system: `sched_switch`.
     pub name: String,
-    /// The number that each record of this event begins with.
+    /// The number that begins each record of this event.
     pub id: u16,
     /// The fields in the order of the file.
     pub fields: Vec<NamedField>,
@@ -42,28 +42,28 @@ pub struct Format {
 /// A field with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedField {
-    /// The name alone: `prev_comm` of `char prev_comm[16]`.
+    /// The bare name: `prev_comm` of `char prev_comm[16]`.
     pub name: String,
-    /// Where it lies.
+    /// Its layout.
     pub field: Field,
 }
 
-/// Where a field lies in a record.
+/// The layout of a field in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// Bytes from the start of the record.
+    /// Offset from the start of the record, in bytes.
     pub offset: u16,
-    /// Bytes; 0 for an array that takes the rest of the record.
+    /// Size in bytes; 0 for an array that takes the rest of the record.
     pub size: u16,
     /// Whether a number is signed.
     pub signed: bool,
     /// Whether the field holds its value or points to it.
-    pub place: Place,
+    pub place: FieldPlace,
 }
 
-/// Where the bytes of a field are.
+/// The location of a field's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FieldPlace {
     /// In the field itself.
     Here,
     /// Elsewhere in the record (`__data_loc`): the field holds their offset
@@ -78,7 +78,7 @@ impl Format {
     /// Parses a `format` file.
     ///
     /// # Errors
-    /// Names the line that is not as `Documentation/trace/events.rst` has it.
+    /// The line that violates `Documentation/trace/events.rst`.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         let (mut name, mut id) = (None, None);
         for (line, number) in text.lines().zip(1..) {
@@ -120,17 +120,17 @@ impl Field {
         })
     }
 
-    /// The bytes that the field holds or points to; `None` if they do not lie
+    /// The bytes that the field holds or points to; `None` if they are not
     /// within `record`.
     pub fn bytes(self, record: &[u8]) -> Option<&[u8]> {
-        if self.place == Place::Here {
+        if self.place == FieldPlace::Here {
             return self.own_bytes(record);
         }
         let pointer = u32::from_le_bytes(self.own_bytes(record)?.try_into().ok()?);
         let (offset, length) = ((pointer & 0xffff) as usize, (pointer >> 16) as usize);
         let base = match self.place {
-            Place::Behind => usize::from(self.offset) + usize::from(self.size),
-            Place::Here | Place::Elsewhere => 0,
+            FieldPlace::Behind => usize::from(self.offset) + usize::from(self.size),
+            FieldPlace::Here | FieldPlace::Elsewhere => 0,
         };
         record.get(base + offset..)?.get(..length)
     }
@@ -161,21 +161,21 @@ fn field(line: &str) -> Result<NamedField, String> {
         match part.split_once(':') {
             Some(("offset", value)) => offset = value.trim().parse().ok(),
             Some(("size", value)) => size = value.trim().parse().ok(),
-            // Kernels before 2.6.32 do not have this part.
+            // Kernels before 2.6.32 lack this part.
             Some(("signed", value)) => signed = value.trim() == "1",
             _ => {}
         }
     }
     let place = match declaration.split_whitespace().next() {
-        Some("__data_loc") => Place::Elsewhere,
-        Some("__rel_loc") => Place::Behind,
-        _ => Place::Here,
+        Some("__data_loc") => FieldPlace::Elsewhere,
+        Some("__rel_loc") => FieldPlace::Behind,
+        _ => FieldPlace::Here,
     };
     let without_length = declaration.split('[').next().unwrap_or_default();
     let name = match place {
         // `__data_loc char[] name`: the brackets belong to the type.
-        Place::Elsewhere | Place::Behind => declaration,
-        Place::Here => without_length,
+        FieldPlace::Elsewhere | FieldPlace::Behind => declaration,
+        FieldPlace::Here => without_length,
     };
     let name = name.rsplit(|c: char| c.is_whitespace() || c == '*').next().unwrap_or_default();
     match (name, offset, size) {
@@ -205,12 +205,12 @@ mod tests {
         let names: Vec<&str> = format.fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["common_type", "common_pid", "irq", "name"]);
         let name = format.field("name").unwrap();
-        assert_eq!((name.offset, name.size, name.place), (12, 4, Place::Elsewhere));
+        assert_eq!((name.offset, name.size, name.place), (12, 4, FieldPlace::Elsewhere));
         assert_eq!(format.field("nothing"), None);
     }
 
     #[test]
-    fn arrays_and_pointers_are_called_by_their_bare_name() {
+    fn arrays_and_pointers_have_their_bare_names() {
         let fields = fields(
             "field:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
              field: void *timer;\toffset:24;\tsize:8;\tsigned:0;\n\
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn numbers_have_the_fields_sign_and_size() {
-        let field = |offset, size, signed| Field { offset, size, signed, place: Place::Here };
+        let field = |offset, size, signed| Field { offset, size, signed, place: FieldPlace::Here };
         let record = [0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4];
         assert_eq!(field(0, 4, true).number(&record), Some(-1));
         assert_eq!(field(0, 4, false).number(&record), Some(0xffff_ffff));
@@ -245,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn a_field_elsewhere_is_followed_within_the_record_only() {
+    fn a_field_elsewhere_must_be_within_the_record() {
         let field = |place| Field { offset: 0, size: 4, signed: false, place };
         let record = [6, 0, 2, 0, b'-', b'-', b'o', b'k', b'!', b'!', b'o', b'k'];
-        assert_eq!(field(Place::Elsewhere).bytes(&record).unwrap(), b"ok");
-        assert_eq!(field(Place::Behind).bytes(&record).unwrap(), b"ok");
+        assert_eq!(field(FieldPlace::Elsewhere).bytes(&record).unwrap(), b"ok");
+        assert_eq!(field(FieldPlace::Behind).bytes(&record).unwrap(), b"ok");
         let outside = [0xff, 0xff, 0xff, 0xff, 0];
-        assert_eq!(field(Place::Elsewhere).bytes(&outside), None);
+        assert_eq!(field(FieldPlace::Elsewhere).bytes(&outside), None);
     }
 
     proptest::proptest! {

@@ -1,4 +1,5 @@
-//! One private trace: made, started, stopped, read, and gone when dropped.
+//! One private trace: created, started, stopped, read, and removed when
+//! dropped.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -23,14 +24,14 @@ use crate::keeper::{Keeper, KeeperCommand, Order};
 use crate::sched::ThreadId;
 use crate::support::Unsupported;
 
-/// A trace of its own: a ring buffer and a choice of events that nobody else
+/// A private trace: a ring buffer and a choice of events that no other program
 /// sees or shares. Its times are [`Timestamp`]s.
 ///
-/// It goes when this is dropped. If the process is killed, the kernel stops
-/// the recording and frees the buffer at once, and its keeper
-/// ([`keep_instances_with`]) removes the rest, which is an empty instance whose
-/// events are enabled and cost all that they happen to. If the keeper is killed
-/// too, [`remove_leftovers`](super::remove_leftovers) does.
+/// It is removed when this is dropped. If the process is killed, the kernel
+/// stops the recording and frees the buffer at once; the keeper
+/// ([`keep_instances_with`]) removes the rest, an empty instance whose enabled
+/// events still cost time. If the keeper is killed too,
+/// [`remove_leftovers`](super::remove_leftovers) removes it.
 #[derive(Debug)]
 pub struct Instance {
     tracefs: Tracefs,
@@ -39,30 +40,29 @@ pub struct Instance {
     notes: Vec<Unsupported>,
     layout: Layout,
     decoder: Decoder,
-    /// Pages of one CPU's buffer; more than that is not read at once.
+    /// The pages of one CPU's buffer; no more are read at once.
     pages: usize,
-    /// `None` only while the instance goes.
+    /// `None` only during the removal.
     files: Option<Files>,
-    /// The buffers of all CPUs, from the first look into them on.
+    /// The readers of all CPUs' buffers, opened at the first read.
     readers: Mutex<Vec<CpuReader>>,
-    /// Nanoseconds since boot of the latest start and stop.
+    /// The latest start and stop, in nanoseconds since boot.
     started: AtomicU64,
     stopped: AtomicU64,
-    /// Removes the instance if this process dies. It ends after that has gone.
+    /// Removes the instance if this process dies; ends after a normal removal.
     _keeper: Option<Keeper>,
 }
 
-/// How the keeper of each instance is started.
+/// The command that starts the keeper of each instance.
 static KEEPER: OnceLock<KeeperCommand> = OnceLock::new();
 
-/// From now on every instance of this process has a keeper, which removes it if
-/// the process is killed. The first command that is given here counts.
+/// Gives every later instance of this process a keeper, which removes it if the
+/// process is killed. Only the first call has an effect.
 pub fn keep_instances_with(command: KeeperCommand) {
     let _the_first_counts = KEEPER.set(command);
 }
 
-/// Files that stay open: a write to one of them is all that starting, stopping
-/// and marking cost.
+/// Open files, so that starting, stopping and marking cost one write each.
 #[derive(Debug)]
 struct Files {
     tracing_on: File,
@@ -72,19 +72,18 @@ struct Files {
 }
 
 impl Tracefs {
-    /// Makes an instance. It does not record before [`Instance::start`], so
-    /// the work of enabling events (the kernel patches its own code) is done
-    /// by then.
+    /// Creates an instance. It does not record until [`Instance::start`]:
+    /// events are enabled first, as the kernel patches its own code for that.
     ///
     /// # Errors
-    /// The file that could not be written; `Permission` class without root.
+    /// The file that could not be written; class `Permission` without root.
     pub fn instance(&self, options: &InstanceOptions) -> Result<Instance> {
         let name = fresh_name(self.root());
         let dir = self.path("instances").join(&name);
         let keeper = KEEPER.get().map(|command| self.keeper(command, &name)).transpose()?;
         create_instance_dir(self.root(), &dir)?;
         self.set_up(options, name, &dir, keeper).inspect_err(|_| {
-            // The first error is the one to tell.
+            // Return the first error.
             let _left_for_later = remove_instance_dir(self.root(), &dir);
         })
     }
@@ -151,7 +150,7 @@ impl Tracefs {
             let format = Format::parse(&text).map_err(|error| parse_error(&path, &error))?;
             let system = event.split('/').next().unwrap_or_default();
             if let Err(why) = decoder.learn(system, &format) {
-                let reason = format!("its records are left out: {why}");
+                let reason = format!("its records are skipped: {why}");
                 notes.push(Unsupported { what: event.to_owned(), reason });
             }
             Ok(())
@@ -170,15 +169,15 @@ impl Instance {
         &self.name
     }
 
-    /// Events that were asked for and are not there, or not decoded.
+    /// Requested events that do not exist, or are not decoded.
     pub fn notes(&self) -> &[Unsupported] {
         &self.notes
     }
 
-    /// Records from now on. One system call.
+    /// Starts recording. One system call.
     ///
     /// # Errors
-    /// A failed write to `tracing_on`.
+    /// If writing `tracing_on` fails.
     pub fn start(&self) -> Result<()> {
         self.write_file(|files| &files.tracing_on, "tracing_on", b"1")?;
         self.started.store(Timestamp::now().as_nanos(), Ordering::Relaxed);
@@ -186,25 +185,25 @@ impl Instance {
         Ok(())
     }
 
-    /// Records no more; what was recorded stays. One system call, so a thread
-    /// that has just missed its time can do it.
+    /// Stops recording and keeps the recorded events. One system call, so a
+    /// thread that has just missed its time can do it.
     ///
     /// # Errors
-    /// A failed write to `tracing_on`.
+    /// If writing `tracing_on` fails.
     pub fn stop(&self) -> Result<()> {
         self.stopped.fetch_min(Timestamp::now().as_nanos(), Ordering::Relaxed);
         self.write_file(|files| &files.tracing_on, "tracing_on", b"0")
     }
 
-    /// Records these threads, too, where only some are recorded.
+    /// Adds threads, if only some are recorded.
     ///
     /// # Errors
-    /// A failed write to `set_event_pid`.
+    /// If writing `set_event_pid` fails.
     pub fn record_also(&self, threads: &[ThreadId]) -> Result<()> {
         let path = self.dir.join("set_event_pid");
         let error = |source| Error::file("write", &path, source);
         let numbers: Vec<String> = threads.iter().map(|thread| thread.0.to_string()).collect();
-        // Opened without truncation, the kernel adds to the list.
+        // Opened without truncation, so the kernel adds to the list.
         let mut file = OpenOptions::new()
             .append(true)
             .open(self.tracefs.root().resolve(&path))
@@ -212,19 +211,19 @@ impl Instance {
         file.write_all(numbers.join(" ").as_bytes()).map_err(error)
     }
 
-    /// Records of this event only what the expression is true of, from now on; see
-    /// [`InstanceOptions::filters`].
+    /// Limits the recording of this event to records for which the expression
+    /// is true, from now on; see [`InstanceOptions::filters`].
     ///
     /// # Errors
-    /// The kernel does not take the expression, or has no such event.
+    /// If the kernel rejects the expression, or has no such event.
     pub fn filter(&self, event: &str, expression: &str) -> Result<()> {
         check_name(event)?;
         self.tracefs.root().write(self.dir.join(format!("events/{event}/filter")), expression)
     }
 
-    /// How another process of this user marks and stops this trace, as long as
-    /// this process lives. It works through this process's file descriptors,
-    /// because tracefs may be mounted where nobody else sees it.
+    /// The files by which another process of this user can mark and stop this
+    /// trace while this process lives. They are file descriptors of this
+    /// process, because tracefs may be mounted privately.
     pub fn tripwire(&self) -> Option<TripwirePaths> {
         let files = self.files.as_ref()?;
         let process = std::process::id();
@@ -232,38 +231,37 @@ impl Instance {
         Some(TripwirePaths { marker: path(&files.marker), tracing_on: path(&files.tracing_on) })
     }
 
-    /// Puts a text into the trace of the CPU that this runs on. As any event,
-    /// it is not recorded while the instance is stopped.
+    /// Writes a text into the trace of the current CPU. Like any event, it is
+    /// not recorded while the instance is stopped.
     ///
     /// # Errors
-    /// A failed write to `trace_marker`.
+    /// If writing `trace_marker` fails.
     pub fn mark(&self, text: &str) -> Result<()> {
         match self.write_file(|files| &files.marker, "trace_marker", text.as_bytes()) {
-            // This is how the kernel says that it is stopped.
+            // The kernel's answer if the instance is stopped.
             Err(Error::File { source, .. }) if source.raw_os_error() == Some(libc::EBADF) => Ok(()),
             other => other,
         }
     }
 
-    /// Takes what was recorded out of the buffer and decodes it. Events that
-    /// were taken are gone from the instance; a second call answers the newer
-    /// ones. Best after [`stop`](Self::stop), and after
-    /// [`save_text`](Self::save_text).
+    /// Takes the recorded events out of the buffer and decodes them. A second
+    /// call returns only newer ones. Call it after [`stop`](Self::stop), and
+    /// after [`save_text`](Self::save_text).
     ///
     /// # Errors
-    /// A page that the kernel's own description does not fit.
+    /// If a page contradicts the kernel's own description.
     pub fn read_events(&self) -> Result<Trace> {
         Ok(Trace { cpus: self.take_events()?, lost: self.lost()? })
     }
 
-    /// The same without a look at what was lost, for whoever takes events often.
+    /// As `read_events`, without checking for lost events, for frequent calls.
     ///
     /// # Errors
     /// As [`read_events`](Self::read_events).
     pub fn take_events(&self) -> Result<Vec<CpuTrace>> {
         let started = Timestamp::from_nanos(self.started.load(Ordering::Relaxed));
-        // While it records, a CPU's later events may come too late to be read
-        // now, and its earlier ones are missing from what is read next time.
+        // While it records, a read may miss a CPU's latest events, and the next
+        // read then lacks its earlier ones.
         let until = self.stopped.load(Ordering::Relaxed).min(Timestamp::now().as_nanos());
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.is_empty() {
@@ -272,7 +270,8 @@ impl Instance {
                 readers.push(CpuReader::open(self.tracefs.root(), &path, cpu, &self.layout)?);
             }
         }
-        // Twice the buffer, so that a busy CPU cannot keep us for ever.
+        // At most twice the buffer, so that a busy CPU cannot keep this loop
+        // going.
         let pages = self.pages.saturating_mul(2).saturating_add(8);
         let mut cpus = Vec::with_capacity(readers.len());
         for reader in readers.iter_mut() {
@@ -284,10 +283,10 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// What the kernel could not keep so far.
+    /// The number of events that the kernel has lost so far.
     ///
     /// # Errors
-    /// An unreadable `stats` file.
+    /// If a `stats` file cannot be read.
     pub fn lost(&self) -> Result<Lost> {
         let mut lost = Lost::default();
         for cpu in self.cpus()? {
@@ -298,11 +297,11 @@ impl Instance {
         Ok(lost)
     }
 
-    /// Writes the trace as text to the file `to`, which people and Perfetto
-    /// can read. Takes nothing out of the buffer. Answers how many bytes.
+    /// Writes the trace as text to the file `to`, for people and Perfetto,
+    /// without removing events from the buffer. Returns the number of bytes.
     ///
     /// # Errors
-    /// Names the file that could not be read or written.
+    /// The file that could not be read or written.
     pub fn save_text(&self, to: &Path) -> Result<u64> {
         let from = self.dir.join("trace");
         let mut text = File::open(self.tracefs.root().resolve(&from))
@@ -313,19 +312,20 @@ impl Instance {
         Ok(bytes)
     }
 
-    /// Removes the instance, and says if that was not possible. Dropping it
-    /// does the same silently.
+    /// Removes the instance and reports a failure; dropping it ignores
+    /// failures.
     ///
     /// # Errors
-    /// `Busy` if another program holds one of its files open. It records no
-    /// more then, and has no buffer.
+    /// `Busy` if another program holds one of its files open. It then no longer
+    /// records, and has no buffer.
     pub fn remove(mut self) -> Result<()> {
         self.take_down()
     }
 
     fn take_down(&mut self) -> Result<()> {
         let Some(files) = self.files.take() else { return Ok(()) };
-        // The kernel does both when the directory goes, but it may stay.
+        // The kernel does both when the directory is removed, but that may
+        // fail.
         let _goes_anyway = (&files.tracing_on).write_all(b"0");
         drop(files);
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
@@ -347,7 +347,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // What stays is found by its name later on.
+        // A remaining instance is found later by its name.
         let _left_for_later = self.take_down();
     }
 }
@@ -368,12 +368,12 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_cannot_be_set_up_is_taken_away_again() {
+    fn an_instance_that_cannot_be_set_up_is_removed() {
         let top = tempfile::tempdir().unwrap();
         let instances = top.path().join("sys/kernel/tracing/instances");
         std::fs::create_dir_all(&instances).unwrap();
         let tracefs = Tracefs::open(&Root::at(top.path())).yes().unwrap();
-        // A plain directory gets no files when it is made.
+        // A plain directory has no files after its creation.
         let error = tracefs.instance(&InstanceOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("cannot open /sys/kernel/tracing/instances/unjank-"), "{error}");
         assert_eq!(std::fs::read_dir(&instances).unwrap().count(), 0);

@@ -1,9 +1,9 @@
-//! Instances by name: whose they are, and how they go.
+//! Owners of instances by their names, and removal of leftovers.
 //!
-//! An instance outlives the process that made it. Its name says who that was
-//! (`unjank-<pid>-<start time>-<n>`), so that another process can tell what
-//! was left behind from what is in use. The kernel helps: it refuses to remove
-//! an instance of which a file is open, and a living owner keeps one open.
+//! An instance outlives the process that made it. Its name identifies that
+//! process (`unjank-<pid>-<start time>-<n>`), so that another process can tell
+//! leftovers from instances in use. In addition, the kernel refuses to remove
+//! an instance with an open file, and a living owner keeps one open.
 
 use std::io;
 use std::path::Path;
@@ -18,31 +18,31 @@ use crate::support::Support;
 
 const PREFIX: &str = "unjank-";
 
-/// How long to wait for somebody who has just looked at the instance.
-const PATIENCE: [Duration; 4] = [
+/// Waits between tries, as another program may just be reading the instance.
+const RETRY_DELAYS: [Duration; 4] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
     Duration::from_millis(40),
     Duration::from_millis(100),
 ];
 
-/// How often an instance of a dead owner is tried again, and the pause between.
-const A_DEATH: (u32, Duration) = (600, Duration::from_millis(100));
+/// Tries to remove an instance of a dead owner, and the pause between them.
+const OWNER_EXIT_TRIES: (u32, Duration) = (600, Duration::from_millis(100));
 
-/// What became of the instances whose owner has died.
+/// The result for the instances whose owner has died.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Leftovers {
     /// Their names, now removed.
     pub removed: Vec<String>,
-    /// Those that another program holds open, and that are still there.
+    /// The names of those that remain because another program holds them open.
     pub busy: Vec<String>,
 }
 
-/// Removes the instances of unjank processes that have died. Touches no other.
+/// Removes the instances of dead unjank processes, and no others.
 ///
 /// # Errors
-/// An instance that the kernel does not let go for another reason than that
-/// it is in use. Without tracefs there is nothing to remove.
+/// If the kernel refuses the removal for another reason than use. Without
+/// tracefs there is nothing to remove.
 pub fn remove_leftovers(root: &Root) -> Result<Leftovers> {
     match Tracefs::open(root) {
         Support::Yes(tracefs) => tracefs.remove_leftovers(),
@@ -50,12 +50,12 @@ pub fn remove_leftovers(root: &Root) -> Result<Leftovers> {
     }
 }
 
-/// Removes the instance `name`, whoever made it; one that is not there is
-/// fine. For a process that knows the owner to be dead.
+/// Removes the instance `name` of any owner; a missing one is not an error. For
+/// a process that knows that the owner is dead.
 ///
 /// # Errors
-/// `Invalid` for a name that is not one of unjank's; `Busy` if somebody holds
-/// a file of the instance open; `Unsupported` without tracefs.
+/// `Invalid` for a name that is not of unjank's form; `Busy` if a file of the
+/// instance is open; `Unsupported` without tracefs.
 pub fn remove_instance_named(root: &Root, name: &str) -> Result<()> {
     if Owner::of(name).is_none() {
         return Err(Error::Invalid(format!("{name:?} is not a trace instance of unjank")));
@@ -66,16 +66,16 @@ pub fn remove_instance_named(root: &Root, name: &str) -> Result<()> {
     }
 }
 
-/// Removes the instance `name`, whose owner has just died: the work of its
-/// keeper. The owner's files may stay open for as long as the kernel needs to
-/// take down a process, which is long where memory or CPUs are short.
-pub(crate) fn see_to(root: &Root, name: &str) -> Result<()> {
+/// Removes the instance `name` after its owner has died, as its keeper. The
+/// owner's files may stay open until the kernel has torn down the process,
+/// which takes long if memory or CPUs are scarce.
+pub(crate) fn remove_after_owner(root: &Root, name: &str) -> Result<()> {
     let mut answer = remove_instance_named(root, name);
-    for _ in 0..A_DEATH.0 {
+    for _ in 0..OWNER_EXIT_TRIES.0 {
         if !matches!(answer, Err(Error::Busy(_))) {
             break;
         }
-        thread::sleep(A_DEATH.1);
+        thread::sleep(OWNER_EXIT_TRIES.1);
         answer = remove_instance_named(root, name);
     }
     match answer {
@@ -89,7 +89,7 @@ impl Tracefs {
     /// As [`remove_leftovers`], in this tracefs.
     ///
     /// # Errors
-    /// As there.
+    /// As [`remove_leftovers`].
     pub fn remove_leftovers(&self) -> Result<Leftovers> {
         let mut leftovers = Leftovers::default();
         let instances = self.path("instances");
@@ -100,7 +100,7 @@ impl Tracefs {
             }
             match remove_instance_dir(self.root(), &instances.join(&name)) {
                 Ok(()) => leftovers.removed.push(name),
-                // In use: by a reader, or by an owner in another PID namespace.
+                // In use by a reader, or by an owner in another PID namespace.
                 Err(Error::Busy(_)) => leftovers.busy.push(name),
                 Err(error) => return Err(error),
             }
@@ -109,21 +109,21 @@ impl Tracefs {
     }
 }
 
-/// Makes the directory that is an instance.
+/// Creates the directory of an instance.
 pub(super) fn create_instance_dir(root: &Root, path: &Path) -> Result<()> {
     root.make_directory(path).map_err(|source| Error::file("create", path, source))
 }
 
-/// Removes the directory that is an instance, and with it, in the kernel, its
-/// buffers and enabled events.
+/// Removes the directory of an instance; the kernel then removes its buffers
+/// and disables its events.
 ///
 /// # Errors
-/// `Busy` if somebody holds one of its files open and does not let go.
+/// `Busy` if one of its files stays open.
 pub(super) fn remove_instance_dir(root: &Root, path: &Path) -> Result<()> {
     let remove = || root.remove_directory(path);
     let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
     let mut answer = remove();
-    for pause in PATIENCE {
+    for pause in RETRY_DELAYS {
         if answer.as_ref().is_err_and(busy) {
             thread::sleep(pause);
             answer = remove();
@@ -139,7 +139,7 @@ pub(super) fn remove_instance_dir(root: &Root, path: &Path) -> Result<()> {
     }
 }
 
-/// A name for a new instance of this process.
+/// A new name for an instance of this process.
 pub(super) fn fresh_name(root: &Root) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let pid = std::process::id();
@@ -148,7 +148,7 @@ pub(super) fn fresh_name(root: &Root) -> String {
     format!("{PREFIX}{pid}-{started}-{number}")
 }
 
-/// The process that an instance's name speaks of.
+/// The process in an instance's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Owner {
     pid: u32,
@@ -172,12 +172,12 @@ impl Owner {
     }
 }
 
-/// When a process started, in clock ticks since boot: field 22 of
-/// `/proc/pid/stat` (`proc_pid_stat(5)`). A number of a process that has died
-/// may be given to another one, but not with the same start.
+/// The start time of a process, in clock ticks since boot: field 22 of
+/// `/proc/pid/stat` (`proc_pid_stat(5)`). The id of a dead process may be
+/// reused, but not with the same start time.
 fn start_time(root: &Root, pid: u32) -> Option<u64> {
     let stat = root.read(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the name in parentheses, which may hold anything.
+    // The second field is the name in parentheses, which may contain anything.
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_whitespace().nth(19)?.parse().ok()
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn only_instances_of_dead_owners_go() {
+    fn only_instances_of_dead_owners_are_removed() {
         let (_dir, root) = machine(
             &["unjank-7-100-0", "unjank-8-100-0", "unjank-9-5-3", "somebody", "unjank-mine"],
             &[(7, 100), (8, 200)],
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_the_owner() {
+    fn names_identify_the_owner() {
         assert_eq!(Owner::of("unjank-7-100-0"), Some(Owner { pid: 7, started: 100 }));
         for name in ["unjank-7-100", "unjank-7-100-0-1", "unjank-+7-1-1", "unjank-7--1", "x-7-1-1"]
         {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn without_tracefs_nothing_is_left_over() {
+    fn without_tracefs_there_are_no_leftovers() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         assert_eq!(remove_leftovers(&root).unwrap(), Leftovers::default());

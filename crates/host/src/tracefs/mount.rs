@@ -1,5 +1,4 @@
-//! Where tracefs is: mounted already, or mounted here for nobody but this
-//! process.
+//! Finds tracefs, or mounts it privately for this process.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use crate::root::Root;
 use crate::support::Support;
 
-/// Where most machines mount it, and where a made-up one has it.
+/// The mount point of most machines, and of synthetic ones.
 const MOUNT_POINT: &str = "/sys/kernel/tracing";
 /// `TRACEFS_MAGIC` of `include/uapi/linux/magic.h`.
 const MAGIC: u32 = 0x7472_6163;
@@ -22,9 +21,9 @@ const NEEDS_ROOT: &str = "tracing needs root (CAP_SYS_ADMIN)";
 
 /// The kernel's trace file system.
 ///
-/// Opening it changes nothing that anybody could see: where it is not mounted
-/// it is attached to a file descriptor of this process and to no directory, so
-/// the mount table stays as it was, and it goes with the last descriptor.
+/// Opening it has no effect that others could see: if it is not mounted, it is
+/// attached to a file descriptor of this process and to no directory. So the
+/// mount table does not change, and the mount ends with the last descriptor.
 #[derive(Debug, Clone)]
 pub struct Tracefs {
     root: Root,
@@ -34,7 +33,7 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// Finds tracefs, or says why tracing is not possible here.
+    /// Finds tracefs, or returns the reason why tracing is not possible.
     pub fn open(root: &Root) -> Support<Self> {
         if cfg!(target_endian = "big") {
             return Support::no("the trace pages of big-endian kernels are not decoded");
@@ -54,13 +53,13 @@ impl Tracefs {
         Self::mount_privately(root)
     }
 
-    /// Below a made-up root a plain directory is as good as a mount.
+    /// In a synthetic root a plain directory replaces the mount.
     fn in_directory(root: &Root) -> Support<Self> {
         let base = PathBuf::from(MOUNT_POINT);
         if root.exists(base.join("instances")) {
             Support::Yes(Self { root: root.clone(), base, _mount: None })
         } else {
-            Support::no(format!("{MOUNT_POINT} is not there"))
+            Support::no(format!("{MOUNT_POINT} does not exist"))
         }
     }
 
@@ -84,7 +83,7 @@ impl Tracefs {
         Support::Yes(Self { root: root.clone(), base, _mount: Some(Arc::new(mount)) })
     }
 
-    /// The file tree that the paths of this type lie in.
+    /// The file tree of this type's paths.
     pub(crate) fn root(&self) -> &Root {
         &self.root
     }
@@ -95,11 +94,11 @@ impl Tracefs {
     }
 }
 
-/// Where the text of `/proc/self/mountinfo` says that the whole of tracefs is
-/// mounted and may be written.
+/// The mount points of the whole tracefs that are writable, according to the
+/// text of `/proc/self/mountinfo`.
 ///
-/// `/sys/kernel/debug/tracing` mounts itself when it is looked at, so places
-/// are taken from this list and never tried.
+/// `/sys/kernel/debug/tracing` is mounted automatically on access, so mount
+/// points are taken from this list and not tried.
 fn mount_points(mountinfo: &str) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = mountinfo
         .lines()
@@ -112,7 +111,7 @@ fn mount_points(mountinfo: &str) -> Vec<PathBuf> {
     places
 }
 
-/// Whether `place` shows tracefs, and not something mounted over it.
+/// Whether `place` is tracefs, and not another file system mounted over it.
 fn is_tracefs(place: &Path) -> bool {
     statfs(place).is_ok_and(|answer| answer.f_type as u32 == MAGIC)
 }
@@ -137,7 +136,7 @@ fn reason(error: Errno) -> String {
             "tracefs is not mounted, and mounting it privately needs Linux 5.2: \
              mount -t tracefs tracefs {MOUNT_POINT}"
         ),
-        error => format!("tracefs is not mounted and cannot be: {error}"),
+        error => format!("tracefs is not mounted, and cannot be mounted: {error}"),
     }
 }
 
@@ -156,17 +155,17 @@ not a line of mountinfo
 ";
 
     #[test]
-    fn mounts_of_the_whole_are_found_the_usual_one_first() {
+    fn whole_mounts_are_found_the_usual_one_first() {
         assert_eq!(mount_points(MOUNTS), ["/sys/kernel/tracing", "/mnt/trace"].map(PathBuf::from));
         assert!(mount_points("").is_empty());
     }
 
     #[test]
-    fn a_made_up_machine_has_tracefs_in_its_directory() {
+    fn a_synthetic_machine_has_tracefs_in_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         let reason = Tracefs::open(&root);
-        assert_eq!(reason.reason(), Some("/sys/kernel/tracing is not there"));
+        assert_eq!(reason.reason(), Some("/sys/kernel/tracing does not exist"));
         std::fs::create_dir_all(dir.path().join("sys/kernel/tracing/instances")).unwrap();
         assert!(Tracefs::open(&root).yes().is_some());
     }
@@ -179,7 +178,7 @@ not a line of mountinfo
     }
 
     #[test]
-    fn lockdown_is_seen_in_its_strict_mode_only() {
+    fn only_the_strict_lockdown_mode_forbids_tracing() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         assert!(!is_locked_down(&root));

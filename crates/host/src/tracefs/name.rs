@@ -1,11 +1,11 @@
-//! Names that arrive from the kernel as bytes.
+//! Names from the kernel, as bytes.
 
 use std::fmt;
 
-/// A name of fewer than `N` bytes, as the kernel recorded it: the bytes
-/// before the first zero, cut at `N`. A thread chooses its own name, so it
-/// may hold anything; [`Display`](fmt::Display) escapes what a terminal or a
-/// table would not survive.
+/// A name of fewer than `N` bytes, as the kernel recorded it: the bytes before
+/// the first zero, cut at `N`. A thread chooses its own name, so it may contain
+/// anything; [`Display`](fmt::Display) escapes characters that would corrupt a
+/// terminal or a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name<const N: usize>([u8; N]);
 
@@ -16,7 +16,7 @@ pub type Comm = Name<16>;
 pub type Label = Name<40>;
 
 impl<const N: usize> Name<N> {
-    /// The name that `bytes` begins with.
+    /// The name at the beginning of `bytes`.
     pub fn new(bytes: &[u8]) -> Self {
         let mut name = [0; N];
         let length = bytes.iter().take(N).position(|&byte| byte == 0).unwrap_or(N);
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_ends_at_the_first_zero_or_where_it_is_full() {
+    fn a_name_ends_at_the_first_zero_or_at_its_limit() {
         assert_eq!(Comm::new(b"hog\0\0rubbish").as_bytes(), b"hog");
         assert_eq!(Comm::new(b"").as_bytes(), b"");
         assert_eq!(Name::<4>::new(b"kworker").as_bytes(), b"kwor");
     }
 
     #[test]
-    fn a_hostile_name_is_shown_harmless() {
+    fn a_hostile_name_is_escaped() {
         assert_eq!(Comm::from("a b==>c").to_string(), "a b==>c");
         assert_eq!(Comm::from("\x1b[2J\r\n").to_string(), "\\u{1b}[2J\\r\\n");
         assert_eq!(Comm::from("x\u{202e}y").to_string(), "x\\u{202e}y");

@@ -1,4 +1,4 @@
-//! What can have a CPU.
+//! The occupant of a CPU.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use super::name::Label;
 use crate::clock::Timestamp;
 use unjank_units::Nanos;
 
-/// A span during which one thing had a CPU.
+/// A span in which one occupant had a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// From this moment …
+    /// Its start.
     pub from: Timestamp,
-    /// … to this one.
+    /// Its end.
     pub to: Timestamp,
-    /// What had the CPU.
+    /// The occupant.
     pub who: Occupant,
 }
 
-/// What has a CPU at a moment.
+/// A thread, interrupt or idle state that has a CPU at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Occupant {
     /// A thread.
     Thread(Task),
-    /// Nothing: the CPU waits, in this idle state if the trace names it.
+    /// Nothing: the CPU is idle, in this idle state if the trace has it.
     Idle(Option<u32>),
     /// A handler of an interrupt.
     Irq(Irq),
@@ -34,15 +34,15 @@ pub enum Occupant {
 }
 
 impl Stretch {
-    /// How long it is.
+    /// The length.
     pub fn length(&self) -> Nanos {
         self.to.since(self.from)
     }
 }
 
 impl Occupant {
-    /// Whether both are the same thread or interrupt, whatever name and
-    /// priority the thread had at the time.
+    /// Whether both are the same thread or interrupt, regardless of the
+    /// thread's name and priority at the time.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Thread(one), Self::Thread(two)) => one.tid == two.tid,
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_a_name_that_people_know() {
+    fn each_has_a_readable_name() {
         let timer = Occupant::Vector("local_timer".into());
         assert_eq!(timer.to_string(), "local_timer interrupt");
         assert_eq!(Occupant::Idle(Some(2)).to_string(), "idle state 2");

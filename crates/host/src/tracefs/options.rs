@@ -1,4 +1,4 @@
-//! What an instance records, and how it is told so.
+//! The recording options of an instance.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use crate::sched::{CpuSet, ThreadId};
 use crate::support::Unsupported;
 use unjank_units::Bytes;
 
-/// The events that tell why a thread ran late: who ran instead, where the
-/// thread went, which interrupts came. A soft interrupt or an idle state is
-/// seen only in what it delays, and each event costs time itself.
+/// The events that explain why a thread ran late: what ran instead, where the
+/// thread moved, which interrupts occurred. Soft interrupts and idle states are
+/// visible only by the delays they cause; each event costs time itself.
 pub const WAKEUP_EVENTS: &[&str] = &[
     "sched/sched_switch",
     "sched/sched_waking",
@@ -27,25 +27,26 @@ pub const WAKEUP_EVENTS: &[&str] = &[
     "irq_vectors/local_timer_exit",
 ];
 
-/// What an instance records.
+/// The recording options of an instance.
 #[derive(Debug, Clone)]
 pub struct InstanceOptions {
-    /// Room for events, for each CPU. When it is full, new events overwrite
-    /// the oldest. A switch takes about 70 bytes.
+    /// The buffer size for each CPU. If it is full, new events overwrite the
+    /// oldest. A switch takes about 70 bytes.
     pub buffer: Bytes,
-    /// The events, as `system/name`. One that this kernel does not have is
-    /// noted, not an error.
+    /// The events, as `system/name`. An event that this kernel lacks is
+    /// recorded as unsupported, not as an error.
     pub events: Vec<String>,
-    /// Of these events, only those for which the kernel finds the expression
-    /// true: `Documentation/trace/events.rst`, "Event filtering".
+    /// Filters: of these events, only records for which the kernel finds the
+    /// expression true are recorded: `Documentation/trace/events.rst`, "Event
+    /// filtering".
     pub filters: Vec<(String, String)>,
-    /// Record on these CPUs only.
+    /// The CPUs to record; `None` for all.
     pub cpus: Option<CpuSet>,
-    /// Record only what these threads do, and switches from and to them.
-    /// Empty: all threads.
+    /// The threads to record, including switches from and to them. Empty: all
+    /// threads.
     pub threads: Vec<ThreadId>,
-    /// Record also what the threads and processes do that `threads` start from
-    /// now on, and theirs.
+    /// Whether to record also threads and processes that `threads` start from
+    /// now on, and their descendants.
     pub and_theirs: bool,
 }
 
@@ -64,8 +65,8 @@ impl Default for InstanceOptions {
 }
 
 impl InstanceOptions {
-    /// Configures the instance in `dir`, which does not record yet. Answers
-    /// the events that this kernel lacks.
+    /// Configures the instance in `dir`, which does not record yet. Returns the
+    /// events that this kernel lacks.
     pub(super) fn apply(&self, tracefs: &Tracefs, dir: &Path) -> Result<Vec<Unsupported>> {
         let root = tracefs.root();
         let write = |name: &str, value: &str| root.write(dir.join(name), value);
@@ -73,13 +74,13 @@ impl InstanceOptions {
         write("buffer_size_kb", &self.buffer.get().div_ceil(1024).max(1).to_string())?;
         write("trace_clock", "mono").map_err(|error| match error {
             Error::File { ref source, .. } if source.raw_os_error() == Some(libc::EINVAL) => {
-                Error::Unsupported("this kernel cannot trace on the clock mono".to_owned())
+                Error::Unsupported("this kernel cannot trace with the clock mono".to_owned())
             }
             error => error,
         })?;
-        // When free_buffer is closed, be it by SIGKILL, the kernel stops this
-        // instance and takes its memory back. Kernels before 3.10 only do the
-        // latter.
+        // When free_buffer is closed, even by SIGKILL, the kernel stops this
+        // instance and frees its memory. Kernels before 3.10 only free the
+        // memory.
         if root.exists(dir.join("options/disable_on_free")) {
             write("options/disable_on_free", "1")?;
         }
@@ -99,7 +100,7 @@ impl InstanceOptions {
             check_name(event)?;
             for (_, filter) in self.filters.iter().filter(|(filtered, _)| filtered == event) {
                 match write(&format!("events/{event}/filter"), filter) {
-                    // The event is not there either.
+                    // The event is missing as well.
                     Err(error) if error.is_not_found() => {}
                     other => other?,
                 }
@@ -108,7 +109,7 @@ impl InstanceOptions {
                 Ok(()) => {}
                 Err(error) if error.is_not_found() => missing.push(Unsupported {
                     what: event.clone(),
-                    reason: "this kernel does not have this trace event".to_owned(),
+                    reason: "this kernel lacks this trace event".to_owned(),
                 }),
                 Err(error) => return Err(error),
             }
@@ -117,7 +118,7 @@ impl InstanceOptions {
     }
 }
 
-/// `sched/sched_switch`: two plain names, for they become part of a path.
+/// Checks `sched/sched_switch`: two plain names, as they become part of a path.
 pub(super) fn check_name(event: &str) -> Result<()> {
     let plain = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
     use crate::root::Root;
 
-    /// A made-up instance with these files, all empty.
+    /// A synthetic instance with these files, all empty.
     fn instance(files: &[&str]) -> (tempfile::TempDir, Tracefs, PathBuf) {
         let top = tempfile::tempdir().unwrap();
         let base = top.path().join("sys/kernel/tracing");
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_is_told_what_to_record() {
+    fn an_instance_is_configured() {
         let (_top, tracefs, dir) = instance(&[
             "tracing_on",
             "buffer_size_kb",
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_is_left_alone() {
+    fn other_settings_are_left_alone() {
         let files = ["tracing_on", "buffer_size_kb", "trace_clock", "set_event_pid"];
         let (_top, tracefs, dir) = instance(&files);
         let options = InstanceOptions { events: Vec::new(), ..InstanceOptions::default() };
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_an_error_that_names_it() {
+    fn a_missing_file_is_named_in_the_error() {
         let (_top, tracefs, dir) = instance(&["tracing_on", "buffer_size_kb"]);
         let error = InstanceOptions::default().apply(&tracefs, &dir).unwrap_err().to_string();
         let path = "/sys/kernel/tracing/instances/i/trace_clock";

@@ -1,14 +1,13 @@
-//! A page of the kernel's ring buffer, as `per_cpu/cpuN/trace_pipe_raw` gives
-//! it out.
+//! Parses a page of the kernel's ring buffer, as read from
+//! `per_cpu/cpuN/trace_pipe_raw`.
 //!
-//! A page begins with the time of its first record and a word that says how
-//! many bytes are in use and whether records were overwritten just before it.
-//! Then come the records, each with a 32-bit head: 5 bits of type or length,
-//! 27 bits of time since the record before
-//! (`include/linux/ring_buffer.h` and `Documentation/trace/ring-buffer-design.rst`
-//! in the kernel tree).
+//! A page begins with the time of its first record and a word with the number
+//! of bytes in use and a flag for overwritten records before the page. Then
+//! come the records, each with a 32-bit head: 5 bits of type or length, 27 bits
+//! of time since the previous record (`include/linux/ring_buffer.h` and
+//! `Documentation/trace/ring-buffer-design.rst` in the kernel tree).
 //!
-//! | type | meaning | what follows the head |
+//! | type | meaning | after the head |
 //! |---|---|---|
 //! | 0 | data longer than 112 bytes | its length + 4, then the data |
 //! | 1–28 | data of 4 × type bytes | the data |
@@ -16,27 +15,28 @@
 //! | 30 | a span too long for 27 bits | its upper bits |
 //! | 31 | an absolute time, without its upper 5 bits | its upper bits |
 //!
-//! Little-endian kernels only: on others the bit fields lie the other way.
+//! Little-endian kernels only: on others the bit fields are in the opposite
+//! order.
 
 use super::format::{Malformed, fields};
 use crate::clock::Timestamp;
 
-/// Which part of the page's second word is the number of bytes in use.
+/// The part of the page's second word with the number of bytes in use.
 const USED: u64 = (1 << 30) - 1;
-/// The number of overwritten records stands behind the data.
+/// Flag: the number of overwritten records follows the data.
 const COUNT_STORED: u64 = 1 << 30;
-/// Records were overwritten between the page that was read before and this.
+/// Flag: records were overwritten between the previously read page and this.
 const MISSED: u64 = 1 << 31;
 /// The lower 5 bits of a record's head: its type, or its length in words.
 const TYPE: u64 = 31;
 const TYPE_BITS: u32 = 5;
-/// How many bits of a time a head holds.
+/// The number of time bits in a head.
 const TIME_BITS: u32 = 27;
 /// Types that are not data.
 const PADDING: u64 = 29;
 const TIME_EXTEND: u64 = 30;
 const TIME_STAMP: u64 = 31;
-/// The bits that an absolute time does not carry.
+/// The bits that an absolute time lacks.
 const ABSOLUTE_UPPER: u64 = 0xf8 << 56;
 
 /// The layout of the pages of one kernel: `events/header_page`.
@@ -52,7 +52,7 @@ impl Layout {
     /// Parses `events/header_page`.
     ///
     /// # Errors
-    /// A page that does not begin with a time, or is larger than 64 KiB.
+    /// If a page does not begin with a time, or is larger than 64 KiB.
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         let fields = fields(text)?;
         let find = |name: &str| {
@@ -73,7 +73,7 @@ impl Layout {
         Ok(Self { used_offset, word, data_offset, page })
     }
 
-    /// Bytes of a whole page: the size of one read.
+    /// The size of a page in bytes, which is the size of one read.
     pub fn page_size(&self) -> usize {
         self.page
     }
@@ -82,10 +82,10 @@ impl Layout {
 /// One page.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// The time that the records' times are counted from.
+    /// The time from which the records' times are counted.
     pub at: Timestamp,
-    /// `Some` if records were overwritten between the page that was read
-    /// before and this one: how many, if the kernel had room to say.
+    /// `Some` if records were overwritten between the previously read page and
+    /// this one, with their number if the kernel stored it.
     pub missed: Option<Option<u64>>,
     data: &'a [u8],
     data_offset: usize,
@@ -94,17 +94,17 @@ pub struct Page<'a> {
 /// One record of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// When it was written, by the instance's trace clock.
+    /// Its time, by the instance's trace clock.
     pub at: Timestamp,
-    /// What was written, up to 3 bytes of padding included.
+    /// The content, with up to 3 bytes of padding.
     pub data: &'a [u8],
 }
 
 impl<'a> Page<'a> {
-    /// Reads the head of a page.
+    /// Parses the head of a page.
     ///
     /// # Errors
-    /// A page that is shorter than it says.
+    /// If the page is shorter than its length field.
     pub fn parse(layout: &Layout, bytes: &'a [u8]) -> Result<Self, Malformed> {
         let cut = || Malformed::new(bytes.len(), "the page ends before its head does");
         let at = little_endian(bytes, 0, 8).ok_or_else(cut)?;
@@ -112,7 +112,7 @@ impl<'a> Page<'a> {
         let body = bytes.get(layout.data_offset..).ok_or_else(cut)?;
         let used = (word & USED) as usize;
         let data = body.get(..used).ok_or_else(|| {
-            let what = format!("{used} bytes should be in use, but only {} are there", body.len());
+            let what = format!("{used} bytes should be in use, but there are only {}", body.len());
             Malformed::new(layout.used_offset, what)
         })?;
         let count = || little_endian(body, used, layout.word);
@@ -121,8 +121,7 @@ impl<'a> Page<'a> {
         Ok(Self { at: Timestamp::from_nanos(at), missed, data, data_offset: layout.data_offset })
     }
 
-    /// The records in the order they were written. After the first error
-    /// there are no more.
+    /// The records in order. An error is the last item.
     pub fn records(&self) -> Records<'a> {
         Records { rest: self.data, place: self.data_offset, now: self.at.as_nanos() }
     }
@@ -158,7 +157,7 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Goes past one head and what belongs to it; the data, if it is a data
+    /// Passes one head and its content; returns the data if it is a data
     /// record.
     #[inline]
     fn step(&mut self) -> Result<Option<&'a [u8]>, &'static str> {
@@ -169,7 +168,7 @@ impl<'a> Records<'a> {
             self.rest = &[];
             return Ok(None);
         }
-        // What follows the head, for every type but the short data records.
+        // The content after the head, for all types but short data records.
         let second = || little_endian(self.rest, 4, 4).ok_or(CUT);
         let (start, length) = match kind {
             0 => (8, (second()? as usize).checked_sub(4).ok_or("a record of negative length")?),
@@ -191,7 +190,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The whole of an absolute time, given one shortly before it.
+/// Completes an absolute time, given one shortly before it.
 fn absolute(time: u64, before: u64) -> u64 {
     let whole = time | (before & ABSOLUTE_UPPER);
     if before & ABSOLUTE_UPPER != 0 && whole < before {
@@ -223,7 +222,7 @@ pub(super) mod tests {
         Layout::parse(HEADER).unwrap()
     }
 
-    /// A page as the kernel would write it, in the simplest encoding.
+    /// A page in the kernel's format, in the simplest encoding.
     pub(in super::super) fn page(at: u64, missed: bool, records: &[(u64, Vec<u8>)]) -> Vec<u8> {
         let mut data: Vec<u8> = Vec::new();
         let mut now = at;
@@ -304,7 +303,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_broken_page_is_an_error_that_names_the_byte() {
+    fn a_malformed_page_is_an_error_with_its_byte() {
         let error = |bytes: &[u8]| match Page::parse(&layout(), bytes) {
             Ok(page) => page.records().find_map(Result::err).unwrap().to_string(),
             Err(error) => error.to_string(),
@@ -314,7 +313,7 @@ pub(super) mod tests {
         assert_eq!(error(&raw(0, &[1, 0, 0, 2])), "at 24: a record of negative length");
         let mut short = raw(0, &[1, 0]);
         short.pop();
-        assert_eq!(error(&short), "at 8: 8 bytes should be in use, but only 7 are there");
+        assert_eq!(error(&short), "at 8: 8 bytes should be in use, but there are only 7");
     }
 
     #[test]

@@ -12,8 +12,8 @@ use super::trace::CpuTrace;
 use crate::error::{Error, Result};
 use crate::root::Root;
 
-/// `per_cpu/cpuN/trace_pipe_raw`, kept open: opening it takes several times as long as finding
-/// that it holds nothing.
+/// `per_cpu/cpuN/trace_pipe_raw`, kept open: opening it takes several times as
+/// long as finding it empty.
 #[derive(Debug)]
 pub(super) struct CpuReader {
     cpu: usize,
@@ -32,9 +32,9 @@ impl CpuReader {
         Ok(Self { cpu, path: path.to_owned(), file, page: vec![0; layout.page_size()] })
     }
 
-    /// Reads and decodes what it holds, `pages` pages at most; behind them is a gap. The kernel
-    /// answers each read with one page, and a full one has just been taken out of the ring rather
-    /// than copied.
+    /// Reads and decodes its content, at most `pages` pages; a gap follows
+    /// them. The kernel answers each read with one page; a full page is taken
+    /// out of the ring without copying.
     pub(super) fn read(
         &mut self,
         layout: &Layout,
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_read_to_the_end_or_to_the_bound() {
+    fn pages_are_read_to_the_end_or_to_the_limit() {
         let bytes: Vec<u8> =
             (1..=3).flat_map(|n| page(n * 100, false, &[(n * 100, vec![0; 8])])).collect();
         let trace = read(&bytes, 100).unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_none_is_an_error_with_its_file_and_byte() {
+    fn a_malformed_page_is_an_error_with_its_file_and_byte() {
         let error = read(&[0xff; 4096], 100).unwrap_err().to_string();
         let expected = format!("cannot decode {PATH}: byte 8: 1073741823 bytes should be in use");
         assert!(error.starts_with(&expected), "{error}");

@@ -1,4 +1,4 @@
-//! Who had a CPU, and when: pure functions over a trace that was read.
+//! The occupants of a CPU over time: pure functions over a trace.
 
 use super::event::{Event, EventKind, Task};
 use super::name::Comm;
@@ -7,17 +7,17 @@ use super::trace::CpuTrace;
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 
-/// Interrupts interrupt soft interrupts interrupt threads; nothing real nests
-/// deeper.
+/// Soft interrupts interrupt threads, and interrupts interrupt both; real
+/// nesting is never deeper.
 const DEEPEST_NESTING: usize = 16;
-/// How many events are searched for the name of a thread.
+/// The number of events that are searched for the name of a thread.
 const NAME_SEARCH: usize = 64;
 
 impl CpuTrace {
-    /// What had this CPU between the two moments, in order and without
-    /// overlap. What the trace cannot tell is left out: gaps, and the time
-    /// between two events of different threads without a switch between them.
-    /// (Kernels have been seen that record no switch away from an idle task.)
+    /// The occupants of this CPU between the two moments, in order and without
+    /// overlap. Times that the trace does not cover are left out: gaps, and the
+    /// time between two events of different threads without a switch between
+    /// them. (Some kernels record no switch away from an idle task.)
     pub fn between(&self, from: Timestamp, to: Timestamp) -> Vec<Stretch> {
         let mut stretches = Stretches { from, to, found: Vec::new() };
         let mut known_from = Timestamp::from_nanos(0);
@@ -41,7 +41,7 @@ impl CpuTrace {
     /// Follows the events of a span without gaps.
     fn replay(&self, known_from: Timestamp, known_to: Timestamp, stretches: &mut Stretches) {
         let events = self.events_in(known_from, known_to);
-        // The last switch before the window says all about what comes after.
+        // The last switch before the window determines its first occupant.
         let before = events.partition_point(|event| event.at <= stretches.from);
         let start = events[..before]
             .iter()
@@ -69,8 +69,8 @@ impl CpuTrace {
     }
 }
 
-/// The current thread with the name and priority that the next switch gives
-/// it.
+/// The current thread, with the name and priority of the next switch that has
+/// them.
 fn task_named(tid: ThreadId, events: &[Event]) -> Task {
     let next_switch = events.iter().take(NAME_SEARCH).find_map(|event| match event.kind {
         EventKind::Switch { prev, .. } => Some(prev),
@@ -128,7 +128,7 @@ impl Cpu {
         }
     }
 
-    /// An exit whose entry lies before the trace changes nothing.
+    /// An exit without an entry in the trace changes nothing.
     fn leave(&mut self, is_it: impl Fn(&Occupant) -> bool) {
         if let Some(place) = self.nested.iter().rposition(is_it) {
             self.nested.truncate(place);
@@ -186,8 +186,8 @@ mod tests {
         Irq { number, name: "disk".into() }
     }
 
-    /// A trace in which each event belongs to the thread that the switches
-    /// say, at first to the one that is switched away first.
+    /// A trace in which each event belongs to the thread that runs according to
+    /// the switches, first to the one that is switched away first.
     fn trace(events: &[(u64, EventKind)], gaps: &[(u64, u64)]) -> CpuTrace {
         let switches = |&(_, kind): &(u64, EventKind)| match kind {
             EventKind::Switch { prev, next, .. } => Some((prev.tid, next.tid)),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_are_taken_out_of_what_they_interrupt() {
+    fn time_of_interrupts_is_taken_from_the_interrupted() {
         let softirq = Softirq(3);
         let trace = trace(
             &[
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_states_are_told_apart() {
+    fn idle_states_are_distinguished() {
         let idle = EventKind::Idle;
         let trace = trace(&[(10, switch(1, 0)), (11, idle(Some(2))), (15, idle(None))], &[]);
         assert_eq!(
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_without_a_switch_belongs_to_whom_its_interrupts_interrupt() {
+    fn without_a_switch_the_interrupted_thread_has_the_cpu() {
         let events = [(10, EventKind::IrqEntry(irq(1))), (12, EventKind::IrqExit(1))];
         let mut trace = trace(&events, &[]);
         for event in &mut trace.events {
@@ -310,9 +310,9 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_was_not_recorded_is_not_guessed_at() {
-        // The switch from the idle task to thread 2 is missing: it was after
-        // the interrupt, before the next event.
+    fn a_missing_switch_is_not_guessed() {
+        // The switch from the idle task to thread 2 is missing: it happened
+        // after the interrupt, before the next event.
         let events = [
             (10, switch(1, 0)),
             (20, EventKind::IrqEntry(irq(1))),

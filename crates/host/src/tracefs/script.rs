@@ -1,20 +1,20 @@
-//! Traces that were never recorded, told event by event: what explanations of
-//! traces are tested with, in every crate that explains one.
+//! Synthetic traces, written event by event, for tests of explanations in every
+//! crate that explains traces.
 
 use super::event::{Event, EventKind, Irq, Task};
 use super::trace::{CpuTrace, Gap, Lost, Trace};
 use crate::clock::Timestamp;
 use crate::sched::ThreadId;
 
-/// The events of a made-up trace of three CPUs. Times are in nanoseconds.
-/// Thread 0 is the idle task, 7 is called `victim`, 9 `hog`, others `t` and
+/// The events of a synthetic trace of three CPUs. Times are in nanoseconds.
+/// Thread 0 is the idle task, 7 is called `victim`, 9 `hog`, others `t` with
 /// their number.
 #[derive(Debug, Clone)]
 pub struct Script {
     cpus: Vec<CpuTrace>,
 }
 
-/// The moment so many nanoseconds after the beginning.
+/// The moment `nanos` after the beginning.
 pub fn at(nanos: u64) -> Timestamp {
     Timestamp::from_nanos(nanos)
 }
@@ -42,7 +42,7 @@ impl Script {
         Self { cpus: (0..3).map(CpuTrace::new).collect() }
     }
 
-    /// `next` takes the CPU from `prev`, which could run on.
+    /// `next` takes the CPU from `prev`, which stays runnable.
     #[must_use]
     pub fn runs(self, cpu: usize, nanos: u64, prev: u32, next: u32) -> Self {
         self.switch(cpu, nanos, prev, next, true)
@@ -64,7 +64,7 @@ impl Script {
         )
     }
 
-    /// Only the first of the two events of a wake-up.
+    /// The first of the two events of a wake-up only.
     #[must_use]
     pub fn wakes_late(self, cpu: usize, nanos: u64, tid: u32, queue: usize) -> Self {
         self.push(cpu, nanos, EventKind::Waking { task: task(tid), cpu: queue })

@@ -1,6 +1,6 @@
-//! What a trace says of storage, and of the processes that use it: requests
-//! to block devices, pages of files that come and go, pages that reclaim
-//! writes out, threads that begin and end.
+//! Trace events about storage and the processes that use it: requests to block
+//! devices, pages added to and removed from the page cache, pages written by
+//! reclaim, threads that begin and end.
 //!
 //! Source: `include/trace/events/{block,filemap,vmscan,sched,task}.h` of Linux.
 
@@ -9,26 +9,27 @@ use super::name::{Comm, Name};
 use crate::block_device::DeviceNumber;
 use crate::sched::ThreadId;
 
-/// A reclaimed page is anonymous, a file's, or in a batch of both:
+/// Whether reclaim writes an anonymous page, a page of a file, or both:
 /// `RECLAIM_WB_*` of `include/trace/events/vmscan.h`.
 const RECLAIM_ANONYMOUS: i64 = 0x1;
 const RECLAIM_FILE: i64 = 0x2;
 /// `CLONE_THREAD` of `clone(2)`.
 const CLONE_THREAD: i64 = 0x0001_0000;
 
-/// Something that happened to storage, or to a process that may use it.
+/// An event about storage, or about a process that may use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorageEvent {
-    /// A thread asked a block device for something: `block/block_bio_queue`.
+    /// A thread sent a request to a block device: `block/block_bio_queue`.
     Request(BlockRequest),
-    /// Pages of a file came into memory: `filemap/mm_filemap_add_to_page_cache`.
+    /// Pages of a file entered the page cache:
+    /// `filemap/mm_filemap_add_to_page_cache`.
     Cached(FilePages),
-    /// They went: `filemap/mm_filemap_delete_from_page_cache`.
+    /// Pages of a file left it: `filemap/mm_filemap_delete_from_page_cache`.
     Uncached(FilePages),
-    /// Reclaim handed a page to what stands behind it:
+    /// Reclaim wrote a page to its backing store:
     /// `vmscan/mm_vmscan_write_folio`, `mm_vmscan_writepage` before 6.9.
     Reclaimed {
-        /// Whether the page is anonymous, if the event says that.
+        /// Whether the page is anonymous, if the event has it.
         anonymous: Option<bool>,
     },
     /// The current thread started another: `task/task_newtask`.
@@ -40,17 +41,18 @@ pub enum StorageEvent {
     },
     /// A process became another program: `sched/sched_process_exec`.
     Executed {
-        /// The process, which has one thread then.
+        /// The process, which has one thread at that moment.
         process: ThreadId,
-        /// The last part of the program's path, as the thread is called now.
+        /// The last component of the program's path, which is the thread's new
+        /// name.
         program: Comm,
     },
     /// A thread ended: `sched/sched_process_exit`.
     Ended {
         /// The thread.
         thread: ThreadId,
-        /// Whether it was the last one of its process; kernels before 6.11
-        /// do not say.
+        /// Whether it was the last one of its process; unknown before Linux
+        /// 6.11.
         last: Option<bool>,
     },
 }
@@ -60,30 +62,30 @@ pub enum StorageEvent {
 pub struct BlockRequest {
     /// The whole device, never a partition.
     pub device: DeviceNumber,
-    /// Its first sector of 512 bytes, counted from the begin of the device.
+    /// Its first sector of 512 bytes, counted from the start of the device.
     pub sector: u64,
-    /// How many sectors.
+    /// The number of sectors.
     pub sectors: u32,
-    /// What is asked for, in letters of `blk_fill_rwbs`: `R`, `WS`, `FWFS` …
+    /// The operation, in letters of `blk_fill_rwbs`: `R`, `WS`, `FWFS` …
     pub letters: Name<16>,
-    /// The name of the thread that asked.
+    /// The name of the requesting thread.
     pub comm: Comm,
 }
 
-/// Neighbouring pages of a file.
+/// Consecutive pages of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePages {
     /// The device of the file system.
     pub device: DeviceNumber,
     /// The file's inode.
     pub inode: u64,
-    /// The first one, counted in the kernel's pages.
+    /// The index of the first one, in the kernel's pages.
     pub first: u64,
-    /// Two to this power of them.
+    /// The binary logarithm of their number.
     pub order: u8,
 }
 
-/// Where the parts of such an event are found in its records.
+/// The positions of such an event's fields in its records.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Recipe {
     Request { device: Field, sector: Field, sectors: Field, letters: Field, comm: Field },
@@ -100,12 +102,12 @@ pub(super) struct PagesFields {
     device: Field,
     inode: Field,
     first: Field,
-    /// Kernels before 6.1 have none: pages are told one by one.
+    /// Kernels before 6.1 lack it, and report pages one by one.
     order: Option<Field>,
 }
 
 impl Recipe {
-    /// The recipe for an event of `system`; `None` if it is no such event.
+    /// The recipe for an event of `system`; `None` for other events.
     pub(super) fn learn(system: &str, format: &Format) -> Result<Option<Self>, String> {
         let field =
             |name: &str| format.field(name).ok_or_else(|| format!("it has no field {name}"));

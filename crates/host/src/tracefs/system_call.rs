@@ -1,9 +1,9 @@
-//! System calls, as they begin and end: `raw_syscalls/sys_enter` and
-//! `raw_syscalls/sys_exit`.
+//! Trace events at the begin and end of system calls: `raw_syscalls/sys_enter`
+//! and `raw_syscalls/sys_exit`.
 //!
-//! Source: `include/trace/events/syscalls.h` of Linux. These two events tell
-//! every call by its number, and are there without `CONFIG_FTRACE_SYSCALLS`,
-//! which Android's kernels do not have.
+//! Source: `include/trace/events/syscalls.h` of Linux. These two events cover
+//! every call by its number, and work without `CONFIG_FTRACE_SYSCALLS`, which
+//! Android's kernels lack.
 
 use super::format::{Field, Format};
 
@@ -12,22 +12,22 @@ use super::format::{Field, Format};
 pub enum SystemCall {
     /// It begins.
     Begins {
-        /// Its number, by the numbers of the thread's architecture.
+        /// Its number on the thread's architecture.
         number: i64,
-        /// Its arguments; what a call does not use is left from before.
+        /// Its arguments; unused ones have arbitrary values.
         arguments: [u64; 6],
     },
     /// It ends.
     Ends {
-        /// Its number; −1 for what is none any more, such as the return from
+        /// Its number; −1 if it is not a call any more, such as the return from
         /// a signal.
         number: i64,
-        /// What it answers: an error is a negative number.
+        /// Its result; an error is a negative number.
         result: i64,
     },
 }
 
-/// Where the parts of such an event are found in its records.
+/// The positions of such an event's fields in its records.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Recipe {
     Begins { number: Field, arguments: Field },
@@ -35,7 +35,7 @@ pub(super) enum Recipe {
 }
 
 impl Recipe {
-    /// The recipe for an event of `system`; `None` if it is no such event.
+    /// The recipe for an event of `system`; `None` for other events.
     pub(super) fn learn(system: &str, format: &Format) -> Result<Option<Self>, String> {
         let field =
             |name: &str| format.field(name).ok_or_else(|| format!("it has no field {name}"));
@@ -64,7 +64,7 @@ impl Recipe {
     }
 }
 
-/// Six words of the kernel, which are 4 bytes long on 32-bit machines.
+/// Six words of the kernel, which have 4 bytes on 32-bit machines.
 fn words(bytes: &[u8]) -> Option<[u64; 6]> {
     let size = bytes.len() / 6;
     if !bytes.len().is_multiple_of(6) {
@@ -106,7 +106,7 @@ print fmt: \"NR %ld\", REC->id
     }
 
     #[test]
-    fn a_call_has_a_number_arguments_and_an_answer() {
+    fn a_call_has_a_number_arguments_and_a_result() {
         let enter = Format::parse(ENTER).unwrap();
         let begins = Recipe::learn("raw_syscalls", &enter).unwrap().unwrap();
         let told = begins.apply(&record(&[202, 1, 2, 3, 4, 5, u64::MAX]));
@@ -124,7 +124,7 @@ print fmt: \"NR %ld\", REC->id
     }
 
     #[test]
-    fn others_are_none_and_what_lacks_a_field_is_refused() {
+    fn other_events_are_ignored_and_a_missing_field_is_an_error() {
         let mut enter = Format::parse(ENTER).unwrap();
         assert!(Recipe::learn("syscalls", &enter).unwrap().is_none());
         enter.fields.pop();
@@ -132,7 +132,7 @@ print fmt: \"NR %ld\", REC->id
     }
 
     #[test]
-    fn words_are_of_the_size_that_six_of_them_have() {
+    fn the_size_of_a_word_follows_from_six_of_them() {
         assert_eq!(words(&[1; 24]).unwrap(), [0x0101_0101; 6]);
         assert_eq!((words(&[1; 12]), words(&[1; 25])), (None, None));
     }

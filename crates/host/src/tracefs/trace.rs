@@ -1,4 +1,4 @@
-//! A trace that was read: the events of each CPU, and where some are missing.
+//! A trace after reading: the events of each CPU, and the gaps.
 
 use super::decode::Decoder;
 use super::event::Event;
@@ -6,7 +6,7 @@ use super::format::Malformed;
 use super::page::{Layout, Page};
 use crate::clock::Timestamp;
 
-/// The start and the end of everything.
+/// The smallest and the largest timestamp.
 const BEGINNING: Timestamp = Timestamp::from_nanos(0);
 const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 
@@ -15,7 +15,7 @@ const END: Timestamp = Timestamp::from_nanos(u64::MAX);
 pub struct Trace {
     /// The CPUs, in ascending order.
     pub cpus: Vec<CpuTrace>,
-    /// What the kernel could not keep.
+    /// The events that the kernel lost.
     pub lost: Lost,
 }
 
@@ -24,30 +24,30 @@ pub struct Trace {
 pub struct CpuTrace {
     /// The CPU's number.
     pub cpu: usize,
-    /// Its events in the order of their times.
+    /// Its events, sorted by time.
     pub events: Vec<Event>,
-    /// Spans of which the trace does not know everything, in ascending order.
+    /// Spans in which events may be missing, in ascending order.
     pub gaps: Vec<Gap>,
-    /// Records of events that are not decoded.
+    /// The number of records of events that are not decoded.
     pub undecoded: u64,
 }
 
 /// A span in which events may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// The last moment before it of which everything is known.
+    /// The last moment before it at which the trace is complete.
     pub from: Timestamp,
     /// The first moment after it.
     pub to: Timestamp,
 }
 
-/// How many events the kernel could not keep, by its own count
-/// (`per_cpu/cpuN/stats`), all CPUs together.
+/// The number of events that the kernel lost, by its own count
+/// (`per_cpu/cpuN/stats`), of all CPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Older events, overwritten by newer ones because the buffer was full.
     pub overwritten: u64,
-    /// Events that were not recorded at all.
+    /// Events that were never recorded.
     pub dropped: u64,
 }
 
@@ -62,12 +62,12 @@ impl Trace {
         self.cpus.iter().any(|trace| trace.gaps.iter().any(|gap| gap.overlaps(from, to)))
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.cpus.iter().map(|trace| trace.events.len()).sum()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -79,12 +79,11 @@ impl CpuTrace {
         Self { cpu, ..Self::default() }
     }
 
-    /// Appends the events of one ring-buffer page, in the order in which the
-    /// kernel gave the pages out.
+    /// Appends the events of one ring-buffer page. Pages must come in the
+    /// kernel's order.
     ///
     /// # Errors
-    /// A page that is not as `layout` has it. The events before the bad place
-    /// are kept.
+    /// If a page contradicts `layout`. The events before the fault are kept.
     pub fn push_page(
         &mut self,
         layout: &Layout,
@@ -105,13 +104,13 @@ impl CpuTrace {
         Ok(())
     }
 
-    /// Notes that there may be more events behind those that were read.
+    /// Records that more events may follow those that were read.
     pub(super) fn cut_off(&mut self) {
         self.gaps.push(Gap { from: self.last_known(), to: END });
     }
 
-    /// Brings the trace into the order that its readers rely on, once all
-    /// pages are there. Outside `started` and `stopped` nothing was recorded.
+    /// Sorts the trace, once all pages are read. Outside `started` and
+    /// `stopped` nothing was recorded.
     pub fn finish(&mut self, started: Timestamp, stopped: Timestamp) {
         // The clock may step back by a little when the kernel adjusts it.
         if !self.events.is_sorted_by_key(|event| event.at) {
@@ -130,7 +129,7 @@ impl CpuTrace {
         });
     }
 
-    /// The events from the first moment to the second, both included.
+    /// The events from the first moment to the second, both inclusive.
     pub fn events_in(&self, from: Timestamp, to: Timestamp) -> &[Event] {
         let first = self.events.partition_point(|event| event.at < from);
         let end = self.events.partition_point(|event| event.at <= to);
@@ -143,7 +142,7 @@ impl CpuTrace {
 }
 
 impl Gap {
-    /// Whether it reaches into the span between the two moments.
+    /// Whether it overlaps the span between the two moments.
     pub fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
         self.from < to && self.to > from
     }
@@ -153,7 +152,7 @@ impl Lost {
     /// Adds the counts of one CPU, from the text of its `stats` file.
     ///
     /// # Errors
-    /// A line that should hold a number and does not.
+    /// If a line does not hold its number.
     pub fn add_stats(&mut self, text: &str) -> Result<(), Malformed> {
         for (line, number) in text.lines().zip(1..) {
             let Some((name, value)) = line.split_once(':') else { continue };
@@ -198,7 +197,7 @@ mod tests {
         let bytes = page(100, true, &[(120, vec![9; 8])]);
         trace.push_page(&layout(), &Decoder::default(), &bytes).unwrap();
         assert_eq!(trace.gaps, [gap(50, 100)]);
-        assert_eq!(trace.undecoded, 1, "counted, not silently left out");
+        assert_eq!(trace.undecoded, 1, "counted, not silently skipped");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Stopping a trace from another process.
+//! Stops a trace from another process.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Where another process of the same user finds the two files that stop a
+/// The paths of the two files by which another process of the same user stops a
 /// trace: see [`Instance::tripwire`](super::Instance::tripwire).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TripwirePaths {
@@ -20,7 +20,7 @@ impl TripwirePaths {
     /// Opens them.
     ///
     /// # Errors
-    /// The process that made the instance has ended, or is another user's.
+    /// If the process that made the instance has ended, or is another user's.
     pub fn open(&self) -> Result<Tripwire> {
         let open = |path: &PathBuf| {
             let file = OpenOptions::new().write(true).open(path);
@@ -30,7 +30,7 @@ impl TripwirePaths {
     }
 }
 
-/// Marks and stops a trace, at the cost of two system calls.
+/// Marks and stops a trace, with two system calls.
 #[derive(Debug)]
 pub struct Tripwire {
     marker: File,
@@ -38,8 +38,8 @@ pub struct Tripwire {
 }
 
 impl Tripwire {
-    /// Puts `text` into the trace and records no more. If one of the two
-    /// fails, the trace holds more than it should, and that is all.
+    /// Writes `text` into the trace and stops it. A failure only leaves more
+    /// events in the trace.
     pub fn trip(&self, text: &str) {
         let _unmarked = (&self.marker).write(text.as_bytes());
         let _still_on = (&self.tracing_on).write(b"0");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::timeline::{Span, State, follow};
+use unjank_host::tracefs::timeline::{Span, ThreadState, follow};
 use unjank_host::tracefs::{Occupant, Trace};
 use unjank_host::{Nanos, Support, Timestamp};
 
@@ -61,18 +61,18 @@ pub(crate) fn journey_of(
     let mut journey = Journey { parts: Vec::new(), culprits: Vec::new() };
     for span in &of_client.spans {
         match span.state {
-            State::Running { cpu } => {
+            ThreadState::Running { cpu } => {
                 journey.add(trace, Phase::ClientRan, span, Some(cpu), client);
             }
-            State::Ready { cpu } => {
+            ThreadState::Ready { cpu } => {
                 journey.add(trace, Phase::ClientWaited, span, Some(cpu), client);
             }
-            State::Asleep { .. } => {
+            ThreadState::Asleep { .. } => {
                 for part in of_server.spans.iter().filter_map(|other| overlap(span, other)) {
                     let (phase, cpu) = match part.state {
-                        State::Running { cpu } => (Phase::ServerRan, Some(cpu)),
-                        State::Ready { cpu } => (Phase::ServerWaited, Some(cpu)),
-                        State::Asleep { .. } => (Phase::BothSlept, None),
+                        ThreadState::Running { cpu } => (Phase::ServerRan, Some(cpu)),
+                        ThreadState::Ready { cpu } => (Phase::ServerWaited, Some(cpu)),
+                        ThreadState::Asleep { .. } => (Phase::BothSlept, None),
                     };
                     journey.add(trace, phase, &part, cpu, server);
                 }

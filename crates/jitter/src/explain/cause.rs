@@ -1,7 +1,7 @@
 //! Why one wake-up was late: a pure function over a trace.
 
 use unjank_host::sched::ThreadId;
-use unjank_host::tracefs::timeline::{Span, State, follow};
+use unjank_host::tracefs::timeline::{Span, ThreadState, follow};
 use unjank_host::tracefs::{Event, EventKind, Occupant, Trace};
 use unjank_host::{Nanos, Support, Timestamp};
 
@@ -86,19 +86,22 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
         since_expiry: None,
         waited: Nanos::ZERO,
         ran_late: Nanos::ZERO,
-        was_busy: matches!(timeline.spans.first(), Some(Span { state: State::Running { .. }, .. })),
+        was_busy: matches!(
+            timeline.spans.first(),
+            Some(Span { state: ThreadState::Running { .. }, .. })
+        ),
         culprits: Vec::new(),
         switch_seen: timeline.switch_seen,
     };
     for span in &timeline.spans {
         let length = span.length();
         let (total, phase, cpu) = match span.state {
-            State::Asleep { woken_on } => (&mut cause.timer_late, Phase::Timer, woken_on),
-            State::Ready { cpu } => (&mut cause.waited, Phase::Wait, Some(cpu)),
-            State::Running { cpu } => (&mut cause.ran_late, Phase::Run, Some(cpu)),
+            ThreadState::Asleep { woken_on } => (&mut cause.timer_late, Phase::Timer, woken_on),
+            ThreadState::Ready { cpu } => (&mut cause.waited, Phase::Wait, Some(cpu)),
+            ThreadState::Running { cpu } => (&mut cause.ran_late, Phase::Run, Some(cpu)),
         };
         *total = *total + length;
-        if let State::Asleep { woken_on: Some(cpu) } = span.state {
+        if let ThreadState::Asleep { woken_on: Some(cpu) } = span.state {
             cause.since_expiry = expiry(trace, cpu, span).map(|at| span.to.since(at));
         }
         if let Some(cpu) = cpu {

@@ -216,7 +216,7 @@ mod tests {
             "a run of 500 µs holds no period of 1.00 ms"
         );
         let error = says(Options { cpus: CpuSet::new([1023]), ..good.clone() });
-        assert!(error.starts_with("CPU 1023 is not there or not allowed"), "{error}");
+        assert!(error.starts_with("CPU 1023 does not exist or is not allowed"), "{error}");
         assert_eq!(
             says(Options { threads: 0, ..good.clone() }),
             "0 threads: at least 1 measures, and at most 256"

@@ -2,7 +2,7 @@
 
 use unjank_host::Root;
 use unjank_host::process::is_descendant;
-use unjank_host::surroundings::{Meanwhile, Processes, Surroundings};
+use unjank_host::surroundings::{MachineActivity, Processes, Surroundings};
 use unjank_measure::Findings;
 
 use super::delay::Delay;
@@ -15,16 +15,16 @@ pub(super) struct Watch<'a> {
     began: Surroundings,
     last: Surroundings,
     processes: Processes,
-    calm: Meanwhile,
+    calm: MachineActivity,
     parts: u64,
 }
 
 impl<'a> Watch<'a> {
     /// Begins.
     pub(super) fn start(root: &'a Root) -> Self {
-        let processes = Processes::look(root);
+        let processes = Processes::read(root);
         let began = Surroundings::read(root);
-        let (last, calm) = (began.clone(), Meanwhile::default());
+        let (last, calm) = (began.clone(), MachineActivity::default());
         Self { root, began, last, processes, calm, parts: 0 }
     }
 
@@ -49,7 +49,7 @@ impl<'a> Watch<'a> {
             calm: self.calm,
             parts: self.parts,
             memory_before: self.began.pressure.map(|it| it.memory.some_avg10 / 100.0),
-            deeds: Processes::look(self.root).since(&self.processes, is_own),
+            deeds: Processes::read(self.root).since(&self.processes, is_own),
         };
         let rows = std::mem::take(&mut findings.verdicts);
         findings.verdicts = rows.into_iter().map(|row| weigh::weigh(row, &lived)).collect();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use unjank_host::surroundings::{Deeds, GroupWaits, Meanwhile, Throttled};
+use unjank_host::surroundings::{GroupWaits, MachineActivity, ProgramActivity, Throttled};
 use unjank_measure::{Unit, Verdict};
 
 use super::MEMORY;
@@ -17,16 +17,16 @@ pub(super) const WAITED_FOR_SWAP: &str =
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in super::super) struct Lived {
     /// The whole run.
-    pub(in super::super) whole: Meanwhile,
+    pub(in super::super) whole: MachineActivity,
     /// The run without the parts in which a probe of ours evicted memory.
-    pub(in super::super) calm: Meanwhile,
+    pub(in super::super) calm: MachineActivity,
     /// How many parts that are.
     pub(in super::super) parts: u64,
     /// The share of the 10 s before the run in which some task waited for
     /// memory.
     pub(in super::super) memory_before: Option<f64>,
     /// What programs did in the whole run, without ours.
-    pub(in super::super) deeds: Vec<Deeds>,
+    pub(in super::super) deeds: Vec<ProgramActivity>,
 }
 
 /// A program as it is named in a row.
@@ -84,9 +84,9 @@ impl Lived {
     /// often in a second.
     pub(super) fn most(
         &self,
-        what: impl Fn(&Deeds) -> u64,
+        what: impl Fn(&ProgramActivity) -> u64,
         at_least: f64,
-        fits: impl Fn(&Deeds) -> bool,
+        fits: impl Fn(&ProgramActivity) -> bool,
     ) -> Option<(Program, f64)> {
         let most = self.deeds.iter().filter(|deeds| fits(deeds)).max_by_key(|deeds| what(deeds))?;
         let rate = a_second(what(most), &self.whole);
@@ -95,6 +95,6 @@ impl Lived {
     }
 }
 
-pub(super) fn a_second(count: u64, span: &Meanwhile) -> f64 {
+pub(super) fn a_second(count: u64, span: &MachineActivity) -> f64 {
     count as f64 / span.length.as_secs_f64().max(1e-3)
 }

@@ -11,7 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use unjank_host::surroundings::Deeds;
+use unjank_host::surroundings::ProgramActivity;
 use unjank_measure::{Answer, Bound, Quantity, Unit, Verdict};
 
 pub(super) use facts::facts;
@@ -167,7 +167,7 @@ fn contention(verdict: &mut Verdict, lived: &Lived) -> bool {
     let waited = lived.whole.cpu.map(|waited| lived.whole.share(waited.some));
     let Some(share) = waited.filter(|share| *share >= WAITED) else { return false };
     add(verdict, format!("some thread waited for a CPU in {} of the time", percent(share)));
-    let of_cpus = |deeds: &Deeds| deeds.cpu.get() / 1_000_000;
+    let of_cpus = |deeds: &ProgramActivity| deeds.cpu.get() / 1_000_000;
     if let Some((program, rate)) = lived.most(of_cpus, 100.0, |_| true) {
         add(verdict, format!("{program} had most of them ({:.1} CPUs)", rate / 1_000.0));
     }

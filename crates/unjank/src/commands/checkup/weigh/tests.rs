@@ -1,5 +1,5 @@
 use unjank_host::Nanos;
-use unjank_host::surroundings::{GroupWaits, Meanwhile, Throttled, Waited};
+use unjank_host::surroundings::{GroupWaits, MachineActivity, Throttled, Waited};
 
 use super::lived::WAITED_FOR_SWAP;
 use super::*;
@@ -28,18 +28,18 @@ fn waited(some: u64) -> Waited {
 
 /// A run of one second in which so many percent were waited.
 fn lived(cpu: u64, memory: u64) -> Lived {
-    let span = Meanwhile {
+    let span = MachineActivity {
         length: SECOND,
         cpu: Some(waited(cpu)),
         memory: Some(waited(memory)),
         io: Some(waited(0)),
-        ..Meanwhile::default()
+        ..MachineActivity::default()
     };
     Lived { whole: span.clone(), calm: span, parts: 4, ..Lived::default() }
 }
 
-fn deeds(process: u32, name: &str, threads: u64) -> Deeds {
-    Deeds { process, name: name.to_owned(), threads, ..Deeds::default() }
+fn deeds(process: u32, name: &str, threads: u64) -> ProgramActivity {
+    ProgramActivity { process, name: name.to_owned(), threads, ..ProgramActivity::default() }
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn a_machine_short_of_memory_is_slow_though_the_probe_is_well() {
     let mut lived = lived(0, 42);
     lived.calm.swapped_in = 1_200;
     lived.deeds = vec![
-        Deeds { major_faults: 900, ..deeds(4711, "java", 30) },
-        Deeds { major_faults: 20, ..deeds(9, "sh", 1) },
+        ProgramActivity { major_faults: 900, ..deeds(4711, "java", 30) },
+        ProgramActivity { major_faults: 20, ..deeds(9, "sh", 1) },
     ];
     let waits = |share| GroupWaits { memory: waited(share), ..Default::default() };
     lived.calm.groups = [
@@ -146,8 +146,8 @@ fn a_throttled_group_is_late_though_the_probe_is_not() {
 fn late_threads_are_told_who_had_the_cpus() {
     let mut lived = lived(89, 0);
     lived.deeds = vec![
-        Deeds { cpu: Nanos(1_400_000_000), ..deeds(7, "rustc", 20) },
-        Deeds { cpu: Nanos(20_000_000), ..deeds(8, "sh", 1) },
+        ProgramActivity { cpu: Nanos(1_400_000_000), ..deeds(7, "rustc", 20) },
+        ProgramActivity { cpu: Nanos(20_000_000), ..deeds(8, "sh", 1) },
     ];
     let row = weigh(row("jitter", Answer::Slow), &lived);
     assert_eq!(
@@ -161,8 +161,8 @@ fn late_threads_are_told_who_had_the_cpus() {
 fn the_lock_row_leads_to_the_program_that_switches_most() {
     let mut lived = lived(0, 0);
     lived.deeds = vec![
-        Deeds { switches: 90_000, ..deeds(5, "redis-server", 1) },
-        Deeds { switches: 500, ..deeds(4711, "mysqld", 40) },
+        ProgramActivity { switches: 90_000, ..deeds(5, "redis-server", 1) },
+        ProgramActivity { switches: 500, ..deeds(4711, "mysqld", 40) },
     ];
     let next = |answer, lived: &Lived| weigh(row("lock", answer), lived).next;
     let doctor = Some("sudo unjank lock doctor 4711".to_owned());
