@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use program_file::open_file;
-use symbols::{Positions, SymbolKind};
+use symbols::{Positions, SymbolClass};
 
 use crate::address_space::{AddressSpace, Region};
 use crate::error::Result;
@@ -77,7 +77,7 @@ impl ProgramCode {
             let offsets: Vec<u64> = addresses.iter().map(|&address| offset(address)).collect();
             let file = self.open(root, region);
             let at = Positions::Offsets(&offsets);
-            let names = file.and_then(|it| symbols::names(root, it, name, SymbolKind::Code, at));
+            let names = file.and_then(|it| symbols::names(root, it, name, SymbolClass::Code, at));
             let mut names = names.unwrap_or_default();
             for address in addresses {
                 let offset = offset(address);
@@ -109,7 +109,7 @@ impl ProgramCode {
         let file = self.open(root, region)?;
         let distance = address - first.start;
         let at = Positions::Behind(0, std::slice::from_ref(&distance));
-        symbols::names(root, file, region.file()?, SymbolKind::Data, at)?.remove(&distance)
+        symbols::names(root, file, region.file()?, SymbolClass::Data, at)?.remove(&distance)
     }
 
     /// Whether the `length` bytes from `address` on contain a spin-wait hint
@@ -145,7 +145,7 @@ pub fn parse_for_fuzzing(text: &str) {
 #[cfg(fuzzing)]
 pub fn functions_for_fuzzing(file: File, offsets: &[u64]) -> BTreeMap<u64, String> {
     let at = Positions::Offsets(offsets);
-    let found = symbols::names(&Root::at("/nonexistent"), file, "/program", SymbolKind::Code, at);
+    let found = symbols::names(&Root::at("/nonexistent"), file, "/program", SymbolClass::Code, at);
     found.unwrap_or_default().into_iter().map(|(offset, (name, _))| (offset, name)).collect()
 }
 

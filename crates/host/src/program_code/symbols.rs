@@ -12,7 +12,7 @@ use crate::root::Root;
 
 /// The kind of symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SymbolKind {
+pub(super) enum SymbolClass {
     /// Functions.
     Code,
     /// Variables.
@@ -35,7 +35,7 @@ pub(super) fn names(
     root: &Root,
     program: File,
     path: &str,
-    wanted: SymbolKind,
+    wanted: SymbolClass,
     at: Positions<'_>,
 ) -> Option<BTreeMap<u64, (String, u64)>> {
     let cache = ReadCache::new(program);
@@ -78,12 +78,12 @@ pub(super) fn names(
 /// several, the one that begins last.
 fn in_tables<'data>(
     program: &impl object::Object<'data>,
-    wanted: SymbolKind,
+    wanted: SymbolClass,
     asked: &BTreeSet<u64>,
 ) -> BTreeMap<u64, (u64, String)> {
     let kind = match wanted {
-        SymbolKind::Code => SymbolKind::Text,
-        SymbolKind::Data => SymbolKind::Data,
+        SymbolClass::Code => SymbolKind::Text,
+        SymbolClass::Data => SymbolKind::Data,
     };
     let mut found: BTreeMap<u64, (u64, String)> = BTreeMap::new();
     for symbol in program.symbols().chain(program.dynamic_symbols()) {
@@ -118,13 +118,13 @@ mod tests {
     #[test]
     fn other_files_have_no_names() {
         let (root, file) = (Root::system(), tempfile::tempfile().unwrap());
-        assert!(names(&root, file, "/a", SymbolKind::Code, Positions::Offsets(&[0])).is_none());
+        assert!(names(&root, file, "/a", SymbolClass::Code, Positions::Offsets(&[0])).is_none());
     }
 
     #[test]
     fn an_offset_outside_all_segments_has_no_name() {
         let at = Positions::Offsets(&[u64::MAX]);
-        let found = names(&Root::system(), this_program(), "/a", SymbolKind::Code, at);
+        let found = names(&Root::system(), this_program(), "/a", SymbolClass::Code, at);
         assert_eq!(found.unwrap().len(), 0);
     }
 
@@ -136,7 +136,7 @@ mod tests {
             for at in [Positions::Offsets(&[0, 100]), Positions::Behind(0, &[0, u64::MAX])] {
                 let mut file = tempfile::tempfile().unwrap();
                 file.write_all(&[&b"\x7fELF\x02\x01\x01"[..], &bytes].concat()).unwrap();
-                let _either = names(&root, file, "/a", SymbolKind::Data, at);
+                let _either = names(&root, file, "/a", SymbolClass::Data, at);
             }
         }
     }
