@@ -142,7 +142,7 @@ mod tests {
         // tmpfs does not report them.
         let Support::Yes(extents) = of(&Root::system(), &path).unwrap() else { return };
         assert_eq!(extents.first().map(|extent| extent.logical), Some(0));
-        let told: u64 = extents.iter().map(|extent| extent.length).sum();
-        assert!((100_000..200_000).contains(&told), "{extents:?}");
+        let total: u64 = extents.iter().map(|extent| extent.length).sum();
+        assert!((100_000..200_000).contains(&total), "{extents:?}");
     }
 }

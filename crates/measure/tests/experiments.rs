@@ -82,10 +82,10 @@ fn intervals_cover_the_truth_in_spite_of_drift() {
         let covered = share(&conclusions, |conclusion| covers(conclusion, "p50", -effect));
         assert!((covered - 0.95).abs() <= TOLERANCE, "effect {effect}: {covered}");
         if effect == 0.0 {
-            let told = share(&conclusions, |conclusion| {
+            let undecided = share(&conclusions, |conclusion| {
                 conclusion.effects[0].answer == Answer::CannotTell
             });
-            assert!((told - 0.95).abs() <= TOLERANCE, "equal arms: {told}");
+            assert!((undecided - 0.95).abs() <= TOLERANCE, "equal arms: {undecided}");
         }
     }
 }

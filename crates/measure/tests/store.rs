@@ -174,9 +174,9 @@ fn an_imported_record_keeps_fields_that_this_version_does_not_know() {
 fn pruning_keeps_the_newest_and_gives_space_back() {
     let (bench, mut store) = Bench::filled(40);
     let before = fs::metadata(bench.path()).unwrap().len();
-    let told = store.prune(Keep::Newest(5), true).unwrap();
-    assert_eq!((told.len(), ids(&store).len()), (35, 40));
-    assert_eq!(store.prune(Keep::Newest(5), false).unwrap(), told);
+    let pruned = store.prune(Keep::Newest(5), true).unwrap();
+    assert_eq!((pruned.len(), ids(&store).len()), (35, 40));
+    assert_eq!(store.prune(Keep::Newest(5), false).unwrap(), pruned);
     assert_eq!(ids(&store).len(), 5);
     assert_eq!(ids(&store)[0], "19700101T000040-000028");
     assert!(fs::metadata(bench.path()).unwrap().len() < before / 3);
@@ -329,9 +329,9 @@ fn root_makes_no_store_where_a_link_of_somebody_else_leads() {
     store("link.sqlite").expect("this user's own link is followed");
     fs::remove_file(at("elsewhere.sqlite")).expect("the store is where the link leads");
     if std::os::unix::fs::lchown(at("link.sqlite"), Some(65534), None).is_err() {
-        return println!("without root, links cannot be given to somebody else");
+        return println!("without root, links cannot be given to another user");
     }
-    let refused = store("link.sqlite").expect_err("the link of somebody else");
+    let refused = store("link.sqlite").expect_err("the link of another user");
     assert_eq!(refused.class(), ErrorClass::Permission, "{refused}");
     assert!(!at("elsewhere.sqlite").exists());
 }
@@ -342,7 +342,7 @@ fn root_reads_a_store_of_others_and_writes_none() {
     drop(store);
     let directory = bench.path().parent().expect("its directory").to_owned();
     if std::os::unix::fs::chown(&directory, Some(65534), None).is_err() {
-        return println!("without root, directories cannot be given to somebody else");
+        return println!("without root, directories cannot be given to another user");
     }
     let before = fs::read(bench.path()).expect("it is there");
     // SQLite would wait for a writer of this one.

@@ -121,13 +121,13 @@ pub(super) fn read(reader: &mut Reader, cpuinfo: &CpuInfo) -> Kernel {
             .wanted(
                 "kernel.architecture",
                 architecture,
-                "no /proc/sys/kernel/arch (Linux 6.1), and /proc/cpuinfo does not tell",
+                "no /proc/sys/kernel/arch (Linux 6.1), and /proc/cpuinfo lacks it",
             )
             .unwrap_or_default(),
         preemption: reader.wanted(
             "kernel.preemption",
             Ok(preemption),
-            "the kernel's version does not tell, and /sys/kernel/debug/sched/preempt \
+            "the kernel's version lacks it, and /sys/kernel/debug/sched/preempt \
              needs debugfs and root",
         ),
         version,

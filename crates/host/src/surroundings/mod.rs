@@ -167,11 +167,11 @@ mod tests {
         let before = Surroundings::read(&root);
         machine(top.path(), 1_500, 17);
         let after = Surroundings::read(&root);
-        let meanwhile = after.since(&before);
+        let activity = after.since(&before);
         let waited = Waited { some: Nanos::from_micros(500), all: Nanos::from_micros(250) };
-        assert_eq!([meanwhile.cpu, meanwhile.memory, meanwhile.io], [Some(waited); 3]);
-        assert_eq!((meanwhile.swapped_in, meanwhile.swapped_out), (7, 14));
-        assert!((meanwhile.stolen() - 0.5).abs() < 1e-9);
+        assert_eq!([activity.cpu, activity.memory, activity.io], [Some(waited); 3]);
+        assert_eq!((activity.swapped_in, activity.swapped_out), (7, 14));
+        assert!((activity.stolen() - 0.5).abs() < 1e-9);
         // Counters that go backwards, as those of a container that moved, count
         // as no growth.
         assert_eq!(before.since(&after).memory, Some(Waited::default()));
@@ -208,8 +208,8 @@ mod tests {
     fn this_machine_can_be_read() {
         let root = Root::system();
         let before = Surroundings::read(&root);
-        let meanwhile = Surroundings::read(&root).since(&before);
-        assert!(meanwhile.length > Nanos::ZERO);
-        assert!((0.0..=1.0).contains(&meanwhile.stolen()));
+        let activity = Surroundings::read(&root).since(&before);
+        assert!(activity.length > Nanos::ZERO);
+        assert!((0.0..=1.0).contains(&activity.stolen()));
     }
 }

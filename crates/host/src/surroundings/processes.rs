@@ -192,11 +192,11 @@ mod tests {
             .into(),
         );
         let deeds = later.since(&earlier, |number| number == 13);
-        let told: Vec<_> = deeds
+        let found: Vec<_> = deeds
             .iter()
             .map(|deeds| (deeds.process, deeds.threads, deeds.major_faults, deeds.switches))
             .collect();
-        assert_eq!(told, [(1, 3, 0, 2), (10, 9, 7, 250)]);
+        assert_eq!(found, [(1, 3, 0, 2), (10, 9, 7, 250)]);
     }
 
     #[test]

@@ -109,9 +109,9 @@ print fmt: \"NR %ld\", REC->id
     fn a_call_has_a_number_arguments_and_a_result() {
         let enter = Format::parse(ENTER).unwrap();
         let begins = Recipe::learn("raw_syscalls", &enter).unwrap().unwrap();
-        let told = begins.apply(&record(&[202, 1, 2, 3, 4, 5, u64::MAX]));
+        let decoded = begins.apply(&record(&[202, 1, 2, 3, 4, 5, u64::MAX]));
         let arguments = [1, 2, 3, 4, 5, u64::MAX];
-        assert_eq!(told, Some(SystemCall::Begins { number: 202, arguments }));
+        assert_eq!(decoded, Some(SystemCall::Begins { number: 202, arguments }));
         assert_eq!(begins.apply(&record(&[202, 1])), None, "cut");
         let exit = ENTER.replace("sys_enter", "sys_exit");
         let exit = exit.replace(
@@ -119,8 +119,8 @@ print fmt: \"NR %ld\", REC->id
             "long ret;\toffset:16;\tsize:8;\tsigned:1",
         );
         let ends = Recipe::learn("raw_syscalls", &Format::parse(&exit).unwrap()).unwrap().unwrap();
-        let told = ends.apply(&record(&[202, (-110_i64).cast_unsigned()]));
-        assert_eq!(told, Some(SystemCall::Ends { number: 202, result: -110 }));
+        let decoded = ends.apply(&record(&[202, (-110_i64).cast_unsigned()]));
+        assert_eq!(decoded, Some(SystemCall::Ends { number: 202, result: -110 }));
     }
 
     #[test]

@@ -32,14 +32,14 @@ pub struct Filter {
     /// Only this command, or all that begin with it: `jitter` for `jitter
     /// native` and `jitter jvm`.
     pub command: Option<String>,
-    /// The newest so many.
+    /// The largest number of runs, newest first.
     pub limit: Option<u32>,
 }
 
 /// Which runs to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The newest so many.
+    /// The newest ones, up to this number.
     Newest(u32),
     /// Those that started at this moment or later.
     Since(Date),
@@ -77,7 +77,7 @@ pub(super) fn with_id(connection: &Connection, id: &str) -> rusqlite::Result<Vec
     connection.prepare(&sql)?.query_map([id], entry)?.collect()
 }
 
-/// The id of the newest run, or of the one so many before it.
+/// The id of the newest run, or of the one `back` places before it.
 pub(super) fn nth_newest(connection: &Connection, back: u32) -> rusqlite::Result<Option<String>> {
     let sql = format!("SELECT id FROM run {NEWEST_FIRST} LIMIT 1 OFFSET ?1");
     connection.query_row(&sql, [back], |row| row.get(0)).optional()

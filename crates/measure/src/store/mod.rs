@@ -177,7 +177,7 @@ impl Store {
             return Ok(Vec::new());
         }
         if dry_run {
-            let connection = self.connection.as_ref().expect("looked at just above");
+            let connection = self.connection.as_ref().expect("checked just above");
             return entry::beyond(connection, keep).map_err(|e| self.failed("read", &e));
         }
         self.delete_if(|connection| entry::beyond(connection, keep))
