@@ -1,5 +1,5 @@
-//! `unjank jitter bench`: this crate's wake-up latency against cyclictest's,
-//! alternating in one run.
+//! `unjank jitter bench`: compares wake-up latencies of `jitter native` and
+//! cyclictest, alternating in one run.
 
 mod comparison;
 mod cyclictest;
@@ -16,11 +16,11 @@ use unjank_measure::{Findings, Monitor, Series, Silent, Unit};
 use crate::probe::{self, Options, Scheduling};
 use cyclictest::Cyclictest;
 
-/// The smallest difference of the medians that matters.
+/// Smaller differences of the medians are ignored (0.05 is 5 %).
 const MIN_EFFECT: f64 = 0.05;
 
-/// Visits cyclictest (arm A) and `jitter native` (arm B) in alternating pairs
-/// and judges the difference of their median latencies.
+/// Runs cyclictest (arm A) and `jitter native` (arm B) in alternating pairs and
+/// judges the difference of their median latencies.
 ///
 /// # Errors
 /// `Unsupported` without cyclictest; `Permission` without the privilege for
@@ -35,7 +35,7 @@ pub fn against_cyclictest(
     let subject = format!("jitter/bench/{condition}/wakeup");
     comparison.check()?;
     let peer = Cyclictest::new(comparison)?;
-    // Says what is missing better than cyclictest does, and before it runs.
+    // Fails before cyclictest runs, and with a better message.
     drop(Realtime::prepare(root, comparison.priority, false)?.enter()?);
     let plan = Plan { pairs: comparison.pairs, warm_up: 1, seed };
     let visits = plan.run(monitor, |arm| match arm {
@@ -59,7 +59,7 @@ pub fn against_cyclictest(
     Ok(findings)
 }
 
-/// One visit of `jitter native`.
+/// One trial of `jitter native`.
 fn own(comparison: &Comparison, subject: &str, root: &Root) -> Result<Series> {
     let options = Options {
         schedulings: vec![Scheduling::Fifo(comparison.priority)],

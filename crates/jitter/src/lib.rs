@@ -1,13 +1,12 @@
-//! The delay of late wake-ups: a thread asked to run at a certain moment, and
-//! ran later.
+//! Wake-up latency: the time from the moment a thread asked to be woken until it runs.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | wakes threads at absolute moments and records how late they run |
-//! | [`mod@bench`] | the probe against cyclictest |
-//! | [`import`] | what cyclictest and jitterdebugger have measured |
-//! | [`jvm`] | wake-ups in a JVM beside its collector, under every way to keep them in time |
-//! | [`rt`] | threads of other processes made real-time, and put back |
+//! | [`mod@bench`] | compares the probe with cyclictest |
+//! | [`import`] | reads results of cyclictest and jitterdebugger |
+//! | [`jvm`] | wake-ups in a JVM beside its collector, with six ways to keep them in time |
+//! | [`rt`] | gives threads of other processes a policy, and puts the old one back |
 //! | [`explain`] | verdicts, and the cause of one late wake-up |
 
 pub mod bench;

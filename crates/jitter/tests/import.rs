@@ -1,4 +1,4 @@
-//! Files of other tools, as those tools wrote them, and as they might look.
+//! Imports files that other tools wrote, and generated ones.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ fn error(text: &str) -> String {
 }
 
 /// Labels, samples, missed periods and extremes of each series.
-fn told(findings: &Findings) -> Vec<String> {
+fn summaries(findings: &Findings) -> Vec<String> {
     let one = |series: &SeriesRecord| {
         let labels: Vec<String> =
             series.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -49,7 +49,7 @@ fn a_histogram_of_cyclictest_becomes_series_like_those_of_jitter_native() {
     assert!(start < end);
     let findings = imported.findings();
     assert_eq!(
-        told(&findings),
+        summaries(&findings),
         [
             "jitter/native/other/wakeup policy=other: n 4000, missed 81, 28000–11418000",
             "jitter/native/other/wakeup cpu=0,policy=other: n 2000, missed 38, 28000–11418000",
@@ -72,8 +72,8 @@ fn nanoseconds_are_not_taken_for_microseconds() {
 }
 
 #[test]
-fn wake_ups_beyond_the_histogram_are_counted_and_said() {
-    // cyclictest itself said of this run: Histogram Overflows: 00068 00038.
+fn wake_ups_beyond_the_histogram_are_counted_and_warned_about() {
+    // cyclictest itself printed for this run: Histogram Overflows: 00068 00038.
     let findings = fixture("cyclictest-overflow.json").findings();
     let [first, second] = &findings.warnings[..] else { panic!("{:?}", findings.warnings) };
     assert!(first.starts_with("thread 0: 68 of 1940 wake-ups lay beyond its histogram"), "{first}");
@@ -83,7 +83,7 @@ fn wake_ups_beyond_the_histogram_are_counted_and_said() {
 }
 
 #[test]
-fn what_is_only_an_upper_bound_makes_no_machine_slow() {
+fn an_upper_bound_is_never_judged_slow() {
     let beyond = fixture("cyclictest-overflow.json");
     let verdict = beyond.verdict(&beyond.findings());
     assert_eq!(verdict.answer, Answer::CannotTell);
@@ -117,7 +117,7 @@ fn every_form_of_jitterdebugger_is_read() {
     assert_eq!((manual.series[0].n, summary.min, summary.max), (4_375, 3_000, 10_000));
     let late = fixture("jitterdebugger-overflow.json").findings();
     assert!(late.warnings[0].starts_with("thread 1: "), "{:?}", late.warnings);
-    assert_eq!(late.series[0].missed, 0, "it leaves no period out");
+    assert_eq!(late.series[0].missed, 0, "it skips no period");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn without_a_histogram_there_are_extremes_and_a_reason() {
 }
 
 #[test]
-fn a_command_line_with_quotes_is_no_end_of_the_file() {
+fn a_command_line_with_quotes_is_read() {
     let imported = fixture("cyclictest-quotes.json");
     let line = imported.command_line.as_deref().unwrap();
     assert!(line.ends_with("--json=quo\"t\\ed.json"), "{line}");
@@ -141,7 +141,7 @@ fn a_command_line_with_quotes_is_no_end_of_the_file() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_name_the_line() {
     let cyclictest =
         |thread: &str| format!("{{\n\"thread\": {{\n\"0\": {{\n{thread}\n}}\n}}\n}}\n");
     let cases = [
@@ -152,7 +152,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (cyclictest("\"min\": 1"), "line 5: missing field `histogram`"),
         (
             cyclictest("\"histogram\": {\"7\": 3}, \"cycles\": 2, \"min\": 7,\n\"max\": 7"),
-            "line 7: the histogram of this thread holds more than its 2 wake-ups",
+            "line 7: the histogram of this thread has more than its 2 wake-ups",
         ),
         (
             cyclictest("\"histogram\": {\"7\": 3}, \"cycles\": 3, \"min\": 8, \"max\": 9"),
@@ -160,7 +160,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         (
             cyclictest("\"histogram\": {\"7\": 1, \"7\": 1}, \"cycles\": 2"),
-            "line 4: 7 stands there twice",
+            "line 4: the key 7 appears twice",
         ),
         (
             cyclictest("\"histogram\": {\"late\": 1}"),
@@ -168,7 +168,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         (
             cyclictest("\"histogram\": {}, \"cycles\": 281474976710657, \"min\": 0, \"max\": 0"),
-            "281474976710657 wake-ups are more than can be",
+            "281474976710657 wake-ups are more than a run can have",
         ),
         (
             "{\"cmdline:\": \"/usr/bin/oslat -D 1\", \"thread\": {}}".to_owned(),
@@ -194,10 +194,10 @@ fn a_priority_is_added_only_where_the_file_lacks_it() {
     assert_eq!(jitterdebugger.scheduling(), "fifo:90");
     assert!(jitterdebugger.set_priority(high).unwrap_err().to_string().contains("priority 90"));
     let said = fixture("cyclictest.json").set_priority(high).unwrap_err().to_string();
-    assert_eq!(said, "the file of cyclictest says itself: SCHED_OTHER, which has no priority");
+    assert_eq!(said, "the file of cyclictest already says SCHED_OTHER, which has no priority");
 }
 
-/// A thread: its histogram, and what lay beyond.
+/// A thread: its histogram, and the number of wake-ups beyond it.
 type Written = (Vec<(u32, u32)>, Option<u32>);
 
 fn written() -> impl Strategy<Value = Written> {

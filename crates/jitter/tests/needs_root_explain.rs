@@ -1,10 +1,9 @@
 //! Causes of late wake-ups on the running kernel.
 //!
-//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
-//! it was skipped.
+//! Needs root. Without it, fails if `UNJANK_TEST_ALL=1`, otherwise prints that it
+//! was skipped.
 
-// A test fails by panicking and says by printing why it was skipped, also
-// where it prepares itself.
+// Tests fail by panicking, and print why they were skipped.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::mpsc::{Sender, channel};
@@ -27,32 +26,32 @@ fn instance() -> Option<Instance> {
     }
 }
 
-/// Enough for a thread to start and to fall asleep, nearly always.
+/// Nearly always enough for a thread to start and to fall asleep.
 const LEAD: Nanos = Nanos::from_millis(200);
 
-/// Computes from the moment that it gets, before every ordinary thread of the CPU.
+/// A real-time thread that computes from the moment that it receives.
 fn hog(cpu: usize, name: &str, length: Nanos) -> (JoinHandle<()>, Sender<Timestamp>) {
-    let (tell, told) = channel::<Timestamp>();
+    let (begin, moment) = channel::<Timestamp>();
     let (is_ready, ready) = channel();
     let work = move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
         let priority = Priority::new(20).unwrap();
         set_policy(ThreadId::current(), Policy::Fifo(priority), true).unwrap();
         is_ready.send(()).unwrap();
-        let start = told.recv().unwrap();
+        let start = moment.recv().unwrap();
         start.sleep_until();
         while Timestamp::now() < start + length {}
     };
     let thread = thread::Builder::new().name(name.to_owned()).spawn(work).unwrap();
     ready.recv().unwrap();
-    (thread, tell)
+    (thread, begin)
 }
 
 fn sleep_until(cpu: usize, due: Timestamp) -> LateWakeUp {
     sleeps_until(cpu, due).0
 }
 
-/// The same, and whether it was about to sleep in time.
+/// The same, and whether the thread went to sleep before the moment.
 fn sleeps_until(cpu: usize, due: Timestamp) -> (LateWakeUp, bool) {
     let victim = thread::spawn(move || {
         let _here = AffinityGuard::pin_to(cpu).unwrap();
@@ -92,7 +91,7 @@ fn the_hog_is_named() {
     };
     let cause = cause(&instance.read_events().unwrap(), &late);
     assert_eq!(cause.late(), late.ran.since(late.due));
-    // On a busy machine, another may run after it, and for longer.
+    // On a busy machine, another thread may run after it, and for longer.
     let named = |culprit: &&Culprit| match culprit.who {
         Occupant::Thread(task) => task.comm.as_bytes() == b"evil ==> 1\n\x1b[m",
         _ => false,
@@ -105,7 +104,7 @@ fn the_hog_is_named() {
 }
 
 #[test]
-fn what_came_before_the_recording_is_not_explained() {
+fn a_wake_up_before_the_recording_is_not_explained() {
     let Some(instance) = instance() else { return };
     let cpu = CpuSet::allowed().unwrap().iter().last().unwrap();
     let late = sleep_until(cpu, Timestamp::now() + Nanos::from_millis(1));

@@ -1,4 +1,4 @@
-//! `unjank jitter native` as an ordinary user may run it.
+//! `unjank jitter native` without privileges.
 
 use std::process::{Command, Output, Stdio};
 
@@ -21,7 +21,7 @@ fn refused(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn each_thread_has_its_period_and_every_one_of_them_counts() {
+fn each_period_of_each_thread_is_counted() {
     let output = native(&[
         "--sched=other",
         "--threads=3",
@@ -50,7 +50,7 @@ fn each_thread_has_its_period_and_every_one_of_them_counts() {
 }
 
 #[test]
-fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
+fn an_interrupted_run_prints_what_it_measured() {
     for signal in ["-INT", "-TERM"] {
         let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
             .args(["jitter", "native", "--no-store", "--json", "--sched=other"])
@@ -70,12 +70,13 @@ fn an_interrupted_run_says_what_it_saw_however_long_it_was_to_be() {
 }
 
 #[test]
-fn what_cannot_be_measured_together_is_said_at_once() {
-    assert!(refused(&["--threads=0"]).contains("0 threads: at least 1 measures"));
-    assert!(refused(&["--threads=9999"]).contains("at most 256"));
-    assert!(refused(&["--sched=other,fifo,other"]).contains("policy other stands there twice"));
+fn invalid_options_are_refused_before_the_run() {
+    assert!(refused(&["--threads=0"]).contains("0 threads are not possible"));
+    assert!(refused(&["--threads=9999"]).contains("the number is from 1 to 256"));
+    assert!(refused(&["--sched=other,fifo,other"]).contains("policy other is given twice"));
     assert!(refused(&["--period=0"]).contains("invalid value '0' for '--period <TIME>'"));
-    assert!(refused(&["--period=100h"]).contains("a run of 10.0 s holds no period of 360000 s"));
+    let long = refused(&["--period=100h"]);
+    assert!(long.contains("a run of 10.0 s is shorter than the period of 360000 s"), "{long}");
     assert!(refused(&["--cpus=1023"]).contains("CPU 1023 does not exist or is not allowed"));
     let short = refused(&["--sched=deadline", "--runtime=100ns"]);
     assert!(short.contains("1024 ns <= run time <= deadline <= period"), "{short}");

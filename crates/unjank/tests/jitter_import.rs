@@ -1,4 +1,4 @@
-//! `unjank jitter import`, as it is typed.
+//! `unjank jitter import` on the command line.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::fs;
@@ -27,7 +27,7 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn the_record_says_whose_numbers_these_are() {
+fn the_record_names_tool_and_machine() {
     let output = import(&fixture("cyclictest.json"), &["--no-store", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -37,12 +37,12 @@ fn the_record_says_whose_numbers_these_are() {
     assert_eq!(record["started_at"], "2026-11-22T08:54:21Z");
     assert_eq!(record["elapsed"], 2_000_000_000_u64);
     assert_eq!(record["host"]["kernel"]["release"], "6.18.44");
-    assert_eq!(record["host"]["cpu"]["online"], 0, "this machine is not the one it ran on");
+    assert_eq!(record["host"]["cpu"]["online"], 0, "the CPUs of this machine are not recorded");
     assert_eq!(record["verdicts"][0]["subject"], "jitter");
 }
 
 #[test]
-fn the_same_file_is_one_run_and_is_compared_with_what_was_measured_here() {
+fn the_same_file_is_one_run_and_is_compared_with_a_run_here() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("runs.sqlite");
     let store = store.to_str().unwrap();
@@ -79,14 +79,14 @@ fn a_file_without_a_distribution_is_a_result_with_code_3() {
 }
 
 #[test]
-fn what_is_no_such_file_is_told_by_name_and_line() {
+fn errors_name_file_and_line() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("broken.json");
     for (bytes, expected) in [
         (&b"{\n\"thread\": {\n"[..], "broken.json, line 3: EOF while parsing"),
         (b"{\n}", "broken.json, line 1: neither \"thread\", which cyclictest writes"),
         (b"# Histogram\n000001 000002\n", "broken.json, line 1: expected value"),
-        (b"{\n\n\"\xff\"}", "broken.json, line 3: this is not text"),
+        (b"{\n\n\"\xff\"}", "broken.json, line 3: not valid UTF-8"),
     ] {
         fs::write(&file, bytes).unwrap();
         let output = import(&file, &["--no-store"]);
@@ -98,7 +98,7 @@ fn what_is_no_such_file_is_told_by_name_and_line() {
     assert!(said(&nowhere).contains("cannot read /nowhere/out.json"), "{}", said(&nowhere));
     let known = import(&fixture("cyclictest.json"), &["--no-store", "--priority=80"]);
     assert_eq!(known.status.code(), Some(2));
-    assert!(said(&known).contains("the file of cyclictest says itself"), "{}", said(&known));
+    assert!(said(&known).contains("the file of cyclictest already says"), "{}", said(&known));
     let wrong = import(&fixture("cyclictest.json"), &["--no-store", "--priority=100"]);
     assert_eq!(wrong.status.code(), Some(2));
 }

@@ -1,7 +1,7 @@
 //! `unjank jitter jvm` in real JVMs.
 //!
-//! Needs a JDK and `make java`, for some tests root. Fails without them when
-//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+//! Needs a JDK and `make java`; some tests need root. Without them, fails if
+//! `UNJANK_TEST_ALL=1`, otherwise prints that it was skipped.
 
 mod shown;
 
@@ -45,7 +45,7 @@ fn list<'a>(record: &'a Value, name: &str) -> &'a [Value] {
     record[name].as_array().expect("a list")
 }
 
-/// JVMs that measure and live, by what they were told.
+/// Counts the running JVMs that measure, by a part of their command line.
 fn jvms_with(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").expect("procfs").flatten();
     let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -78,7 +78,7 @@ fn every_jvm_measures_each_period_once() {
         let series = list(&record, "series");
         assert!(series.len() >= 2, "{record}");
         for series in series {
-            // A missed period is as late as the thread ran again: none is left out.
+            // A missed period is late until the thread ran again: every period counts.
             assert_eq!(series["n"], 300, "{way}");
             assert_eq!(series["labels"]["collector"], "serial");
         }
@@ -104,7 +104,8 @@ fn every_variant_measures_and_leaves_nothing_behind() {
     for variant in variants {
         let of = |value: &&Value| value["labels"]["variant"] == variant;
         assert!(list(&record, "series").iter().any(|series| of(&series)), "{variant}");
-        let worst = list(&record, "outliers").iter().find(of).expect("the worst are told");
+        let worst =
+            list(&record, "outliers").iter().find(of).expect("the worst wake-ups are listed");
         assert!(worst["cause"].as_str().is_some_and(|cause| !cause.is_empty()), "{worst}");
     }
     let published = |fact: &&Value| fact["name"] == "jitter/jvm/published";
@@ -113,7 +114,7 @@ fn every_variant_measures_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_table_shows_each_cell_and_what_was_published() {
+fn the_tables_show_each_cell_and_the_published_results() {
     if !has_java() || !unjank_needs::root() {
         return;
     }
@@ -133,7 +134,8 @@ fn the_table_shows_each_cell_and_what_was_published() {
     assert_eq!(lines(&["Higashiyama et al.", "2.70 ms", "66.0 ms", "16.8 ms", "future work"]), 1);
     let asked = lines(&["JDK", "serial, CPU", "is a thread woken in time"]);
     assert_eq!(lines(&["JDK", "serial, CPU"]) - asked, jvms, "{said}");
-    assert_eq!(lines(&["who had the CPU is not known: no trace was asked for"]), 1, "{said}");
+    let untraced = "the threads that had the CPU are not known: --no-trace was given";
+    assert_eq!(lines(&[untraced]), 1, "{said}");
 }
 
 #[test]
@@ -157,7 +159,7 @@ fn an_interrupt_ends_the_jvm_too() {
     assert_eq!(jvms_with("\x0060007\x00"), 0);
 }
 
-/// A home of a JVM whose `java` is this script.
+/// A JVM home whose `java` is this script.
 fn fake_jdk(dir: &Path, script: &str) -> PathBuf {
     let java = dir.join("bin/java");
     fs::create_dir_all(dir.join("bin")).expect("a directory");

@@ -1,9 +1,9 @@
-//! `unjank jitter native` with what only root may have.
+//! `unjank jitter native` as root: real-time policies and traces.
 //!
-//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
-//! it was skipped.
+//! Needs root. Without it, fails if `UNJANK_TEST_ALL=1`, otherwise prints that it
+//! was skipped.
 
-// A test says by printing why it was skipped.
+// Tests print why they were skipped.
 #![allow(clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn reason<'a>(record: &'a Value, what: &str) -> Option<&'a str> {
     unsupported.iter().find(|missing| missing["what"] == what)?["reason"].as_str()
 }
 
-/// The CPUs of this process, as `taskset` counts them.
+/// The last CPU that this process may use.
 fn last_cpu() -> String {
     let status = std::fs::read_to_string("/proc/self/status").expect("procfs");
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -37,7 +37,7 @@ fn last_cpu() -> String {
 }
 
 #[test]
-fn every_policy_measures_and_is_given_back() {
+fn every_policy_measures_and_is_put_back() {
     if !unjank_needs::root() {
         return;
     }
@@ -45,7 +45,7 @@ fn every_policy_measures_and_is_given_back() {
     for (name, policy) in [("rr", "rr:80"), ("deadline", "deadline:200000/4000000/4000000")] {
         let name = format!("jitter/native/{name}/wakeup");
         if let Some(reason) = reason(&record, &name) {
-            // A kernel without group scheduling of real-time threads, or with others' deadlines.
+            // The kernel has no share for this control group, or other deadline threads.
             println!("{name} was not measured: {reason}");
             continue;
         }
@@ -79,7 +79,7 @@ fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
     }
 }
 
-/// A control group of version 1 that gives its threads no real-time.
+/// A control group of version 1 without a share for real-time threads.
 struct NoRealtime(PathBuf);
 
 impl NoRealtime {
@@ -123,8 +123,8 @@ fn a_control_group_without_realtime_is_a_result() {
     assert_eq!(output.status.code(), Some(0), "the other policy was measured");
 }
 
-/// A program that computes at real-time priority 95 in bursts, before every
-/// measuring thread.
+/// A program that computes in bursts at real-time priority 95, above the
+/// measuring threads.
 struct Hog(Child);
 
 impl Hog {

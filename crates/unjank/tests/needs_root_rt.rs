@@ -1,11 +1,11 @@
 //! `unjank rt` with real-time policies.
 //!
-//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
+//! Needs root. Without it, fails if `UNJANK_TEST_ALL=1`, otherwise prints that it
 //! was skipped.
 
-// A test says by printing why it was skipped.
+// Tests print why they were skipped.
 #![allow(clippy::print_stdout)]
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod program;
 
@@ -22,7 +22,7 @@ use unjank_needs::wait;
 
 const KILL: i32 = 9;
 
-/// The lowest priorities do what the highest do, and hold nobody up.
+/// The lowest priorities: they are enough for the test and disturb the machine least.
 const RULES: [&str; 4] = ["--thread", "meas*=fifo:2", "--thread", "GC Thread*=rr:1"];
 
 fn ordinary(program: &Program) -> bool {
@@ -45,9 +45,9 @@ fn threads_become_real_time_with_guards_and_ordinary_again() {
     let policy = |name| program.policy(name).0.to_string();
     assert_eq!(["meas", "GC Thread#0"].map(policy), ["fifo:2", "rr:1"]);
     assert!(is_ordinary(program.policy("load-0").0));
-    assert!(program.policy("meas").1, "what it starts must not be real-time");
+    assert!(program.policy("meas").1, "its children must not be real-time");
     assert!(program.run_limit().is_some());
-    // What it starts is ordinary, and what has a name of ours is not.
+    // Its children are ordinary unless their name matches a rule.
     program.order("new load-1");
     program.order("new GC Thread#1");
     let event = line(&mut lines);
@@ -62,7 +62,7 @@ fn threads_become_real_time_with_guards_and_ordinary_again() {
 }
 
 #[test]
-fn a_thread_that_burns_its_cpu_is_ordinary_again_and_stays_so() {
+fn a_thread_that_never_sleeps_becomes_ordinary_for_good() {
     if !unjank_needs::root() {
         return;
     }
@@ -152,7 +152,7 @@ fn what_is_kept_survives_the_session_and_what_was_cut_off_does_not() {
     if !unjank_needs::root() {
         return;
     }
-    // A session that keeps is killed at any moment: all or nothing stays.
+    // A session with --keep is killed at any moment: all or nothing stays.
     let mut kept = 0;
     for round in 0..20_u64 {
         let (place, program) = (Place::new(), Program::start(&["meas", "GC Thread#0"]));
@@ -162,12 +162,12 @@ fn what_is_kept_survives_the_session_and_what_was_cut_off_does_not() {
             place.rt(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(4 * round));
         let _it_may_have_ended = send_signal(unjank.id(), KILL);
-        // The keeper has it, too.
+        // Ends when the keeper has closed stderr, too.
         let mut said = String::new();
         unjank.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         unjank.wait().unwrap();
         let policies = ["meas", "GC Thread#0"].map(|name| program.policy(name).0.to_string());
-        // A journal that holds no change yet may be left as well.
+        // A journal without a change may be left as well.
         let stays = policies[0] != "other";
         kept += u32::from(stays);
         let wanted = if stays { ["fifo:2", "rr:1"] } else { ["other", "other"] };
@@ -213,7 +213,7 @@ fn a_process_may_end_while_it_is_walked() {
         std::thread::sleep(Duration::from_millis(round));
         program.kill();
         let output = unjank.wait_with_output().unwrap();
-        // All was done before, or nothing is.
+        // Either all threads were changed before it ended, or none.
         let (code, said) = (output.status.code().unwrap(), stderr(&output));
         let gone = [
             format!("error: there is no process {id}\n"),
@@ -226,7 +226,7 @@ fn a_process_may_end_while_it_is_walked() {
 }
 
 #[test]
-fn threads_that_begin_and_end_are_no_trouble() {
+fn short_lived_threads_cause_no_failure() {
     if !unjank_needs::root() {
         return;
     }
@@ -281,7 +281,7 @@ fn a_machine_without_throttling_needs_force() {
     assert!(ordinary(&program));
 }
 
-/// `rt set` by nobody, where rtkit is not.
+/// Runs `rt set` as the user nobody, without rtkit.
 fn set_by_nobody(place: &Place, program: &Program, unjank: &[String]) -> std::process::Output {
     Command::new(&unjank[0])
         .args(&unjank[1..])
@@ -294,7 +294,7 @@ fn set_by_nobody(place: &Place, program: &Program, unjank: &[String]) -> std::pr
 }
 
 #[test]
-fn without_privilege_all_ways_are_tried_and_named() {
+fn without_privilege_all_means_are_tried_and_listed() {
     if !unjank_needs::root() {
         return;
     }

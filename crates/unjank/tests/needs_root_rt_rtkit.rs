@@ -1,11 +1,10 @@
-//! `unjank rt` by an ordinary user, with the real rtkit on a bus of the test's
-//! own. In place of polkit, which would ask who sits at the machine, stands
-//! somebody who says yes.
+//! `unjank rt` as an ordinary user, with the real rtkit on the test's own bus. A
+//! stand-in for polkit authorizes every request.
 //!
-//! Needs root, rtkit and dbus. Fails without them when `UNJANK_TEST_ALL=1`,
-//! otherwise says that it was skipped.
+//! Needs root, rtkit and dbus. Without them, fails if `UNJANK_TEST_ALL=1`,
+//! otherwise prints that it was skipped.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod program;
 
@@ -24,10 +23,10 @@ use unjank_host::process::{Helper, is_root};
 use unjank_host::sched::Policy;
 use unjank_needs::wait;
 
-/// Where Debian and Fedora have it.
+/// Paths in Debian and Fedora.
 const RTKIT: [&str; 2] = ["/usr/libexec/rtkit-daemon", "/usr/lib/rtkit/rtkit-daemon"];
 
-/// A bus, rtkit on it, and who allows everything.
+/// A bus with rtkit and the stand-in for polkit.
 struct Bus {
     address: String,
     _programs: [Helper; 2],
@@ -53,7 +52,7 @@ impl Bus {
         let mut daemon = Command::new("dbus-daemon");
         daemon.arg(format!("--config-file={}", config.display())).args(["--nofork", "--nopidfile"]);
         let daemon = quietly(&mut daemon);
-        // The socket is there before anybody listens to it.
+        // The socket exists before the daemon listens on it.
         wait::until("the bus", || UnixStream::connect(&socket).is_ok());
         allow_everything(&address);
         let mut kit = Command::new(rtkit);
@@ -69,7 +68,7 @@ impl Bus {
     }
 }
 
-/// Stands for polkit: `CheckAuthorization` of `org.freedesktop.PolicyKit1.Authority`.
+/// Answers polkit's `CheckAuthorization` (`org.freedesktop.PolicyKit1.Authority`) with yes.
 fn allow_everything(address: &str) {
     let mut bus = Channel::open_private(address).unwrap();
     bus.register().unwrap();
@@ -132,8 +131,8 @@ fn rtkit_gives_what_the_kernel_refuses_and_it_is_taken_back() {
     assert!(said.contains("→ rr:3 by rtkit instead of fifo:50: "), "{said}");
     assert!(said.contains("needs CAP_SYS_NICE"), "{said}");
     assert_eq!(program.policy("meas").0.to_string(), "rr:3");
-    assert!(program.policy("meas").1, "what it starts must not be real-time");
-    // rtkit wants that the process cannot run for longer.
+    assert!(program.policy("meas").1, "its children must not be real-time");
+    // rtkit requires this run limit.
     assert!(program.run_limit().is_some_and(|limit| limit.get() <= 200_000_000));
     let output = run(&["restore", &id]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

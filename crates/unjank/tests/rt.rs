@@ -1,6 +1,6 @@
-//! `unjank rt` as any user: policies that need no privilege.
+//! `unjank rt` with policies that need no privilege.
 
-#![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
+#![expect(clippy::unwrap_used, reason = "the setup of a test may panic")]
 
 mod program;
 
@@ -18,7 +18,7 @@ use unjank_needs::wait;
 const TERMINATE: i32 = 15;
 const KILL: i32 = 9;
 
-/// `batch` with the nice value of this test, which anybody may give and take.
+/// `batch` with the nice value of this test, which needs no privilege.
 fn batch() -> String {
     format!("batch:{}", nice())
 }
@@ -63,7 +63,7 @@ fn threads_are_listed_with_names_and_policies() {
 }
 
 #[test]
-fn what_cannot_work_is_said_and_nothing_is_changed() {
+fn errors_change_nothing() {
     let (place, program) = (Place::new(), Program::start(&["meas", "load-0"]));
     let id = program.id().to_string();
     for (arguments, code, says) in [
@@ -100,7 +100,7 @@ fn what_cannot_work_is_said_and_nothing_is_changed() {
 }
 
 #[test]
-fn what_is_kept_stays_until_it_is_restored() {
+fn kept_changes_stay_until_restored() {
     let (place, program) = (Place::new(), Program::start(&["meas", "load-0", "load-1"]));
     let id = program.id().to_string();
     let rule = format!("load-?={}", batch());
@@ -113,7 +113,7 @@ fn what_is_kept_stays_until_it_is_restored() {
     let policies = || ["meas", "load-0", "load-1"].map(|name| program.policy(name).0);
     assert_eq!(policies(), [ordinary, batch, batch]);
 
-    // It was meant to stay, so only who asks for it puts it back.
+    // Kept changes are put back only by `rt restore`.
     let general = place.restore_all();
     assert!(stdout(&general).contains("on purpose: unjank rt restore"), "{}", stdout(&general));
     let output = place.run(&["restore", "4194305"]);
@@ -131,7 +131,7 @@ fn what_is_kept_stays_until_it_is_restored() {
 #[test]
 fn a_slice_is_given_listed_and_put_back() {
     let (place, program) = (Place::new(), Program::start(&["meas", "own"]));
-    // What a thread had asked for itself comes back, too.
+    // A slice that a thread had set itself is put back, too.
     let fair = |slice| Policy::Other(Fair { nice: nice(), slice });
     let own = fair(Some(Nanos::from_millis(20)));
     set_policy(program.thread("own"), own, false).unwrap();
@@ -198,7 +198,7 @@ fn a_session_killed_with_its_keeper_is_put_back_by_the_next_command() {
 }
 
 #[test]
-fn somebody_else_s_change_is_left_to_them() {
+fn a_change_by_another_program_is_left_alone() {
     let (place, program) = (Place::new(), Program::start(&["work-0"]));
     let rule = format!("work-*={}", batch());
     let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
@@ -211,7 +211,7 @@ fn somebody_else_s_change_is_left_to_them() {
 }
 
 #[test]
-fn the_end_of_the_process_is_the_end() {
+fn the_session_ends_with_the_process() {
     let (place, program) = (Place::new(), Program::start(&["work-0"]));
     let rule = format!("work-*={}", batch());
     let (mut unjank, mut lines) = place.watch(&program, &["--thread", &rule]);
@@ -223,7 +223,7 @@ fn the_end_of_the_process_is_the_end() {
 }
 
 #[test]
-fn a_command_s_threads_are_followed_and_its_code_is_ours() {
+fn the_threads_of_a_command_are_followed_and_its_exit_code_is_passed_on() {
     let place = Place::new();
     let rule = format!("sleep={}", batch());
     let output = place.run(&[
@@ -240,7 +240,7 @@ fn a_command_s_threads_are_followed_and_its_code_is_ours() {
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
     assert!(stderr(&output).contains("sleep (thread "), "{}", stderr(&output));
     assert!(stderr(&output).contains("no thread has matched 'nope'"), "{}", stderr(&output));
-    // What the command has left running is put back.
+    // Processes that the command leaves running are put back.
     assert!(stderr(&output).contains(", as it was\n"), "{}", stderr(&output));
     let left: u32 = stdout(&output).trim().parse().unwrap();
     assert!(is_ordinary(policy_of(ThreadId(left)).unwrap().0));

@@ -34,7 +34,7 @@ fn times_must_be_longer_than_zero() {
     let stderr = fails(&["jitter", "native", "--period", "1us"], 2);
     assert_eq!(stderr, "error: a period of 1.00 µs is too short: the shortest is 20.0 µs\n");
     let stderr = fails(&["jitter", "native", "--for", "100us"], 2);
-    assert_eq!(stderr, "error: a run of 100 µs holds no period of 1.00 ms\n");
+    assert_eq!(stderr, "error: a run of 100 µs is shorter than the period of 1.00 ms\n");
 }
 
 #[test]

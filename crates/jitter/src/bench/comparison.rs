@@ -1,49 +1,49 @@
-//! How cyclictest and `jitter native` are compared.
+//! Parameters of the comparison of cyclictest and `jitter native`.
 
 use unjank_host::sched::Priority;
 use unjank_host::{Error, Nanos, Result};
 
-/// How to compare.
+/// Parameters that both tools share.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// Where both measure, in turn.
+    /// The CPU on which both measure in turn.
     pub cpu: usize,
-    /// The real-time priority of both.
+    /// Real-time priority.
     pub priority: Priority,
-    /// The period of both.
+    /// Time between two wake-ups.
     pub period: Nanos,
-    /// The length of one visit.
+    /// Length of one trial.
     pub visit: Nanos,
-    /// Pairs of visits.
+    /// Pairs of trials.
     pub pairs: usize,
-    /// Keep CPUs out of idle states for both, as cyclictest does by itself;
-    /// otherwise it is told not to (`--laptop`).
+    /// Keep CPUs out of idle states, as cyclictest does by default. Without it,
+    /// cyclictest runs with `--laptop`.
     pub dma_latency: bool,
 }
 
 impl Comparison {
-    /// Both tools must be able to do the same.
+    /// Checks that both tools can measure with these parameters.
     pub(super) fn check(&self) -> Result<()> {
         if !self.period.get().is_multiple_of(1_000) {
             return Err(Error::Invalid(format!(
-                "cyclictest knows whole microseconds: no period of {} ns",
+                "cyclictest needs a period of whole microseconds, not {} ns",
                 self.period.get()
             )));
         }
         if self.visit < self.period.times(FEWEST_WAKE_UPS) {
             return Err(Error::Invalid(format!(
-                "a visit of {} is too short: at least {FEWEST_WAKE_UPS} periods of {} must fit",
+                "--visit {} is too short: at least {FEWEST_WAKE_UPS} periods of {} must fit",
                 self.visit, self.period
             )));
         }
         if self.pairs == 0 {
-            return Err(Error::Invalid("no pair of visits to compare".to_owned()));
+            return Err(Error::Invalid("no pair to compare: --pairs is at least 1".to_owned()));
         }
         Ok(())
     }
 }
 
-/// The fewest wake-ups of a visit that have a median worth comparing.
+/// The fewest wake-ups of a trial with a median worth comparing.
 const FEWEST_WAKE_UPS: u64 = 10;
 
 #[cfg(test)]
@@ -51,8 +51,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cyclictest_is_never_asked_for_no_wake_up_at_all() {
-        // It would take 0 wake-ups for endless ones.
+    fn a_trial_never_has_zero_wake_ups() {
+        // For cyclictest, 0 wake-ups means endless.
         let good = Comparison {
             cpu: 0,
             priority: Priority::new(80).unwrap(),
@@ -65,7 +65,7 @@ mod tests {
         let says = |comparison: Comparison| comparison.check().unwrap_err().to_string();
         assert_eq!(
             says(Comparison { visit: Nanos::from_micros(500), ..good.clone() }),
-            "a visit of 500 µs is too short: at least 10 periods of 1.00 ms must fit"
+            "--visit 500 µs is too short: at least 10 periods of 1.00 ms must fit"
         );
         assert!(says(Comparison { period: Nanos(50_500), ..good.clone() }).contains("50500 ns"));
         assert!(says(Comparison { pairs: 0, ..good }).contains("no pair"));

@@ -1,4 +1,4 @@
-//! cyclictest of rt-tests, run and read: `cyclictest(8)`.
+//! Runs cyclictest of rt-tests and reads its output: `cyclictest(8)`.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use super::comparison::Comparison;
 /// The histogram's reach in nanoseconds: the most that cyclictest allows.
 const REACH: u64 = 1_000_000;
 
-/// How to run it.
+/// A command line of cyclictest.
 pub(super) struct Cyclictest {
     arguments: Vec<String>,
 }
@@ -29,7 +29,7 @@ impl Cyclictest {
             .status();
         if installed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Err(Error::Unsupported(
-                "there is no cyclictest here: it is in the package rt-tests".to_owned(),
+                "cyclictest is not installed: it is in the package rt-tests".to_owned(),
             ));
         }
         let loops = comparison.visit.get() / comparison.period.get().max(1);
@@ -52,7 +52,7 @@ impl Cyclictest {
         Ok(Self { arguments })
     }
 
-    /// One visit.
+    /// Runs one trial.
     pub(super) fn run(&self, subject: &str) -> Result<Series> {
         let output = Command::new("cyclictest")
             .args(&self.arguments)
@@ -68,9 +68,9 @@ impl Cyclictest {
     }
 }
 
-/// Lines of `latency count`, and after them lines of `# Name: value` of which
-/// two matter: wake-ups beyond the histogram, and the longest latency, which
-/// stands for them.
+/// Parses lines of `latency count`, and two of the lines `# Name: value` after
+/// them: the number of wake-ups beyond the histogram, and the longest latency,
+/// which is used for them.
 fn parse(text: &str, subject: &str) -> Result<Series> {
     let mut series = Series::new(subject);
     let mut overflows = 0_u64;
@@ -104,8 +104,7 @@ fn parse(text: &str, subject: &str) -> Result<Series> {
     Ok(series)
 }
 
-/// More wake-ups of one latency than any visit has: a larger number is not a
-/// count.
+/// More wake-ups of one latency than any trial has.
 const MOST: u64 = 10_000_000;
 
 #[cfg(test)]
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_histogram_and_what_is_beyond_it_are_read() {
+    fn the_histogram_and_the_overflow_are_read() {
         let text = "# /dev/cpu_dma_latency set to 0us\n\
                     # Histogram\n000000 000000\n023000 000002\n024500 000003\n\
                     # Total: 000000005\n# Min Latencies: 23000\n# Avg Latencies: 24157\n\

@@ -1,4 +1,4 @@
-//! What had the CPU over many late wake-ups together.
+//! Sums up the causes of many late wake-ups.
 
 use std::cmp::Reverse;
 
@@ -8,39 +8,39 @@ use unjank_host::tracefs::Occupant;
 
 use super::cause::{Cause, Phase};
 
-/// Where the time of many late wake-ups went, and to whom.
+/// The parts of many delays, and the threads and interrupts that had the CPU.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Blame {
-    /// How many wake-ups these are.
+    /// Number of wake-ups.
     pub wakeups: u64,
-    /// The sum of their delays' parts: their timers were late …
+    /// Sum of the time for which timers were late.
     pub timer_late: Nanos,
-    /// … they were ready and had no CPU …
+    /// Sum of the time for which threads were ready without a CPU.
     pub waited: Nanos,
-    /// … they had a CPU and were not back in user space.
+    /// Sum of the time for which threads had a CPU and were not back in user space.
     pub ran_late: Nanos,
-    /// Who had the CPU meanwhile, longest first.
-    pub culprits: Vec<Total>,
+    /// The culprits, longest first.
+    pub culprits: Vec<CulpritTotal>,
 }
 
-/// What one culprit took.
+/// The share of one culprit in one part of the delays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Total {
-    /// Interrupt, idleness, or the first of the threads of this name.
+pub struct CulpritTotal {
+    /// An interrupt, an idle state, or the first thread of this name.
     pub who: Occupant,
-    /// In which part of the delays.
+    /// The part of the delays.
     pub phase: Phase,
-    /// For how long, all wake-ups together.
+    /// CPU time over all wake-ups.
     pub held: Nanos,
-    /// How many wake-ups it delayed.
+    /// Number of wake-ups that it delayed.
     pub wakeups: u64,
     /// The threads of this name and how long each held the CPU, longest first.
     pub threads: Vec<(ThreadId, Nanos)>,
 }
 
 impl Blame {
-    /// Sums up. Threads of one name count as one, as do interrupts on whatever
-    /// CPU: the many short processes of a build are one culprit.
+    /// Sums up causes. Threads of one name are one culprit, such as the many
+    /// short processes of a build; so is an interrupt on several CPUs.
     pub fn of<'a>(causes: impl IntoIterator<Item = &'a Cause>) -> Self {
         let mut blame = Self::default();
         for cause in causes {
@@ -62,7 +62,7 @@ impl Blame {
         self.timer_late + self.waited + self.ran_late
     }
 
-    /// The share (0–1) of all delays that a part of them is.
+    /// The share (0–1) of `part` in all delays.
     pub fn share(&self, part: Nanos) -> f64 {
         part.get() as f64 / self.late().get().max(1) as f64
     }
@@ -71,12 +71,13 @@ impl Blame {
         // On two CPUs, one wake-up may have the same culprit twice.
         let mut counted: Vec<usize> = Vec::new();
         for culprit in &cause.culprits {
-            let same =
-                |total: &Total| total.phase == culprit.phase && alike(&total.who, &culprit.who);
+            let same = |total: &CulpritTotal| {
+                total.phase == culprit.phase && alike(&total.who, &culprit.who)
+            };
             let place = self.culprits.iter().position(same).unwrap_or_else(|| {
                 let (who, phase) = (culprit.who, culprit.phase);
                 let (held, wakeups, threads) = (Nanos::ZERO, 0, Vec::new());
-                self.culprits.push(Total { who, phase, held, wakeups, threads });
+                self.culprits.push(CulpritTotal { who, phase, held, wakeups, threads });
                 self.culprits.len() - 1
             });
             let total = &mut self.culprits[place];
@@ -95,14 +96,14 @@ impl Blame {
     }
 }
 
-impl Total {
-    /// The numbers of its threads, the one that held the CPU longest first:
-    /// `4711, 4712, 4713 and 40 more`. `None` for interrupts and idleness.
+impl CulpritTotal {
+    /// The numbers of its threads, in the order of their CPU time:
+    /// `4711, 4712, 4713 and 40 more`. `None` for interrupts and idle states.
     pub fn thread_numbers(&self) -> Option<String> {
-        const TOLD: usize = 3;
+        const LISTED: usize = 3;
         let numbers: Vec<String> =
-            self.threads.iter().take(TOLD).map(|(tid, _)| tid.0.to_string()).collect();
-        match self.threads.len().saturating_sub(TOLD) {
+            self.threads.iter().take(LISTED).map(|(tid, _)| tid.0.to_string()).collect();
+        match self.threads.len().saturating_sub(LISTED) {
             _ if numbers.is_empty() => None,
             0 => Some(numbers.join(", ")),
             more => Some(format!("{} and {more} more", numbers.join(", "))),
@@ -110,7 +111,7 @@ impl Total {
     }
 }
 
-/// Whether both are called the same.
+/// Whether both are the same culprit: the same thread name, interrupt or idle state.
 fn alike(one: &Occupant, other: &Occupant) -> bool {
     match (one, other) {
         (Occupant::Thread(a), Occupant::Thread(b)) if a.tid != b.tid => {
@@ -121,7 +122,7 @@ fn alike(one: &Occupant, other: &Occupant) -> bool {
 }
 
 impl Phase {
-    /// The part's name in a record: `timer late`, `ready`, `running`.
+    /// Label of the part in a record: `timer late`, `ready`, `running`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Timer => "timer late",
@@ -161,13 +162,13 @@ mod tests {
         assert_eq!((blame.wakeups, blame.late()), (2, Nanos(430)));
         let parts = (blame.timer_late, blame.waited, blame.ran_late);
         assert_eq!(parts, (Nanos(10), Nanos(400), Nanos(20)));
-        let told: Vec<_> = blame
+        let culprits: Vec<_> = blame
             .culprits
             .iter()
             .map(|total| (total.who.to_string(), total.phase, total.held.get(), total.wakeups))
             .collect();
         assert_eq!(
-            told,
+            culprits,
             [
                 ("hog".to_owned(), Phase::Wait, 350, 2),
                 ("irq 24 (disk)".to_owned(), Phase::Wait, 50, 1),
@@ -175,12 +176,12 @@ mod tests {
             ]
         );
         assert!((blame.share(blame.waited) - 400.0 / 430.0).abs() < 1e-9);
-        let numbers: Vec<_> = blame.culprits.iter().map(Total::thread_numbers).collect();
+        let numbers: Vec<_> = blame.culprits.iter().map(CulpritTotal::thread_numbers).collect();
         assert_eq!(numbers, [Some("9".to_owned()), None, Some("9".to_owned())]);
     }
 
     #[test]
-    fn the_threads_of_a_name_are_counted_and_the_longest_told() {
+    fn the_longest_threads_of_a_name_are_listed_and_the_others_counted() {
         let named = |tid| Task { tid: ThreadId(tid), comm: "cc1".into(), prio: 120 };
         let culprit = |tid, held| Culprit {
             who: Occupant::Thread(named(tid)),
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_to_blame_for_nothing() {
+    fn no_causes_give_no_culprits() {
         let nothing = Blame::of(&[]);
         assert_eq!(nothing, Blame::default());
         assert!(nothing.share(Nanos::ZERO).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! Why one wake-up was late: a pure function over a trace.
+//! The cause of one late wake-up: a pure function of a trace.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::timeline::{Span, ThreadState, follow};
@@ -10,50 +10,50 @@ use unjank_host::{Nanos, Support, Timestamp};
 pub struct LateWakeUp {
     /// The thread that slept.
     pub thread: ThreadId,
-    /// When it should have run.
+    /// The moment that it asked for.
     pub due: Timestamp,
-    /// When it ran, by its own clock.
+    /// When it ran, as it read the clock itself.
     pub ran: Timestamp,
-    /// By how much the kernel was allowed to delay its timer.
+    /// By how much the kernel may delay its timer.
     pub timer_slack: Nanos,
 }
 
-/// Where the time of a late wake-up went. The three parts add up to it.
+/// The three parts of a delay, which add up to it, and their culprits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     /// From the moment it was due until something woke the thread.
     pub timer_late: Nanos,
     /// The part of `timer_late` that the thread's timer slack allows.
     pub within_slack: Nanos,
-    /// The part of `timer_late` after the kernel had found the timer expired,
-    /// if the trace has `timer/hrtimer_expire_entry`: what is left of
-    /// `timer_late` before it was waiting for the interrupt.
+    /// The part of `timer_late` after the kernel found the timer expired, if the
+    /// trace has `timer/hrtimer_expire_entry`. The rest of `timer_late` was spent
+    /// waiting for the interrupt.
     pub since_expiry: Option<Nanos>,
-    /// How long the thread was ready and did not have a CPU.
+    /// How long the thread was ready without a CPU.
     pub waited: Nanos,
     /// How long it had a CPU before it was back in user space and had read
-    /// the clock. Interrupts in between are in it.
+    /// the clock, including interrupts.
     pub ran_late: Nanos,
-    /// The thread had not gone to sleep when it was due: `ran_late` is time
-    /// that it was busy with something else.
+    /// The thread was not asleep when it was due: in `ran_late` it was busy with
+    /// something else.
     pub was_busy: bool,
     /// What had the CPU meanwhile, longest first.
     pub culprits: Vec<Culprit>,
-    /// Whether the trace has the switch to the thread. Without it `waited`
-    /// holds some of what is `ran_late`.
+    /// Whether the trace has the switch to the thread. Without it, `waited`
+    /// includes some of `ran_late`.
     pub switch_seen: bool,
 }
 
-/// Something that had the CPU while the thread did not get on.
+/// A thread, interrupt or idle state that had the CPU during a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Culprit {
-    /// Thread, interrupt or idleness.
+    /// What had the CPU.
     pub who: Occupant,
-    /// Where; for a thread that moved, where it was first.
+    /// The CPU; for a thread that moved, its first one.
     pub cpu: usize,
-    /// In which part of the delay.
+    /// The part of the delay.
     pub phase: Phase,
-    /// For how long, in that part.
+    /// How long it had the CPU in that part.
     pub held: Nanos,
 }
 
@@ -62,16 +62,15 @@ pub struct Culprit {
 pub enum Phase {
     /// The timer had not fired.
     Timer,
-    /// The thread was ready.
+    /// The thread was ready without a CPU.
     Wait,
     /// The thread had the CPU.
     Run,
 }
 
-/// Explains a late wake-up from the events of all CPUs, or says what the
-/// trace lacks for it. The trace needs `sched_switch` and `sched_waking`; the
-/// more of [`cause_events`](super::cause_events) it has, the better the
-/// culprits are known.
+/// Explains a late wake-up from the events of all CPUs, or says what the trace
+/// lacks. The trace needs `sched_switch` and `sched_waking`; the other
+/// [`cause_events`](super::cause_events) identify more culprits.
 pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
     let timeline = match follow(trace, late.thread, late.due, late.ran) {
         Ok(timeline) => timeline,
@@ -113,9 +112,8 @@ pub fn cause_of(trace: &Trace, late: &LateWakeUp) -> Support<Cause> {
     Support::Yes(cause)
 }
 
-/// When the kernel found the timer expired that ended the span: a timer wakes
-/// its thread in its own callback, so it is the last one that expired on that
-/// CPU before.
+/// When the kernel found the timer that ended the span expired. A timer wakes
+/// its thread in its own callback, so it is the last one that expired on that CPU.
 fn expiry(trace: &Trace, cpu: usize, asleep: &Span) -> Option<Timestamp> {
     let events = trace.cpu(cpu)?.events_in(asleep.from, asleep.to);
     let expired = |event: &&Event| event.kind == EventKind::TimerExpires;
@@ -128,7 +126,7 @@ impl Cause {
         self.timer_late + self.waited + self.ran_late
     }
 
-    /// Counts what had the CPU during a span, other than the thread itself.
+    /// Adds what had the CPU during a span, except the thread itself.
     fn blame(&mut self, trace: &Trace, thread: ThreadId, span: &Span, phase: Phase, cpu: usize) {
         let Some(events) = trace.cpu(cpu) else { return };
         for stretch in events.between(span.from, span.to) {
@@ -136,7 +134,7 @@ impl Cause {
             if matches!(who, Occupant::Thread(task) if task.tid == thread) {
                 continue;
             }
-            // A thread may move with its victim; an idle CPU is another one.
+            // A culprit thread may move along; idle states are counted for each CPU.
             let known = self.culprits.iter_mut().find(|known| {
                 let same_cpu = known.cpu == cpu || !matches!(who, Occupant::Idle(_));
                 known.phase == phase && same_cpu && known.who.is_same(&who)
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_expiry_is_told_from_a_late_interrupt() {
+    fn time_after_the_expiry_is_separate_from_a_late_interrupt() {
         let script = Script::new()
             .sleeps(1, 10, 7, 0)
             .expires(1, 120)
@@ -262,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn slack_is_told_from_lateness() {
+    fn slack_is_separate_from_lateness() {
         let script = Script::new().sleeps(1, 10, 7, 0).wakes(1, 160, 7, 1).runs(1, 170, 0, 7);
         let late = LateWakeUp { timer_slack: Nanos(50), ..late(100, 170) };
         let cause = cause_of(&script.trace(), &late).yes().unwrap();
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_cannot_tell_says_so() {
+    fn an_insufficient_trace_gives_the_reason() {
         let lost = Script::new().wakes(1, 100, 7, 1).runs(1, 400, 9, 7).loses(2, 300, 301);
         let answer = cause_of(&lost.trace(), &late(90, 410));
         assert_eq!(answer.reason(), Some("the trace lost events here"));
@@ -280,7 +278,7 @@ mod tests {
     }
 
     #[derive(Debug, Clone, Copy)]
-    enum Told {
+    enum Step {
         Runs(u32, u32),
         Sleeps(u32, u32),
         Wakes(u32, usize),
@@ -288,35 +286,35 @@ mod tests {
         Interrupts,
     }
 
-    fn told() -> impl proptest::strategy::Strategy<Value = Told> {
+    fn step() -> impl proptest::strategy::Strategy<Value = Step> {
         use proptest::prelude::*;
         let tid = || prop_oneof![Just(0_u32), Just(7), Just(9)];
         prop_oneof![
-            (tid(), tid()).prop_map(|(prev, next)| Told::Runs(prev, next)),
-            (tid(), tid()).prop_map(|(prev, next)| Told::Sleeps(prev, next)),
-            (tid(), 0_usize..4).prop_map(|(tid, cpu)| Told::Wakes(tid, cpu)),
-            (tid(), 0_usize..4).prop_map(|(tid, cpu)| Told::Migrates(tid, cpu)),
-            Just(Told::Interrupts),
+            (tid(), tid()).prop_map(|(prev, next)| Step::Runs(prev, next)),
+            (tid(), tid()).prop_map(|(prev, next)| Step::Sleeps(prev, next)),
+            (tid(), 0_usize..4).prop_map(|(tid, cpu)| Step::Wakes(tid, cpu)),
+            (tid(), 0_usize..4).prop_map(|(tid, cpu)| Step::Migrates(tid, cpu)),
+            Just(Step::Interrupts),
         ]
     }
 
     proptest::proptest! {
         #[test]
         fn the_parts_add_up_whatever_the_trace_says(
-            events in proptest::collection::vec((0_usize..3, 1_u64..20, told()), 0..30),
+            events in proptest::collection::vec((0_usize..3, 1_u64..20, step()), 0..30),
             due in 0_u64..200,
             length in 0_u64..200,
         ) {
             let mut now = 0;
             let mut script = Script::new();
-            for (cpu, pause, told) in events {
+            for (cpu, pause, step) in events {
                 now += pause;
-                script = match told {
-                    Told::Runs(prev, next) => script.runs(cpu, now, prev, next),
-                    Told::Sleeps(prev, next) => script.sleeps(cpu, now, prev, next),
-                    Told::Wakes(tid, queue) => script.wakes(cpu, now, tid, queue),
-                    Told::Migrates(tid, to) => script.migrates(cpu, now, tid, cpu, to),
-                    Told::Interrupts => script.interrupts(cpu, now, now + 1),
+                script = match step {
+                    Step::Runs(prev, next) => script.runs(cpu, now, prev, next),
+                    Step::Sleeps(prev, next) => script.sleeps(cpu, now, prev, next),
+                    Step::Wakes(tid, queue) => script.wakes(cpu, now, tid, queue),
+                    Step::Migrates(tid, to) => script.migrates(cpu, now, tid, cpu, to),
+                    Step::Interrupts => script.interrupts(cpu, now, now + 1),
                 };
             }
             if let Support::Yes(cause) = cause_of(&script.trace(), &late(due, due + length)) {

@@ -1,10 +1,10 @@
-//! Which events the cause of a late wake-up is told from.
+//! The trace events that the cause of a late wake-up is derived from.
 
 use unjank_host::tracefs::WAKEUP_EVENTS;
 
-/// Beside [`WAKEUP_EVENTS`]: when timers expired, and the interrupts of x86
-/// that other CPUs send, which no handler of a device sees. A kernel that lacks
-/// one of them is asked for the others.
+/// In addition to [`WAKEUP_EVENTS`]: timer expiry, and inter-processor
+/// interrupts of x86, which have no device handler. Events that a kernel lacks
+/// are left out.
 const FURTHER: &[&str] = &[
     "timer/hrtimer_expire_entry",
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -29,7 +29,7 @@ const FURTHER: &[&str] = &[
     "irq_vectors/thermal_apic_exit",
 ];
 
-/// The events from which [`cause_of`](super::cause_of) tells most.
+/// All events that [`cause_of`](super::cause_of) uses.
 pub fn cause_events() -> Vec<String> {
     WAKEUP_EVENTS.iter().chain(FURTHER).map(|&event| event.to_owned()).collect()
 }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_event_stands_there_once_and_each_entry_has_its_exit() {
+    fn events_are_unique_and_each_entry_has_its_exit() {
         let events = cause_events();
         let mut once = events.clone();
         once.sort();

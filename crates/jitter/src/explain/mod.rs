@@ -1,5 +1,5 @@
-//! From wake-up latencies to a verdict, and from a trace to the cause of one
-//! late wake-up and to what is to blame for many.
+//! Turns wake-up latencies into a verdict, and a trace into the cause of one
+//! late wake-up and the culprits of many.
 
 mod blame;
 mod cause;
@@ -7,7 +7,7 @@ mod events;
 mod sentence;
 mod verdict;
 
-pub use blame::{Blame, Total};
+pub use blame::{Blame, CulpritTotal};
 pub use cause::{Cause, Culprit, LateWakeUp, Phase, cause_of};
 pub use events::cause_events;
 pub(crate) use verdict::HEALTHY_SOURCE;

@@ -1,4 +1,4 @@
-//! A cause in one sentence.
+//! Describes a cause in one sentence.
 
 use std::fmt;
 
@@ -7,14 +7,13 @@ use unjank_host::tracefs::Occupant;
 
 use super::cause::{Cause, Culprit, Phase};
 
-/// A part of the delay is told if it is at least this fraction of the whole.
+/// A part of the delay is mentioned if it is at least one in this many of the whole.
 const WORTH_TELLING: u64 = 4;
-/// A culprit is named beside a longer one if it held the CPU for at least this
-/// fraction of the part.
+/// A culprit is named if it held the CPU for at least one in this many of the part.
 const WORTH_NAMING: u64 = 5;
 const MOST_NAMED: usize = 3;
 
-/// One sentence: what took a good part of the delay, in the order of time.
+/// The large parts of the delay, in the order of time.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&of(self))
@@ -29,11 +28,11 @@ fn of(cause: &Cause) -> String {
         (cause.ran_late, run),
     ];
     let longest = parts.iter().map(|(length, _)| *length).max().unwrap_or(Nanos::ZERO);
-    let told = parts
+    let large = parts
         .iter()
         .filter(|(length, _)| *length == longest || length.times(WORTH_TELLING) >= cause.late());
-    let told: Vec<String> = told.map(|(_, tell)| tell(cause)).collect();
-    told.join(", then ")
+    let large: Vec<String> = large.map(|(_, describe)| describe(cause)).collect();
+    large.join(", then ")
 }
 
 fn timer(cause: &Cause) -> String {
@@ -53,7 +52,7 @@ fn timer(cause: &Cause) -> String {
             Some(Culprit { who: Occupant::Idle(Some(state)), cpu, .. }) => {
                 format!("CPU {cpu} in idle state {state}, or the hypervisor ran others")
             }
-            // Whoever switched threads meanwhile did not keep interrupts off.
+            // A CPU that switched threads had interrupts on in between.
             Some(longest) if longest.held.times(2) < late => {
                 let they_ran = while_they_ran(cause, Phase::Timer);
                 return format!("the timer fired {late} late{they_ran} on CPU {}", longest.cpu);
@@ -99,9 +98,8 @@ fn while_they_ran(cause: &Cause, phase: Phase) -> String {
     }
 }
 
-/// Names those that held the CPU for a good part of `total`. Where they do
-/// not explain most of it, the others are summed up, and the longest of them
-/// are named.
+/// Names the culprits that held the CPU for a large part of `total`. If these
+/// do not explain most of it, sums up the others and names the longest of them.
 fn who_ran(others: &[&Culprit], total: Nanos) -> String {
     let large = |culprit: &&&Culprit| culprit.held.times(WORTH_NAMING) >= total;
     let named = others.iter().filter(large).count().min(MOST_NAMED);
@@ -146,7 +144,7 @@ fn with_time(culprit: &Culprit) -> String {
     format!("{} ({})", name(&culprit.who), culprit.held)
 }
 
-/// A thread with its number, as `perf sched` and syslog write it: `hog[9]`.
+/// A thread with its number, in the form of `perf sched` and syslog: `hog[9]`.
 fn name(who: &Occupant) -> String {
     match who {
         Occupant::Thread(task) if !task.comm.as_bytes().is_empty() => {
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_names_who_ran() {
+    fn a_wait_names_the_culprits() {
         let one = with(cause(3, 212, 2), Phase::Wait, hog(), 210);
         assert_eq!(of(&one), "waited 212 µs while hog[9] ran");
         let two = with(one, Phase::Wait, disk(), 60);
@@ -226,32 +224,32 @@ mod tests {
             cause
         };
         let small = many(cause(3, 1_000, 2), 10, 100);
-        let told = "waited 1.00 ms while 10 threads (955 µs in all; longest: t11[11] (100 µs), \
+        let expected = "waited 1.00 ms while 10 threads (955 µs in all; longest: t11[11] (100 µs), \
                     t12[12] (99.0 µs) and t13[13] (98.0 µs)) ran";
-        assert_eq!(of(&small), told);
+        assert_eq!(of(&small), expected);
         let and_one = with(cause(3, 1_000, 2), Phase::Wait, hog(), 400);
         let and_one = with(many(and_one, 6, 100), Phase::Wait, disk(), 5);
-        let told = "waited 1.00 ms while hog[9] (400 µs) and 7 others (590 µs in all; longest: \
+        let expected = "waited 1.00 ms while hog[9] (400 µs) and 7 others (590 µs in all; longest: \
                     t11[11] (100 µs), t12[12] (99.0 µs) and t13[13] (98.0 µs)) ran";
-        assert_eq!(of(&and_one), told);
+        assert_eq!(of(&and_one), expected);
         let interrupts = with(many(cause(3, 1_000, 2), 9, 100), Phase::Wait, disk(), 60);
         assert!(of(&interrupts).contains("while 10 threads and interrupts (924 µs in all"));
-        // Two that hold too little to be named are named: nobody else was there.
+        // Two short culprits are named, because there are no others.
         let two = many(cause(3, 1_000, 2), 2, 30);
-        let told = "waited 1.00 ms while t11[11] (30.0 µs) and t12[12] (29.0 µs) ran";
-        assert_eq!(of(&two), told);
-        // Idleness is told only where it is more than all the others.
+        let expected = "waited 1.00 ms while t11[11] (30.0 µs) and t12[12] (29.0 µs) ran";
+        assert_eq!(of(&two), expected);
+        // Idle time is mentioned only if it exceeds all the others together.
         let idle = with(small, Phase::Wait, Occupant::Idle(None), 120);
         assert!(of(&idle).contains("while 10 threads (955 µs"), "{}", of(&idle));
     }
 
     #[test]
-    fn nobody_who_lost_the_cpu_kept_interrupts_off() {
+    fn a_thread_that_lost_the_cpu_did_not_keep_interrupts_off() {
         let one = with(cause(90, 2, 2), Phase::Timer, hog(), 40);
         let two = with(one, Phase::Timer, Occupant::Thread(task(5)), 38);
-        let told = "the timer fired 90.0 µs late while hog[9] (40.0 µs) and t5[5] (38.0 µs) ran \
+        let expected = "the timer fired 90.0 µs late while hog[9] (40.0 µs) and t5[5] (38.0 µs) ran \
                     on CPU 1";
-        assert_eq!(of(&two), told);
+        assert_eq!(of(&two), expected);
     }
 
     #[test]
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_like_size_are_told_in_their_order() {
+    fn parts_of_similar_size_are_in_the_order_of_time() {
         let both = with(cause(90, 100, 2), Phase::Wait, hog(), 100);
         assert_eq!(of(&both), "the timer fired 90.0 µs late, then waited 100 µs while hog[9] ran");
         let run = with(cause(1, 2, 60), Phase::Run, disk(), 50);

@@ -11,36 +11,36 @@ use crate::probe::PERIOD_LABEL;
 /// garbage collector.
 pub const HEALTHY: Nanos = Nanos::from_micros(3_000);
 
-/// Where [`HEALTHY`] is from.
+/// The source of [`HEALTHY`].
 pub(crate) const HEALTHY_SOURCE: &str = "one time slice of the Linux scheduler on 8 CPUs or more \
                                          (4 × 0.75 ms, kernel/sched/fair.c): the wait for one \
                                          thread in front";
 const OTHER: &str = "jitter/native/other/wakeup";
-/// Real-time policies, the one that is told first in front.
+/// Real-time policies, in the order of preference for the reason.
 const REALTIME: [(&str, &str); 3] = [
     ("SCHED_FIFO", "jitter/native/fifo/wakeup"),
     ("SCHED_RR", "jitter/native/rr/wakeup"),
     ("SCHED_DEADLINE", "jitter/native/deadline/wakeup"),
 ];
 
-/// What to type next: for late threads that a real-time policy would bring in
-/// time, and for others.
+/// The next step if a real-time policy was in time.
 const REMEDY: &str = "sudo unjank rt set PID --thread 'NAME*=fifo:80'";
+/// The next step otherwise.
 const CAUSE: &str = "sudo unjank jitter native --trace --for 60s --html jitter.html";
 
-/// The percentile that decides. A run of a checkup's length bounds it; the
-/// 99.9th is made of a few stalls there, and differs between runs by a factor.
+/// The percentile of the verdict. A run as short as a checkup's gives it an
+/// interval; the 99.9th depends on a few stalls and differs several-fold between runs.
 const Q: f64 = 0.99;
 
-/// Where the limit of wake-ups with a period is from.
+/// The source of the limit.
 const PERIOD_SOURCE: &str =
     "the period of the wake-ups: a thread that is later misses its next one";
 
-/// Judges ordinary threads, and says what real-time priority would change: 99 of
-/// 100 wake-ups are to come before the next one is due.
+/// Judges ordinary threads, and reports the effect of a real-time policy. Healthy
+/// is a 99th percentile of at most one period.
 ///
-/// The quantile is taken with each missed period counted as late as it was
-/// (so a stall of 60 ms at a period of 1 ms is 60 late wake-ups, not one).
+/// Each missed period counts as late as it was: a stall of 60 ms at a period of
+/// 1 ms is 60 late wake-ups, not one.
 pub fn verdict(findings: &Findings) -> Verdict {
     let period = findings.fact_named("jitter/native/period").map_or(0.0, |fact| fact.value);
     let mut verdict = Verdict {
@@ -77,7 +77,7 @@ pub fn verdict(findings: &Findings) -> Verdict {
         verdict.reason = format!("{}; the latest: {cause}", verdict.reason);
     }
     if verdict.answer != Answer::Healthy {
-        // A policy helps where it was seen to help; else the cause is to be found first.
+        // A policy is suggested only if it was measured to help.
         let is_healthy =
             |tail| verdict.healthy.as_ref().is_some_and(|b| b.judge(tail) == Answer::Healthy);
         let helps = realtime.as_ref().is_some_and(|(_, tail)| !only_realtime && is_healthy(tail));
@@ -88,21 +88,20 @@ pub fn verdict(findings: &Findings) -> Verdict {
     verdict
 }
 
-/// What is healthy for wake-ups with this period in nanoseconds; where it is not
-/// known, of a millisecond.
+/// The limit for a period in nanoseconds; one millisecond if the period is unknown.
 fn healthy(period: f64) -> Bound {
     const USUAL: f64 = 1e6;
     let at_most = if period > 0.0 { period } else { USUAL };
     Bound { at_most, source: PERIOD_SOURCE.to_owned() }
 }
 
-/// Why the latest ordinary wake-up was late, if that was traced.
+/// The cause of the latest ordinary wake-up, if it was traced.
 fn worst_cause(findings: &Findings) -> Option<&str> {
     let ordinary = findings.outliers.iter().filter(|outlier| outlier.series == OTHER);
     ordinary.max_by_key(|outlier| outlier.value)?.cause.as_deref()
 }
 
-/// The 99th percentile with missed periods counted in.
+/// The 99th percentile, missed periods included.
 fn tail_of(findings: &Findings, name: &str, period: u64) -> Option<Quantity> {
     let series = findings.series_named(name)?;
     let by_start = corrected(findings, series, period)?;
@@ -124,7 +123,7 @@ fn tail_of(findings: &Findings, name: &str, period: u64) -> Option<Quantity> {
             .map(|ranks| ranks.map(|rank| order::value_at_rank(&histogram, rank) as f64)),
     };
     let policy = series.labels.get("policy").map_or("", String::as_str);
-    // The table of series has the distribution as it was seen, so its p99 differs.
+    // The table of series leaves missed periods out, so its p99 differs.
     let counted = if n > series.n { ", missed periods counted as late" } else { "" };
     Some(Quantity {
         name: format!("p99 of wake-up latency as {policy}{counted}"),
@@ -136,7 +135,7 @@ fn tail_of(findings: &Findings, name: &str, period: u64) -> Option<Quantity> {
 }
 
 /// The distribution of each start, with each missed period as late as it was.
-/// Threads that have periods of their own are corrected one by one.
+/// Threads with periods of their own are corrected one by one.
 fn corrected(findings: &Findings, all: &SeriesRecord, period: u64) -> Option<Vec<Histogram<u64>>> {
     let of_its_own = |series: &&SeriesRecord| {
         series.name == all.name && series.labels.contains_key(PERIOD_LABEL)
@@ -158,7 +157,7 @@ fn corrected(findings: &Findings, all: &SeriesRecord, period: u64) -> Option<Vec
     Some(whole)
 }
 
-/// The samples of each start; all of them together where there was one.
+/// The samples of each start; all samples if there was one start.
 fn starts_of(series: &SeriesRecord) -> Option<Vec<Histogram<u64>>> {
     match series.repetitions.as_slice() {
         [] => Some(vec![series.histogram().ok()?]),
@@ -193,22 +192,22 @@ mod tests {
     }
 
     #[test]
-    fn one_long_stall_counts_as_the_periods_it_swallowed() {
+    fn one_long_stall_counts_as_the_periods_it_missed() {
         // One sample of 60 ms among 3 000: below the 99th percentile as it
         // stands, far above it with its 59 missed periods.
         let verdict = verdict(&findings(&[(60_000, 3_000), (60_000_000, 1)]));
         assert_eq!(verdict.answer, Answer::Slow);
         assert!(verdict.next.is_some());
-        // The series' own p99 is 60 µs: the name says why this one is not.
+        // The series' own p99 is 60 µs: the name says why this one differs.
         let measured = verdict.measured.expect("it was measured");
-        let told = "p99 of wake-up latency as other, missed periods counted as late";
-        assert_eq!((measured.name.as_str(), measured.n), (told, 3_060));
+        let name = "p99 of wake-up latency as other, missed periods counted as late";
+        assert_eq!((measured.name.as_str(), measured.n), (name, 3_060));
     }
 
     #[test]
     fn threads_with_periods_of_their_own_are_corrected_by_them() {
-        // The second thread's stall of 60 ms swallowed no more than 5 of its
-        // periods of 10 ms; by the first one's period it would be 59.
+        // The second thread's stall of 60 ms is 5 missed periods of 10 ms; with
+        // the first one's period it would be 59.
         let mut findings = findings(&[(60_000, 10_000), (60_000_000, 1)]);
         let whole = tail_of(&findings, OTHER, 1_000_000).unwrap();
         assert_eq!(whole.n, 10_060);
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_time_policy_alone_is_judged_and_not_told_twice() {
+    fn a_real_time_policy_alone_is_judged_and_mentioned_once() {
         let mut findings = findings(&[(60_000, 10_000)]);
         REALTIME[0].1.clone_into(&mut findings.series[0].name);
         let verdict = verdict(&findings);
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn late_threads_are_pointed_to_rt_where_it_helps() {
+    fn rt_is_the_next_step_only_if_it_helps() {
         let late = || findings(&[(60_000, 3_000), (60_000_000, 1)]);
         let with_fifo = |latency| {
             let mut series = Series::new(REALTIME[0].1).with_label("policy", "fifo");

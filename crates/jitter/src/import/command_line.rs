@@ -1,33 +1,33 @@
-//! What cyclictest was told to do: `cyclictest(8)`, and `process_options` of
-//! `cyclictest.c`. Its file has the command line, and nothing else of it.
+//! Reads cyclictest's options from its command line, the only place of its file
+//! that has them. Sources: `cyclictest(8)`, `process_options` of `cyclictest.c`.
 
 use unjank_host::Nanos;
 use unjank_host::sched::Priority;
 
-/// What the command line says, defaults included.
+/// The options of a command line, with defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct CommandLine {
     /// `other`, `fifo` or `rr`.
     pub(super) policy: &'static str,
-    /// That of the first thread, with a real-time policy.
+    /// Real-time priority of the first thread.
     pub(super) priority: Option<Priority>,
-    /// Each further thread has a priority one lower.
+    /// The priority of each thread is one lower than that of the one before it.
     pub(super) spread: bool,
-    /// That of the first thread.
+    /// Period of the first thread.
     pub(super) period: Nanos,
-    /// How much longer that of each further thread is.
+    /// The period of each thread is longer than that of the one before it by this.
     pub(super) distance: Nanos,
     /// Sleeps end at absolute moments.
     pub(super) absolute: bool,
 }
 
-/// Options with a value that may stand in the next word.
+/// Options whose value may be the next word.
 const WITH_VALUE: &[u8] = b"bcdDFhHilop";
 /// Options whose value, if they have one, is the rest of the word.
 const WITH_REST: &[u8] = b"aAt";
 
-/// Reads the command line; `threads` is how many there were.
-pub(super) fn told(line: &str, threads: usize) -> Told {
+/// Parses a command line; `threads` is the number of threads in the file.
+pub(super) fn parse(line: &str, threads: usize) -> CommandLine {
     let mut options = Options { period: 1_000, distance: 500, ..Options::default() };
     let mut words = line.split_whitespace().skip(1).peekable();
     while let Some(word) = words.next() {
@@ -53,11 +53,11 @@ pub(super) fn told(line: &str, threads: usize) -> Told {
             }
         }
     }
-    options.told(threads)
+    options.with_defaults(threads)
 }
 
-/// The letter of a long option; those without one that matter have a letter
-/// that cyclictest does not use.
+/// The letter of a long option; a letter that cyclictest does not use for a long
+/// option without one.
 fn short_of(name: &str) -> u8 {
     match name {
         "interval" => b'i',
@@ -113,7 +113,7 @@ impl Options {
                 self.policy = match value {
                     "fifo" => Policy::Fifo,
                     "rr" => Policy::RoundRobin,
-                    // Its threads are SCHED_OTHER with batch and idle, too.
+                    // With batch and idle, its threads are SCHED_OTHER as well.
                     _ => Policy::Other,
                 }
             }
@@ -122,7 +122,7 @@ impl Options {
         }
     }
 
-    fn told(mut self, threads: usize) -> Told {
+    fn with_defaults(mut self, threads: usize) -> CommandLine {
         if self.priority == 0 && (self.spread || self.policy != Policy::Other) {
             self.priority = threads as u64 + 1;
         }
@@ -131,7 +131,7 @@ impl Options {
         }
         let priority = u8::try_from(self.priority).ok().and_then(|p| Priority::new(p).ok());
         let micros = |time: u64| Nanos(time.saturating_mul(1_000));
-        Told {
+        CommandLine {
             policy: match self.policy {
                 Policy::Other => "other",
                 Policy::Fifo => "fifo",
@@ -147,7 +147,7 @@ impl Options {
     }
 }
 
-/// What `atoi(3)` makes of it, if that is not negative.
+/// Parses a number like `atoi(3)`, but never negative.
 fn number(value: &str) -> u64 {
     let digits = value.bytes().take_while(u8::is_ascii_digit).count();
     value[..digits].parse().unwrap_or(0)
@@ -158,11 +158,11 @@ mod tests {
     use super::*;
 
     fn shown(line: &str) -> String {
-        let told = told(line, 4);
-        let priority = told.priority.map_or(0, Priority::get);
-        let way = if told.absolute { "absolute" } else { "relative" };
-        let spread = if told.spread { " spread" } else { "" };
-        let (policy, period, distance) = (told.policy, told.period, told.distance);
+        let line = parse(line, 4);
+        let priority = line.priority.map_or(0, Priority::get);
+        let way = if line.absolute { "absolute" } else { "relative" };
+        let spread = if line.spread { " spread" } else { "" };
+        let (policy, period, distance) = (line.policy, line.period, line.distance);
         format!("{policy} {priority}{spread} {period} +{distance} {way}")
     }
 
@@ -190,8 +190,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_line_can_be_read(line in "\\PC{0,60}", words in "(-[a-zA-Z0-9é]{0,4} ?){0,8}") {
-            let _told = told(&line, 3);
-            let _told = told(&words, 0);
+            let _any = parse(&line, 3);
+            let _any = parse(&words, 0);
         }
     }
 }

@@ -6,12 +6,11 @@ use serde::Deserialize;
 use unjank_host::sched::Priority;
 use unjank_host::{Error, Result};
 
-use super::command_line::told;
+use super::command_line;
 use super::document::{SystemInfo, Thread, Threads, machine, resolution};
 use super::imported::Imported;
 
-/// Programs of rt-tests that write files like cyclictest's about something
-/// else than wake-ups.
+/// Programs of rt-tests that write similar files, but not about wake-ups.
 const OTHERS: &[&str] = &[
     "cyclicdeadline",
     "deadline_test",
@@ -29,7 +28,7 @@ const OTHERS: &[&str] = &[
     "svsematest",
 ];
 
-/// The file. Two of its keys end in a colon, up to version 2.11 at least.
+/// The file. Two of its keys end in a colon, at least up to version 2.11.
 #[derive(Debug, Deserialize)]
 pub(super) struct File {
     #[serde(rename = "cmdline:", alias = "cmdline")]
@@ -54,36 +53,37 @@ pub(super) fn imported(file: File, path: &str) -> Result<Imported> {
     if file.return_code != 0 {
         warnings.push(format!("cyclictest ended with code {}", file.return_code));
     }
-    let told = told(file.command_line.as_deref().unwrap_or_default(), file.thread.0.len());
+    let options =
+        command_line::parse(file.command_line.as_deref().unwrap_or_default(), file.thread.0.len());
     if file.command_line.is_none() {
         warnings.push(
-            "the file has no command line: policy and period are taken to be cyclictest's own"
+            "the file has no command line: cyclictest's default policy and period are assumed"
                 .to_owned(),
         );
     }
-    if !told.absolute {
+    if !options.absolute {
         warnings.push(
-            "cyclictest slept relative times (-r, -s or -x): missed periods are not known"
+            "cyclictest slept for relative times (-r, -s or -x): missed periods are not known"
                 .to_owned(),
         );
     }
     let priority_of = |index: u64| {
-        let below = if told.spread { u8::try_from(index).unwrap_or(u8::MAX) } else { 0 };
-        told.priority.map(|first| first.get().saturating_sub(below))
+        let below = if options.spread { u8::try_from(index).unwrap_or(u8::MAX) } else { 0 };
+        options.priority.map(|first| first.get().saturating_sub(below))
     };
     let threads = file.thread.0.into_iter().map(|(index, counted)| Thread {
         index,
         cpu: counted.cpu.and_then(|cpu| u64::try_from(cpu).ok()),
         priority: priority_of(index),
-        period: told.absolute.then(|| told.period + told.distance.times(index)),
+        period: options.absolute.then(|| options.period + options.distance.times(index)),
         counted,
     });
     Ok(Imported {
         tool: "cyclictest",
         version: file.version,
-        policy: told.policy,
-        priority: told.priority.and_then(|first| Priority::new(first.get()).ok()),
-        period: told.absolute.then_some(told.period),
+        policy: options.policy,
+        priority: options.priority.and_then(|first| Priority::new(first.get()).ok()),
+        period: options.absolute.then_some(options.period),
         resolution: resolution(file.resolution_in_ns, path)?,
         machine: machine(file.sysinfo, "cyclictest"),
         ran: file.start_time.zip(file.end_time).and_then(|(start, end)| ran(&start, &end)),
@@ -93,14 +93,14 @@ pub(super) fn imported(file: File, path: &str) -> Result<Imported> {
     })
 }
 
-/// The program's name, if it is another one of rt-tests.
+/// The program's name, if it is another program of rt-tests.
 fn other_program(command_line: &str) -> Option<&'static str> {
     let program = command_line.split_whitespace().next()?;
     let name = program.rsplit('/').next()?;
     OTHERS.iter().find(|other| **other == name).copied()
 }
 
-/// Start and end, which have a form of mails: `Sun, 22 Nov 2026 08:39:36 +0000`.
+/// Start and end, in the form of RFC 2822: `Sun, 22 Nov 2026 08:39:36 +0000`.
 fn ran(start: &str, end: &str) -> Option<[Date; 2]> {
     let date = |text: &str| Some(rfc2822::parse(text).ok()?.timestamp());
     Some([date(start)?, date(end)?]).filter(|[start, end]| start <= end)

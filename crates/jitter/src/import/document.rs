@@ -1,4 +1,4 @@
-//! Threads and their histograms, as both tools write them, in JSON.
+//! Threads and histograms in the JSON of both tools.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,22 +8,22 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use unjank_host::machine::{Kernel, Machine};
 use unjank_host::{Error, Nanos, Result, Unsupported};
 
-/// cyclictest's histograms have at most this many buckets (`HIST_MAX` of
-/// `cyclictest.c`), and jitterdebugger's fewer.
+/// The most buckets of a histogram (`HIST_MAX` of `cyclictest.c`; jitterdebugger
+/// has fewer).
 const MOST_BUCKETS: usize = 1_000_000;
-/// No machine has more CPUs, and no run more threads.
+/// More than the CPUs of any machine.
 const MOST_THREADS: usize = 8_192;
-/// More wake-ups than this would take years.
+/// More wake-ups than a run of years.
 const MOST_WAKE_UPS: u64 = 1 << 48;
 
-/// What one thread of another tool saw.
+/// The measurements of one thread of another tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Thread {
-    /// The thread's number, as the tool counts.
+    /// The thread's number in the file.
     pub(super) index: u64,
-    /// The CPU it was kept on, where the file has it.
+    /// The CPU that it was bound to, if the file has it.
     pub(super) cpu: Option<u64>,
-    /// Its priority and period differ from those of the first one.
+    /// Priority and period may differ from those of the first thread.
     pub(super) priority: Option<u8>,
     pub(super) period: Option<Nanos>,
     pub(super) counted: Counted,
@@ -33,9 +33,9 @@ pub(super) struct Thread {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub(super) struct Counted {
-    /// Latencies and how often each was seen, rising.
+    /// Latencies and their counts, rising.
     pub(super) buckets: Vec<(u64, u64)>,
-    /// Wake-ups, those beyond the histogram included.
+    /// Wake-ups, including those beyond the histogram.
     pub(super) wakeups: u64,
     pub(super) min: u64,
     pub(super) max: u64,
@@ -44,14 +44,14 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Wake-ups that the histogram has no bucket for.
+    /// Number of wake-ups beyond the histogram.
     pub(super) fn beyond(&self) -> u64 {
         let inside = self.buckets.iter().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
         self.wakeups.saturating_sub(inside)
     }
 }
 
-/// What `uname` said.
+/// The output of `uname`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SystemInfo {
@@ -60,12 +60,12 @@ pub(super) struct SystemInfo {
     pub(super) machine: String,
     /// 1 on a kernel with `PREEMPT_RT`.
     pub(super) realtime: Option<i64>,
-    /// jitterdebugger has these here.
+    /// Only jitterdebugger has these two here.
     pub(super) resolution_in_ns: u64,
     pub(super) cpus_online: Option<u64>,
 }
 
-/// The machine, as far as a tool tells of it.
+/// The machine, as far as the file describes it.
 pub(super) fn machine(system: Option<SystemInfo>, tool: &str) -> Machine {
     let system = system.unwrap_or_default();
     let mut machine = Machine {
@@ -80,7 +80,7 @@ pub(super) fn machine(system: Option<SystemInfo>, tool: &str) -> Machine {
     };
     machine.unsupported.push(Unsupported {
         what: "everything else".to_owned(),
-        reason: format!("{tool} writes no more of the machine than its kernel"),
+        reason: format!("{tool} records only the kernel of the machine"),
     });
     machine
 }
@@ -88,8 +88,7 @@ pub(super) fn machine(system: Option<SystemInfo>, tool: &str) -> Machine {
 /// The threads of a file, by number.
 pub(super) type Threads = Numbered<Counted, MOST_THREADS>;
 
-/// The unit of a file's latencies: with `resolution_in_ns` 0 it is a
-/// microsecond.
+/// The unit of a file's latencies: a microsecond if `resolution_in_ns` is 0.
 pub(super) fn resolution(written: u64, path: &str) -> Result<Nanos> {
     match written {
         0 | 1_000 => Ok(Nanos(1_000)),
@@ -98,8 +97,8 @@ pub(super) fn resolution(written: u64, path: &str) -> Result<Nanos> {
     }
 }
 
-/// A thread as it is written: `cycles` by cyclictest, `count` by
-/// jitterdebugger.
+/// A thread in the file. The number of wake-ups is `cycles` in cyclictest's
+/// files, `count` in jitterdebugger's.
 #[derive(Deserialize)]
 struct Written {
     histogram: Numbered<u64, MOST_BUCKETS>,
@@ -121,12 +120,10 @@ impl TryFrom<Written> for Counted {
         let buckets: Vec<_> = buckets.into_iter().filter(|(_, times)| *times > 0).collect();
         let inside = buckets.iter().try_fold(0_u64, |sum, (_, times)| sum.checked_add(*times));
         if inside.is_none_or(|inside| inside > count) {
-            return Err(format!(
-                "the histogram of this thread holds more than its {count} wake-ups"
-            ));
+            return Err(format!("the histogram of this thread has more than its {count} wake-ups"));
         }
         if count > MOST_WAKE_UPS {
-            return Err(format!("{count} wake-ups are more than can be"));
+            return Err(format!("{count} wake-ups are more than a run can have"));
         }
         if let (Some((first, _)), Some((last, _))) = (buckets.first(), buckets.last())
             && (*first < min || *last > max)
@@ -140,7 +137,7 @@ impl TryFrom<Written> for Counted {
     }
 }
 
-/// An object whose keys are numbers: they rise, and each stands there once.
+/// An object with numeric keys, sorted and unique.
 #[derive(Debug)]
 pub(super) struct Numbered<T, const MOST: usize>(pub(super) Vec<(u64, T)>);
 
@@ -156,7 +153,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Entries<T, MO
     type Value = Numbered<T, MOST>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object whose keys are numbers")
+        f.write_str("an object with numeric keys")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -169,7 +166,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Entries<T, MO
         }
         entries.sort_by_key(|(key, _)| *key);
         if let Some(twice) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(de::Error::custom(format!("{} stands there twice", twice[0].0)));
+            return Err(de::Error::custom(format!("the key {} appears twice", twice[0].0)));
         }
         Ok(Numbered(entries))
     }

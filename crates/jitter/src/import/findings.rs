@@ -1,4 +1,4 @@
-//! From another tool's threads to findings like those of `jitter native`.
+//! Turns another tool's threads into findings like those of `jitter native`.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::explain;
 use crate::probe::{PERIOD, PERIOD_LABEL};
 
 /// Why there is no distribution although threads woke.
-const NO_HISTOGRAM: &str = "the file has no wake-up in a histogram: cyclictest keeps one with \
+const NO_HISTOGRAM: &str = "no wake-up of the file is in a histogram: cyclictest keeps one with \
                             --histogram=N, for wake-ups less than N late";
 
 impl Imported {
-    /// Series as `jitter native` has them: one over all threads, and where
-    /// there are several, one for each.
+    /// Series like those of `jitter native`: one over all threads and, if there
+    /// are several, one for each.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings { warnings: self.warnings.clone(), ..Findings::default() };
         let name = format!("jitter/native/{}/wakeup", self.policy);
@@ -50,8 +50,8 @@ impl Imported {
         findings
     }
 
-    /// The verdict of `jitter native` on what [`findings`](Self::findings) gave.
-    /// Latencies that only have bounds do not make a machine slow.
+    /// The verdict of `jitter native` on [`findings`](Self::findings). Upper bounds
+    /// of latencies never give the answer `Slow`.
     pub fn verdict(&self, findings: &Findings) -> Verdict {
         let mut verdict = explain::verdict(findings);
         let counted = || self.threads.iter().map(|thread| &thread.counted);
@@ -77,12 +77,12 @@ impl Imported {
         Nanos(latency.saturating_mul(self.resolution.get()))
     }
 
-    /// Fills the series of one thread. Wake-ups beyond the histogram are taken
-    /// to be as late as the latest, which one of them was.
+    /// Fills the series of one thread. Wake-ups beyond the histogram count as late
+    /// as the latest, which is one of them.
     fn count(&self, thread: &Thread, series: &mut Series, findings: &mut Findings) {
         let counted = &thread.counted;
         let beyond = counted.beyond();
-        // cyclictest goes on with the first period that has not passed.
+        // After a late wake-up, cyclictest skips the periods that have passed.
         let period = thread.period.map_or(0, Nanos::get);
         let passed = |time: Nanos| time.get().checked_div(period).unwrap_or(0);
         for &(latency, times) in &counted.buckets {
@@ -96,9 +96,9 @@ impl Imported {
             series.miss(passed(latest));
             let inside = 1.0 - beyond as f64 / counted.wakeups.max(1) as f64;
             findings.warn(format!(
-                "thread {}: {beyond} of {} wake-ups lay beyond its histogram, and count as late as \
-                 the latest, {latest}: its quantiles above p{:.2} are upper bounds, and what they \
-                 missed is known of the latest only",
+                "thread {}: {beyond} of {} wake-ups lay beyond its histogram and count as late as \
+                 the latest, {latest}: its quantiles above p{:.2} are upper bounds, and missed \
+                 periods beyond the histogram are those of the latest only",
                 thread.index,
                 counted.wakeups,
                 inside * 100.0
@@ -106,8 +106,7 @@ impl Imported {
         }
     }
 
-    /// What tells a thread's series from those of the others, as `jitter
-    /// native` does.
+    /// Adds the labels that identify a thread's series, like `jitter native`.
     fn labelled(&self, mut series: Series, thread: &Thread) -> Series {
         let cpus: BTreeSet<_> = self.threads.iter().filter_map(|other| other.cpu).collect();
         let alone = cpus.len() == self.threads.len();
@@ -131,7 +130,7 @@ impl Imported {
         series
     }
 
-    /// All that is known of threads without histograms.
+    /// Adds minimum, mean and maximum of threads without histograms.
     fn note_extremes(&self, findings: &mut Findings) {
         for thread in &self.threads {
             let counted = &thread.counted;

@@ -1,4 +1,4 @@
-//! What was read of another tool.
+//! A result of another tool.
 
 use std::borrow::Cow;
 
@@ -9,42 +9,42 @@ use unjank_host::{Error, Nanos, Result};
 
 use super::document::Thread;
 
-/// A file of another tool, read.
+/// A file of another tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// Which tool wrote it: `cyclictest` or `jitterdebugger`.
+    /// The tool that wrote it: `cyclictest` or `jitterdebugger`.
     pub tool: &'static str,
-    /// The tool's version, where the file has it.
+    /// The tool's version, if the file has it.
     pub version: Option<String>,
-    /// The tool's command line, where the file has it.
+    /// The tool's command line, if the file has it.
     pub command_line: Option<String>,
     /// The policy of its threads: `other`, `fifo` or `rr`.
     pub policy: &'static str,
-    /// The real-time priority of the first thread, where it is known.
+    /// The real-time priority of the first thread, if known.
     pub priority: Option<Priority>,
-    /// The period of the first thread, where it is known.
+    /// The period of the first thread, if known.
     pub period: Option<Nanos>,
-    /// Latencies are cut down to multiples of this.
+    /// Latencies are truncated to multiples of this.
     pub resolution: Nanos,
-    /// What the file says of the machine it was written on.
+    /// The machine of the run, as far as the file describes it.
     pub machine: Machine,
-    /// When the run began and ended, where the file has it.
+    /// Start and end of the run, if the file has them.
     pub ran: Option<[Date; 2]>,
-    /// What a reader of the numbers must know.
+    /// Caveats for a reader of the numbers.
     pub warnings: Vec<String>,
     pub(super) threads: Vec<Thread>,
 }
 
 impl Imported {
-    /// How many threads measured.
+    /// Number of measuring threads.
     pub fn threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// Says what the file does not: the priority of its threads.
+    /// Sets the priority of the threads, which the file lacks.
     ///
     /// # Errors
-    /// `Invalid` if the file says it itself, or its threads have none.
+    /// `Invalid` if the file has a priority, or its threads have none.
     pub fn set_priority(&mut self, priority: Priority) -> Result<()> {
         let says = match (self.priority, self.policy) {
             (Some(known), _) => format!("priority {}", known.get()),
@@ -54,11 +54,11 @@ impl Imported {
                 return Ok(());
             }
         };
-        Err(Error::Invalid(format!("the file of {} says itself: {says}", self.tool)))
+        Err(Error::Invalid(format!("the file of {} already says {says}", self.tool)))
     }
 
-    /// The policy with its priority, as a record has it: `fifo:80`, or only
-    /// `fifo` where nobody knows the priority.
+    /// The policy with its priority, in the form of a record: `fifo:80`, or `fifo`
+    /// if the priority is unknown.
     pub fn scheduling(&self) -> Cow<'static, str> {
         match self.priority {
             Some(priority) => format!("{}:{}", self.policy, priority.get()).into(),

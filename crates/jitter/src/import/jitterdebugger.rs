@@ -1,5 +1,5 @@
 //! jitterdebugger's results: `dump_stats` of `jitterdebugger.c`, versions 1
-//! (without any word on the machine) to 3.
+//! (without a description of the machine) to 3.
 
 use serde::Deserialize;
 use unjank_host::Result;
@@ -14,10 +14,10 @@ pub(super) struct File {
     cpu: Threads,
 }
 
-/// Its threads are `SCHED_FIFO`, at a priority that the file does not have. It
-/// sleeps again from each late wake-up on, or catches up at once, so that no
-/// period is left out. What it calls a CPU is the number of a thread: they are
-/// the same if there is a thread on every CPU.
+/// Its threads are `SCHED_FIFO`, at a priority that the file lacks. After a late
+/// wake-up it starts a new period or catches up at once, so no period is missed.
+/// Its key `cpu` holds thread numbers, which equal CPU numbers if there is a
+/// thread on every CPU.
 pub(super) fn imported(file: File, path: &str) -> Result<Imported> {
     let written = file.sysinfo.as_ref().map_or(0, |system| system.resolution_in_ns);
     let online = file.sysinfo.as_ref().and_then(|system| system.cpus_online);

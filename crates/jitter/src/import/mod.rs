@@ -1,14 +1,14 @@
-//! Results of other tools that measure wake-ups: cyclictest's (`--json`) and
-//! jitterdebugger's, as findings like those of `jitter native`.
+//! Reads results of cyclictest (`--json`) and jitterdebugger, and turns them into
+//! findings like those of `jitter native`.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `cyclictest`, `jitterdebugger` | the two formats |
-//! | `command_line` | what cyclictest was told to do |
-//! | `document` | what both have in common: threads and their histograms |
-//! | `imported` | what was read |
-//! | `repair` | where what they write is not JSON |
-//! | `findings` | from threads to series |
+//! | `command_line` | cyclictest's options |
+//! | `document` | threads and histograms, in both formats |
+//! | `imported` | a file that was read |
+//! | `repair` | makes their invalid JSON valid |
+//! | `findings` | turns threads into series |
 
 mod command_line;
 mod cyclictest;
@@ -27,7 +27,7 @@ use unjank_host::{Error, Result};
 /// Reads a file of either tool; `path` is its name, for errors.
 ///
 /// # Errors
-/// `Parse`, with the line, if it is not what one of the tools writes.
+/// `Parse`, with the line, if the text is in neither format.
 pub fn read(text: &str, path: &str) -> Result<Imported> {
     #[derive(Deserialize)]
     struct Head {

@@ -1,10 +1,10 @@
-//! Where the two tools write what is not JSON: cyclictest puts its command
-//! line between quotes as it is, quotes included (`rt_write_json` of rt-tests),
-//! and the mean of no wake-ups is `-nan` in both.
+//! Makes the tools' invalid JSON valid: cyclictest does not escape quotes in its
+//! command line (`rt_write_json` of rt-tests), and both write `-nan` as the mean
+//! of no wake-ups.
 
 use std::borrow::Cow;
 
-/// The text, with both made good. Every line keeps its number.
+/// The text with both repaired. Every line keeps its number.
 pub(super) fn repaired(text: &str) -> Cow<'_, str> {
     if text.lines().all(|line| repair(line).is_none()) {
         return text.into();
@@ -24,7 +24,7 @@ pub(super) fn repaired(text: &str) -> Cow<'_, str> {
     whole.into()
 }
 
-/// The line as it should be, if it is one of those that are wrong.
+/// The repaired line; `None` if it needs no repair.
 fn repair(line: &str) -> Option<String> {
     command_line(line).or_else(|| mean(line))
 }
@@ -39,7 +39,7 @@ fn command_line(line: &str) -> Option<String> {
     };
     let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     let good = serde_json::from_str::<String>(value).is_ok();
-    // A record of a single line has more than the command line on it.
+    // In a file of a single line, more follows the command line.
     let single = inner.contains("\",") && serde_json::from_str::<serde_json::Value>(line).is_ok();
     (!good && !single).then(|| format!("{key} {}{comma}", serde_json::Value::from(inner)))
 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_and_backslashes_of_a_command_line_stay_in_it() {
+    fn quotes_and_backslashes_of_a_command_line_are_kept() {
         let text =
             "{\n  \"cmdline:\": \"cyclictest --json=a \"b\\ted\".json -q\",\n  \"x\": 1\n}\n";
         let value: serde_json::Value = serde_json::from_str(&repaired(text)).unwrap();
@@ -67,14 +67,14 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_of_nothing_is_none() {
+    fn a_mean_of_nan_becomes_null() {
         let text = "{\n      \"avg\": -nan,\n      \"cpu\": 0\n}";
         assert_eq!(repaired(text), "{\n\"avg\": null,\n      \"cpu\": 0\n}");
         assert_eq!(repair("  \"avg\": nan"), Some("\"avg\": null".to_owned()));
     }
 
     #[test]
-    fn what_is_right_stays_as_it_is() {
+    fn valid_text_is_not_changed() {
         for text in ["{\"cmdline:\": \"cyclictest -q\", \"avg\": 3.10}", "\"avg\": 3.1,", ""] {
             assert!(matches!(repaired(text), Cow::Borrowed(same) if same == text), "{text}");
         }

@@ -1,5 +1,5 @@
-//! The measuring application in a JVM of its own: started, raised from outside,
-//! and heard out.
+//! Starts the measuring application in its own JVM, sets its threads' policies,
+//! and follows its output.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write as _};
@@ -16,20 +16,20 @@ use unjank_measure::Monitor;
 
 use super::variant::{Priorities, Variant};
 
-/// What the application calls the thread that wakes.
+/// Name of the application's measuring thread.
 const MEASURING: &str = "meas";
-/// A JVM has this long to start, and to end.
+/// Time limit for a JVM to start, and to end.
 const START: Nanos = Nanos::from_millis(300_000);
-/// Longer than its wake-ups take, it has this long to measure and to write.
+/// Time limit to finish and to write after the last wake-up was due.
 const PATIENCE: Nanos = Nanos::from_millis(120_000);
-/// Between two looks at the monitor.
+/// Time between two checks of the monitor.
 const LOOK: Duration = Duration::from_millis(100);
-/// Lines of it that may wait to be heard.
+/// Lines of output that the queue holds.
 const LINES: usize = 1_000;
-/// Lines of what it says on stderr that an error shows.
+/// Lines of stderr that an error shows.
 const SHOWN: usize = 5;
 
-/// A JVM that has started the application, which waits to be told to go.
+/// A JVM that runs the application, which waits for `go`.
 pub(crate) struct Application {
     group: ProcessGroup,
     input: ChildStdin,
@@ -43,8 +43,8 @@ enum Line {
 }
 
 impl Application {
-    /// Starts `java` on `cpus` and waits until its threads are there; `None` if
-    /// that is interrupted.
+    /// Starts `java` on `cpus` and waits until its threads exist; `None` if
+    /// interrupted.
     pub(crate) fn start(
         mut java: Command,
         cpus: &CpuSet,
@@ -52,7 +52,7 @@ impl Application {
     ) -> Result<Option<Self>> {
         java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut group = {
-            // A child has the affinity of the thread that starts it.
+            // A child inherits the affinity of the thread that starts it.
             let _pinned = AffinityGuard::pin(cpus)?;
             ProcessGroup::start(&mut java)?
         };
@@ -69,7 +69,7 @@ impl Application {
         Ok(is_ready.then_some(application))
     }
 
-    /// Gives its threads what a variant gives them.
+    /// Sets the policies of a variant on its threads.
     pub(crate) fn raise(
         &self,
         variant: Variant,
@@ -78,9 +78,9 @@ impl Application {
     ) -> Result<()> {
         for thread in threads::list(root, self.group.id())?.threads {
             let Some(policy) = variant.policy_of(&thread.name, priorities) else { continue };
-            // What the VM starts later works for it, and inherits this.
+            // Threads that the VM starts later work for it, and inherit the policy.
             match set_policy(thread.id, policy, false) {
-                // A thread that has ended meanwhile needs nothing.
+                // The thread has ended meanwhile.
                 Err(error) if error.is_not_found() => {}
                 other => other?,
             }
@@ -88,8 +88,8 @@ impl Application {
         Ok(())
     }
 
-    /// The thread that wakes: of the JVM, or of the process that it has
-    /// started for that.
+    /// The measuring thread: of the JVM, or of the process that it has started
+    /// for the wake-ups.
     pub(crate) fn measuring_thread(&self, root: &Root) -> Result<Option<ThreadId>> {
         let jvm = self.group.id();
         for process in [vec![jvm], pid::children(root, jvm)].concat() {
@@ -101,12 +101,12 @@ impl Application {
         Ok(None)
     }
 
-    /// Lets it measure until it is done, for `expected` and some more. Whether
-    /// nobody interrupted it.
+    /// Starts the measurement and waits until it is done, at most [`PATIENCE`]
+    /// longer than `expected`. Returns false if it was interrupted.
     ///
     /// # Errors
-    /// `Unsupported` if it stands still: in a process whose threads are all
-    /// real-time, one that spins may keep the CPU from the one it waits for.
+    /// `Unsupported` if it hangs: in a process whose threads are all real-time, a
+    /// spinning thread can keep the CPU from the thread that it waits for.
     pub(crate) fn measure(
         &mut self,
         expected: Nanos,
@@ -122,14 +122,14 @@ impl Application {
         let answer = self.wait_for("done", until, monitor, progress);
         if answer.is_err() && Timestamp::now() >= until && self.group.is_alive() {
             return Err(Error::Unsupported(format!(
-                "the JVM stands still: not done {PATIENCE} after the last wake-up was due{}",
+                "the JVM hangs: not done {PATIENCE} after the last wake-up was due{}",
                 self.busiest(root, &before)?
             )));
         }
         answer
     }
 
-    /// Who took most of the CPU since `before`.
+    /// Names the thread that took most CPU time since `before`.
     fn busiest(&self, root: &Root, before: &[Thread]) -> Result<String> {
         let now = threads::list(root, self.group.id())?.threads;
         let taken = |thread: &Thread| {
@@ -206,7 +206,7 @@ fn forward(
     to: SyncSender<Line>,
 ) {
     std::thread::spawn(move || {
-        // Read to its end also where nobody listens any more: a JVM whose pipe is full waits.
+        // Read to the end even without a receiver: a JVM whose pipe is full blocks.
         each_line(from, |text| drop(to.send(line(text.to_owned()))));
     });
 }

@@ -1,4 +1,4 @@
-//! One cell of the matrix: a JVM, a collector, a way to keep in time.
+//! One cell of the matrix: a JVM, a collector, garbage or none, a variant, a set of CPUs.
 
 use std::fmt;
 use std::path::Path;
@@ -12,48 +12,48 @@ use super::collector::Collector;
 use super::jdk::Jdk;
 use super::variant::{Priorities, Variant};
 
-/// How wake-ups are asked for.
+/// How the application waits for the next period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// `java.util.TimerTask`, as Higashiyama et al. do.
+    /// `java.util.TimerTask`, as in Higashiyama et al.
     Timer,
     /// `LockSupport.parkNanos` until absolute moments.
     Park,
 }
 
-/// What becomes garbage.
+/// The objects that become garbage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Garbage {
-    /// Objects that die at once, as Higashiyama et al. make them.
+    /// Objects that were never referenced, as in Higashiyama et al.
     Unreferenced,
-    /// Also what was kept: one object in 64 takes the place of a kept one.
+    /// Also live objects: one new object in 64 replaces one.
     Replacing,
 }
 
-/// What is the same in all cells.
+/// The load, the same in all cells.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// Wake-ups of a cell.
     pub wakeups: u64,
     /// Time between two.
     pub period: Nanos,
-    /// How they are asked for.
+    /// How the application waits.
     pub way: Way,
     /// Threads that make garbage, in cells with garbage.
     pub garbage_threads: u32,
-    /// What becomes garbage.
+    /// The objects that become garbage.
     pub kind: Garbage,
     /// Ordinary threads outside of the JVM that compute on its CPUs.
     pub rivals: u32,
-    /// Size of the heap: first and last.
+    /// Initial and maximum heap size.
     pub heap: Bytes,
-    /// What stays alive of it.
+    /// Size of the live set.
     pub live: Bytes,
     /// Real-time priorities.
     pub priorities: Priorities,
 }
 
-/// A cell.
+/// One combination of JVM, collector, garbage, variant and CPUs.
 #[derive(Debug, Clone)]
 pub struct Cell {
     /// The JVM.
@@ -62,14 +62,14 @@ pub struct Cell {
     pub collector: Collector,
     /// Whether garbage is made.
     pub garbage: bool,
-    /// What is real-time.
+    /// The threads that are real-time.
     pub variant: Variant,
-    /// Where everything runs.
+    /// The CPUs of JVM and rivals.
     pub cpus: CpuSet,
 }
 
 impl Cell {
-    /// The JVM that measures it, with the application `jar`, which writes `out`.
+    /// The command line of its JVM, with the application `jar` that writes `out`.
     pub fn java(&self, load: &Load, jar: &Path, out: &Path) -> Command {
         let mib = |bytes: Bytes| (bytes.get() >> 20).max(1);
         let mut java = Command::new(self.jdk.java());
@@ -83,7 +83,7 @@ impl Cell {
             .args(["--way", &load.way.to_string()])
             .args(["--garbage", &self.garbage_threads(load)])
             .args(["--load", &load.kind.to_string()])
-            .args(["--variant", self.variant.of_application()])
+            .args(["--variant", self.variant.application_option()])
             .args(["--priority", &load.priorities.measuring.get().to_string()])
             .args(["--heap-live-mib", &mib(load.live).to_string()])
             .arg("--out")
@@ -91,7 +91,7 @@ impl Cell {
         java
     }
 
-    /// What tells it from the others, as labels of a series.
+    /// The labels of its series.
     pub fn labels(&self) -> [(&'static str, String); 5] {
         [
             ("jdk", self.jdk.version.clone()),
@@ -108,7 +108,7 @@ impl Cell {
 }
 
 impl Load {
-    /// How long the wake-ups of a cell take.
+    /// Period times the number of wake-ups.
     pub fn length(&self) -> Nanos {
         Nanos(self.period.get().saturating_mul(self.wakeups))
     }

@@ -11,15 +11,15 @@ use super::jdk::Jdk;
 /// A garbage collector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Collector {
-    /// One thread, everything stands still.
+    /// Stop-the-world, one thread.
     Serial,
-    /// Several threads, everything stands still.
+    /// Stop-the-world, several threads.
     Parallel,
-    /// In regions, most of it stands still.
+    /// By regions, mostly stop-the-world.
     G1,
-    /// Beside the program.
+    /// Concurrent.
     Z,
-    /// Beside the program; not in every build.
+    /// Concurrent; not in every build.
     Shenandoah,
 }
 
@@ -38,10 +38,10 @@ impl Collector {
         }
     }
 
-    /// Whether this JVM has it: it is asked to start with it.
+    /// Whether this JVM starts with it.
     ///
     /// # Errors
-    /// The JVM cannot be started at all.
+    /// `bin/java` cannot be executed.
     pub fn is_in(self, jdk: &Jdk) -> Result<bool> {
         let mut java = Command::new(jdk.java());
         java.args([self.option(), "-Xmx64m", "-version"]);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_parse_back() {
         for collector in Collector::ALL {
             assert_eq!(collector.to_string().parse::<Collector>().unwrap(), collector);
         }

@@ -1,4 +1,4 @@
-//! The JVMs of the machine.
+//! Finds the JVMs of the machine.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,14 +9,14 @@ use unjank_host::{Error, Result, Root};
 /// Where distributions and installers put JVMs.
 const PLACES: [&str; 3] = ["/usr/lib/jvm", "/usr/java", "/opt"];
 
-/// A JVM that can be run.
+/// An installed JVM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jdk {
-    /// Its home: `bin/java` is in it.
+    /// Its home, which contains `bin/java`.
     pub home: PathBuf,
     /// `JAVA_VERSION` of its `release` file: `17.0.18`.
     pub version: String,
-    /// Who built it, where that is told: `Eclipse Adoptium`.
+    /// `IMPLEMENTOR` of its `release` file: `Eclipse Adoptium`.
     pub vendor: Option<String>,
 }
 
@@ -43,12 +43,12 @@ impl Jdk {
         })
     }
 
-    /// Its program.
+    /// The path of its `java`.
     pub fn java(&self) -> PathBuf {
         self.home.join("bin/java")
     }
 
-    /// The first number of its version: 17; of `1.8.0_392`, 8.
+    /// The feature release of its version: 17; 8 for `1.8.0_392`.
     pub fn major(&self) -> Option<u32> {
         let mut numbers = self.version.split(['.', '-', '+', '_']).map(str::parse);
         match numbers.next()?.ok()? {
@@ -64,8 +64,8 @@ impl fmt::Display for Jdk {
     }
 }
 
-/// All JVMs from [`Jdk::OLDEST`] on, the oldest first, each once: of
-/// `java_home`, of the directories of `path`, and where distributions put them.
+/// All JVMs from [`Jdk::OLDEST`] on, each once, oldest first: from `java_home`,
+/// the directories of `path`, and the directories of distributions.
 pub fn find(root: &Root, java_home: Option<&Path>, path: &[PathBuf]) -> Vec<Jdk> {
     let on_path = path.iter().filter_map(|dir| home_of(root, &dir.join("java")));
     let installed = PLACES.iter().flat_map(|place| {
@@ -85,12 +85,12 @@ pub fn find(root: &Root, java_home: Option<&Path>, path: &[PathBuf]) -> Vec<Jdk>
     found
 }
 
-/// The home that a `java` leads to through its links: `bin/java` is below it.
+/// The home of a `java`, after following links.
 fn home_of(root: &Root, java: &Path) -> Option<PathBuf> {
     root.exists(java).then(|| real(root, java))?.parent()?.parent().map(Path::to_owned)
 }
 
-/// Where a path leads, below the root, through links.
+/// The path below the root after following links.
 fn real(root: &Root, path: &Path) -> PathBuf {
     let real = root.resolve(path).canonicalize();
     let below = real.ok().and_then(|real| {
@@ -100,7 +100,7 @@ fn real(root: &Root, path: &Path) -> PathBuf {
     below.unwrap_or_else(|| path.to_owned())
 }
 
-/// `KEY="value"`, a line each.
+/// Parses lines of `KEY="value"`.
 fn parse_release(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter_map(|line| line.split_once('='));
     pairs
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn every_jvm_is_found_once_and_old_ones_are_left_out() {
+    fn each_jvm_is_found_once_without_old_versions() {
         let dir = tempfile::tempdir().unwrap();
         install(dir.path(), "usr/lib/jvm/java-25", "25.0.1");
         install(dir.path(), "usr/lib/jvm/java-17", "17.0.18");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_jvm_says_why() {
+    fn an_incomplete_home_gives_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         install(dir.path(), "jdk", "17");
         fs::remove_file(dir.path().join("jdk/release")).unwrap();

@@ -1,4 +1,4 @@
-//! What held up a wake-up: the JVM, or the machine.
+//! The main reason of a late wake-up: the JVM, or the machine.
 
 use std::fmt;
 
@@ -8,69 +8,68 @@ use unjank_host::{Nanos, Timestamp};
 use super::recording::{EventKind, JvmEvent, Recording};
 use crate::explain::{Cause, Phase};
 
-/// A ready thread beside an idle CPU for so long is throttled.
+/// A thread that is ready this long while its CPU is idle counts as throttled.
 const THROTTLED: Nanos = Nanos::from_millis(5);
 
-/// What a late wake-up waited for most.
+/// The main reason of a late wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// What it was.
-    pub kind: Kind,
-    /// How much of the delay it covers.
+    /// The reason.
+    pub kind: DelayKind,
+    /// How much of the delay it explains.
     pub covers: Nanos,
     /// The whole delay.
     pub late: Nanos,
 }
 
-/// Kinds of delay.
+/// The reason of a delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum DelayKind {
     /// The collector had stopped all Java threads.
     Pause(String),
-    /// The VM had, for something else.
+    /// The VM had stopped them for another operation.
     Safepoint(String),
     /// The thread was ready, and this one had the CPU.
     Preempted(String),
-    /// The thread was ready and the CPU stood still: the kernel keeps it back
-    /// from real-time threads for a while (`sched_rt_runtime_us`).
+    /// The thread was ready and the CPU idle: real-time throttling
+    /// (`sched_rt_runtime_us`).
     Throttled,
     /// The thread was ready and the CPU was slow to leave its idle state.
     LeavingIdle,
     /// An interrupt had the CPU.
     Interrupt(String),
-    /// Nobody woke it: its timer was late, or what it waits for in the JVM.
+    /// It was not woken: its timer was late, or a wake-up inside the JVM.
     NotWoken,
-    /// It had the CPU and was not back where it reads the clock.
+    /// It had the CPU and had not yet read the clock.
     OwnWork,
-    /// The JVM had not stopped it, and there is no trace that tells more.
+    /// The JVM had not stopped it, and there is no trace.
     NotTheJvm,
 }
 
-/// The label of a period's wake-up. What the JVM stopped for at least half of
-/// the delay is the JVM's; else the trace tells which part of it was longest,
-/// and who had the CPU then.
+/// The label of a period's wake-up. If the JVM had stopped its threads for at
+/// least half of the delay, the reason is that stop. Otherwise it is the longest
+/// part of the delay in the trace, and its culprit.
 pub fn label(recording: &Recording, period: usize, late: Nanos, cause: Option<&Cause>) -> Label {
     let due = recording.due(period);
     if let Some((covers, stop)) = stop_of(recording, due, due + late) {
         let name = stop.name.clone();
         let kind = match stop.kind {
-            EventKind::Pause => Kind::Pause(name),
-            _ => Kind::Safepoint(name),
+            EventKind::Pause => DelayKind::Pause(name),
+            _ => DelayKind::Safepoint(name),
         };
         return Label { kind, covers, late };
     }
     let (kind, covers) = match cause {
         Some(cause) => of_the_machine(cause),
-        None => (Kind::NotTheJvm, Nanos::ZERO),
+        None => (DelayKind::NotTheJvm, Nanos::ZERO),
     };
     Label { kind, covers, late }
 }
 
-/// The event that covers at least half of a delay. Pauses of the collector go
-/// first: around each is the safepoint that it needs, which is a little longer.
+/// The event that covers at least half of a delay. Pauses of the collector take
+/// precedence over the slightly longer safepoints around them.
 fn stop_of(recording: &Recording, due: Timestamp, ran: Timestamp) -> Option<(Nanos, &JvmEvent)> {
-    // The longest of all events bounds how far back one that is still under way
-    // can have begun.
+    // The longest event bounds how early an event that still runs has begun.
     let longest = recording.events.iter().map(|event| event.duration).max()?;
     let after = recording.events.partition_point(|event| event.begin + longest < due);
     let stops = recording.events[after..]
@@ -88,7 +87,7 @@ fn overlap(event: &JvmEvent, from: Timestamp, to: Timestamp) -> Nanos {
     end.min(to).since(event.begin.max(from))
 }
 
-fn of_the_machine(cause: &Cause) -> (Kind, Nanos) {
+fn of_the_machine(cause: &Cause) -> (DelayKind, Nanos) {
     let parts = [
         (cause.waited, Phase::Wait),
         (cause.ran_late, Phase::Run),
@@ -99,21 +98,21 @@ fn of_the_machine(cause: &Cause) -> (Kind, Nanos) {
     let culprit = cause.culprits.iter().find(|culprit| culprit.phase == phase);
     let kind = match (phase, culprit.map(|culprit| culprit.who)) {
         (_, Some(who @ (Occupant::Irq(_) | Occupant::Vector(_) | Occupant::Softirq(_)))) => {
-            Kind::Interrupt(who.to_string())
+            DelayKind::Interrupt(who.to_string())
         }
-        // No CPU takes so long to leave an idle state, unless a hypervisor keeps it.
-        (Phase::Wait, Some(Occupant::Idle(_))) if length >= THROTTLED => Kind::Throttled,
-        (Phase::Wait, Some(Occupant::Idle(_))) => Kind::LeavingIdle,
-        (Phase::Wait, Some(who)) => Kind::Preempted(who.to_string()),
-        (Phase::Wait, None) => Kind::NotTheJvm,
-        (Phase::Run, _) => Kind::OwnWork,
-        (Phase::Timer, _) => Kind::NotWoken,
+        // A CPU leaves an idle state sooner, unless a hypervisor stalls it.
+        (Phase::Wait, Some(Occupant::Idle(_))) if length >= THROTTLED => DelayKind::Throttled,
+        (Phase::Wait, Some(Occupant::Idle(_))) => DelayKind::LeavingIdle,
+        (Phase::Wait, Some(who)) => DelayKind::Preempted(who.to_string()),
+        (Phase::Wait, None) => DelayKind::NotTheJvm,
+        (Phase::Run, _) => DelayKind::OwnWork,
+        (Phase::Timer, _) => DelayKind::NotWoken,
     };
     (kind, length)
 }
 
-impl Kind {
-    /// The kind without names, as the label of a record.
+impl DelayKind {
+    /// The kind without names, for the label `part` of a record.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pause(_) => "collector pause",
@@ -133,15 +132,15 @@ impl Kind {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Pause(name) => write!(f, "collector pause ({name})")?,
-            Kind::Safepoint(name) => write!(f, "safepoint ({name})")?,
-            Kind::Preempted(who) => write!(f, "preempted by {who}")?,
-            Kind::Throttled => f.write_str("real-time throttling")?,
-            Kind::LeavingIdle => f.write_str("leaving idle")?,
-            Kind::Interrupt(who) => f.write_str(who)?,
-            Kind::NotWoken => f.write_str("not woken")?,
-            Kind::OwnWork => f.write_str("own work")?,
-            Kind::NotTheJvm => return f.write_str("not stopped by the JVM"),
+            DelayKind::Pause(name) => write!(f, "collector pause ({name})")?,
+            DelayKind::Safepoint(name) => write!(f, "safepoint ({name})")?,
+            DelayKind::Preempted(who) => write!(f, "preempted by {who}")?,
+            DelayKind::Throttled => f.write_str("real-time throttling")?,
+            DelayKind::LeavingIdle => f.write_str("leaving idle")?,
+            DelayKind::Interrupt(who) => f.write_str(who)?,
+            DelayKind::NotWoken => f.write_str("not woken")?,
+            DelayKind::OwnWork => f.write_str("own work")?,
+            DelayKind::NotTheJvm => return f.write_str("not stopped by the JVM"),
         }
         write!(f, ", {} of {}", self.covers, self.late)
     }
@@ -160,7 +159,7 @@ mod tests {
         JvmEvent { kind, begin, duration: Nanos(duration), name: name.to_owned() }
     }
 
-    fn labelled(events: Vec<JvmEvent>, late: u64) -> Kind {
+    fn labelled(events: Vec<JvmEvent>, late: u64) -> DelayKind {
         let recording = Recording {
             period: Nanos(1_000),
             first_due: Timestamp::from_nanos(10_000),
@@ -171,32 +170,35 @@ mod tests {
     }
 
     #[test]
-    fn what_covers_most_of_the_delay_is_named() {
+    fn the_stop_that_covers_most_of_the_delay_is_named() {
         // Due at 12 000.
         let young = event(EventKind::Pause, 11_500, 900, "young");
         let cleanup = event(EventKind::Safepoint, 12_450, 100, "cleanup");
         let concurrent = event(EventKind::Concurrent, 11_000, 9_000, "mark");
         let events = vec![concurrent, young, cleanup];
-        assert_eq!(labelled(events.clone(), 500), Kind::Pause("young".into()));
-        assert_eq!(labelled(events, 900), Kind::NotTheJvm, "400 of 900");
+        assert_eq!(labelled(events.clone(), 500), DelayKind::Pause("young".into()));
+        assert_eq!(labelled(events, 900), DelayKind::NotTheJvm, "400 of 900");
     }
 
     #[test]
-    fn a_pause_goes_before_the_safepoint_that_it_is() {
+    fn a_pause_takes_precedence_over_its_safepoint() {
         let events = vec![
             event(EventKind::Safepoint, 12_000, 500, "G1CollectForAllocation"),
             event(EventKind::Pause, 12_020, 460, "young"),
         ];
-        assert_eq!(labelled(events, 500), Kind::Pause("young".into()));
+        assert_eq!(labelled(events, 500), DelayKind::Pause("young".into()));
     }
 
     #[test]
-    fn what_was_over_before_is_not_to_blame() {
-        assert_eq!(labelled(vec![event(EventKind::Pause, 0, 11_999, "old")], 10), Kind::NotTheJvm);
-        assert_eq!(labelled(Vec::new(), 10), Kind::NotTheJvm);
+    fn a_stop_that_ended_before_is_not_blamed() {
+        assert_eq!(
+            labelled(vec![event(EventKind::Pause, 0, 11_999, "old")], 10),
+            DelayKind::NotTheJvm
+        );
+        assert_eq!(labelled(Vec::new(), 10), DelayKind::NotTheJvm);
     }
 
-    /// The label of a delay from 90 to 410, in which the JVM stopped nothing.
+    /// The label of a delay from 90 to 410 without a stop of the JVM.
     fn by_trace(script: &Script) -> String {
         let (due, ran) = (at(90), at(410));
         let late = LateWakeUp { thread: ThreadId(7), due, ran, timer_slack: Nanos::ZERO };
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_jvm_does_not_know_the_trace_tells() {
+    fn the_trace_explains_delays_outside_the_jvm() {
         let asleep = || Script::new().sleeps(1, 10, 7, 9);
         let preempted = asleep().wakes(1, 100, 7, 1).runs(1, 400, 9, 7);
         assert_eq!(by_trace(&preempted), "preempted by hog, 300 ns of 320 ns");
@@ -230,7 +232,7 @@ mod tests {
             timer_slack: Nanos::ZERO,
         };
         let cause = cause_of(&throttled.trace(), &late).yes().unwrap();
-        assert_eq!(of_the_machine(&cause).0, Kind::Throttled);
+        assert_eq!(of_the_machine(&cause).0, DelayKind::Throttled);
         let idle = asleep().wakes(1, 100, 7, 1).runs(1, 110, 9, 0).runs(1, 400, 0, 7);
         assert_eq!(by_trace(&idle), "leaving idle, 300 ns of 320 ns");
         let not_woken = asleep().wakes(1, 390, 7, 1).runs(1, 400, 9, 7);

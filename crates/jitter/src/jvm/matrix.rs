@@ -1,42 +1,41 @@
-//! All cells in turn, in an order drawn by chance.
+//! Measures all cells in random order.
 
 use unjank_host::{Error, Result, Root};
 use unjank_measure::experiment::{Plan, rounds};
 use unjank_measure::{Findings, Monitor};
 
-use super::judge::judge;
 use super::report;
 use super::tables::tables;
-use super::visit::Visit;
+use super::trial::Trial;
+use super::verdicts::add_verdicts;
 
 pub use super::options::Options;
 
-/// Measures all cells, in each round one after the other. A cell that cannot be
-/// had here is noted as unsupported, with what is missing: the collector in its
-/// JVM, the privilege of this user, or an application that came to its end. The
-/// others are still measured.
+/// Measures every cell once in each round. A cell that cannot be measured is
+/// noted as unsupported, with the reason: no such collector in the JVM, a missing
+/// privilege, or a failed application. The others are still measured.
 ///
 /// Series: `jitter/jvm/wakeup`, with the labels of [`Cell::labels`](super::cell::Cell::labels).
 ///
 /// # Errors
-/// That of the first cell, if not one could be measured.
+/// The error of the first cell, if no cell could be measured.
 pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
     let mut findings = Findings::default();
-    let mut visits: Vec<Vec<Visit>> = options.cells.iter().map(|_| Vec::new()).collect();
-    visit_all(options, root, monitor, &mut visits, &mut findings)?;
-    for (cell, visits) in options.cells.iter().zip(&visits) {
-        report::note(cell, visits, &options.load, &mut findings);
+    let mut trials: Vec<Vec<Trial>> = options.cells.iter().map(|_| Vec::new()).collect();
+    run_all(options, root, monitor, &mut trials, &mut findings)?;
+    for (cell, trials) in options.cells.iter().zip(&trials) {
+        report::note(cell, trials, &options.load, &mut findings);
     }
-    judge(options.seed, &mut findings).map_err(|error| Error::Invalid(error.to_string()))?;
+    add_verdicts(options.seed, &mut findings).map_err(|error| Error::Invalid(error.to_string()))?;
     findings.tables = tables(&findings);
     Ok(findings)
 }
 
-fn visit_all(
+fn run_all(
     options: &Options,
     root: &Root,
     monitor: &dyn Monitor,
-    visits: &mut [Vec<Visit>],
+    trials: &mut [Vec<Trial>],
     findings: &mut Findings,
 ) -> Result<()> {
     let dir = tempfile::tempdir().map_err(|error| Error::file("make", "a directory", error))?;
@@ -56,13 +55,13 @@ fn visit_all(
             monitor.progress(done, &cell.to_string());
         };
         progress(0.0);
-        match Visit::to(cell, options, dir.path(), root, monitor, &mut progress) {
-            Ok(Some(visit)) => visits[place].push(visit),
+        match Trial::run(cell, options, dir.path(), root, monitor, &mut progress) {
+            Ok(Some(trial)) => trials[place].push(trial),
             Ok(None) => break,
             Err(error) => refused.push((place, error)),
         }
     }
-    if visits.iter().all(Vec::is_empty) && !refused.is_empty() {
+    if trials.iter().all(Vec::is_empty) && !refused.is_empty() {
         return Err(refused.swap_remove(0).1);
     }
     for (place, error) in refused {

@@ -1,23 +1,23 @@
 //! `unjank jitter jvm`: periodic wake-ups in a JVM beside its garbage collector,
-//! under every way to keep them in time.
+//! with six ways to keep them in time.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`jdk`], [`collector`], [`variant`] | what a cell is made of |
-//! | `options` | what is measured |
-//! | [`cell`], [`matrix`] | all cells, in turn |
-//! | `visit`, `application` | one run of a cell, and the JVM in it |
-//! | `rivals` | others that want its CPUs |
-//! | [`recording`] | what it writes |
-//! | [`mod@label`] | what held up a wake-up |
-//! | `tables` | what people read of it |
-//! | [`paper`] | what Higashiyama et al. measured |
+//! | [`jdk`], [`collector`], [`variant`] | the variables of the grid |
+//! | `options` | cells, load and rounds |
+//! | [`cell`], [`matrix`] | one combination of the variables; all cells in turn |
+//! | `trial`, `application` | one run of a cell, and its JVM |
+//! | `rivals` | ordinary threads that compute on the JVM's CPUs |
+//! | [`recording`] | the file that the measuring application writes |
+//! | [`mod@label`] | the main reason of a late wake-up |
+//! | `report`, `tables` | findings and tables |
+//! | `verdicts` | is the thread in time, and which variant helps |
+//! | [`paper`] | the results of Higashiyama et al. |
 
 mod application;
 pub mod cell;
 pub mod collector;
 pub mod jdk;
-mod judge;
 pub mod label;
 pub mod matrix;
 mod options;
@@ -26,15 +26,16 @@ pub mod recording;
 mod report;
 mod rivals;
 mod tables;
+mod trial;
 pub mod variant;
-mod visit;
+mod verdicts;
 
 use std::fmt::Display;
 
 use unjank_host::{Error, Result};
 
-/// The one of `all` that prints as what was typed; `what` names them in the
-/// error.
+/// The value of `all` that prints as `typed`; `what` names the kind of value in
+/// the error.
 fn one_of<T: Copy + Display>(all: &[T], what: &str, typed: &str) -> Result<T> {
     let known = all.iter().find(|known| known.to_string() == typed);
     known.copied().ok_or_else(|| {

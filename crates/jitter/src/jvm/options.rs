@@ -1,26 +1,24 @@
-//! What is measured.
+//! Options of `jitter jvm`.
 
 use std::path::PathBuf;
 
 use super::cell::{Cell, Load};
 
-/// What is measured.
+/// Cells, load and rounds of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The cells.
     pub cells: Vec<Cell>,
-    /// What they have in common.
+    /// The load of all cells.
     pub load: Load,
-    /// How often each cell is visited.
+    /// Trials of each cell.
     pub rounds: usize,
     /// The measuring application.
     pub jar: PathBuf,
-    /// Whether the scheduler is traced, where it can be, to tell who had the
-    /// CPU.
+    /// Trace the scheduler if possible, to find the threads that had the CPU.
     pub trace: bool,
-    /// Also priorities among the kernel's own threads, and a machine without
-    /// real-time throttling.
+    /// Allow priorities above 90, and machines without real-time throttling.
     pub force: bool,
-    /// Orders the cells.
+    /// Seed of the random order of the cells.
     pub seed: u64,
 }

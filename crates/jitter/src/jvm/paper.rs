@@ -1,23 +1,23 @@
-//! What Higashiyama, Masuda and Ochiai measured.
+//! The results of Higashiyama, Masuda and Ochiai.
 
 use unjank_host::Nanos;
 
 use super::variant::Variant;
 
-/// Where the numbers are from, and how.
+/// Source and setup of the numbers.
 pub const SOURCE: &str = "Higashiyama et al., 2012: 120 000 wake-ups of a TimerTask; Android 4.0.3 \
                           (Dalvik), Linux 2.6.37, one ARM Cortex-A8 at 1 GHz";
 
-/// A worst wake-up that was published.
+/// A published worst wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
     /// The figure that shows it.
     pub figure: &'static str,
     /// Whether other threads made garbage.
     pub garbage: bool,
-    /// What was real-time.
+    /// The threads that were real-time.
     pub variant: Variant,
-    /// The latest of all wake-ups.
+    /// The latency of the latest wake-up.
     pub worst: Nanos,
 }
 
@@ -43,7 +43,7 @@ pub const PUBLISHED: [Published; 3] = [
     },
 ];
 
-/// The result for a cell of theirs.
+/// The published result for a cell.
 pub fn published(garbage: bool, variant: Variant) -> Option<&'static Published> {
     PUBLISHED.iter().find(|known| (known.garbage, known.variant) == (garbage, variant))
 }

@@ -1,19 +1,18 @@
-//! What the measuring application writes: when it woke, and what its JVM did.
+//! The file of the measuring application: wake-up latencies and events of its JVM.
 //!
 //! Little-endian: `UJJ1`, version, flags (`u32`, unused), the number of periods, their
-//! length in nanoseconds (`u64`), when the first was due (`i64`, `CLOCK_MONOTONIC`);
-//! how late each wake-up was (`i64`), or −1 for a period that passed without one; the
-//! number of events (`u32`), and for each its kind (`u8`), beginning and duration
-//! (`i64`), and its name (`u16` bytes of UTF-8).
+//! length in nanoseconds (`u64`), the moment of the first (`i64`, `CLOCK_MONOTONIC`);
+//! the latency of each wake-up (`i64`), or −1 for a missed period; the number of
+//! events (`u32`), and for each its kind (`u8`), beginning and duration (`i64`), and
+//! its name (length in bytes as `u16`, UTF-8).
 
 use std::path::Path;
 
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
-/// The beginning of such a file.
 const MAGIC: &[u8; 4] = b"UJJ1";
 const VERSION: u32 = 1;
-/// A period that passed without a wake-up.
+/// The latency of a missed period.
 const MISSED: i64 = -1;
 
 /// A run of the measuring application.
@@ -23,33 +22,33 @@ pub struct Recording {
     pub period: Nanos,
     /// When the first wake-up was due.
     pub first_due: Timestamp,
-    /// How late the wake-up of each period was; `None` if none was left for it.
+    /// The latency of each period's wake-up; `None` for a missed period.
     pub lateness: Vec<Option<Nanos>>,
-    /// What the JVM did, in the order of beginnings.
+    /// Pauses, safepoints and concurrent phases, by their beginning.
     pub events: Vec<JvmEvent>,
 }
 
-/// Something that the JVM did.
+/// A pause, a safepoint or a concurrent phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JvmEvent {
-    /// What kind.
+    /// The kind of event.
     pub kind: EventKind,
     /// When it began.
     pub begin: Timestamp,
     /// How long it took.
     pub duration: Nanos,
-    /// What the JVM calls it: `GC Pause`, `ICBufferFull`.
+    /// The JVM's name for it: `GC Pause`, `ICBufferFull`.
     pub name: String,
 }
 
-/// What an event stands for.
+/// Kinds of JVM events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// The collector stops all Java threads.
     Pause,
-    /// The VM stops them for something else, or they are brought there.
+    /// The VM stops them for another operation, or waits until they have stopped.
     Safepoint,
-    /// The collector works beside them.
+    /// The collector works beside running Java threads.
     Concurrent,
 }
 
@@ -59,8 +58,8 @@ impl Recording {
         self.first_due + Nanos(self.period.get().saturating_mul(period as u64))
     }
 
-    /// How late each period was: one without a wake-up until the thread had run
-    /// again, so that a stall counts for as many periods as it swallowed.
+    /// The latency of each period. A missed period is late until the thread ran
+    /// again, so a stall counts once for each period that it covers.
     pub fn by_period(&self) -> impl Iterator<Item = Nanos> + '_ {
         let next = self.lateness.iter().enumerate().rev().scan(None, |next, (period, late)| {
             *next = late.map(|late| self.due(period) + late).or(*next);
@@ -88,12 +87,12 @@ impl Recording {
     /// Reads the bytes of a file; `path` names it in errors.
     ///
     /// # Errors
-    /// It is of another form, or ends too early.
+    /// Another format or version, or a truncated file.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
         let wrong = |what: String| Error::Invalid(format!("{}: {what}", path.display()));
         read(&mut Bytes { all: bytes, at: 0 }).map_err(|broken| {
             wrong(match broken {
-                Broken::Short(at) => format!("it ends at byte {at}, where more was to come"),
+                Broken::Short(at) => format!("it is truncated at byte {at}"),
                 Broken::Other(what) => what,
             })
         })
@@ -113,14 +112,14 @@ fn read(bytes: &mut Bytes<'_>) -> std::result::Result<Recording, Broken> {
     let version = bytes.u32()?;
     if version != VERSION {
         return Err(Broken::Other(format!(
-            "it has version {version}, and this unjank knows {VERSION}"
+            "it has version {version}; this unjank reads version {VERSION}"
         )));
     }
     let _flags = bytes.u32()?;
     let (periods, period, first_due) = (bytes.u64()?, bytes.u64()?, bytes.i64()?);
     let first_due =
-        u64::try_from(first_due).map_err(|_| other("its first wake-up is before the boot"))?;
-    // What the file cannot hold is not asked for.
+        u64::try_from(first_due).map_err(|_| other("its first wake-up is before boot"))?;
+    // Do not allocate for more periods than the file can hold.
     if periods > (bytes.left() / 8) as u64 {
         return Err(Broken::Short(bytes.all.len()));
     }
@@ -136,7 +135,7 @@ fn read(bytes: &mut Bytes<'_>) -> std::result::Result<Recording, Broken> {
         events.push(bytes.event()?);
     }
     if bytes.left() > 0 {
-        return Err(Broken::Other(format!("{} bytes are left at its end", bytes.left())));
+        return Err(Broken::Other(format!("it has {} extra bytes at its end", bytes.left())));
     }
     events.sort_by_key(|event| event.begin);
     Ok(Recording {
@@ -187,7 +186,7 @@ impl<'a> Bytes<'a> {
             1 => EventKind::Pause,
             2 => EventKind::Safepoint,
             3 => EventKind::Concurrent,
-            kind => return Err(Broken::Other(format!("there is no kind {kind} of events"))),
+            kind => return Err(Broken::Other(format!("it has an event of unknown kind {kind}"))),
         };
         let (begin, duration) = (self.i64()?.max(0) as u64, self.i64()?.max(0) as u64);
         let length = u16::from_le_bytes(self.array()?);
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn a_written_file_is_read_back() {
         let bytes = written(&[7, -1, 9], &[(2, 9_000_000, 5, "Cleanup"), (1, 6_000_000, 3, "GC")]);
         let recording = parse(&bytes).unwrap();
         assert_eq!(recording.lateness, [Some(Nanos(7)), None, Some(Nanos(9))]);
@@ -237,15 +236,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_problem() {
         let error = |bytes: &[u8]| parse(bytes).unwrap_err().to_string();
         assert_eq!(error(b"UJJ2"), "run.ujj: it does not begin with UJJ1");
         let whole = written(&[7], &[(1, 1, 1, "GC")]);
         for end in 4..whole.len() {
-            assert!(error(&whole[..end]).contains("where more was to come"), "{end}");
+            assert!(error(&whole[..end]).contains("truncated at byte"), "{end}");
         }
-        assert!(error(&written(&[], &[(9, 1, 1, "")])).contains("no kind 9"));
-        assert!(error(&[&whole[..], &[0]].concat()).contains("1 bytes are left"));
+        assert!(error(&written(&[], &[(9, 1, 1, "")])).contains("unknown kind 9"));
+        assert!(error(&[&whole[..], &[0]].concat()).contains("1 extra bytes"));
     }
 
     #[test]
@@ -254,18 +253,18 @@ mod tests {
             let recording = parse(&written(lateness, &[])).unwrap();
             (recording.by_period().map(Nanos::get).collect::<Vec<_>>(), recording.missed())
         };
-        // A stall of 2.5 periods of a millisecond, and what it swallows.
+        // A stall of 2.5 periods of a millisecond, and the periods that it covers.
         let stalled = [7, 2_500_000, -1, -1, 9];
         assert_eq!(read(&stalled), (vec![7, 2_500_000, 1_500_000, 500_000, 9], 2));
-        // Nobody ran at the time: until somebody did.
+        // No stall covers the missed period: it ends with the next wake-up.
         assert_eq!(read(&[7, -1, 9]), (vec![7, 1_000_009, 9], 1));
-        // Nobody ever did.
+        // There is no later wake-up.
         assert_eq!(read(&[7, -1]), (vec![7], 1));
     }
 
     proptest! {
         #[test]
-        fn no_bytes_do_harm(noise in prop::collection::vec(any::<u8>(), 0..200), place in 0_usize..90) {
+        fn no_bytes_make_the_parser_panic(noise in prop::collection::vec(any::<u8>(), 0..200), place in 0_usize..90) {
             let mut bytes = written(&[1, 2, 3], &[(1, 1, 1, "GC")]);
             let from = place.min(bytes.len());
             bytes.splice(from.., noise);

@@ -1,4 +1,4 @@
-//! From what the application recorded to findings.
+//! Turns recordings of the application into findings.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,35 @@ use unjank_measure::{Fact, Findings, Outlier, Series, Unit};
 
 use super::cell::{Cell, Load};
 use super::recording::EventKind;
-use super::visit::{Late, Visit};
+use super::trial::{Late, Trial};
 
 /// The name of all series.
 pub(crate) const WAKEUP: &str = "jitter/jvm/wakeup";
-/// Late wake-ups of a cell that are told one by one.
-const TOLD: usize = 8;
+/// Late wake-ups of a cell that are listed one by one.
+const LISTED: usize = 8;
 
-/// Adds the series of a cell, what its collector did, and its worst wake-ups.
-/// The rounds are laid one after the other.
-pub(crate) fn note(cell: &Cell, visits: &[Visit], load: &Load, findings: &mut Findings) {
-    let Some(first) = visits.first() else { return };
-    for visit in visits {
-        if let Some(reason) = &visit.untraced {
-            findings.warn(format!("who had the CPU is not known: {reason}"));
+/// Adds the series of a cell, facts about its pauses, and its worst wake-ups.
+/// Rounds follow one another on the time axis.
+pub(crate) fn note(cell: &Cell, trials: &[Trial], load: &Load, findings: &mut Findings) {
+    let Some(first) = trials.first() else { return };
+    for trial in trials {
+        if let Some(reason) = &trial.untraced {
+            findings.warn(format!("the threads that had the CPU are not known: {reason}"));
         }
     }
     let length = load.length();
     let start = first.recording.first_due;
     let labels: BTreeMap<String, String> =
         cell.labels().map(|(name, value)| (name.to_owned(), value)).into();
-    note_series(visits, load, start, &labels, findings);
-    note_facts(visits, &labels, findings);
-    let mut late: Vec<(usize, &Late)> = visits
+    note_series(trials, load, start, &labels, findings);
+    note_facts(trials, &labels, findings);
+    let mut late: Vec<(usize, &Late)> = trials
         .iter()
         .enumerate()
-        .flat_map(|(round, visit)| visit.worst.iter().map(move |late| (round, late)))
+        .flat_map(|(round, trial)| trial.worst.iter().map(move |late| (round, late)))
         .collect();
     late.sort_by_key(|(_, late)| std::cmp::Reverse(late.by));
-    findings.outliers.extend(late.into_iter().take(TOLD).map(|(round, late)| Outlier {
+    findings.outliers.extend(late.into_iter().take(LISTED).map(|(round, late)| Outlier {
         series: WAKEUP.to_owned(),
         labels: labels.clone(),
         at: (length.times(round as u64) + load.period.times(late.period as u64)).get(),
@@ -46,52 +46,52 @@ pub(crate) fn note(cell: &Cell, visits: &[Visit], load: &Load, findings: &mut Fi
 }
 
 fn note_series(
-    visits: &[Visit],
+    trials: &[Trial],
     load: &Load,
     start: Timestamp,
     labels: &BTreeMap<String, String>,
     findings: &mut Findings,
 ) {
-    let whole = load.length().times(visits.len() as u64);
+    let whole = load.length().times(trials.len() as u64);
     let mut series = Series::new(WAKEUP).with_course(start, whole);
     for (name, value) in labels {
         series = series.with_label(name, value);
     }
-    for (round, visit) in visits.iter().enumerate() {
+    for (round, trial) in trials.iter().enumerate() {
         let begin = start + load.length().times(round as u64);
-        for (period, late) in visit.recording.by_period().enumerate() {
+        for (period, late) in trial.recording.by_period().enumerate() {
             series.record_at(begin + load.period.times(period as u64), late);
         }
     }
     findings.series.push(series.finish());
 }
 
-/// What can be counted of a cell, for all its rounds together.
-fn note_facts(visits: &[Visit], labels: &BTreeMap<String, String>, findings: &mut Findings) {
+/// Counts of a cell over all its rounds.
+fn note_facts(trials: &[Trial], labels: &BTreeMap<String, String>, findings: &mut Findings) {
     let fact = |name: &str, value: f64, unit| {
         let fact = Fact::new(format!("jitter/jvm/{name}"), value, unit);
         labels.iter().fold(fact, |fact, (name, value)| fact.with_label(name, value))
     };
-    let (pauses, stopped) = visits
+    let (pauses, stopped) = trials
         .iter()
-        .flat_map(|visit| &visit.recording.events)
+        .flat_map(|trial| &trial.recording.events)
         .filter(|event| event.kind == EventKind::Pause)
         .fold((0_u64, Nanos::ZERO), |(count, sum), pause| (count + 1, sum + pause.duration));
-    let missed: u64 = visits.iter().map(|visit| visit.recording.missed()).sum();
+    let missed: u64 = trials.iter().map(|trial| trial.recording.missed()).sum();
     findings.facts.extend([
         fact("missed", missed as f64, Unit::Count),
         fact("pauses", pauses as f64, Unit::Count),
         fact("paused", stopped.get() as f64, Unit::Nanoseconds),
     ]);
-    if visits.len() > 1 {
-        findings.facts.extend(visits.iter().enumerate().filter_map(|(round, visit)| {
-            let worst = visit.worst.first()?.by.get() as f64;
+    if trials.len() > 1 {
+        findings.facts.extend(trials.iter().enumerate().filter_map(|(round, trial)| {
+            let worst = trial.worst.first()?.by.get() as f64;
             let round = (round + 1).to_string();
             Some(fact("worst_of_round", worst, Unit::Nanoseconds).with_label("round", round))
         }));
     }
     let mut parts: BTreeMap<&str, (Nanos, u64)> = BTreeMap::new();
-    for late in visits.iter().flat_map(|visit| &visit.worst) {
+    for late in trials.iter().flat_map(|trial| &trial.worst) {
         let (time, count) = parts.entry(late.kind.name()).or_default();
         (*time, *count) = (*time + late.by, *count + 1);
     }

@@ -1,4 +1,4 @@
-//! Ordinary threads outside of the JVM that want its CPUs.
+//! Ordinary threads outside of the JVM that compute on its CPUs.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Error, Result};
 
-/// Threads that compute until this is dropped, as those of other programs do on
-/// a busy machine.
+/// Threads that compute until this is dropped, like other programs on a busy
+/// machine.
 #[derive(Debug)]
 pub(crate) struct Rivals {
     stop: Arc<AtomicBool>,
@@ -17,7 +17,7 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    /// Starts `count` of them on `cpus`.
+    /// Starts `count` threads on `cpus`.
     pub(crate) fn start(count: u32, cpus: &CpuSet) -> Result<Self> {
         let mut rivals = Self { stop: Arc::default(), threads: Vec::new() };
         for number in 0..count {
@@ -33,7 +33,7 @@ impl Rivals {
 }
 
 fn compete(stop: &AtomicBool, cpus: &CpuSet) {
-    // A CPU that went away meanwhile leaves it to the others.
+    // If a CPU has gone offline meanwhile, the thread runs on the others.
     let _pinned = AffinityGuard::pin(cpus);
     while !stop.load(Ordering::Relaxed) {
         spin_loop();

@@ -1,5 +1,5 @@
-//! What people read of the matrix: a line for each cell, and the published
-//! worst wake-ups beside ours.
+//! Tables of the matrix: a line for each cell, and the published worst wake-ups
+//! beside the measured ones.
 
 use unjank_measure::{
     Cell as Shown, Column, Findings, Number, Percentile, Quantity, SeriesRecord, Table, Unit,
@@ -35,7 +35,7 @@ pub(super) fn tables(findings: &Findings) -> Vec<Table> {
     tables
 }
 
-/// The cells, those of one JVM together, variants as they were asked for.
+/// The cells, grouped by JVM; variants in the order of the options.
 fn cells(findings: &Findings) -> Vec<&SeriesRecord> {
     let series = findings.series.iter();
     let mut cells: Vec<_> = series.filter(|series| series.name == WAKEUP).collect();
@@ -67,7 +67,7 @@ fn line(findings: &Findings, cell: &SeriesRecord) -> Vec<Shown> {
     row
 }
 
-/// Why the latest wake-up of a cell was late, without the details.
+/// The cause of a cell's latest wake-up, without details.
 fn worst_cause<'a>(findings: &'a Findings, cell: &SeriesRecord) -> &'a str {
     let own = findings.outliers.iter().filter(|outlier| outlier.labels == cell.labels);
     let worst = own.max_by_key(|outlier| outlier.value);
@@ -75,7 +75,7 @@ fn worst_cause<'a>(findings: &'a Findings, cell: &SeriesRecord) -> &'a str {
     cause.split(": ").next().unwrap_or("")
 }
 
-/// Their cells, and what they leave to the future.
+/// The cells of the paper, its future work, and `inversion-aware`.
 const BESIDE: [(bool, Variant, &str); 6] = [
     (false, Variant::WholeProcess, "no garbage"),
     (true, Variant::WholeProcess, "whole-process"),
@@ -85,7 +85,7 @@ const BESIDE: [(bool, Variant, &str); 6] = [
     (true, Variant::Native, "native"),
 ];
 
-/// The published worst wake-ups, and ours of such cells.
+/// The published worst wake-ups, and those of the same cells here.
 fn beside_the_paper(cells: &[&SeriesRecord]) -> Option<Table> {
     let jvm =
         |cell: &SeriesRecord| ["jdk", "collector", "cpus"].map(|name| label(cell, name).to_owned());

@@ -8,26 +8,27 @@ use unjank_host::{Error, Result};
 
 use crate::rt::Profile;
 
-/// What `unjank rt` has for the threads of collector and VM.
+/// The profile of `unjank rt` for the threads of collector and VM.
 const PROFILE: &str = "jvm-inversion-aware";
 
-/// What is real-time.
+/// The threads that are real-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Variant {
-    /// Nothing: everything is `SCHED_OTHER`.
+    /// None: everything is `SCHED_OTHER`.
     Normal,
-    /// Every thread of the process at one priority: what Higashiyama et al.
-    /// start from.
+    /// Every thread of the process at one priority: the starting point of
+    /// Higashiyama et al.
     WholeProcess,
-    /// Only the thread that measures: what they propose.
+    /// Only the measuring thread: the remedy of Higashiyama et al.
     Thread,
-    /// That thread, below it the collector's workers, and the VM before other
-    /// ordinary threads: it waits for them at a safepoint.
+    /// The measuring thread, and at a lower priority the collector's workers. The
+    /// VM thread has the best nice value. The measuring thread waits for these at
+    /// safepoints.
     InversionAware,
-    /// The wake-ups are in a process of their own: their future work.
+    /// The wake-ups are in a process of their own: future work in the paper.
     Process,
     /// The wake-ups are on a native thread, which the collector cannot stop:
-    /// their future work, too.
+    /// future work in the paper.
     Native,
 }
 
@@ -42,13 +43,13 @@ impl Variant {
         Self::Native,
     ];
 
-    /// Whether anything is.
+    /// Whether any thread is real-time.
     pub fn is_realtime(self) -> bool {
         self != Self::Normal
     }
 
-    /// How the measuring application is told.
-    pub fn of_application(self) -> &'static str {
+    /// The value of the application's option `--variant`.
+    pub fn application_option(self) -> &'static str {
         match self {
             Self::Normal | Self::WholeProcess | Self::InversionAware => "normal",
             Self::Thread => "thread",
@@ -57,8 +58,8 @@ impl Variant {
         }
     }
 
-    /// What a thread of the JVM by this name gets from outside; `None` if it is
-    /// left alone. The measuring thread is called `meas`.
+    /// The policy that `unjank` gives to a thread of the JVM; `None` if it does
+    /// not change the thread. The measuring thread is called `meas`.
     pub fn policy_of(self, thread: &str, priorities: Priorities) -> Option<Policy> {
         match self {
             Self::WholeProcess => Some(Policy::Fifo(priorities.measuring)),
@@ -75,9 +76,9 @@ impl Variant {
 /// Real-time priorities of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Priorities {
-    /// Of the measuring thread, and of the whole process.
+    /// Priority of the measuring thread, and of `WholeProcess`.
     pub measuring: Priority,
-    /// Of the collector's threads, where they have one of their own.
+    /// Priority of the collector's workers with `InversionAware`.
     pub vm: Priority,
 }
 
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_back() {
+    fn names_parse_back() {
         for variant in Variant::ALL {
             assert_eq!(variant.to_string().parse::<Variant>().unwrap(), variant);
         }

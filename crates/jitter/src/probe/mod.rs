@@ -1,8 +1,8 @@
 //! `unjank jitter native`: absolute-time periodic wake-ups on chosen CPUs.
 
 mod options;
-mod place;
 mod report;
+mod setup;
 mod stage;
 mod threads;
 mod tracing;
@@ -21,17 +21,17 @@ use stage::Stage;
 use threads::Measured;
 use tracing::Tracing;
 
-/// Measures each scheduling of the options in turn, all threads at once. A scheduling that this user may not have is noted as unsupported;
-/// the others are still measured. A wake-up later than `break_above` ends the
-/// whole run.
+/// Measures each scheduling of the options in turn, with all threads at once. A
+/// scheduling that is not permitted is noted as unsupported, and the others are
+/// still measured. A wake-up later than `break_above` ends the whole run.
 ///
-/// Series: `jitter/native/<other|fifo|rr|deadline>/wakeup`, over all threads,
-/// and where there are several, one for each: with the label `cpu` if each has
-/// a CPU of its own, else `thread`. Their missed periods are those that had
-/// passed before a late thread ran.
+/// Series: `jitter/native/<other|fifo|rr|deadline>/wakeup` over all threads.
+/// If there are several, also one for each, with the label `cpu` if each has its
+/// own CPU, else `thread`. Missed periods are those that passed before a late
+/// thread ran.
 ///
 /// # Errors
-/// `Invalid` options; a system call that failed for another reason than
+/// `Invalid` options; a system call that failed for another reason than a
 /// missing privilege.
 pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
     options.check()?;
@@ -64,8 +64,7 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
     Ok(findings)
 }
 
-/// Keeps CPUs out of deep idle states for the time of the run, if that is
-/// asked for.
+/// Keeps CPUs out of deep idle states during the run, if the options say so.
 fn keep_awake(
     options: &Options,
     root: &Root,
@@ -82,7 +81,7 @@ fn keep_awake(
     Ok(Some(request))
 }
 
-/// A trace, if one is wanted and to be had: without it the run is worth no less.
+/// Starts a trace if the options ask for one. A run without it is still valid.
 fn start_tracing(options: &Options, root: &Root, findings: &mut Findings) -> Option<Tracing> {
     const WHAT: &str = "jitter/native cause";
     if !options.cause && options.break_above.is_none() {

@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `jitter native`.
 
 use std::path::PathBuf;
 
@@ -6,34 +6,32 @@ use serde::{Deserialize, Serialize};
 use unjank_host::sched::{CpuSet, Policy, Priority};
 use unjank_host::{Error, Nanos, Result};
 
-/// What `jitter native` measures.
+/// Threads, periods and policies of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
-    /// Measuring threads take turns on these CPUs: the first thread on the
-    /// first, and after the last one again on the first.
+    /// Measuring threads are distributed over these CPUs in turn.
     pub cpus: CpuSet,
-    /// How many threads measure.
+    /// Number of measuring threads.
     pub threads: usize,
-    /// Measured one after the other.
+    /// Policies, measured one after the other.
     pub schedulings: Vec<Scheduling>,
     /// Time between two wake-ups of the first thread.
     pub period: Nanos,
-    /// How much longer the period of each further thread is than that of the
-    /// one before it.
+    /// The period of each thread is longer than that of the one before it by this.
     pub distance: Nanos,
-    /// By how much the real-time priority of each further thread lies below
-    /// that of the one before it, down to 1.
+    /// The real-time priority of each thread is lower than that of the one before
+    /// it by this, down to 1.
     pub priority_step: u8,
-    /// When in the period threads wake, beside each other.
+    /// How threads are spread over the period.
     pub moments: Moments,
-    /// How long each scheduling is measured.
+    /// Length of each scheduling's run.
     pub duration: Nanos,
-    /// Stop at the first wake-up that is later than this.
+    /// Stop at the first wake-up later than this.
     pub break_above: Option<Nanos>,
-    /// Record what the scheduler does meanwhile, and say of the worst wake-ups
-    /// who ran instead. Costs about a microsecond per wake-up.
+    /// Trace the scheduler and find the cause of the worst wake-ups. Costs about
+    /// a microsecond per wake-up.
     pub cause: bool,
-    /// Where to keep the trace of a run that `break_above` has stopped.
+    /// File for the trace of a run that `break_above` has stopped.
     pub trace_file: Option<PathBuf>,
     /// Keep all CPUs out of idle states that take longer to leave than this,
     /// through `/dev/cpu_dma_latency`. `None` leaves the machine as it is.
@@ -42,30 +40,30 @@ pub struct Options {
     pub force: bool,
 }
 
-/// When several threads wake.
+/// How the wake-ups of several threads relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Moments {
-    /// Evenly spread over the period of the first one.
+    /// Evenly spread over the period of the first thread.
     Staggered,
-    /// All at the same moments, as far as their periods are the same.
+    /// At the same moments, as far as their periods are equal.
     Together,
 }
 
-/// How the measuring threads are scheduled.
+/// The scheduling policy of the measuring threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scheduling {
-    /// `SCHED_OTHER`: as an ordinary thread.
+    /// `SCHED_OTHER`, as ordinary threads have it.
     Other,
     /// `SCHED_FIFO` at this priority.
     Fifo(Priority),
     /// `SCHED_RR` at this priority.
     RoundRobin(Priority),
-    /// `SCHED_DEADLINE`, with the period of the thread. Such threads run where
-    /// the kernel puts them: `sched(7)`.
+    /// `SCHED_DEADLINE`, with the period of the thread. The kernel places such
+    /// threads on any CPU: `sched(7)`.
     Deadline {
-        /// The run time that is guaranteed in every period.
+        /// Guaranteed run time in each period.
         runtime: Nanos,
-        /// Until when after a wake-up it is given; `None` is the period.
+        /// Deadline of the run time after a wake-up; `None` is the period.
         deadline: Option<Nanos>,
     },
 }
@@ -112,15 +110,15 @@ impl Scheduling {
 }
 
 impl Options {
-    /// The shortest period that is accepted: shorter ones would keep a CPU
-    /// busy with nothing but timer interrupts.
+    /// The shortest period. Shorter ones would keep a CPU busy with timer
+    /// interrupts alone.
     pub const SHORTEST_PERIOD: Nanos = Nanos::from_micros(20);
 
-    /// The most threads. Each keeps a histogram of a third of a mebibyte.
+    /// The largest number of threads. Each has a histogram of a third of a mebibyte.
     pub const MOST_THREADS: usize = 256;
 
-    /// One millisecond, a thread on every CPU of `cpus`, as both `SCHED_OTHER` and
-    /// `SCHED_FIFO` 80, for `duration` each.
+    /// The defaults: a period of 1 ms, a thread on each CPU of `cpus`,
+    /// `SCHED_OTHER` and `SCHED_FIFO` 80, each for `duration`.
     pub fn usual(cpus: CpuSet, duration: Nanos) -> Self {
         let priority = Priority::new(80).expect("80 lies between 1 and 99");
         Self {
@@ -146,10 +144,10 @@ impl Options {
         Nanos(self.period.get().saturating_add(self.distance.get().saturating_mul(further)))
     }
 
-    /// Whether all of it can be measured together.
+    /// Checks that the options are valid and fit together.
     ///
     /// # Errors
-    /// `Invalid`, with what cannot.
+    /// `Invalid`, with the first problem.
     pub fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if self.cpus.is_empty() {
@@ -161,8 +159,8 @@ impl Options {
         for (index, scheduling) in self.schedulings.iter().enumerate() {
             let name = scheduling.name();
             if self.schedulings[..index].iter().any(|before| before.name() == name) {
-                // Two series of one name could not be told apart.
-                return wrong(format!("policy {name} stands there twice"));
+                // Two series with the same name would be indistinguishable.
+                return wrong(format!("policy {name} is given twice"));
             }
         }
         if self.period < Self::SHORTEST_PERIOD {
@@ -174,14 +172,17 @@ impl Options {
         }
         if !(1..=Self::MOST_THREADS).contains(&self.threads) {
             return wrong(format!(
-                "{} threads: at least 1 measures, and at most {}",
+                "{} threads are not possible: the number is from 1 to {}",
                 self.threads,
                 Self::MOST_THREADS
             ));
         }
         let longest = self.longest_period();
         if self.duration < longest {
-            return wrong(format!("a run of {} holds no period of {longest}", self.duration));
+            return wrong(format!(
+                "a run of {} is shorter than the period of {longest}",
+                self.duration
+            ));
         }
         if self.break_above == Some(Nanos::ZERO) {
             return wrong("a break threshold of 0 would stop at the first wake-up".to_owned());
@@ -189,8 +190,8 @@ impl Options {
         let allowed = CpuSet::allowed()?;
         if self.cpus != allowed && self.schedulings.iter().any(|s| !s.can_be_pinned()) {
             return wrong(format!(
-                "SCHED_DEADLINE threads cannot be kept on CPUs {}: the kernel places them on any \
-                 CPU of their root domain, and takes none that may not use all of them",
+                "SCHED_DEADLINE threads cannot be bound to CPUs {}: the kernel runs them on any \
+                 CPU of their root domain, and refuses threads that may not use all of these",
                 self.cpus
             ));
         }
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_options_are_told_in_one_sentence() {
+    fn each_invalid_option_has_its_message() {
         let good = Options::usual(CpuSet::allowed().unwrap(), Nanos::from_millis(100));
         assert!(good.check().is_ok());
         let says = |options: Options| options.check().unwrap_err().to_string();
@@ -213,23 +214,23 @@ mod tests {
         );
         assert_eq!(
             says(Options { duration: Nanos::from_micros(500), ..good.clone() }),
-            "a run of 500 µs holds no period of 1.00 ms"
+            "a run of 500 µs is shorter than the period of 1.00 ms"
         );
         let error = says(Options { cpus: CpuSet::new([1023]), ..good.clone() });
         assert!(error.starts_with("CPU 1023 does not exist or is not allowed"), "{error}");
         assert_eq!(
             says(Options { threads: 0, ..good.clone() }),
-            "0 threads: at least 1 measures, and at most 256"
+            "0 threads are not possible: the number is from 1 to 256"
         );
         let distance = Nanos::from_millis(100);
         assert_eq!(
             says(Options { threads: 2, distance, ..good.clone() }),
-            "a run of 100 ms holds no period of 101 ms"
+            "a run of 100 ms is shorter than the period of 101 ms"
         );
         let deadline = Scheduling::Deadline { runtime: Nanos::from_micros(100), deadline: None };
         let elsewhere =
             Options { cpus: CpuSet::new([1023]), schedulings: vec![deadline], ..good.clone() };
-        assert!(says(elsewhere).starts_with("SCHED_DEADLINE threads cannot be kept on CPUs 1023"));
+        assert!(says(elsewhere).starts_with("SCHED_DEADLINE threads cannot be bound to CPUs 1023"));
         assert!(Options { schedulings: vec![deadline], ..good.clone() }.check().is_ok());
         assert!(Options { cpus: CpuSet::default(), ..good }.check().is_err());
     }

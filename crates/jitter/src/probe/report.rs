@@ -1,4 +1,4 @@
-//! From what the threads saw to findings.
+//! Turns the threads' measurements into findings.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use unjank_host::{Nanos, Support};
 use unjank_measure::{Change, Fact, Findings, Outlier, Series, Unit};
 
 use super::options::{Options, Scheduling};
-use super::place::Place;
+use super::setup::ThreadSetup;
 use super::threads::Measured;
-use super::wakeup::Seen;
+use super::wakeup::Observed;
 use super::worst::WakeUp;
-use crate::explain::{Blame, Cause, LateWakeUp, Phase, Total, cause_of};
+use crate::explain::{Blame, Cause, CulpritTotal, LateWakeUp, Phase, cause_of};
 
 /// Outliers that are kept per scheduling, over all threads.
 const OUTLIERS: usize = 8;
 /// Worst wake-ups per scheduling whose causes are summed up.
 const EXPLAINED: usize = 64;
-/// Culprits that are told.
+/// Culprits that are listed; the others are summed up.
 const CULPRITS: usize = 8;
 
 /// The fact with the period of the first thread.
@@ -70,7 +70,7 @@ pub(crate) fn note(
     }
 }
 
-/// What a reader must know of the run.
+/// Adds warnings that a reader needs to judge the run.
 fn warn(measured: &Measured, name: &str, findings: &mut Findings) {
     let Measured { by_thread, start, unlocked, interrupted } = measured;
     if let Some(reason) = unlocked {
@@ -81,12 +81,12 @@ fn warn(measured: &Measured, name: &str, findings: &mut Findings) {
     if *interrupted {
         findings.warn(format!("{name} was interrupted before its end"));
     }
-    if let Some((place, wakeup)) =
-        by_thread.iter().find_map(|(place, seen)| Some((place, seen.broke?)))
+    if let Some((setup, wakeup)) =
+        by_thread.iter().find_map(|(setup, seen)| Some((setup, seen.broke?)))
     {
-        let whose = match place.cpu {
+        let whose = match setup.cpu {
             Some(cpu) => format!("on CPU {cpu}"),
-            None => format!("of thread {}", place.index),
+            None => format!("of thread {}", setup.index),
         };
         findings.warn(format!(
             "{name} stopped at a wake-up {} late {whose}, {} after the start",
@@ -96,7 +96,7 @@ fn warn(measured: &Measured, name: &str, findings: &mut Findings) {
     }
 }
 
-/// The policy that the threads had, and that they gave back.
+/// Records the threads' policy before, during and after the run.
 fn note_policy(
     measured: &Measured,
     options: &Options,
@@ -105,7 +105,7 @@ fn note_policy(
 ) {
     let during = scheduling.policy(options.period);
     if during.is_realtime() {
-        // Threads begin with the policy of the one that starts them.
+        // Threads inherit the policy of their creator.
         let inherited = policy_of(ThreadId::current()).map(|(policy, _)| policy);
         let before = inherited.unwrap_or(Scheduling::Other.policy(options.period));
         let after = measured.by_thread.first().and_then(|(_, seen)| seen.policy_after);
@@ -120,8 +120,8 @@ fn note_policy(
 
 /// The worst wake-ups of all threads, worst first, with their CPUs.
 fn worst_of(measured: &Measured, timer_slack: Nanos) -> Vec<(Option<usize>, LateWakeUp)> {
-    let of_thread = |(place, seen): &(Place, Seen)| {
-        let (cpu, thread) = (place.cpu, seen.thread);
+    let of_thread = |(setup, seen): &(ThreadSetup, Observed)| {
+        let (cpu, thread) = (setup.cpu, seen.thread);
         let late = move |WakeUp { due, ran }| (cpu, LateWakeUp { thread, due, ran, timer_slack });
         seen.worst.iter().map(late).collect::<Vec<_>>()
     };
@@ -131,7 +131,7 @@ fn worst_of(measured: &Measured, timer_slack: Nanos) -> Vec<(Option<usize>, Late
     worst
 }
 
-/// Where the time of the worst wake-ups went, and who had it.
+/// Adds the parts of the worst delays, and their culprits.
 fn blame(
     trace: &Trace,
     worst: &[(Option<usize>, LateWakeUp)],
@@ -169,25 +169,25 @@ fn blame(
         };
         findings.facts.push(share);
     }
-    let told = blame.culprits.len().min(CULPRITS);
-    let (told, rest) = blame.culprits.split_at(told);
+    let listed = blame.culprits.len().min(CULPRITS);
+    let (listed, rest) = blame.culprits.split_at(listed);
     // Part by part, so that a table groups them.
     for (phase, _) in parts {
-        let of_part = |total: &&Total| total.phase == phase;
+        let of_part = |total: &&CulpritTotal| total.phase == phase;
         let fact = |who: String, held: Nanos| {
             named("culprit", held.get() as f64, Unit::Nanoseconds)
                 .summed()
                 .with_label("part", phase.name())
                 .with_label("who", who)
         };
-        findings.facts.extend(told.iter().filter(of_part).map(|total| {
+        findings.facts.extend(listed.iter().filter(of_part).map(|total| {
             let fact = Fact { n: Some(total.wakeups), ..fact(total.who.to_string(), total.held) };
             match total.thread_numbers() {
                 Some(numbers) => fact.with_label("threads", numbers),
                 None => fact,
             }
         }));
-        let rest: Vec<&Total> = rest.iter().filter(of_part).collect();
+        let rest: Vec<&CulpritTotal> = rest.iter().filter(of_part).collect();
         if !rest.is_empty() {
             let held = rest.iter().fold(Nanos::ZERO, |sum, total| sum + total.held);
             findings.facts.push(fact(format!("{} others together", rest.len()), held));
@@ -195,8 +195,8 @@ fn blame(
     }
 }
 
-/// Says how many events the trace could not keep: without them, a wake-up may
-/// have no cause.
+/// Adds the number of events that the trace lost. Wake-ups at that time may have
+/// no cause.
 fn note_lost(trace: &Trace, scheduling: Scheduling, findings: &mut Findings) {
     let Lost { overwritten, dropped } = trace.lost;
     let name = format!("jitter/native/{}/events_lost", scheduling.name());
@@ -207,51 +207,51 @@ fn note_lost(trace: &Trace, scheduling: Scheduling, findings: &mut Findings) {
     });
     if overwritten > 0 {
         findings.warn(format!(
-            "{}: the buffer of the trace was full, and {overwritten} events were overwritten by \
-             later ones: the first wake-ups have no cause (a shorter --for keeps all)",
+            "{}: the trace buffer was full and {overwritten} events were overwritten, so the \
+             first wake-ups have no cause (a shorter --for avoids this)",
             scheduling.series_name()
         ));
     }
     if dropped > 0 {
         findings.warn(format!(
-            "{}: the kernel could not record {dropped} events: a wake-up at that time has no cause",
+            "{}: the kernel could not record {dropped} events; wake-ups at that time have no cause",
             scheduling.series_name()
         ));
     }
 }
 
-/// The series over all threads, and where there are several, each by itself.
+/// Adds the series over all threads and, if there are several, one for each.
 fn note_series(measured: Measured, options: &Options, findings: &mut Findings) {
     let mut all: Option<Series> = None;
     let mut singles = Vec::new();
     let several = measured.by_thread.len() > 1;
-    for (place, seen) in measured.by_thread {
+    for (setup, seen) in measured.by_thread {
         match &mut all {
             None => all = Some(seen.series.clone()),
             Some(all) => all.absorb(&seen.series),
         }
         if several {
-            singles.push(labelled(seen.series.without_course(), &place, options).finish());
+            singles.push(labelled(seen.series.without_course(), &setup, options).finish());
         }
     }
     findings.series.extend(all.map(Series::finish));
     findings.series.extend(singles);
 }
 
-/// One thread's series, with what tells it from those of the others.
-fn labelled(mut series: Series, place: &Place, options: &Options) -> Series {
+/// One thread's series, with the labels that identify it.
+fn labelled(mut series: Series, setup: &ThreadSetup, options: &Options) -> Series {
     let alone = options.threads <= options.cpus.len();
-    series = match place.cpu.filter(|_| alone) {
+    series = match setup.cpu.filter(|_| alone) {
         Some(cpu) => series.with_label("cpu", cpu.to_string()),
-        None => series.with_label("thread", place.index.to_string()),
+        None => series.with_label("thread", setup.index.to_string()),
     };
     if options.priority_step > 0
-        && let Policy::Fifo(priority) | Policy::RoundRobin(priority) = place.policy
+        && let Policy::Fifo(priority) | Policy::RoundRobin(priority) = setup.policy
     {
         series = series.with_label("priority", priority.get().to_string());
     }
     if options.distance > Nanos::ZERO {
-        series = series.with_label(PERIOD_LABEL, place.period.get().to_string());
+        series = series.with_label(PERIOD_LABEL, setup.period.get().to_string());
     }
     series
 }
@@ -261,16 +261,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_that_were_lost_are_counted_and_said() {
-        let told = |lost| {
+    fn lost_events_are_counted_and_warned_about() {
+        let noted = |lost| {
             let mut findings = Findings::default();
             let trace = Trace { lost, ..Trace::default() };
             note_lost(&trace, Scheduling::Other, &mut findings);
             let fact = findings.fact_named("jitter/native/other/events_lost").cloned();
             (fact.map(|fact| (fact.value as u64, fact.n)), findings.warnings)
         };
-        assert_eq!(told(Lost::default()), (Some((0, Some(0))), Vec::new()));
-        let (fact, warnings) = told(Lost { overwritten: 5, dropped: 2 });
+        assert_eq!(noted(Lost::default()), (Some((0, Some(0))), Vec::new()));
+        let (fact, warnings) = noted(Lost { overwritten: 5, dropped: 2 });
         assert_eq!(fact, Some((7, Some(7))));
         assert!(warnings[0].contains("5 events were overwritten"), "{warnings:?}");
         assert!(warnings[1].contains("could not record 2 events"), "{warnings:?}");

@@ -4,7 +4,7 @@ use unjank_measure::Monitor;
 
 use super::options::Scheduling;
 
-/// One scheduling's part of the whole run, for the progress display.
+/// The part of one scheduling in the progress of the whole run.
 pub(crate) struct Stage<'a> {
     pub(super) monitor: &'a dyn Monitor,
     pub(super) index: usize,

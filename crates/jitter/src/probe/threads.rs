@@ -1,4 +1,4 @@
-//! The measuring threads of one scheduling, started together and joined.
+//! Starts and joins the measuring threads of one scheduling.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -10,17 +10,17 @@ use unjank_host::{Error, Nanos, Result, Root, Support, Timestamp};
 use unjank_measure::Series;
 
 use super::options::{Options, Scheduling};
-use super::place::{Place, places};
+use super::setup::{ThreadSetup, setups};
 use super::stage::Stage;
 use super::tracing::Tracing;
-use super::wakeup::{Schedule, Seen, observe, warm_up, warm_up_time};
+use super::wakeup::{Observed, Schedule, observe, warm_up, warm_up_time};
 
-/// What the threads of one scheduling saw.
+/// The measurements of one scheduling.
 pub(crate) struct Measured {
     /// In the order of the threads.
-    pub(crate) by_thread: Vec<(Place, Seen)>,
+    pub(crate) by_thread: Vec<(ThreadSetup, Observed)>,
     pub(crate) start: Timestamp,
-    /// Why pages could not be locked in memory, if they could not.
+    /// Why memory could not be locked, if it could not.
     pub(crate) unlocked: Option<String>,
     pub(crate) interrupted: bool,
 }
@@ -37,21 +37,21 @@ const STACK: usize = 256 << 10;
 /// Time for all threads to reach their first sleep.
 const LEAD: Nanos = Nanos::from_millis(10);
 
-/// What the threads of one run share.
+/// State shared by the threads of one run.
 struct Shared<'a> {
     options: &'a Options,
     scheduling: Scheduling,
     realtime: Option<&'a Realtime>,
     tracing: Option<&'a Tracing>,
-    /// [`WAIT`], [`ABORT`], or the nanoseconds of the first wake-up that
-    /// counts. No other data hangs on it, so it is read and written relaxed.
+    /// [`WAIT`], [`ABORT`], or the moment of the first recorded wake-up in
+    /// nanoseconds. It publishes no other data, so relaxed accesses suffice.
     gate: AtomicU64,
     stop: AtomicBool,
 }
 
 /// The gate before all threads are set up.
 const WAIT: u64 = 0;
-/// The gate when one of them could not be.
+/// The gate if a thread could not be set up.
 const ABORT: u64 = u64::MAX;
 
 /// Runs the threads of one scheduling to their end.
@@ -86,58 +86,62 @@ pub(crate) fn measure(
         let interrupted = watch(&shared, start, stage);
         let by_thread = handles
             .into_iter()
-            .filter_map(|(place, handle)| Some((place, handle.join().ok()??)))
+            .filter_map(|(setup, handle)| Some((setup, handle.join().ok()??)))
             .collect();
         Ok(Measured { by_thread, start, unlocked, interrupted })
     })
 }
 
-type Handles<'scope> = Vec<(Place, ScopedJoinHandle<'scope, Option<Seen>>)>;
+type Handles<'scope> = Vec<(ThreadSetup, ScopedJoinHandle<'scope, Option<Observed>>)>;
 
-/// Starts the threads and waits until each is in its place.
+/// Starts the threads and waits until each is set up.
 fn start_threads<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     shared: &'env Shared<'env>,
 ) -> Result<Handles<'scope>> {
-    let places = places(shared.options, shared.scheduling);
-    let started = places.len();
-    let (tell, told) = mpsc::channel();
+    let setups = setups(shared.options, shared.scheduling);
+    let started = setups.len();
+    let (ready, readiness) = mpsc::channel();
     let mut handles = Vec::with_capacity(started);
-    for place in places {
-        let tell = tell.clone();
-        let Place { index, cpu, .. } = place;
+    for setup in setups {
+        let ready = ready.clone();
+        let ThreadSetup { index, cpu, .. } = setup;
         let handle = thread::Builder::new()
             .name(format!("jitter/{}", cpu.unwrap_or(index)))
             .stack_size(STACK)
-            .spawn_scoped(scope, move || one_thread(shared, place, &tell))
+            .spawn_scoped(scope, move || one_thread(shared, setup, &ready))
             .map_err(|error| Error::syscall("clone", format!("thread {index}"), error))?;
-        handles.push((place, handle));
+        handles.push((setup, handle));
     }
-    // Without this sender, a thread that dies before it tells ends the loop.
-    drop(tell);
-    told.iter().take(started).collect::<Result<()>>()?;
+    // Without this sender, the loop also ends if a thread dies before it reports.
+    drop(ready);
+    readiness.iter().take(started).collect::<Result<()>>()?;
     Ok(handles)
 }
 
-/// The life of one measuring thread; `None` if the run does not begin.
-fn one_thread(shared: &Shared<'_>, place: Place, tell: &mpsc::Sender<Result<()>>) -> Option<Seen> {
+/// Runs one measuring thread; `None` if the run does not begin.
+fn one_thread(
+    shared: &Shared<'_>,
+    setup: ThreadSetup,
+    ready: &mpsc::Sender<Result<()>>,
+) -> Option<Observed> {
     let options = shared.options;
-    let Place { cpu, policy, period, offset, .. } = place;
-    let settle = || {
+    let ThreadSetup { cpu, policy, period, offset, .. } = setup;
+    let set_up = || {
         let here = cpu.map(AffinityGuard::pin_to).transpose()?;
         Ok((here, shared.realtime.map(|realtime| realtime.enter_as(policy)).transpose()?))
     };
-    let (placed, guards) = match settle() {
+    let (outcome, guards) = match set_up() {
         Ok(guards) => (Ok(()), Some(guards)),
         Err(error) => (Err(error), None),
     };
-    // Where nobody listens any more, the gate says abort.
-    let _told = tell.send(placed);
+    // If the receiver is gone, the gate says abort.
+    let _sent = ready.send(outcome);
     let start = wait_at(&shared.gate)?;
     let series = Series::new(shared.scheduling.series_name())
         .with_label("policy", shared.scheduling.policy(options.period).to_string())
         .with_course(start, options.duration);
-    let mut seen = Seen::new(series);
+    let mut seen = Observed::new(series);
     let schedule = Schedule {
         first: start + offset,
         period,
@@ -155,7 +159,7 @@ fn one_thread(shared: &Shared<'_>, place: Place, tell: &mpsc::Sender<Result<()>>
     Some(seen)
 }
 
-/// The moment that the gate opens for, or `None` if it never will.
+/// Waits for the gate. Returns the start of the run, or `None` if it is aborted.
 fn wait_at(gate: &AtomicU64) -> Option<Timestamp> {
     loop {
         match gate.load(Ordering::Relaxed) {
@@ -166,8 +170,8 @@ fn wait_at(gate: &AtomicU64) -> Option<Timestamp> {
     }
 }
 
-/// Shows progress and passes on the wish to stop, until the end of the run.
-/// Says whether it was cut short.
+/// Shows progress and forwards a request to stop, until the end of the run.
+/// Returns true if the run was interrupted.
 fn watch(shared: &Shared<'_>, start: Timestamp, stage: &Stage<'_>) -> bool {
     const LOOK: Nanos = Nanos::from_millis(100);
     let end = start + shared.options.duration;

@@ -1,4 +1,4 @@
-//! What the scheduler did meanwhile: a private trace instance beside the run.
+//! Traces the scheduler during a run, in a private trace instance.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -10,18 +10,18 @@ use super::options::Options;
 use super::worst::WakeUp;
 use crate::explain::cause_events;
 
-/// Room for events on each CPU for every second: that of a busy one. Less on a
-/// machine with many CPUs.
+/// Buffer on each CPU for each second: enough for a busy CPU. Less on a machine
+/// with many CPUs.
 const BUFFER_A_SECOND: Bytes = Bytes::from_mib(1);
-/// Room that every run has, and that no run exceeds.
+/// The smallest and largest buffer on each CPU.
 const BUFFER: RangeInclusive<Bytes> = Bytes::from_mib(8)..=Bytes::from_mib(64);
 
 /// A trace that is being recorded.
 pub(crate) struct Tracing(Instance);
 
 impl Tracing {
-    /// Records from now on, on the CPUs of the run. What processes that died
-    /// have left behind in tracefs is removed first.
+    /// Starts recording on the CPUs of the run. First removes the trace instances
+    /// that killed processes have left behind.
     pub(crate) fn start(options: &Options, root: &Root) -> Result<Support<Self>> {
         let tracefs = match Tracefs::open(root) {
             Support::Yes(tracefs) => tracefs,
@@ -38,15 +38,15 @@ impl Tracing {
         Ok(Support::Yes(Self(instance)))
     }
 
-    /// Marks and stops the trace, on the thread that was late. Two system
-    /// calls; if one fails, the trace only holds more than it should.
+    /// Marks and stops the trace, on the thread that was late. If one of the two
+    /// system calls fails, the trace only holds more than it should.
     pub(crate) fn stop_at(&self, wakeup: WakeUp) {
         let text = format!("unjank: woken {} late", wakeup.latency());
         let _unmarked = self.0.mark(&text);
         let _still_on = self.0.stop();
     }
 
-    /// Ends the recording and gives what it holds, as text in `keep` too.
+    /// Stops recording and returns the trace; saves it as text in `keep`.
     pub(crate) fn finish(self, keep: Option<&Path>) -> Result<Trace> {
         self.0.stop()?;
         if let Some(path) = keep {
@@ -58,7 +58,7 @@ impl Tracing {
     }
 }
 
-/// Room on each CPU for a run of this length.
+/// Buffer on each CPU for a run of this length.
 fn buffer(duration: Nanos) -> Bytes {
     let seconds = duration.get().div_ceil(1_000_000_000);
     let room = Bytes(BUFFER_A_SECOND.get().saturating_mul(seconds));
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn longer_runs_have_more_room_up_to_a_limit() {
+    fn longer_runs_have_larger_buffers_up_to_a_limit() {
         let mib = |seconds: u64| buffer(Nanos(seconds.saturating_mul(1_000_000_000))).get() >> 20;
         assert_eq!([0, 2, 10, 60, 3_600, u64::MAX].map(mib), [8, 8, 10, 60, 64, 64]);
     }

@@ -8,44 +8,42 @@ use unjank_measure::Series;
 
 use super::worst::{WakeUp, Worst};
 
-/// Wake-ups before the first one that counts: code, stack and timer are warm
-/// after them.
+/// Warm-up wake-ups before the first recorded one, for code, stack and timer.
 const WARM_UP: u64 = 20;
 
-/// The longest period of the wake-ups before the first one that counts: they
-/// warm up what a wake-up needs, which takes no longer for rare ones.
+/// The longest period of the warm-up, whatever the period of the run.
 const LONGEST_WARM_UP_PERIOD: Nanos = Nanos::from_millis(10);
 
-/// A sleep is never longer than this without a look at the stop flag.
+/// The longest sleep without a check of the stop flag.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
 
 /// The moments at which a thread is to wake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schedule {
-    /// The first wake-up that counts.
+    /// The first recorded wake-up.
     pub(crate) first: Timestamp,
     /// Time between two.
     pub(crate) period: Nanos,
     /// No wake-up is due at or after this moment.
     pub(crate) end: Timestamp,
-    /// A later wake-up than this ends the run of all threads.
+    /// A wake-up later than this ends the run of all threads.
     pub(crate) break_above: Nanos,
 }
 
-/// What one thread saw.
+/// The measurements of one thread.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Observed {
     pub(crate) thread: ThreadId,
     pub(crate) series: Series,
     pub(crate) worst: Worst,
     /// The wake-up that was later than `break_above`.
     pub(crate) broke: Option<WakeUp>,
-    /// The thread's policy after its priority was given back.
+    /// The thread's policy after the guard put the old one back.
     pub(crate) policy_after: Option<Policy>,
 }
 
-impl Seen {
-    /// Nothing yet, on the calling thread.
+impl Observed {
+    /// No measurement yet, for the calling thread.
     pub(crate) fn new(series: Series) -> Self {
         let thread = ThreadId::current();
         Self { thread, series, worst: Worst::new(), broke: None, policy_after: None }
@@ -53,13 +51,13 @@ impl Seen {
 }
 
 /// Sleeps and records until the schedule ends, a wake-up is too late, or
-/// `stop` is set. Allocates nothing. `at_break` runs at once when a wake-up
-/// was too late, before anything else.
+/// `stop` is set. Allocates nothing. `at_break` runs immediately after a wake-up
+/// that is too late.
 ///
 /// `stop` carries no data, so its loads and stores are relaxed.
 pub(crate) fn observe(
     schedule: Schedule,
-    seen: &mut Seen,
+    seen: &mut Observed,
     stop: &AtomicBool,
     at_break: impl FnOnce(WakeUp),
 ) {
@@ -84,7 +82,7 @@ pub(crate) fn observe(
     }
 }
 
-/// How long the wake-ups before the first one that counts take.
+/// Length of the warm-up.
 pub(crate) fn warm_up_time(period: Nanos) -> Nanos {
     period.min(LONGEST_WARM_UP_PERIOD).times(WARM_UP + 1)
 }
@@ -102,8 +100,7 @@ pub(crate) fn warm_up(start: Timestamp, period: Nanos) {
 }
 
 impl Schedule {
-    /// Further wake-ups of the schedule that were due and had passed when the
-    /// thread ran.
+    /// Further periods of the schedule that had passed when the thread ran.
     fn periods_missed(&self, wakeup: WakeUp) -> u64 {
         let period = self.period.get().max(1);
         let left = self.end.since(wakeup.due).get().saturating_sub(1) / period;
@@ -115,8 +112,8 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    fn seen() -> Seen {
-        Seen::new(Series::new("test/wakeup"))
+    fn seen() -> Observed {
+        Observed::new(Series::new("test/wakeup"))
     }
 
     #[test]
@@ -161,10 +158,10 @@ mod tests {
             break_above: Nanos::from_millis(5),
         };
         let (mut seen, stop) = (seen(), AtomicBool::new(false));
-        let mut told = None;
-        observe(schedule, &mut seen, &stop, |wakeup| told = Some(wakeup));
+        let mut reported = None;
+        observe(schedule, &mut seen, &stop, |wakeup| reported = Some(wakeup));
         assert!(stop.load(Ordering::Relaxed));
-        assert_eq!(told, seen.broke);
+        assert_eq!(reported, seen.broke);
         assert_eq!(seen.broke.unwrap().due, first);
         let record = seen.series.finish();
         assert_eq!(record.n, 1);
@@ -189,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_to_stop_ends_a_long_sleep() {
+    fn a_request_to_stop_ends_a_long_sleep() {
         let first = Timestamp::now() + Nanos::from_millis(3_600_000);
         let schedule = Schedule {
             first,

@@ -1,11 +1,11 @@
-//! The worst samples of a thread, kept without allocating.
+//! Keeps the worst wake-ups of a thread without allocating.
 
 use unjank_host::{Nanos, Timestamp};
 
 /// One wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WakeUp {
-    /// When the thread should have run.
+    /// The moment that the thread asked for.
     pub(crate) due: Timestamp,
     /// When it ran.
     pub(crate) ran: Timestamp,
@@ -17,7 +17,7 @@ impl WakeUp {
     }
 }
 
-/// How many are kept.
+/// Number of wake-ups kept.
 const KEPT: usize = 32;
 
 /// The worst wake-ups seen so far, worst first.

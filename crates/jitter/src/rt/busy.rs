@@ -1,20 +1,20 @@
-//! When a real-time thread has burnt its CPU for too long.
+//! Detects real-time threads that use a CPU without ever sleeping.
 
 use std::collections::HashMap;
 
 use unjank_host::Nanos;
 use unjank_host::sched::ThreadId;
 
-/// What is seen of a thread at one look.
+/// Counters of a thread, read at one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watched {
-    /// CPU time it has taken since it began.
+    /// CPU time since the thread began.
     pub cpu_time: Nanos,
-    /// How often it has slept or waited since then.
+    /// Number of voluntary context switches since then.
     pub sleeps: u64,
 }
 
-/// How long each thread has computed without a sleep.
+/// Tracks how long each thread has computed without a sleep.
 #[derive(Debug, Clone)]
 pub struct Busy {
     longest: Nanos,
@@ -22,14 +22,14 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Threads may compute for `longest`.
+    /// Allows threads to compute for `longest` without a sleep.
     pub fn new(longest: Nanos) -> Self {
         Self { longest, since: HashMap::new() }
     }
 
-    /// Looks at a thread. Says how long it has computed without a sleep, at
-    /// least, if that is longer than allowed. CPU time counts, not time: a
-    /// thread that others keep from running burns nothing.
+    /// Checks a thread. Returns the CPU time that it has used at least without
+    /// a sleep, if that exceeds the limit. CPU time counts rather than elapsed
+    /// time, so a preempted thread is not blamed.
     pub fn look(&mut self, thread: ThreadId, now: Watched) -> Option<Nanos> {
         let since = self.since.entry(thread).or_insert(now);
         if since.sleeps != now.sleeps || now.cpu_time < since.cpu_time {
@@ -39,13 +39,13 @@ impl Busy {
         (busy > self.longest).then_some(busy)
     }
 
-    /// Looks at a thread no more.
+    /// Stops tracking a thread.
     pub fn forget(&mut self, thread: ThreadId) {
         self.since.remove(&thread);
     }
 
-    /// How often to look: often enough that a thread exceeds the limit by a
-    /// quarter at most.
+    /// Time between two checks: short enough that a thread exceeds the limit by
+    /// at most a quarter.
     pub fn interval(&self) -> Nanos {
         Nanos((self.longest.get() / 4).max(1_000_000))
     }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_begins_it_anew() {
+    fn a_sleep_restarts_the_count() {
         let mut busy = Busy::new(Nanos::from_millis(200));
         assert_eq!(busy.look(THREAD, seen(0, 1)), None);
         assert_eq!(busy.look(THREAD, seen(190, 1)), None);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_another_thread_got_begins_anew() {
+    fn a_reused_thread_id_starts_over() {
         let mut busy = Busy::new(Nanos::from_millis(200));
         assert_eq!(busy.look(THREAD, seen(1_000, 0)), None);
         assert_eq!(busy.look(THREAD, seen(10, 0)), None);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_come_four_times_in_the_limit() {
+    fn the_interval_is_a_quarter_of_the_limit() {
         assert_eq!(Busy::new(Nanos::from_millis(200)).interval(), Nanos::from_millis(50));
         assert_eq!(Busy::new(Nanos(1)).interval(), Nanos::from_millis(1));
     }

@@ -1,4 +1,4 @@
-//! One walk over the threads of a process: planned, written down, done.
+//! One walk over the threads of a process: plan the changes, journal them, apply them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -9,16 +9,16 @@ use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
 use unjank_host::threads::{self, Began, Thread};
 use unjank_host::{Error, ErrorClass, Nanos, Result, Root};
 
-use super::means::{Given, Ladder};
+use super::means::{Granted, PolicySetter};
 use super::rules::Rules;
 use super::walk::{Changed, Failed, Instead, Walk};
 
-/// Threads that appear while a process is walked are looked for this often.
+/// Walks over a process at most, to catch threads that appear meanwhile.
 const MOST_ROUNDS: usize = 10;
 /// Names that an error lists.
 const MOST_NAMES: usize = 12;
 
-/// How threads are changed.
+/// Limits and lifetime of the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// How long a real-time thread may compute without a sleep before the
@@ -30,12 +30,12 @@ pub struct Options {
     pub tied: bool,
 }
 
-/// Changes threads, and knows which it has seen.
+/// Changes threads and remembers those that it has seen.
 #[derive(Debug)]
 pub struct Changer<'a> {
     root: &'a Root,
     rules: &'a Rules,
-    ladder: &'a Ladder<'a>,
+    setter: &'a PolicySetter<'a>,
     ledger: Ledger<'a>,
     options: Options,
     known: HashMap<ThreadId, Known>,
@@ -44,7 +44,7 @@ pub struct Changer<'a> {
     matched: BTreeSet<usize>,
 }
 
-/// A thread as it was seen last.
+/// A thread as last seen.
 #[derive(Debug)]
 struct Known {
     process: u32,
@@ -56,14 +56,14 @@ struct Known {
 /// Applies `rules` to the threads that `process` has now: all, or none of them.
 ///
 /// # Errors
-/// `Invalid` if there is no such process or a pattern matches nothing, and what
-/// the checks and the kernel say; then nothing is changed.
+/// `Invalid` if there is no such process or a pattern matches nothing; errors
+/// of the checks and of the kernel. On error, nothing is changed.
 pub fn set<'a>(
     root: &'a Root,
     state_dir: &Path,
     process: u32,
     rules: &'a Rules,
-    ladder: &'a Ladder<'a>,
+    setter: &'a PolicySetter<'a>,
     options: Options,
     keeper: Option<KeeperCommand>,
 ) -> Result<(Walk, Changer<'a>)> {
@@ -71,12 +71,12 @@ pub fn set<'a>(
     let listed = threads::list(root, process)?;
     nothing_unmatched(process, rules, &listed.threads)?;
     let mut changer =
-        Changer::begin(root, state_dir, Some(process), rules, ladder, options, keeper)?;
+        Changer::begin(root, state_dir, Some(process), rules, setter, options, keeper)?;
     let mut walk = Walk { gone: listed.gone, ..Walk::default() };
     let outcome = changer.apply(process, listed.threads, &mut walk).and_then(|()| {
         for _ in 0..MOST_ROUNDS {
             let seen = walk.seen;
-            changer.visit(process, false, &mut walk)?;
+            changer.walk(process, false, &mut walk)?;
             if walk.seen == seen {
                 break;
             }
@@ -146,35 +146,35 @@ fn named(failed: &Failed) -> Error {
 }
 
 impl<'a> Changer<'a> {
-    /// Begins to change threads of `process` and of what it starts, as they
-    /// are handed to [`visit`](Self::visit). The keeper puts them back if this
-    /// process is killed.
+    /// Begins a session for `process` and its descendants, which are passed to
+    /// [`walk`](Self::walk). The keeper puts their threads back if this process
+    /// is killed.
     ///
     /// # Errors
-    /// What the checks say, a state directory that cannot be used, and a keeper
-    /// that does not start.
+    /// Errors of the checks, an unusable state directory, or a keeper that does
+    /// not start.
     pub fn begin(
         root: &'a Root,
         state_dir: &Path,
         process: Option<u32>,
         rules: &'a Rules,
-        ladder: &'a Ladder<'a>,
+        setter: &'a PolicySetter<'a>,
         options: Options,
         keeper: Option<KeeperCommand>,
     ) -> Result<Self> {
         check(root, rules, options.force)?;
-        let scheduler = ladder.scheduler;
+        let scheduler = setter.scheduler;
         let ledger = Ledger::begin(root, state_dir, process, options.tied, scheduler, keeper)?;
         let (known, limited, refused, matched) = Default::default();
-        Ok(Self { root, rules, ladder, ledger, options, known, limited, refused, matched })
+        Ok(Self { root, rules, setter, ledger, options, known, limited, refused, matched })
     }
 
-    /// Looks at all threads of `process`: at new ones only, or also whether
-    /// the others have another name.
+    /// Applies the rules to the new threads of `process`, and with `renamed`
+    /// also to those whose name has changed.
     ///
     /// # Errors
-    /// A ledger that cannot be written.
-    pub fn visit(&mut self, process: u32, renamed: bool, walk: &mut Walk) -> Result<()> {
+    /// The ledger cannot be written.
+    pub fn walk(&mut self, process: u32, renamed: bool, walk: &mut Walk) -> Result<()> {
         // A process that has ended has no threads.
         let ids = threads::ids(self.root, process).unwrap_or_default();
         let mut gone = Vec::new();
@@ -191,10 +191,10 @@ impl<'a> Changer<'a> {
         self.look(process, &ids, walk)
     }
 
-    /// Looks at some threads of `process`.
+    /// Applies the rules to some threads of `process`.
     ///
     /// # Errors
-    /// A ledger that cannot be written.
+    /// The ledger cannot be written.
     pub fn look(&mut self, process: u32, ids: &[ThreadId], walk: &mut Walk) -> Result<()> {
         let mut threads = Vec::new();
         for &id in ids {
@@ -241,8 +241,8 @@ impl<'a> Changer<'a> {
         let (mut settled, mut not_done) = (Vec::new(), Vec::new());
         for intent in intents {
             let Intent { thread, before, wanted, .. } = intent;
-            match self.ladder.give(&mut self.ledger, process, thread, wanted, before) {
-                Ok(Given { means, state, because }) => {
+            match self.setter.set(&mut self.ledger, process, thread, wanted, before) {
+                Ok(Granted { means, state, because }) => {
                     settled.push((thread, state));
                     let now = state.unwrap_or(wanted);
                     if let Some(known) = self.known.get_mut(&thread) {
@@ -275,9 +275,9 @@ impl<'a> Changer<'a> {
     }
 
     fn intent(&self, process: u32, thread: &Thread, policy: Policy) -> Result<Option<Intent>> {
-        let Some(before) = self.ladder.scheduler.state_of(thread)? else { return Ok(None) };
+        let Some(before) = self.setter.scheduler.state_of(thread)? else { return Ok(None) };
         let nice = policy.fair().map_or(before.nice, |fair| fair.nice);
-        // What a real-time thread starts must not be real-time by inheritance.
+        // Children of a real-time thread must not inherit its policy.
         let reset_on_fork = before.reset_on_fork || policy.is_realtime();
         Ok(Some(Intent {
             process,
@@ -289,9 +289,9 @@ impl<'a> Changer<'a> {
         }))
     }
 
-    /// Limits a process before the first of its threads becomes real-time. Where
-    /// somebody watches, that may not be possible (for a process of another
-    /// user, it takes `CAP_SYS_RESOURCE`).
+    /// Sets the run limit of a process before its first thread becomes real-time.
+    /// A process of another user needs `CAP_SYS_RESOURCE`; without it, a session
+    /// that watches the threads goes on.
     fn limit(&mut self, process: u32, walk: &mut Walk) -> Result<()> {
         if let Some(longest) = self.options.longest
             && self.rules.are_realtime()
@@ -309,10 +309,10 @@ impl<'a> Changer<'a> {
         Ok(())
     }
 
-    /// Forgets all processes but these: the others have ended.
+    /// Forgets all processes except these: the others have ended.
     ///
     /// # Errors
-    /// A ledger that cannot be written.
+    /// The ledger cannot be written.
     pub fn retain(&mut self, processes: &BTreeSet<u32>) -> Result<()> {
         self.known.retain(|_, known| processes.contains(&known.process));
         self.limited.retain(|process| processes.contains(process));
@@ -327,8 +327,8 @@ impl<'a> Changer<'a> {
         realtime.map(|(&thread, known)| (known.process, thread)).collect()
     }
 
-    /// Makes one thread ordinary for good, also if it was real-time before: no
-    /// rule is applied to it any more.
+    /// Makes one thread ordinary for good, even if it was real-time before the
+    /// session. No rule applies to it any more.
     pub fn give_up(&mut self, thread: ThreadId) -> Option<ThreadReport> {
         let known = self.known.get_mut(&thread)?;
         known.realtime = false;
@@ -337,7 +337,7 @@ impl<'a> Changer<'a> {
         let name = known.name.clone();
         // It may have been renamed since.
         let mut report = ThreadReport { name, ..self.ledger.put_back(thread)? };
-        let scheduler = self.ladder.scheduler;
+        let scheduler = self.setter.scheduler;
         if let Ok(Some((now, state))) = scheduler.look(process, thread)
             && now == began
             && state.policy.is_realtime()
@@ -363,7 +363,7 @@ impl<'a> Changer<'a> {
     /// Ends the session; the changes stay.
     ///
     /// # Errors
-    /// That cannot be written down: then everything is put back.
+    /// The ledger cannot be written; then everything is put back.
     pub fn keep(self) -> Result<()> {
         self.ledger.keep()
     }

@@ -13,48 +13,48 @@ use super::busy::{Busy, Watched};
 use super::change::Changer;
 use super::walk::{Changed, Failed, Walk};
 
-/// After something was found, the next look comes this soon.
+/// Time to the next scan after one that found something.
 const SOON: Nanos = Nanos::from_millis(1);
-/// The longest time between two looks, where the kernel tells of new threads,
-/// and where it does not.
+/// The longest time between two scans if the proc connector reports new threads.
 const RARELY: Nanos = Nanos::from_millis(250);
+/// The same without the proc connector.
 const OFTEN: Nanos = Nanos::from_millis(20);
-/// A look may take one part in so many of the time.
+/// Scans take at most one part in this many of the time.
 const SHARE: u64 = 20;
 
-/// What has happened.
+/// What [`Follower::step`] reports.
 #[derive(Debug)]
 pub enum Event {
     /// A thread got another policy.
     Changed(Changed),
     /// A thread could not be changed.
     Failed(Failed),
-    /// The kernel does not limit how long threads of a process may compute.
+    /// The run limit of a process could not be set.
     Unlimited {
         /// The process.
         process: u32,
         /// Why.
         error: Error,
     },
-    /// A thread has burnt its CPU for too long, and is ordinary again.
+    /// A thread computed for too long without a sleep, and is ordinary again.
     Demoted {
-        /// How long it had computed without a sleep, at least.
+        /// CPU time that it used without a sleep, at least.
         busy: Nanos,
-        /// What became of it.
+        /// Its old and new policy.
         report: ThreadReport,
     },
 }
 
-/// Whom a session follows.
+/// The processes that a session follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// One process.
     Process,
-    /// That and all that it starts.
+    /// One process and its descendants.
     Family,
 }
 
-/// Follows a process, or also what it starts.
+/// Follows a process, and depending on [`Scope`] its descendants.
 #[derive(Debug)]
 pub struct Follower<'a> {
     root: &'a Root,
@@ -69,10 +69,10 @@ pub struct Follower<'a> {
 }
 
 impl<'a> Follower<'a> {
-    /// Follows `process` with `changer`. `events` were asked for
+    /// Follows `process` with `changer`. `events` must deliver
     /// [`THREADS`](unjank_host::process::connector::EventKinds::THREADS); without
-    /// them its threads are looked at every now and then. Threads that compute
-    /// for longer than `max_busy` without a sleep are put back.
+    /// a connector, threads are found by periodic scans. Threads that compute for
+    /// longer than `max_busy` without a sleep are put back.
     pub fn new(
         root: &'a Root,
         changer: Changer<'a>,
@@ -95,25 +95,25 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Becomes readable when something may have happened.
+    /// Becomes readable when the proc connector has events.
     pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
         self.events.as_ref().map(ProcConnector::as_fd)
     }
 
-    /// When [`step`](Self::step) is to be called though nothing has happened.
+    /// When to call [`step`](Self::step) at the latest.
     pub fn wake_at(&self) -> Timestamp {
         if self.busy.is_some() { self.look_at.min(self.busy_at) } else { self.look_at }
     }
 
-    /// Whether one of the processes still lives.
+    /// Whether all processes have ended.
     pub fn is_over(&self) -> bool {
         self.processes.iter().all(|&process| pid::Waits::of(self.root, process).is_none())
     }
 
-    /// Does what is due.
+    /// Reads events, and scans and checks threads where that is due.
     ///
     /// # Errors
-    /// A ledger that cannot be written, or the process connector failed.
+    /// The ledger cannot be written, or the proc connector failed.
     pub fn step(&mut self) -> Result<Vec<Event>> {
         let mut walk = Walk::default();
         self.hear(&mut walk)?;
@@ -131,7 +131,7 @@ impl<'a> Follower<'a> {
         Ok(events)
     }
 
-    /// Threads that the kernel tells of.
+    /// Handles the threads that the proc connector reports.
     fn hear(&mut self, walk: &mut Walk) -> Result<()> {
         let Some(mut events) = self.events.take() else { return Ok(()) };
         let mut named: BTreeSet<(u32, ThreadId)> = BTreeSet::new();
@@ -176,12 +176,12 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    /// All threads of all processes.
+    /// Scans all threads of all processes.
     fn look(&mut self, began: Timestamp, walk: &mut Walk) -> Result<()> {
         let seen = walk.seen;
         let mut left: Vec<u32> = self.processes.iter().copied().collect();
         while let Some(process) = left.pop() {
-            self.changer.visit(process, true, walk)?;
+            self.changer.walk(process, true, walk)?;
             let children = match self.scope {
                 Scope::Family => pid::children(self.root, process),
                 Scope::Process => Vec::new(),
@@ -200,13 +200,13 @@ impl<'a> Follower<'a> {
         let now = Timestamp::now();
         let longest = if self.events.is_some() { RARELY } else { OFTEN };
         self.interval = if walk.seen > seen { SOON } else { self.interval.times(2).min(longest) };
-        // Threads in their thousands are looked at less often.
+        // Thousands of threads are scanned less often.
         let fair = now.since(began).times(SHARE);
         self.look_at = now + self.interval.max(fair);
         Ok(())
     }
 
-    /// Real-time threads that burn their CPU.
+    /// Demotes real-time threads that never sleep.
     fn watch(&mut self, now: Timestamp, events: &mut Vec<Event>) {
         let Some(busy) = &mut self.busy else { return };
         self.busy_at = now + busy.interval();
@@ -227,7 +227,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Ends: what still lives is put back.
+    /// Ends the session and puts back the threads that still live.
     pub fn finish(self) -> Vec<ThreadReport> {
         self.changer.finish()
     }

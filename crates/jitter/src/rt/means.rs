@@ -1,5 +1,5 @@
-//! The ways to a policy: `sched_setattr(2)`; where that is not permitted,
-//! rtkit; where that is not there, a nice value.
+//! Sets a policy with `sched_setattr(2)`; if that is not permitted, with rtkit;
+//! if there is no rtkit, with a nice value.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use unjank_host::sched::{Policy, ThreadId};
 use unjank_host::thread_ledger::{Ledger, Scheduler, State};
 use unjank_host::{Error, ErrorClass, Result};
 
-/// The nice value that is asked for in place of a real-time policy.
+/// The nice value that replaces a real-time policy.
 const RAISED: i32 = -11;
 
 /// How a thread got its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Means {
-    /// As it was wanted, from the kernel.
+    /// The wanted policy, through `sched_setattr(2)`.
     Scheduler,
     /// `SCHED_RR` from rtkit, whose highest priority may be lower.
     Rtkit,
@@ -34,46 +34,46 @@ impl fmt::Display for Means {
     }
 }
 
-/// The means that there are.
+/// Sets policies by the means available to this user.
 #[derive(Debug)]
-pub struct Ladder<'a> {
+pub struct PolicySetter<'a> {
     /// The kernel.
     pub scheduler: &'a dyn Scheduler,
-    /// rtkit, or why it cannot be asked.
+    /// rtkit, or why it cannot be used.
     pub rtkit: std::result::Result<&'a dyn RealtimeKit, String>,
     /// The best nice value that this user may give.
     pub best_nice: i32,
 }
 
-/// What a thread got.
+/// The policy that a thread got.
 #[derive(Debug)]
-pub struct Given {
-    /// By which means.
+pub struct Granted {
+    /// How it got the policy.
     pub means: Means,
-    /// What it has now, if that is not what was wanted; `None` as well for a
-    /// thread that has ended meanwhile.
+    /// Its state, if that differs from the wanted one; `None` also for a thread
+    /// that has ended meanwhile.
     pub state: Option<State>,
-    /// Why it is not what was wanted.
+    /// Why the state differs.
     pub because: Option<String>,
 }
 
-/// The kernels before this one take a slice and ignore it.
-const NO_SLICE: &str = "this kernel gives no thread a slice of its own (Linux 6.12 does)";
+/// Kernels before 6.12 accept a slice and ignore it.
+const NO_SLICE: &str = "this kernel ignores the slice of a thread (Linux 6.12 and later use it)";
 
-impl Ladder<'_> {
-    /// Gives a thread `wanted`, or what comes next to it.
+impl PolicySetter<'_> {
+    /// Gives a thread `wanted`, or the closest state that this user may give.
     ///
     /// # Errors
-    /// No way leads there: the error of the first one, with what became of the
+    /// All means failed: the error of the first one, with the reasons of the
     /// others.
-    pub fn give(
+    pub fn set(
         &self,
         ledger: &mut Ledger<'_>,
         process: u32,
         thread: ThreadId,
         wanted: State,
         before: State,
-    ) -> Result<Given> {
+    ) -> Result<Granted> {
         let error = match self.scheduler.set(thread, wanted) {
             Ok(()) => return self.settled(process, thread, wanted),
             Err(error) => error,
@@ -87,14 +87,14 @@ impl Ladder<'_> {
         let state = || Ok(self.scheduler.look(process, thread)?.map(|(_, state)| state));
         let not_by_rtkit = match &self.rtkit {
             Ok(rtkit) => {
-                // rtkit looks at the hard limit of the process before.
+                // rtkit first checks the hard limit of the process.
                 let asked = ledger
                     .limit(process, rtkit.longest_run(), true)
                     .and_then(|_| rtkit.make_realtime(process, thread, priority));
                 match asked {
                     Ok(()) => {
                         let because = Some(error.to_string());
-                        return Ok(Given { means: Means::Rtkit, state: state()?, because });
+                        return Ok(Granted { means: Means::Rtkit, state: state()?, because });
                     }
                     Err(error) => error.to_string(),
                 }
@@ -107,14 +107,14 @@ impl Ladder<'_> {
             let raised = State { policy, reset_on_fork: before.reset_on_fork, nice };
             if self.scheduler.set(thread, raised).is_ok() {
                 let because = Some(format!("{error}; rtkit: {not_by_rtkit}"));
-                return Ok(Given { means: Means::Nice, state: state()?, because });
+                return Ok(Granted { means: Means::Nice, state: state()?, because });
             }
         }
         Err(match error {
             Error::Permission { what, needs } => Error::Permission {
                 what,
                 needs: format!(
-                    "{needs} (nor did others help: rtkit: {not_by_rtkit}; nice: not below {} \
+                    "{needs} (other means failed too: rtkit: {not_by_rtkit}; nice: not below {} \
                      without privileges, RLIMIT_NICE)",
                     self.best_nice
                 ),
@@ -123,9 +123,9 @@ impl Ladder<'_> {
         })
     }
 
-    /// What became of a state that the kernel has taken.
-    fn settled(&self, process: u32, thread: ThreadId, wanted: State) -> Result<Given> {
-        let mut given = Given { means: Means::Scheduler, state: None, because: None };
+    /// Checks whether the kernel has kept the slice of a state that it accepted.
+    fn settled(&self, process: u32, thread: ThreadId, wanted: State) -> Result<Granted> {
+        let mut given = Granted { means: Means::Scheduler, state: None, because: None };
         if wanted.policy.fair().is_some_and(|fair| fair.slice.is_some())
             && let Some((_, now)) = self.scheduler.look(process, thread)?
             && now != wanted
@@ -213,23 +213,23 @@ mod tests {
         }
     }
 
-    fn ladder(kernel: &Ordinary) -> Ladder<'_> {
-        Ladder { scheduler: kernel, rtkit: Err("none".to_owned()), best_nice: 20 }
+    fn setter(kernel: &Ordinary) -> PolicySetter<'_> {
+        PolicySetter { scheduler: kernel, rtkit: Err("none".to_owned()), best_nice: 20 }
     }
 
-    fn give(kernel: &Ordinary, rtkit: bool, best_nice: i32) -> Result<Given> {
+    fn give(kernel: &Ordinary, rtkit: bool, best_nice: i32) -> Result<Granted> {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         let mut ledger = Ledger::begin(&root, dir.path(), Some(7), true, kernel, None).unwrap();
         let rtkit = if rtkit { Ok(kernel as &dyn RealtimeKit) } else { Err("none".to_owned()) };
-        let ladder = Ladder { scheduler: kernel, rtkit, best_nice };
+        let setter = PolicySetter { scheduler: kernel, rtkit, best_nice };
         let policy = Policy::Fifo(Priority::new(80).unwrap());
         let wanted = State { policy, reset_on_fork: true, nice: 0 };
-        ladder.give(&mut ledger, 7, THREAD, wanted, BEFORE)
+        setter.set(&mut ledger, 7, THREAD, wanted, BEFORE)
     }
 
     #[test]
-    fn rtkit_is_asked_after_the_process_is_limited_as_it_wants() {
+    fn the_process_is_limited_before_rtkit_is_asked() {
         let kernel = Ordinary::new(false);
         let given = give(&kernel, true, 20).unwrap();
         assert_eq!(given.means, Means::Rtkit);
@@ -240,12 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_that_the_kernel_ignores_is_told() {
+    fn an_ignored_slice_is_reported() {
         let kernel = Ordinary::new(false);
         let settled = |slice| {
             let policy = Policy::Other(Fair { nice: 0, slice });
             let wanted = State { policy, ..BEFORE };
-            ladder(&kernel).settled(7, THREAD, wanted).unwrap()
+            setter(&kernel).settled(7, THREAD, wanted).unwrap()
         };
         let ignored = settled(Some(Fair::SHORTEST));
         assert_eq!((ignored.state, ignored.means), (Some(BEFORE), Means::Scheduler));
@@ -264,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_helps_all_of_it_is_said() {
+    fn if_all_means_fail_the_error_lists_them() {
         let error = give(&Ordinary::new(false), false, 19).unwrap_err();
         assert_eq!(error.class(), ErrorClass::Permission);
         assert_eq!(
             error.to_string(),
-            "fifo:80 needs CAP_SYS_NICE (nor did others help: rtkit: none; nice: not below 19 \
+            "fifo:80 needs CAP_SYS_NICE (other means failed too: rtkit: none; nice: not below 19 \
              without privileges, RLIMIT_NICE)"
         );
     }

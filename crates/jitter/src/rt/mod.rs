@@ -1,15 +1,15 @@
-//! `unjank rt`: the policy of threads of other processes, chosen by their names.
+//! `unjank rt`: gives threads of other processes a scheduling policy by their names.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `rule` | a pattern of names and a policy |
+//! | `rule` | a name pattern and a policy |
 //! | `profile` | rules for known programs |
 //! | `rules` | which thread gets which policy: pure |
-//! | `change` | one walk over a process: planned, written down, done |
-//! | `walk` | what became of the threads |
-//! | `means` | the ways to a real-time policy, the best one first |
+//! | `change` | one walk over a process: plan, journal, apply |
+//! | `walk` | the result of a walk |
+//! | `means` | kernel, rtkit, nice value: tried in this order |
 //! | `follow` | threads that appear or are renamed later |
-//! | `busy` | when a real-time thread has burnt its CPU for too long: pure |
+//! | `busy` | detects a real-time thread that never sleeps: pure |
 
 mod busy;
 mod change;
@@ -23,7 +23,7 @@ mod walk;
 pub use busy::{Busy, Watched};
 pub use change::{Changer, Options, check, set};
 pub use follow::{Event, Follower, Scope};
-pub use means::{Given, Ladder, Means};
+pub use means::{Granted, Means, PolicySetter};
 pub use profile::{PROFILES, Profile};
 pub use rule::{Pattern, Rule};
 pub use rules::Rules;

@@ -5,43 +5,43 @@ use unjank_host::sched::Policy;
 
 use super::rule::{Pattern, Rule};
 
-/// Rules under a name.
+/// A named set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
-    /// The name.
+    /// The value of `--profile`.
     pub name: &'static str,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     pub about: &'static str,
-    /// Patterns, what they are, and their policy.
+    /// Pattern, description and policy of each rule.
     pub patterns: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// Names as the kernel has them, at most 15 bytes: read from `/proc/PID/task`
-/// of JDK 17.0.15 and 25.0.3 under each collector they have (Serial, Parallel,
+/// Names as the kernel keeps them, at most 15 bytes: read from `/proc/PID/task`
+/// of JDK 17.0.15 and 25.0.3 with each collector they have (Serial, Parallel,
 /// G1, ZGC, Shenandoah).
 ///
 /// The VM thread naps for 10 µs at a time until the last Java thread has stopped,
-/// and after a millisecond for a whole one (`back_off` in `safepoint.cpp`). With
-/// a real-time policy it has no timer slack, and its naps leave the threads that
-/// it waits for so little of a CPU that this takes 2 ms. A short slice and the
-/// best nice value let it run as soon as it wakes, and it keeps its slack.
+/// and after a millisecond for 1 ms (`back_off` in `safepoint.cpp`). With a
+/// real-time policy it has no timer slack, and its naps leave so little of a CPU
+/// to the threads that it waits for that stopping them takes 2 ms. A short slice
+/// and the best nice value let it run as soon as it wakes, and it keeps its slack.
 ///
-/// Threads that work beside the program are not among them, nor those of
+/// Threads that work beside the program are left out, and so are those of
 /// Shenandoah, which do both: with a real-time priority they take the CPU from
-/// the threads that they collect for. `G1 Refine#0` of JDK 25 then spins for
-/// one of those for ever, where there is one CPU.
+/// the threads that they collect for. On a single CPU, `G1 Refine#0` of JDK 25
+/// then spins for ever, waiting for one of those.
 const HOTSPOT: &[(&str, &str, &str)] = &[
     ("VM Thread", "safepoints; the collector itself under Serial", "other:-20/100us"),
     ("GC Thread#*", "workers of Parallel and G1 while all threads are stopped", "fifo:70"),
     ("RuntimeWorker#*", "ZGC: workers at safepoints", "fifo:70"),
 ];
 
-/// Threads in which `PipeWire` and its clients process sound, those that speak
-/// JACK to it too: `data-loop.0` by its `src/pipewire/context.c`, `pw-data-loop`
-/// where nobody names them. The priority is `rt.prio` of its `pipewire.conf`.
+/// Threads in which `PipeWire` and its clients, JACK clients included, process
+/// sound: `data-loop.0` in its `src/pipewire/context.c`, `pw-data-loop` by
+/// default. The priority is `rt.prio` of its `pipewire.conf`.
 const AUDIO: &[(&str, &str, &str)] = &[
     ("data-loop*", "PipeWire, and programs that play through it", "fifo:88"),
-    ("pw-data-loop*", "the same, where they have no number", "fifo:88"),
+    ("pw-data-loop*", "the same, without a number", "fifo:88"),
 ];
 
 /// All profiles.
@@ -49,15 +49,14 @@ pub const PROFILES: &[Profile] = &[AWARE, SOUND];
 
 const SOUND: Profile = Profile {
     name: "audio",
-    about: "threads that process sound for PipeWire, as its own configuration has them where it is \
-            allowed to",
+    about: "threads that process sound for PipeWire, at the priority of its own configuration",
     patterns: AUDIO,
 };
 
 const AWARE: Profile = Profile {
     name: "jvm-inversion-aware",
-    about: "HotSpot's collector and virtual machine before all ordinary threads, and below your own: \
-            a real-time thread waits for them at safepoints. Add --thread 'NAME=fifo:80' for it",
+    about: "HotSpot's collector and VM, for which a real-time thread waits at safepoints: above \
+            ordinary threads, below your own. Add --thread 'NAME=fifo:80' for your thread",
     patterns: HOTSPOT,
 };
 
@@ -67,20 +66,20 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// The policy of a thread of this name, as the kernel has it; `None` if the
-    /// profile is not about it.
+    /// The policy of a thread of this name, as the kernel keeps it; `None` if no
+    /// rule matches.
     ///
     /// # Errors
-    /// None for the profiles that there are.
+    /// A rule that cannot be parsed; there is none in [`PROFILES`].
     pub fn policy_of(&self, thread: &str) -> Result<Option<Policy>> {
         let mut rules = self.rules()?.into_iter();
         Ok(rules.find(|rule| rule.pattern.matches(thread)).map(|rule| rule.policy))
     }
 
-    /// Its rules.
+    /// Parses the rules.
     ///
     /// # Errors
-    /// None for the profiles that there are.
+    /// A rule that cannot be parsed; there is none in [`PROFILES`].
     pub fn rules(&self) -> Result<Vec<Rule>> {
         let rule = |&(pattern, _, policy): &(&str, &str, &str)| {
             let (pattern, policy) = (Pattern::new(pattern)?, policy.parse()?);
@@ -106,7 +105,7 @@ mod tests {
 
     /// As read from JDK 17 and 25.
     #[test]
-    fn what_works_at_safepoints_is_raised_and_nothing_else() {
+    fn only_threads_that_work_at_safepoints_are_raised() {
         let profile = Profile::named("jvm-inversion-aware").unwrap();
         let typed = vec!["meas*=fifo:80".parse().unwrap()];
         let rules = Rules::new(typed, None, Some(profile)).unwrap();

@@ -1,4 +1,4 @@
-//! One rule: a pattern of names, and the policy of the threads that match it.
+//! One rule: a name pattern, and the policy of the threads that match it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,14 +10,13 @@ use wildmatch::WildMatch;
 
 /// A pattern of thread names: `*` stands for anything, `?` for one character.
 ///
-/// The kernel keeps 15 bytes of a name. So what stands before the first `*` is
-/// cut to 15 bytes, too: `VM Periodic Task Thread` is the thread that the
-/// kernel knows as `VM Periodic Tas`.
+/// The kernel keeps 15 bytes of a name. So the part before the first `*` is cut
+/// to 15 bytes too: `VM Periodic Task Thread` matches `VM Periodic Tas`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
     text: String,
     glob: WildMatch,
-    /// The same as the kernel would have cut it, where it is longer.
+    /// The pattern with its head cut to 15 bytes, if that is longer.
     cut: Option<WildMatch>,
 }
 
@@ -25,7 +24,7 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// `Invalid` for an empty one, which no thread's name could match.
+    /// `Invalid` for an empty pattern, which matches no name.
     pub fn new(text: &str) -> Result<Self> {
         if text.is_empty() {
             return Err(Error::Invalid("an empty pattern matches no thread".to_owned()));
@@ -38,7 +37,7 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), glob: WildMatch::new(text), cut })
     }
 
-    /// Whether a thread of this name, as the kernel has it, is meant.
+    /// Whether the pattern matches this name, as the kernel keeps it.
     pub fn matches(&self, name: &str) -> bool {
         self.glob.matches(name) || self.cut.as_ref().is_some_and(|cut| cut.matches(name))
     }
@@ -57,7 +56,7 @@ pub struct Rule {
     pub pattern: Pattern,
     /// The policy.
     pub policy: Policy,
-    /// The profile that it comes from, if nobody typed it.
+    /// The profile that it comes from; `None` for a rule of the command line.
     pub profile: Option<&'static str>,
 }
 
@@ -112,18 +111,18 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_kernel_cut_is_known_by_its_beginning() {
+    fn a_long_pattern_matches_the_name_that_the_kernel_cut() {
         assert!(matches("VM Periodic Task Thread", "VM Periodic Tas"));
         assert!(matches("VM Periodic Task*", "VM Periodic Tas"));
         assert!(matches("Shenandoah GC Threads#?", "Shenandoah GC T"));
         assert!(!matches("VM Periodic Task Thread", "VM Periodic"));
         assert!(!matches("VM Periodic Task Thread", "VM Periodic Tax"));
-        // What comes after a star may be anywhere, so nothing can be said of it.
+        // The part after a star may begin anywhere, so it is not cut.
         assert!(!matches("VM*Thread", "VM Periodic Tas"));
     }
 
     #[test]
-    fn the_last_sign_parts_pattern_and_policy() {
+    fn the_last_equals_sign_separates_pattern_and_policy() {
         let rule: Rule = "a=b*=fifo:80".parse().unwrap();
         assert_eq!(rule.to_string(), "a=b*=fifo:80");
         assert!(rule.pattern.matches("a=bc"));
@@ -134,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_rule_is_taken(text in ".{0,60}", name in ".{0,20}") {
+        fn no_text_makes_the_parser_panic(text in ".{0,60}", name in ".{0,20}") {
             if let Ok(rule) = text.parse::<Rule>() {
                 let _either = rule.pattern.matches(&name);
             }

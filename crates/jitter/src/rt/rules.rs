@@ -1,4 +1,4 @@
-//! Which thread gets which policy, by its name.
+//! Selects the policy of a thread by its name.
 
 use std::collections::BTreeSet;
 
@@ -8,28 +8,28 @@ use unjank_host::{Error, Result};
 use super::profile::Profile;
 use super::rule::Rule;
 
-/// All rules: those that were typed, those of a profile, and the policy of
-/// every other thread. The first one that matches counts.
+/// The rules of the command line, those of a profile, and the policy of all
+/// other threads. The first rule that matches counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
     rules: Vec<Rule>,
     process: Option<Policy>,
 }
 
-/// What of the [`Rules`] applies to a thread.
+/// The part of the [`Rules`] that applies to a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Applies {
+pub enum RuleMatch {
     /// The rule with this number.
     Rule(usize),
-    /// None; the policy of the whole process.
+    /// No rule; the policy of the whole process.
     Process,
 }
 
 impl Rules {
-    /// Puts rules together.
+    /// Combines the rules of the command line, `--process` and a profile.
     ///
     /// # Errors
-    /// `Invalid` if there is none.
+    /// `Invalid` if there is no rule.
     pub fn new(
         typed: Vec<Rule>,
         process: Option<Policy>,
@@ -41,7 +41,7 @@ impl Rules {
         }
         if rules.is_empty() && process.is_none() {
             return Err(Error::Invalid(
-                "there is nothing to set: --thread 'PATTERN=POLICY', --process POLICY or \
+                "there is nothing to set; give --thread 'PATTERN=POLICY', --process POLICY or \
                  --profile NAME"
                     .to_owned(),
             ));
@@ -49,7 +49,7 @@ impl Rules {
         Ok(Self { rules, process })
     }
 
-    /// The rules, first one first.
+    /// The rules, in the order of precedence.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
@@ -74,24 +74,25 @@ impl Rules {
             .max()
     }
 
-    /// What a thread with this name gets.
-    pub fn choose(&self, name: &str) -> Option<(Applies, Policy)> {
+    /// The policy of a thread with this name.
+    pub fn choose(&self, name: &str) -> Option<(RuleMatch, Policy)> {
         let rule = self.rules.iter().position(|rule| rule.pattern.matches(name));
         match rule {
-            Some(at) => Some((Applies::Rule(at), self.rules[at].policy)),
-            None => self.process.map(|policy| (Applies::Process, policy)),
+            Some(at) => Some((RuleMatch::Rule(at), self.rules[at].policy)),
+            None => self.process.map(|policy| (RuleMatch::Process, policy)),
         }
     }
 
-    /// The numbers of all rules that match a name, also of those that another
-    /// one comes before.
+    /// The numbers of all rules that match a name, including those that another
+    /// rule takes precedence over.
     pub fn matching<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
         let rules = self.rules.iter().enumerate();
         rules.filter(|(_, rule)| rule.pattern.matches(name)).map(|(number, _)| number)
     }
 
-    /// Patterns that have matched nothing, if the rules in `matched` have: every
-    /// one that was typed, and the profile if none of its own has.
+    /// The patterns that matched nothing, given the numbers of the rules that
+    /// did: each one of the command line, and the profile if none of its rules
+    /// matched.
     pub fn unmatched(&self, matched: &BTreeSet<usize>) -> Vec<String> {
         let all = || self.rules.iter().enumerate();
         let typed = all().filter(|(at, rule)| rule.profile.is_none() && !matched.contains(at));
@@ -116,9 +117,9 @@ mod tests {
         let typed = ["meas*=fifo:80", "m*=fifo:70"].map(|text| text.parse().unwrap());
         let rules = Rules::new(typed.to_vec(), Some("batch".parse().unwrap()), None).unwrap();
         let chosen = |name| rules.choose(name).unwrap().0;
-        assert_eq!(chosen("meas"), Applies::Rule(0));
-        assert_eq!(chosen("main"), Applies::Rule(1));
-        assert_eq!(chosen("x"), Applies::Process);
+        assert_eq!(chosen("meas"), RuleMatch::Rule(0));
+        assert_eq!(chosen("main"), RuleMatch::Rule(1));
+        assert_eq!(chosen("x"), RuleMatch::Process);
         assert_eq!(rules.highest(), Some(80));
         let unmatched = |name| rules.unmatched(&rules.matching(name).collect());
         assert_eq!(unmatched("meas"), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! What became of the threads of a process.
+//! The result of a walk over the threads of a process.
 
 use serde::Serialize;
 use unjank_host::Error;
@@ -16,22 +16,22 @@ pub struct Changed {
     pub thread: ThreadId,
     /// Its name.
     pub name: String,
-    /// What it had.
+    /// The old policy.
     pub before: State,
-    /// What it has.
+    /// The new policy.
     pub now: State,
-    /// By which means.
+    /// How it got the new policy.
     pub means: Means,
-    /// What it was to have and why it has not, if it has something else.
+    /// The wanted policy, if the new one differs.
     pub instead_of: Option<Instead>,
 }
 
-/// What a thread was to have.
+/// A policy that a thread did not get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Instead {
-    /// This.
+    /// The wanted policy.
     pub wanted: State,
-    /// And why not.
+    /// Why the thread has another one.
     pub because: String,
 }
 
@@ -42,23 +42,23 @@ pub struct Failed {
     pub thread: ThreadId,
     /// Its name.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub error: Error,
 }
 
-/// What became of the threads that were looked at.
+/// What a walk has seen and changed.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// Threads that were there.
+    /// Number of threads seen.
     pub seen: usize,
-    /// Those that have another policy now.
+    /// Threads that have another policy now.
     pub changed: Vec<Changed>,
-    /// Those that had the policy already.
+    /// Threads that had the policy already.
     pub already: usize,
-    /// Those that ended meanwhile.
+    /// Threads that ended meanwhile.
     pub gone: usize,
-    /// Those that could not be changed.
+    /// Threads that could not be changed.
     pub failed: Vec<Failed>,
-    /// Processes that the kernel does not limit, and why.
+    /// Processes whose run limit could not be set, and why.
     pub unlimited: Vec<(u32, Error)>,
 }

@@ -1,4 +1,4 @@
-//! `unjank jitter bench`: this tool against cyclictest, alternating.
+//! `unjank jitter bench`: compares `jitter native` with cyclictest in alternating pairs.
 
 use std::process::ExitCode;
 
@@ -16,26 +16,26 @@ use crate::values;
   sudo unjank jitter bench
   sudo unjank jitter bench --dma-latency --pairs 20 --visit 10s
 
-cyclictest -m -p90 -i1000 and jitter native take turns on one CPU. The answer
-is about the difference of their median latencies, within pairs; less than 5 %
-is no meaningful difference. cyclictest is in the package rt-tests.")]
+cyclictest -m -p90 -i1000 and jitter native measure in turn on one CPU. The
+answer compares their median latencies within pairs; differences below 5 % are
+ignored. cyclictest is in the package rt-tests.")]
 pub(crate) struct Args {
-    /// The CPU of both [default: the last that this process may use]
+    /// CPU to measure on [default: the last that this process may use]
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
-    /// Real-time priority of both
+    /// Real-time priority
     #[arg(long, value_name = "1-99", default_value_t = 90)]
     priority: u8,
-    /// Time between two wake-ups, of both
+    /// Time between two wake-ups
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
     period: Nanos,
-    /// Length of one visit
+    /// Length of one trial
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration, allow_hyphen_values = true)]
     visit: Nanos,
-    /// Pairs of visits
+    /// Pairs of trials
     #[arg(long, value_name = "N", default_value_t = 10)]
     pairs: usize,
-    /// Keep CPUs out of idle states meanwhile, as cyclictest does unless told not to
+    /// Keep CPUs out of idle states during the run, as cyclictest does without --laptop
     #[arg(long)]
     dma_latency: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `unjank jitter import`: what other tools have measured.
+//! `unjank jitter import`: imports results of cyclictest and jitterdebugger.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
@@ -16,9 +16,9 @@ use unjank_measure::record::{Run, Start};
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::interrupt;
 
-/// Larger files are of neither tool.
+/// Neither tool writes larger files.
 const LARGEST: Bytes = Bytes(64 << 20);
-/// What stands beside every number that was not measured here.
+/// The label of every run that was not measured by unjank.
 const IMPORTED: &str = "imported";
 
 /// Arguments of `unjank jitter import`.
@@ -30,15 +30,15 @@ const IMPORTED: &str = "imported";
   unjank jitter import out.json --no-store --json > before.json
   unjank runs compare before.json last
 
-The run has the series of jitter native, so runs compare takes one of either.
-cyclictest has a distribution only with --histogram, and cuts latencies down
-to whole microseconds; periods that it passed over are counted as missed.
-What lies beyond a histogram is counted as late as the latest wake-up.")]
+The run has the same series as jitter native, so runs compare can compare the
+two. cyclictest has a distribution only with --histogram, and truncates
+latencies to whole microseconds. Periods that it skipped count as missed.
+Wake-ups beyond its histogram count as late as the latest one.")]
 pub(crate) struct Args {
-    /// What cyclictest --json or jitterdebugger wrote; - is stdin
+    /// File written by cyclictest --json or jitterdebugger; - is stdin
     #[arg(value_name = "FILE")]
     file: String,
-    /// Real-time priority of the threads, where the file does not have it
+    /// Real-time priority of the threads, if the file does not have it
     #[arg(long, value_name = "1-99")]
     priority: Option<u8>,
     #[command(flatten)]
@@ -68,12 +68,12 @@ fn read(name: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.split(|byte| *byte == b'\n').count();
-        Error::parse(name, line, "this is not text").into()
+        Error::parse(name, line, "not valid UTF-8").into()
     })
 }
 
-/// The record of the run that the file tells of. The same file has the same
-/// id each time, where it says when it was written.
+/// The record of the imported run. The same file has the same id each time, if it
+/// says when it was written.
 fn record(imported: Imported, file: &str, text: &str) -> RunRecord {
     let mut findings = imported.findings();
     findings.verdicts.push(imported.verdict(&findings));
@@ -84,7 +84,7 @@ fn record(imported: Imported, file: &str, text: &str) -> RunRecord {
         let clock = |seconds: u64| Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000));
         (Start::at(start, clock(0), hasher.finish() as u32), clock(seconds))
     } else {
-        findings.warn("the file does not say when it was measured: the date is the import's");
+        findings.warn("the file has no date: the date of the import is used");
         let now = Timestamp::now();
         (Start::now(), now)
     };

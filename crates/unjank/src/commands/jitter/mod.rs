@@ -1,4 +1,4 @@
-//! `unjank jitter`: the thread is woken late.
+//! `unjank jitter`: measures wake-up latency.
 
 pub(crate) mod bench;
 pub(crate) mod import;
@@ -17,9 +17,9 @@ pub(crate) enum Verb {
     Native(native::Args),
     /// Measure how late threads of a JVM wake beside its garbage collector
     Jvm(jvm::Args),
-    /// Compare jitter native with cyclictest, taking turns
+    /// Compare jitter native with cyclictest in alternating pairs
     Bench(bench::Args),
-    /// Take in what cyclictest or jitterdebugger has measured
+    /// Import a result of cyclictest or jitterdebugger
     Import(import::Args),
 }
 

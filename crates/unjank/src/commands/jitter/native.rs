@@ -25,24 +25,24 @@ use crate::values;
   sudo unjank jitter native --sched fifo --break-above 500us --trace-file late.txt
   unjank jitter native --sched other --json | jq '.series[0].summary'
 
-The latency of a wake-up is the time from the moment asked for until the
-thread reads the clock. A period that passes while a late thread has not yet
-run is counted as missed, never dropped.
+The wake-up latency is the time from the moment that a thread asked for until
+it reads the clock. A period that passes before a late thread runs is counted
+as missed, never dropped.
 
-What cyclictest calls -p is --priority here, -i --period, -a --cpus, -t
+From cyclictest's options: -p is --priority, -i --period, -a --cpus, -t
 --threads, -d --distance, -D --for, -l --count, -b --break-above, --latency
 --dma-latency; docs/reference/jitter.md has the whole list.
 
-SCHED_DEADLINE threads run where the kernel puts them, on any CPU: --cpus does
-not go with them. Their period is that of the wake-ups.
+SCHED_DEADLINE threads run on any CPU, so --cpus cannot be given with them.
+Their period is that of the wake-ups.
 
 --trace and --break-above record scheduler events in a trace instance of their
-own, which is removed afterwards; nobody else's tracing is touched.")]
+own and remove it afterwards; other tracing is not touched.")]
 pub(crate) struct Args {
     /// CPUs to measure on; threads take turns on them [default: all this process may use]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
-    /// How many threads measure [default: one for each CPU]
+    /// Number of measuring threads [default: one for each CPU]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Scheduling policies, measured one after the other
@@ -57,40 +57,40 @@ pub(crate) struct Args {
     /// Real-time priority for fifo and rr (above 90 only with --force)
     #[arg(long, value_name = "1-99", default_value_t = 80)]
     priority: u8,
-    /// By how much the priority of each further thread is lower
+    /// Lower the priority of each further thread by this
     #[arg(long, value_name = "N", default_value_t = 0)]
     priority_step: u8,
     /// Guaranteed run time in each period, for deadline [default: a tenth of the period]
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     runtime: Option<Nanos>,
-    /// When in the period the run time is given at the latest, for deadline [default: the period]
+    /// Deadline of the run time within the period, for deadline [default: the period]
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     deadline: Option<Nanos>,
     /// Time between two wake-ups
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, allow_hyphen_values = true)]
     period: Nanos,
-    /// How much longer the period of each further thread is
+    /// Lengthen the period of each further thread by this
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::duration_or_zero, allow_hyphen_values = true)]
     distance: Nanos,
-    /// When threads wake, beside each other
+    /// How the wake-ups of the threads are spread
     #[arg(long, value_enum, default_value = "staggered")]
     moments: When,
-    /// How long to measure, each policy
+    /// How long to measure each policy
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
-    /// Two seconds for each policy
+    /// Measure each policy for two seconds
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
-    /// As long as the first thread takes for this many wake-ups, each policy
+    /// Measure each policy for this many wake-ups of the first thread
     #[arg(long = "count", short = 'n', value_name = "N", conflicts_with_all = ["duration", "quick"], value_parser = clap::value_parser!(u64).range(1..))]
     wakeups: Option<u64>,
     /// Stop at the first wake-up later than this
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     break_above: Option<Nanos>,
-    /// Trace the scheduler meanwhile and say who ran instead of the latest threads (needs root)
+    /// Trace the scheduler and show the cause of the latest wake-ups (needs root)
     #[arg(long)]
     trace: bool,
-    /// Where to keep the trace when --break-above stops the run [default: unjank-trace.txt]
+    /// File for the trace when --break-above stops the run [default: unjank-trace.txt]
     #[arg(
         long,
         value_name = "FILE",
@@ -117,14 +117,14 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Policy {
-    /// As an ordinary thread (SCHED_OTHER)
+    /// Ordinary thread (SCHED_OTHER)
     Other,
-    /// As a real-time thread (SCHED_FIFO)
+    /// Real-time thread (SCHED_FIFO)
     Fifo,
-    /// As a real-time thread that takes turns with its equals, round robin
+    /// Real-time thread that shares time with others of its priority (SCHED_RR)
     #[value(alias = "round-robin")]
     Rr,
-    /// With a guaranteed run time in every period
+    /// Guaranteed run time in each period (SCHED_DEADLINE)
     Deadline,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(path) = &options.trace_file {
         Destination::open(path)?;
     }
-    // What stops at one late wake-up is one start.
+    // A run that may stop at one late wake-up is a single start.
     let (starts, duration) = match options.break_above {
         Some(_) => (1, options.duration),
         None => args.repetitions.divide(options.duration),

@@ -11,7 +11,7 @@ use unjank_host::sched::{
 };
 use unjank_host::thread_ledger::Kernel;
 use unjank_host::{Root, Support};
-use unjank_jitter::rt::{Ladder, Rules};
+use unjank_jitter::rt::{PolicySetter, Rules};
 
 /// The bus of the system, if nobody says otherwise: the D-Bus specification.
 const SYSTEM_BUS: &str = "unix:path=/var/run/dbus/system_bus_socket";
@@ -38,14 +38,14 @@ impl Means {
     }
 
     /// The ways to change threads of `process`.
-    pub(super) fn ladder(&self, process: u32) -> Ladder<'_> {
+    pub(super) fn ladder(&self, process: u32) -> PolicySetter<'_> {
         let rtkit = match &self.rtkit {
             Support::Yes(rtkit) => Ok(rtkit as &dyn RealtimeKit),
             Support::No(reason) => Err(reason.clone()),
         };
         // Of a process that is somebody else's nothing can be changed anyway.
         let best_nice = if self.privileged { -20 } else { best_nice(process).unwrap_or(19) };
-        Ladder { scheduler: &self.kernel, rtkit, best_nice }
+        PolicySetter { scheduler: &self.kernel, rtkit, best_nice }
     }
 
     /// The kernel.

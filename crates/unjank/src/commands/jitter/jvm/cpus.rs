@@ -5,7 +5,7 @@ use std::str::FromStr;
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Result};
 
-/// Where a JVM runs.
+/// The CPUs of a JVM.
 #[derive(Debug, Clone)]
 pub(super) enum Cpus {
     One,
@@ -26,7 +26,7 @@ impl FromStr for Cpus {
 }
 
 impl Cpus {
-    /// The CPUs, of those that this process may use.
+    /// Selects from the CPUs that this process may use.
     pub(super) fn of(&self, allowed: &CpuSet) -> Result<CpuSet> {
         match self {
             Self::One => Ok(CpuSet::new(allowed.iter().last())),

@@ -1,4 +1,4 @@
-//! The JVMs and the measuring application on this machine.
+//! Finds the JVMs and the measuring application on this machine.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result};
 use unjank_host::{Error, Root};
 use unjank_jitter::jvm::jdk::{self, Jdk};
 
-/// The jar of the measuring application, beside the program or in its sources.
+/// File name of the measuring application.
 const JAR: &str = "unjank-jitter.jar";
 
-/// Those that were named, or all.
+/// The JVMs with these homes; all JVMs if there are none.
 pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
     let root = Root::system();
     if !named.is_empty() {
@@ -23,8 +23,8 @@ pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
     let found = jdk::find(&root, java_home.as_deref(), &path);
     if found.is_empty() {
         let what = format!(
-            "there is no JVM from {} on: neither JAVA_HOME nor PATH leads to one, nor /usr/lib/jvm; \
-             --jdk DIR names one",
+            "no JVM of version {} or later in JAVA_HOME, PATH, /usr/lib/jvm, /usr/java and /opt; \
+             give one with --jdk DIR",
             Jdk::OLDEST
         );
         return Err(Error::Unsupported(what).into());
@@ -32,7 +32,7 @@ pub(super) fn jdks(named: &[PathBuf]) -> Result<Vec<Jdk>> {
     Ok(found)
 }
 
-/// The one that was named, or the one beside this program or in its sources.
+/// The jar that was given, or the one beside this program or in its source tree.
 pub(super) fn jar(named: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(jar) = named {
         return Ok(jar.clone());
@@ -48,7 +48,8 @@ pub(super) fn jar(named: Option<&PathBuf>) -> Result<PathBuf> {
     let found = beside.into_iter().find(|jar| jar.is_file());
     Ok(found.ok_or_else(|| {
         Error::Unsupported(format!(
-            "{JAR} is not beside this program: `make java` builds it, and --jar names it"
+            "{JAR} is not beside this program: build it with `make java`, or give its path with \
+             --jar"
         ))
     })?)
 }

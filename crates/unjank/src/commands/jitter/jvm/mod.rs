@@ -30,81 +30,83 @@ const QUICK: u64 = 3_000;
   sudo unjank jitter jvm --count 120000 --way timer  # as Higashiyama et al.
   sudo unjank jitter jvm --cpus one --cpus all --rounds 3
   sudo unjank jitter jvm --collectors g1,zgc --variants thread,inversion-aware
-  sudo unjank jitter jvm --rivals 1 --garbage yes      # while another program wants the CPU, too
+  sudo unjank jitter jvm --rivals 1 --garbage yes      # beside another program that computes
   unjank jitter jvm --variants normal --garbage yes    # without any privilege
   sudo unjank jitter jvm --html jvm.html
 
-A thread of a JVM wakes once in a period and notes how late, while other threads make
-garbage. Variants say what is real-time (SCHED_FIFO):
+A thread of a JVM wakes once in each period and records how late, while other threads make
+garbage. The variant decides what is real-time (SCHED_FIFO):
   normal           nothing
-  whole-process    every thread at one priority: what Higashiyama et al. start from
-  thread           only the one that measures: what they propose
-  inversion-aware  that one; below it the collector's workers, and the VM before the rest
-  process          the wake-ups are in a process of their own
-  native           the wake-ups are on a native thread of the same process
-The last two are what they leave to the future. Cells come in an order drawn by chance.")]
+  whole-process    every thread at one priority: the starting point of Higashiyama et al.
+  thread           only the measuring thread: their remedy
+  inversion-aware  the measuring thread; below it the collector's workers; the VM thread
+                   stays ordinary, with the best nice value
+  process          the wake-ups, in a process of their own: their future work
+  native           the wake-ups, on a native thread of the same process: the same
+Every combination of JVM, collector, CPUs, garbage and variant is a cell. Cells are measured
+in random order.")]
 pub(crate) struct Args {
     /// Wake-ups of each cell
     #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     wakeups: u64,
-    /// 3000 wake-ups of each cell
+    /// Measure 3000 wake-ups of each cell
     #[arg(long, conflicts_with = "wakeups")]
     quick: bool,
     /// Time between two wake-ups
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration)]
     period: Nanos,
-    /// How wake-ups are asked for: park is LockSupport.parkNanos until absolute moments, timer is
+    /// How the thread waits: park is LockSupport.parkNanos until absolute moments, timer is
     /// java.util.TimerTask, as in the paper
     #[arg(long, value_name = "park|timer", default_value_t = Way::Park)]
     way: Way,
-    /// What is real-time
+    /// Variants to measure, described below
     #[arg(long, value_delimiter = ',', value_name = "VARIANT,…", default_values_t = Variant::ALL)]
     variants: Vec<Variant>,
     /// Collectors: serial, parallel, g1, zgc, shenandoah
     #[arg(long, value_delimiter = ',', value_name = "NAME,…", default_value = "serial,g1")]
     collectors: Vec<Collector>,
-    /// Whether garbage is made
+    /// Measure with garbage, without, or both
     #[arg(long, value_enum, default_value = "both")]
     garbage: Garbage,
-    /// Threads that make it
+    /// Threads that make garbage
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     garbage_threads: u32,
-    /// What becomes garbage: objects that die at once, as in the paper, or also some that lived for
+    /// Garbage is objects that were never referenced, as in the paper, or also some that lived for
     /// a while, which takes full collections
     #[arg(long, value_name = "unreferenced|replacing", default_value_t = cell::Garbage::Unreferenced)]
     load: cell::Garbage,
     /// Ordinary threads outside of the JVM that compute on its CPUs all the time
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=64))]
     rivals: u32,
-    /// The heap
+    /// Size of the heap
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = values::bytes)]
     heap: Bytes,
-    /// What stays alive of it
+    /// Size of the live set
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::bytes)]
     live: Bytes,
-    /// CPUs of the whole JVM: one (the last that this process may use), all, or a list; several
-    /// times, to measure each
+    /// CPUs of the whole JVM: one (the last that this process may use), all, or a list; repeat the
+    /// option to measure several
     #[arg(long, value_name = "one|all|LIST", default_value = "one")]
     cpus: Vec<Cpus>,
     /// How often each cell is measured
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Do not trace the scheduler: the JVM alone tells why wake-ups are late
+    /// Do not trace the scheduler; only delays caused by the JVM are explained
     #[arg(long)]
     no_trace: bool,
-    /// Priority of the thread that measures, and of the whole process
+    /// Priority of the measuring thread, and of all threads with whole-process
     #[arg(long, value_name = "1-99", default_value = "80", value_parser = values::priority)]
     priority: Priority,
     /// Priority of the collector's workers with inversion-aware
     #[arg(long, value_name = "1-99", default_value = "70", value_parser = values::priority)]
     vm_priority: Priority,
-    /// Also on a machine without real-time throttling, and at priorities above 90
+    /// Allow priorities above 90, and machines without real-time throttling
     #[arg(long)]
     force: bool,
-    /// Homes of JVMs [default: all that are found, from 17 on]
+    /// Home of a JVM; can be repeated [default: all JVMs found, from version 17 on]
     #[arg(long, value_name = "DIR")]
     jdk: Vec<PathBuf>,
-    /// The measuring application [default: beside this program, or as `make java` builds it]
+    /// The measuring application [default: beside this program, or built by `make java`]
     #[arg(long, value_name = "FILE")]
     jar: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! One run of a cell: its JVM, the trace beside it, and what both say.
+//! One run of a cell: its JVM, the scheduler trace, and the labels of late wake-ups.
 
 use std::fs;
 use std::path::Path;
@@ -10,25 +10,24 @@ use unjank_measure::Monitor;
 
 use super::application::Application;
 use super::cell::Cell;
-use super::label::{Kind, label};
+use super::label::{DelayKind, label};
 use super::options::Options;
 use super::recording::Recording;
 use super::rivals::Rivals;
 use crate::explain::{Cause, LateWakeUp, cause_events, cause_of};
 
-/// No file of the application is larger: some sixty million wake-ups.
+/// The largest file that is read: room for 100 million wake-ups and their events.
 const LARGEST_FILE: u64 = 1 << 30;
-/// Late wake-ups of a visit that are explained.
+/// Late wake-ups of a trial that are explained.
 pub(crate) const EXPLAINED: usize = 64;
-/// Events of a busy JVM take less than this in a second, on each CPU.
+/// Trace buffer for each second and CPU: enough for a busy JVM.
 const TRACED_PER_SECOND: Bytes = Bytes::from_mib(1);
-/// A longer trace is not kept: its beginning is overwritten.
+/// The largest trace buffer; when it is full, the oldest events are overwritten.
 const LARGEST_TRACE: Bytes = Bytes::from_mib(96);
 
-/// What one run of a cell measured.
+/// The result of one run of a cell.
 #[derive(Debug)]
-pub(crate) struct Visit {
-    /// What the application recorded.
+pub(crate) struct Trial {
     pub(crate) recording: Recording,
     /// Its latest wake-ups, the latest first.
     pub(crate) worst: Vec<Late>,
@@ -41,17 +40,17 @@ pub(crate) struct Visit {
 pub(crate) struct Late {
     /// Its period, from 0.
     pub(crate) period: usize,
-    /// By how much.
+    /// Its latency.
     pub(crate) by: Nanos,
-    /// What it waited for most.
-    pub(crate) kind: Kind,
-    /// The whole story in a sentence.
+    /// The main reason.
+    pub(crate) kind: DelayKind,
+    /// Label and cause in a sentence.
     pub(crate) story: String,
 }
 
-impl Visit {
-    /// Runs a cell; `None` if that was interrupted.
-    pub(crate) fn to(
+impl Trial {
+    /// Runs a cell; `None` if interrupted.
+    pub(crate) fn run(
         cell: &Cell,
         options: &Options,
         dir: &Path,
@@ -96,7 +95,7 @@ impl Visit {
 
 fn trace(options: &Options, expected: Nanos, root: &Root) -> Result<Support<Instance>> {
     if !options.trace {
-        return Ok(Support::No("no trace was asked for".to_owned()));
+        return Ok(Support::No("--no-trace was given".to_owned()));
     }
     let tracefs = match Tracefs::open(root) {
         Support::Yes(tracefs) => tracefs,

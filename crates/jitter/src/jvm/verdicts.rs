@@ -1,4 +1,4 @@
-//! What follows from the cells: is the thread woken in time, and what helps.
+//! Verdicts on each JVM: is a thread woken in time, and which variant helps.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use super::variant::Variant;
 use crate::explain::{HEALTHY, HEALTHY_SOURCE};
 
 const SUBJECT: &str = "jitter/jvm";
-/// The smallest difference that matters, as a share.
+/// Smaller differences are ignored (0.1 is 10 %).
 const MIN_EFFECT: f64 = 0.1;
-/// What is asked of every JVM: does the second help, as against the first?
+/// Compared for each JVM: does the second variant help against the first?
 const CONTRASTS: [[Variant; 2]; 6] = [
     [Variant::Normal, Variant::WholeProcess],
     [Variant::Normal, Variant::Thread],
@@ -25,12 +25,11 @@ const CONTRASTS: [[Variant; 2]; 6] = [
     [Variant::WholeProcess, Variant::Thread],
 ];
 
-/// Adds what the cells with garbage say together, and what was published of
-/// such cells.
+/// Adds the verdicts on the cells with garbage, and the published results.
 ///
 /// # Errors
 /// A histogram is damaged.
-pub(crate) fn judge(seed: u64, findings: &mut Findings) -> unjank_measure::Result<()> {
+pub(crate) fn add_verdicts(seed: u64, findings: &mut Findings) -> unjank_measure::Result<()> {
     let jvms = jvms(&findings.series);
     let mut asked = Vec::new();
     let mut pairs = Vec::new();
@@ -80,7 +79,7 @@ impl<'a> Jvm<'a> {
         self.by_variant.get(variant.to_string().as_str()).copied()
     }
 
-    /// Whether a thread that nobody has raised is woken in time.
+    /// Whether a thread without a raised priority is woken in time.
     fn health(&self) -> Option<Verdict> {
         let measured = tail_of(self.cell(Variant::Normal)?)?;
         let healthy = Bound { at_most: HEALTHY.get() as f64, source: HEALTHY_SOURCE.to_owned() };
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jvm_is_judged_and_every_way_against_doing_nothing() {
+    fn a_jvm_is_judged_and_each_variant_is_compared_with_normal() {
         let series = vec![
             cell(Variant::Normal, "no", 70),
             cell(Variant::Normal, "yes", 9_000),
@@ -150,14 +149,14 @@ mod tests {
             cell(Variant::InversionAware, "yes", 5_000),
         ];
         let mut findings = Findings { series, ..Findings::default() };
-        judge(7, &mut findings).unwrap();
-        let told: Vec<_> = findings
+        add_verdicts(7, &mut findings).unwrap();
+        let answers: Vec<_> = findings
             .verdicts
             .iter()
             .map(|verdict| (verdict.question.as_str(), verdict.answer))
             .collect();
         assert_eq!(
-            told,
+            answers,
             [
                 (
                     "JDK 25, g1, CPU 1: is a thread woken in time beside the collector?",
@@ -175,9 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_judged() {
+    fn no_series_give_no_verdicts() {
         let mut findings = Findings::default();
-        judge(7, &mut findings).unwrap();
+        add_verdicts(7, &mut findings).unwrap();
         assert!(findings.verdicts.is_empty());
     }
 }
