@@ -1,19 +1,19 @@
-//! What can go wrong with a task.
+//! Errors of this crate.
 
-/// The result of everything in this crate that can fail.
+/// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a thread keeps its priority, or a task does not run.
+/// Why a priority was not set, or a task does not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The kernel said no.
+    /// The kernel refused a call.
     #[error(transparent)]
     Host(#[from] unjank_host::Error),
-    /// Java asked for something that can never work.
+    /// Invalid arguments from Java.
     #[error("{0}")]
     Invalid(String),
-    /// Anything else, in words.
+    /// Any other failure.
     #[error("{0}")]
     Failed(String),
     /// The JVM refused a call.

@@ -1,4 +1,4 @@
-//! What Java calls: the native methods of `io.github.unjank.rt.Native`.
+//! The native methods of `io.github.unjank.rt.Native`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,11 @@ use unjank_host::{ErrorClass, Nanos, Root, Timestamp};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::layout::Sizes;
-use crate::owner::Owned;
+use crate::owner::OwnedTask;
 use crate::task::Task;
 
-/// Makes the Java exception that fits an error, and an `InternalError` of a
-/// panic, which is a bug here.
+/// Throws the Java exception for an error, and an `InternalError` for a panic,
+/// which is a bug in this crate.
 struct Throw;
 
 impl<T: Default> ErrorPolicy<T, Error> for Throw {
@@ -30,7 +30,7 @@ impl<T: Default> ErrorPolicy<T, Error> for Throw {
         error: Error,
     ) -> jni::errors::Result<T> {
         if !env.exception_check() {
-            // Throwing answers with "an exception is pending", as it should.
+            // `throw_new` returns "an exception is pending", as intended.
             let _pending = env.throw_new(exception(&error), JNIString::from(error.to_string()));
         }
         Ok(T::default())
@@ -69,32 +69,32 @@ fn exception(error: &Error) -> &'static JNIStr {
     }
 }
 
-/// The tasks of this JVM by their handles, so that a handle that Java uses
-/// twice is an error and no more.
+/// The tasks of this JVM by their handles. A handle of a closed task is an error
+/// instead of undefined behaviour.
 static TASKS: Mutex<Option<Tasks>> = Mutex::new(None);
 
 #[derive(Default)]
 struct Tasks {
     last: jlong,
-    by_handle: HashMap<jlong, Owned>,
+    by_handle: HashMap<jlong, OwnedTask>,
 }
 
 fn tasks() -> MutexGuard<'static, Option<Tasks>> {
     TASKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn with_task<T>(handle: jlong, ask: impl FnOnce(&mut Owned) -> T) -> Result<T> {
+fn with_task<T>(handle: jlong, ask: impl FnOnce(&mut OwnedTask) -> T) -> Result<T> {
     let mut tasks = tasks();
     let owned = tasks.as_mut().and_then(|tasks| tasks.by_handle.get_mut(&handle));
     owned.map(ask).ok_or_else(|| Error::Failed("this task is closed".to_owned()))
 }
 
-/// A thread by Java's number: 0 is the caller.
+/// A thread by its number from Java; 0 is the caller.
 fn thread(number: jint) -> Result<ThreadId> {
     match u32::try_from(number) {
         Ok(0) => Ok(ThreadId::current()),
         Ok(number) => Ok(ThreadId(number)),
-        Err(_) => Err(Error::Invalid(format!("{number} is not the number of a thread"))),
+        Err(_) => Err(Error::Invalid(format!("{number} is not a thread number"))),
     }
 }
 
@@ -112,7 +112,7 @@ fn nanos(value: jlong, what: &str) -> Result<Nanos> {
         .ok()
         .filter(|&nanos| nanos > 0)
         .map(Nanos)
-        .ok_or_else(|| Error::Invalid(format!("{what} of {value} ns")))
+        .ok_or_else(|| Error::Invalid(format!("{what} of {value} ns is not above zero")))
 }
 
 fn size(value: jint) -> usize {
@@ -180,8 +180,8 @@ extern "system" fn Java_io_github_unjank_rt_Native_policy<'local>(
 
 /// `static native long openTask(String name, long period, long periods, int priority,
 /// long longestRun, boolean force, int slotsOut, int slotsIn, int message,
-/// String library, String symbol, String program)`; priority 0 asks for none,
-/// an empty library for reports, an empty program for a thread.
+/// String library, String symbol, String program)`. Priority 0 means an ordinary
+/// thread, an empty library a task that reports, an empty program a thread.
 #[unsafe(no_mangle)]
 extern "system" fn Java_io_github_unjank_rt_Native_openTask<'local>(
     mut env: EnvUnowned<'local>,
@@ -220,7 +220,7 @@ extern "system" fn Java_io_github_unjank_rt_Native_openTask<'local>(
         let sizes =
             Sizes { slots_out: size(slots_out), slots_in: size(slots_in), message: size(message) };
         let program = Some(program.try_to_string(env)?).filter(|path| !path.is_empty());
-        let owned = Owned::open(task, sizes, program.map(Into::into))?;
+        let owned = OwnedTask::open(task, sizes, program.map(Into::into))?;
         let mut tasks = tasks();
         let tasks = tasks.get_or_insert_default();
         tasks.last += 1;
@@ -258,11 +258,11 @@ extern "system" fn Java_io_github_unjank_rt_Native_taskAlive(
     _class: JClass<'_>,
     handle: jlong,
 ) -> jboolean {
-    env.with_env(|_| with_task(handle, Owned::is_alive)).resolve::<Throw>()
+    env.with_env(|_| with_task(handle, OwnedTask::is_alive)).resolve::<Throw>()
 }
 
-/// `static native boolean closeTask(long task, long longest)`: whether it has
-/// ended; a handle that is closed already has.
+/// `static native boolean closeTask(long task, long longest)`: returns whether the
+/// task has ended; true for a closed handle.
 #[unsafe(no_mangle)]
 extern "system" fn Java_io_github_unjank_rt_Native_closeTask(
     mut env: EnvUnowned<'_>,
@@ -271,7 +271,7 @@ extern "system" fn Java_io_github_unjank_rt_Native_closeTask(
     longest: jlong,
 ) -> jboolean {
     env.with_env(|_| -> Result<bool> {
-        // Taken out first: the others do not wait while this one ends.
+        // Removed first, so that other tasks are not blocked while this one ends.
         let owned = tasks().as_mut().and_then(|tasks| tasks.by_handle.remove(&handle));
         let longest = Nanos(u64::try_from(longest).unwrap_or(0));
         Ok(owned.is_none_or(|mut owned| owned.close(longest)))

@@ -1,5 +1,5 @@
-//! What a task does at each wake-up: it reports the wake-up, or it calls a
-//! function of a shared library. `unjank_rt.h` declares the same for C.
+//! The job of a task at each wake-up: report the wake-up, or call a function of a
+//! shared library. `unjank_rt.h` has the same declarations for C.
 
 use std::ffi::{CString, c_void};
 use std::path::{Path, PathBuf};
@@ -11,19 +11,18 @@ use crate::error::{Error, Result};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WakeUp {
-    /// The number of the period, from 0; missed ones are counted.
+    /// The number of the period, from 0, missed periods included.
     pub period: u64,
-    /// When the task was to wake.
+    /// The beginning of the period.
     pub due: u64,
-    /// When it read the clock.
+    /// When the task read the clock.
     pub woken: u64,
-    /// Periods after this one that had passed as well by then.
+    /// Further periods that had passed by then.
     pub missed: u64,
 }
 
 impl WakeUp {
-    /// The message to Java where there is no other job: the fields in order,
-    /// little-endian.
+    /// The report to Java: the fields in order, little-endian.
     #[inline]
     pub fn message(&self) -> [u8; 32] {
         let mut message = [0; 32];
@@ -36,16 +35,16 @@ impl WakeUp {
 }
 
 /// `unjank_job`: wake-up, the oldest message from Java (null and 0 if there is
-/// none), room for a message to Java and its size. Gives the length of that
+/// none), a buffer for a message to Java and its size. Returns the length of that
 /// message, 0 for none, or a negative number to end the task.
 type Function = unsafe extern "C" fn(*const WakeUp, *const c_void, u32, *mut c_void, u32) -> i32;
 
-/// What a task does.
+/// What a task does at each wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
-    /// It sends each wake-up to Java.
+    /// Sends a report to Java.
     Report,
-    /// It calls `symbol` of `library`.
+    /// Calls `symbol` of `library`.
     Call {
         /// Path of a shared library.
         library: PathBuf,
@@ -54,38 +53,38 @@ pub enum Job {
     },
 }
 
-/// A job that is ready to run.
+/// A job whose library is loaded.
 #[derive(Debug, Clone, Copy)]
-pub enum Loaded {
+pub enum LoadedJob {
     /// See [`Job::Report`].
     Report,
-    /// The function.
+    /// The function of [`Job::Call`].
     Call(Function),
 }
 
 impl Job {
-    /// Loads the library, which then stays: code of a job may have left
-    /// threads or handlers behind.
+    /// Loads the library. It is never unloaded, because the job's code may have
+    /// started threads or installed handlers.
     ///
     /// # Errors
-    /// `Failed` with what `dlopen(3)` or `dlsym(3)` says.
-    pub fn load(&self) -> Result<Loaded> {
+    /// `Failed` with the message of `dlopen(3)` or `dlsym(3)`.
+    pub fn load(&self) -> Result<LoadedJob> {
         match self {
-            Self::Report => Ok(Loaded::Report),
-            Self::Call { library, symbol } => load(library, symbol).map(Loaded::Call),
+            Self::Report => Ok(LoadedJob::Report),
+            Self::Call { library, symbol } => load(library, symbol).map(LoadedJob::Call),
         }
     }
 }
 
 fn load(library: &Path, symbol: &str) -> Result<Function> {
     let c_string = |text: &str| {
-        CString::new(text).map_err(|_| Error::Invalid(format!("{text:?} holds a zero byte")))
+        CString::new(text).map_err(|_| Error::Invalid(format!("{text:?} contains a zero byte")))
     };
     let path = c_string(&library.to_string_lossy())?;
     let name = c_string(symbol)?;
-    // SAFETY: both texts end with zero (dlopen(3)). That the library may be
-    // loaded, and that the symbol is a function of this type, is what the
-    // caller of `CriticalTaskBuilder.job` vouches for.
+    // SAFETY: both texts end with zero (dlopen(3)). The caller of
+    // `CriticalTaskBuilder.job` guarantees that the library may be loaded and that
+    // the symbol is a function of this type.
     unsafe {
         let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if handle.is_null() {
@@ -100,8 +99,8 @@ fn load(library: &Path, symbol: &str) -> Result<Function> {
 }
 
 fn failure(library: &Path) -> Error {
-    // SAFETY: dlerror(3) gives null or a text that ends with zero and stays
-    // until the next call of this thread.
+    // SAFETY: dlerror(3) returns null or a text that ends with zero and stays
+    // valid until the next call of this thread.
     let text = unsafe {
         let text = libc::dlerror();
         (!text.is_null()).then(|| std::ffi::CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -110,9 +109,9 @@ fn failure(library: &Path) -> Error {
     Error::Failed(format!("cannot load the job from {}: {text}", library.display()))
 }
 
-impl Loaded {
-    /// Does the job once: gives the length of what it has left in `out`, or
-    /// `None` to end the task.
+impl LoadedJob {
+    /// Runs the job once. Returns the length of the message in `out`, or `None` to
+    /// end the task.
     #[inline]
     pub fn run(self, wakeup: &WakeUp, input: &[u8], out: &mut [u8]) -> Option<usize> {
         match self {
@@ -124,8 +123,8 @@ impl Loaded {
             }
             Self::Call(function) => {
                 let from = if input.is_empty() { std::ptr::null() } else { input.as_ptr().cast() };
-                // SAFETY: pointers and lengths are those of live buffers, and
-                // the function has the type that `load` was promised.
+                // SAFETY: pointers and lengths are those of live buffers, and the
+                // caller of `CriticalTaskBuilder.job` guarantees the function's type.
                 let answer = unsafe {
                     let (given, room) = (input.len() as u32, out.len() as u32);
                     function(&raw const *wakeup, from, given, out.as_mut_ptr().cast(), room)
@@ -141,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_library_that_is_not_there_is_named() {
+    fn a_missing_library_is_named() {
         let job = Job::Call { library: "/nowhere/job.so".into(), symbol: "job".to_owned() };
         let error = job.load().unwrap_err().to_string();
         assert!(error.contains("/nowhere/job.so"), "{error}");
@@ -151,7 +150,7 @@ mod tests {
     fn a_report_holds_the_wake_up() {
         let wakeup = WakeUp { period: 1, due: 2, woken: 3, missed: 4 };
         let mut out = [0; 40];
-        assert_eq!(Loaded::Report.run(&wakeup, &[], &mut out), Some(32));
+        assert_eq!(LoadedJob::Report.run(&wakeup, &[], &mut out), Some(32));
         assert_eq!((out[0], out[8], out[16], out[24]), (1, 2, 3, 4));
     }
 }

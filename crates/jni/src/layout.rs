@@ -1,5 +1,5 @@
-//! Where in a task's shared memory things are. `TaskMemory` in Java holds the
-//! same numbers; [`VERSION`] changes with them.
+//! The layout of a task's shared memory. `TaskMemory` in Java has the same
+//! numbers; [`VERSION`] changes with them.
 //!
 //! One page of control words, each group on a cache line of its own, then the
 //! ring to Java, then the ring from Java.
@@ -19,11 +19,11 @@ pub const MAGIC: usize = 0;
 pub const SLOTS_OUT: usize = 8;
 /// Slots of the ring from Java.
 pub const SLOTS_IN: usize = 16;
-/// Bytes that a message can have.
+/// Longest message, in bytes.
 pub const MESSAGE: usize = 24;
-/// Java asks the task to end.
+/// Not 0 when Java asks the task to end.
 pub const STOP: usize = 128;
-/// The first moment of waking on `CLOCK_MONOTONIC`; 0 until Java starts the task.
+/// The moment of the first wake-up on `CLOCK_MONOTONIC`; 0 until Java starts the task.
 pub const FIRST: usize = 256;
 /// One of [`State`].
 pub const STATE: usize = 384;
@@ -31,15 +31,15 @@ pub const STATE: usize = 384;
 pub const THREAD: usize = 392;
 /// Wake-ups so far.
 pub const WAKEUPS: usize = 512;
-/// Periods that passed while the task was not woken or still busy.
+/// Missed periods.
 pub const MISSED: usize = 520;
-/// Messages that were dropped since the ring to Java was full.
+/// Messages that were dropped because the ring to Java was full.
 pub const LOST: usize = 528;
-/// Bytes of the text that says why the task failed.
+/// Length of the error text in bytes.
 pub const ERROR_LENGTH: usize = 1_016;
-/// That text, in UTF-8.
+/// Why the task failed, in UTF-8.
 pub const ERROR_TEXT: usize = 1_024;
-/// The longest such text.
+/// The longest error text, in bytes.
 pub const ERROR_MOST: usize = CONTROL - ERROR_TEXT;
 
 /// In a ring: the number of messages written so far.
@@ -49,19 +49,19 @@ pub const TAIL: usize = 128;
 /// In a ring: its slots, each a word with the length and then the message.
 pub const SLOTS: usize = 256;
 
-/// What a task does.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum State {
     /// It is being prepared.
     Starting = 0,
-    /// Its thread is there, has its priority, and waits for the start.
+    /// Its thread has its priority and waits for the start.
     Ready = 1,
     /// It wakes periodically.
     Running = 2,
     /// It has ended.
     Ended = 3,
-    /// It could not begin, or its job asked for an end by failing.
+    /// It could not be prepared.
     Failed = 4,
 }
 
@@ -72,23 +72,23 @@ pub struct Sizes {
     pub slots_out: usize,
     /// Slots of the ring from Java, a power of two.
     pub slots_in: usize,
-    /// Bytes that a message can have.
+    /// Longest message, in bytes.
     pub message: usize,
 }
 
-/// More shared memory than this is a mistake of the caller.
+/// The most shared memory of a task, in bytes.
 const MOST: usize = 1 << 30;
 
 impl Sizes {
-    /// Checks them.
+    /// Checks that the sizes are possible.
     ///
     /// # Errors
-    /// `Invalid` says what is wrong.
+    /// `Invalid` with the first problem.
     pub fn check(self) -> Result<Self> {
         let slots = |slots: usize| slots.is_power_of_two() && slots <= 1 << 24;
         if !slots(self.slots_out) || !slots(self.slots_in) {
             return Err(Error::Invalid(format!(
-                "a ring has a power of two of slots, up to 16777216: not {} and {}",
+                "the number of slots of a ring is a power of two up to 16777216, not {} and {}",
                 self.slots_out, self.slots_in
             )));
         }
@@ -107,10 +107,10 @@ impl Sizes {
         Ok(self)
     }
 
-    /// Reads and checks what the creator of shared memory has written there.
+    /// Reads and checks the sizes in shared memory.
     ///
     /// # Errors
-    /// `Invalid` for memory that is no task's, or of another version.
+    /// `Invalid` for memory that is not a task's, or of another version.
     pub fn of(region: &SharedRegion) -> Result<Self> {
         use std::sync::atomic::Ordering::Relaxed;
         let foreign = || Error::Invalid("this is not the memory of a task".to_owned());
@@ -124,12 +124,12 @@ impl Sizes {
         if sizes.total() == region.len() { Ok(sizes) } else { Err(foreign()) }
     }
 
-    /// Bytes of one slot: length and message, so that the next is aligned.
+    /// Bytes of one slot: length and message, padded to a multiple of 8.
     pub fn slot(self) -> usize {
         8 + self.message.next_multiple_of(8)
     }
 
-    /// Bytes of both rings and the control page. Rings begin at whole pages.
+    /// Bytes of the control page and both rings. Rings begin at whole pages.
     pub fn total(self) -> usize {
         self.ring_in() + self.ring(self.slots_in)
     }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn impossible_sizes_are_refused() {
         let good = Sizes { slots_out: 8, slots_in: 1, message: 32 };
         assert_eq!(good.check().unwrap().total(), 4_096 * 3);
         for bad in [
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_somebody_else_is_refused() {
+    fn memory_that_is_not_a_task_is_refused() {
         let (region, _) = SharedRegion::create("test", 8_192).unwrap();
         assert!(Sizes::of(&region).is_err());
     }

@@ -3,14 +3,14 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`layout`] | where in shared memory things are |
+//! | [`layout`] | layout of a task's shared memory |
 //! | [`ring`] | messages from one writer to one reader |
 //! | [`job`] | what a task does at each wake-up |
 //! | [`task`] | the periodic loop |
-//! | [`owner`] | tasks of this process, and those in processes of their own |
-//! | `exports` | what Java calls |
+//! | [`owner`] | starts and ends tasks, on threads of this process or in their own |
+//! | `exports` | the native methods of Java |
 //!
-//! The other halves of layout and ring are the classes `TaskMemory` and
+//! The counterparts of layout and ring in Java are the classes `TaskMemory` and
 //! `MessageRing` in `java/rt`.
 #![allow(unsafe_code)]
 

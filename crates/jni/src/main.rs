@@ -1,5 +1,5 @@
-//! A periodic task in a process of its own, which `CriticalTask` in Java
-//! starts with its shared memory as standard input.
+//! Runs a periodic task in its own process. `CriticalTask` in Java starts it with
+//! the shared memory as standard input.
 
 use std::io::{Write as _, stdin};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match owner::serve(stdin(), &arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // With nobody there to read it, the exit code stays.
+            // If stderr is closed, the exit code remains.
             let _unread = writeln!(std::io::stderr(), "unjank-rt-task: {error}");
             ExitCode::from(2)
         }

@@ -1,4 +1,4 @@
-//! Tasks that this process has: on threads of its own, or in processes.
+//! Starts and ends tasks, on threads of this process or in their own processes.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -18,9 +18,9 @@ use crate::job::Job;
 use crate::layout::{MAGIC, MESSAGE, SLOTS_IN, SLOTS_OUT, STOP, Sizes, VERSION};
 use crate::task::{self, Task};
 
-/// A task and its shared memory. Ends with this value.
+/// A task and its shared memory. Dropping it ends the task.
 #[derive(Debug)]
-pub struct Owned {
+pub struct OwnedTask {
     region: Arc<SharedRegion>,
     fd: OwnedFd,
     runner: Option<Runner>,
@@ -32,12 +32,12 @@ enum Runner {
     Process(Helper),
 }
 
-impl Owned {
-    /// Starts the thread of `task` in this process, or, with a `program`, in a
-    /// process of its own. It waits for its first moment of waking.
+impl OwnedTask {
+    /// Starts the thread of `task` in this process or, with a `program`, in its own
+    /// process. The thread waits for the moment of its first wake-up.
     ///
     /// # Errors
-    /// No memory, no thread, or the program cannot be started.
+    /// Memory, thread or process cannot be created.
     pub fn open(task: Task, sizes: Sizes, program: Option<PathBuf>) -> Result<Self> {
         let sizes = sizes.check()?;
         if task.period.get() == 0 {
@@ -74,12 +74,12 @@ impl Owned {
         Ok(Self { region, fd, runner: Some(runner) })
     }
 
-    /// The descriptor of the shared memory, which lives as long as this value.
+    /// The descriptor of the shared memory, open as long as this value.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// The process that the task has to itself, if it has.
+    /// The task's own process, if it has one.
     pub fn process(&self) -> Option<u32> {
         match &self.runner {
             Some(Runner::Process(helper)) => Some(helper.id()),
@@ -87,7 +87,7 @@ impl Owned {
         }
     }
 
-    /// Whether its thread or process is still there.
+    /// Whether its thread or process still runs.
     pub fn is_alive(&mut self) -> bool {
         match &mut self.runner {
             Some(Runner::Thread(thread)) => !thread.is_finished(),
@@ -96,9 +96,9 @@ impl Owned {
         }
     }
 
-    /// Asks the task to end and waits for that, at most `longest`. A process
-    /// that does not end is killed; a thread cannot be, and goes on with the
-    /// memory that it shares. Says whether the task has ended.
+    /// Asks the task to end and waits at most `longest`. A process that does not
+    /// end is killed. A thread cannot be killed: it goes on and keeps the shared
+    /// memory. Returns whether the task has ended.
     pub fn close(&mut self, longest: Nanos) -> bool {
         self.region.word(STOP).store(1, Relaxed);
         let until = Timestamp::now() + longest;
@@ -108,7 +108,7 @@ impl Owned {
         let ended = !self.is_alive();
         match self.runner.take() {
             Some(Runner::Thread(thread)) if ended => {
-                // A panic of the task has been noted by its end already.
+                // A task that panicked has ended as well.
                 let _panicked = thread.join();
             }
             // Dropping a helper kills and reaps it.
@@ -119,14 +119,14 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for OwnedTask {
     fn drop(&mut self) {
         self.close(Nanos::from_millis(1_000));
     }
 }
 
-/// What a process of [`Owned::open`] does: it runs the task of its
-/// `arguments` over the shared memory that is its standard input.
+/// Runs the task of `arguments` in a process started by [`OwnedTask::open`], with
+/// `memory` as its shared memory.
 ///
 /// # Errors
 /// Arguments or memory are not those of a task.
@@ -147,11 +147,11 @@ pub fn serve(memory: impl AsFd, arguments: &[String]) -> Result<()> {
     })
 }
 
-/// Not an error of scheduling, whatever the kernel calls it.
+/// A program that cannot start is never an error of scheduling.
 fn not_started(error: &unjank_host::Error) -> Error {
     Error::Failed(format!(
-        "{error}; if programs may not run from there, name another directory with \
-         -Djava.io.tmpdir, or the program with -Dunjank.rt.task"
+        "{error}; if programs may not run from there, set another directory with \
+         -Djava.io.tmpdir, or the path of the program with -Dunjank.rt.task"
     ))
 }
 
@@ -183,7 +183,7 @@ fn arguments(task: &Task) -> Vec<std::ffi::OsString> {
 fn parse(arguments: &[String]) -> Result<(Task, u32)> {
     let foreign = || {
         Error::Invalid(
-            "this program runs a task of the Java library unjank-rt, which starts it".to_owned(),
+            "this program is started by the Java library unjank-rt, not by hand".to_owned(),
         )
     };
     let (numbers, rest) = arguments.split_at_checked(6).ok_or_else(foreign)?;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_gets_the_task_that_was_meant() {
+    fn a_task_survives_the_command_line() {
         for task in [task(), Task { realtime: None, job: Job::Report, ..task() }] {
             let given: Vec<String> =
                 arguments(&task).into_iter().map(|text| text.into_string().unwrap()).collect();
@@ -245,9 +245,9 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_runs_when_it_is_started_and_ends_when_told() {
+    fn a_thread_runs_when_started_and_ends_when_closed() {
         let task = Task { realtime: None, periods: 0, job: Job::Report, ..task() };
-        let mut owned = Owned::open(task, SIZES, None).unwrap();
+        let mut owned = OwnedTask::open(task, SIZES, None).unwrap();
         owned.region.word(FIRST).store(Timestamp::now().as_nanos(), Relaxed);
         while owned.region.word(WAKEUPS).load(Relaxed) < 3 {
             std::thread::yield_now();

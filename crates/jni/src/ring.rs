@@ -5,8 +5,8 @@
 //! and a message's slot is its number modulo the slots. The writer alone
 //! stores `head`, after the slot is filled; the reader alone stores `tail`,
 //! after the slot is copied. Each side's release store pairs with the other
-//! side's acquire load of the same word. A peer that writes nonsense into its
-//! word gets nonsense; every access stays inside the memory.
+//! side's acquire load of the same word. A peer that writes a wrong value into
+//! its word gets wrong messages; every access stays inside the memory.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -14,7 +14,7 @@ use unjank_host::memory::SharedRegion;
 
 use crate::layout::{CONTROL, HEAD, SLOTS, Sizes, TAIL};
 
-/// Where one ring lies.
+/// One ring in shared memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Ring<'a> {
     region: &'a SharedRegion,
@@ -25,12 +25,12 @@ pub struct Ring<'a> {
 }
 
 impl<'a> Ring<'a> {
-    /// The ring by which a task talks to Java.
+    /// The ring from a task to Java.
     pub fn to_java(region: &'a SharedRegion, sizes: Sizes) -> Self {
         Self::new(region, sizes, CONTROL, sizes.slots_out)
     }
 
-    /// The ring by which Java talks to a task.
+    /// The ring from Java to a task.
     pub fn from_java(region: &'a SharedRegion, sizes: Sizes) -> Self {
         Self::new(region, sizes, sizes.ring_in(), sizes.slots_in)
     }
@@ -39,10 +39,10 @@ impl<'a> Ring<'a> {
         Self { region, start, slots: slots as u64, slot: sizes.slot(), message: sizes.message }
     }
 
-    /// Writes a message, and says whether there was room for it.
+    /// Writes a message; false if the ring is full.
     ///
     /// # Panics
-    /// If it is longer than a message can be.
+    /// If it is longer than the longest message.
     #[inline]
     pub fn send(&self, message: &[u8]) -> bool {
         assert!(message.len() <= self.message, "a message of {} bytes", message.len());
@@ -60,8 +60,8 @@ impl<'a> Ring<'a> {
         true
     }
 
-    /// Copies the oldest message to `buffer` and gives its length; `None` if
-    /// there is none. What does not fit is cut off.
+    /// Copies the oldest message to `buffer` and returns its length; `None` if
+    /// there is none. A message that does not fit is truncated.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
         let (head, tail) = (self.word(HEAD), self.word(TAIL));
@@ -95,7 +95,7 @@ mod tests {
     const SIZES: Sizes = Sizes { slots_out: 4, slots_in: 2, message: 12 };
 
     #[test]
-    fn messages_come_out_in_order_and_a_full_ring_says_so() {
+    fn messages_come_out_in_order_and_a_full_ring_refuses() {
         let (region, _fd) = SharedRegion::create("test", SIZES.total()).unwrap();
         let ring = Ring::to_java(&region, SIZES);
         let mut buffer = [0; 12];
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_lose_and_invent_nothing() {
+    fn two_threads_exchange_each_message_once() {
         let (region, _fd) = SharedRegion::create("test", SIZES.total()).unwrap();
         std::thread::scope(|threads| {
             threads.spawn(|| {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_lies_about_a_length_breaks_nothing() {
+    fn a_wrong_length_from_the_peer_is_bounded() {
         let (region, _fd) = SharedRegion::create("test", SIZES.total()).unwrap();
         let ring = Ring::to_java(&region, SIZES);
         assert!(ring.send(b"hello"));

@@ -7,37 +7,37 @@ use unjank_host::sched::{Grant, ThreadId, give_realtime};
 use unjank_host::{Nanos, Root, Timestamp};
 
 use crate::error::Result;
-use crate::job::{Job, Loaded, WakeUp};
+use crate::job::{Job, LoadedJob, WakeUp};
 use crate::layout::{
     ERROR_LENGTH, ERROR_MOST, ERROR_TEXT, FIRST, LOST, MISSED, STATE, STOP, Sizes, State, THREAD,
     WAKEUPS,
 };
 use crate::ring::Ring;
 
-/// A sleep is never longer than this without a look at the stop word.
+/// The longest sleep without a check of the stop word.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
 
-/// How often a task that was not started yet looks for its start.
+/// Time between two checks for the start.
 const LOOK: Nanos = Nanos::from_millis(1);
 
-/// What a task is to do.
+/// The settings of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// The name of its thread; the kernel keeps 15 bytes.
     pub name: String,
     /// Time between two wake-ups.
     pub period: Nanos,
-    /// Its real-time priority; `None` leaves it as it is.
+    /// Its real-time priority; `None` keeps the inherited policy.
     pub realtime: Option<Grant>,
-    /// It ends after so many periods, missed ones counted; 0 for no end.
+    /// Number of periods, missed ones included; 0 for no end.
     pub periods: u64,
-    /// What it does.
+    /// What it does at each wake-up.
     pub job: Job,
 }
 
-/// Runs `task` on the calling thread until it ends, Java says stop, or
-/// `abandoned` says that there is nobody left to run for. Allocates nothing
-/// after the start. What went wrong stands in the shared memory afterwards.
+/// Runs `task` on the calling thread until it ends, Java asks it to stop, or
+/// `abandoned` returns true because its JVM has ended. Allocates nothing after the
+/// start. An error is written to the shared memory.
 pub fn run(region: &SharedRegion, sizes: Sizes, task: &Task, abandoned: impl Fn() -> bool) {
     let state = |state: State| region.word(STATE).store(state as u64, Release);
     let stop = || region.word(STOP).load(Relaxed) != 0 || abandoned();
@@ -55,7 +55,7 @@ pub fn run(region: &SharedRegion, sizes: Sizes, task: &Task, abandoned: impl Fn(
     }
 }
 
-/// Notes why a task cannot run where Java finds it.
+/// Writes the error to the shared memory, where Java reads it.
 pub fn fail(region: &SharedRegion, reason: &str) {
     let mut end = reason.len().min(ERROR_MOST);
     while !reason.is_char_boundary(end) {
@@ -67,7 +67,7 @@ pub fn fail(region: &SharedRegion, reason: &str) {
     region.word(STATE).store(State::Failed as u64, Release);
 }
 
-fn prepare(task: &Task) -> Result<Loaded> {
+fn prepare(task: &Task) -> Result<LoadedJob> {
     let job = task.job.load()?;
     if let Some(grant) = task.realtime {
         give_realtime(&Root::system(), ThreadId::current(), grant)?;
@@ -90,7 +90,7 @@ fn periodically(
     region: &SharedRegion,
     sizes: Sizes,
     task: &Task,
-    job: Loaded,
+    job: LoadedJob,
     first: Timestamp,
     stop: &impl Fn() -> bool,
 ) {
@@ -98,7 +98,7 @@ fn periodically(
     let (from_java, to_java) = (Ring::from_java(region, sizes), Ring::to_java(region, sizes));
     let count = |word, by: u64| {
         let word = region.word(word);
-        // Nobody else writes these words.
+        // Only this thread writes these words.
         word.store(word.load(Relaxed).wrapping_add(by), Relaxed);
     };
     let mut due = first;
@@ -121,7 +121,7 @@ fn periodically(
     }
 }
 
-/// Periods after this one that have passed as well.
+/// Further periods that have passed.
 fn missed(task: &Task, period: u64, due: Timestamp, woken: Timestamp) -> u64 {
     let passed = woken.since(due).get() / task.period.get().max(1);
     match task.periods {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_cannot_be_loaded_leaves_its_reason() {
+    fn a_job_that_cannot_be_loaded_leaves_its_error() {
         let (region, _fd) = SharedRegion::create("test", SIZES.total()).unwrap();
         let job = Job::Call { library: "/nowhere.so".into(), symbol: "job".to_owned() };
         run(&region, SIZES, &Task { job, ..task(1) }, || false);

@@ -6,10 +6,10 @@ import java.util.TreeMap;
 /**
  * Converts moments of JFR to {@link System#nanoTime()}.
  *
- * <p>JFR counts the ticks of the processor's time stamp counter and turns them into a wall clock by
- * a frequency that HotSpot estimates. So the two clocks drift apart, by milliseconds in minutes.
- * Marks that name one moment on both are joined by straight lines; before the first and after the
- * last, the clocks are taken to run alike.
+ * <p>JFR counts the ticks of the processor's time stamp counter and converts them to a wall clock
+ * by a frequency that HotSpot estimates. So the two clocks drift apart, by milliseconds in minutes.
+ * Marks name the same moment on both clocks. Moments between two marks are interpolated; before the
+ * first and after the last mark, the clocks are assumed to run at the same rate.
  */
 final class ClockLine {
     private final TreeMap<Long, Long> marks = new TreeMap<>();
@@ -22,7 +22,7 @@ final class ClockLine {
         return marks.isEmpty();
     }
 
-    /** The moment that the recording calls {@code recorded}; there must be a mark. */
+    /** Converts a moment of the recording; there must be a mark. */
     long nanoTime(long recorded) {
         Map.Entry<Long, Long> before = marks.floorEntry(recorded);
         Map.Entry<Long, Long> after = marks.higherEntry(recorded);

@@ -6,7 +6,7 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** One moment on the clock of the recording and on that of {@link System#nanoTime()}. */
+/** The same moment on the clock of the recording and on that of {@link System#nanoTime()}. */
 @Name(ClockMark.NAME)
 @Label("Clock mark")
 @Category("unjank")
@@ -17,7 +17,7 @@ final class ClockMark extends Event {
     @Label("System.nanoTime() at the beginning")
     long nanoTime;
 
-    /** Notes this moment, which the recording keeps as the beginning of the event. */
+    /** Records the current moment; on the recording's clock, it is the beginning of the event. */
     static void commitOne() {
         ClockMark narrowest = null;
         long width = Long.MAX_VALUE;

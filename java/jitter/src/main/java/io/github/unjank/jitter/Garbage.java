@@ -4,8 +4,8 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Threads that make garbage without an end beside what they keep: small objects that die at once,
- * and if that is asked for, one kept object in 64 that another takes the place of.
+ * Threads that make garbage without end beside a live set: small objects that are never referenced,
+ * and with {@code replacing}, one live object in 64 that a new one replaces.
  */
 final class Garbage {
     private static final int KEPT_BYTES = 1_024;
@@ -20,7 +20,7 @@ final class Garbage {
     private final boolean replacing;
     private final Lateness lateness;
 
-    /** Keeps the compiler from leaving an allocation out. */
+    /** Keeps the compiler from removing an allocation. */
     private volatile Object sink;
 
     private Garbage(int threads, boolean replacing, Lateness lateness) {
@@ -30,11 +30,11 @@ final class Garbage {
     }
 
     /**
-     * Starts the threads, waits until what they keep is there, and has them wait for {@link #go()}.
+     * Starts the threads and waits until their live set exists; they wait for {@link #go()}.
      *
-     * <p>They fill their memory here, and stop by themselves when {@code lateness} is complete: of
-     * several threads that have one real-time priority and one CPU, one that makes garbage leaves
-     * nothing to others that need memory. It gets it first after every collection.
+     * <p>They allocate the live set here, and stop by themselves when {@code lateness} is complete.
+     * If all threads share one real-time priority and one CPU, a thread that makes garbage gets the
+     * memory first after every collection and leaves none to the others.
      */
     static Garbage start(Options options, Lateness lateness) throws InterruptedException {
         int threads = options.garbageThreads();

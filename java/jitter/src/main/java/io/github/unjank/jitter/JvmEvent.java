@@ -1,21 +1,21 @@
 package io.github.unjank.jitter;
 
 /**
- * Something that the JVM did.
+ * A pause, a safepoint or a concurrent phase.
  *
- * @param kind what kind
+ * @param kind the kind of event
  * @param begin when it began, as of {@link System#nanoTime()}
  * @param duration nanoseconds
- * @param name what the JVM calls it
+ * @param name the JVM's name for it
  */
 record JvmEvent(Kind kind, long begin, long duration, String name) {
-    /** Kinds of events; the numbers are those of the file. */
+    /** Kinds of events, with their numbers in the file. */
     enum Kind {
         /** The collector stops all Java threads. */
         PAUSE(1),
-        /** The VM brings them to a safepoint and keeps them there. */
+        /** The VM stops them at a safepoint. */
         SAFEPOINT(2),
-        /** The collector works beside them. */
+        /** The collector works beside running Java threads. */
         CONCURRENT(3);
 
         final byte number;

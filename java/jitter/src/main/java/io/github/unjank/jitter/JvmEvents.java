@@ -16,7 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What the JVM does from now on, as its flight recorder (JFR) notes it. */
+/** Records the pauses and safepoints of this JVM with its flight recorder (JFR). */
 final class JvmEvents implements AutoCloseable {
     private static final String PAUSE = "jdk.GCPhasePause";
     private static final String COLLECTION = "jdk.GarbageCollection";
@@ -35,7 +35,7 @@ final class JvmEvents implements AutoCloseable {
     }
 
     /**
-     * Begins to record. Without a flight recorder in this JVM there are no events, which is said.
+     * Starts recording. If this JVM has no flight recorder, prints that there are no events.
      */
     static JvmEvents start(PrintStream complaints) {
         try {
@@ -58,18 +58,18 @@ final class JvmEvents implements AutoCloseable {
 
     private static JvmEvents none(PrintStream complaints, String why) {
         complaints.println(
-                "unjank-jitter: no events of this JVM, without its flight recorder: " + why);
+                "unjank-jitter: no events of this JVM, because it has no flight recorder: " + why);
         return new JvmEvents(null, complaints);
     }
 
-    /** Notes this moment on the clock of the recording and on that of {@link System#nanoTime()}. */
+    /** Records the current moment on both clocks. */
     void mark() {
         if (recording != null) {
             ClockMark.commitOne();
         }
     }
 
-    /** Ends the recording, and gives what was under way between two moments, by its beginning. */
+    /** Ends the recording; returns the events that overlap two moments, by their beginning. */
     List<JvmEvent> between(long from, long to) throws IOException {
         if (recording == null) {
             return List.of();
@@ -108,10 +108,10 @@ final class JvmEvents implements AutoCloseable {
                                 event.getLong("gcId"),
                                 event.getString("name") + ", " + event.getString("cause"));
                     // Not jdk.SafepointBegin: it first waits for concurrent threads of the
-                    // collector, while threads of Java still run.
+                    // collector, while Java threads still run.
                 case STOPPING -> safepoint(safepoints, event).begin = event.getStartTime();
-                    // It ends when the VM's thread runs again after it has let the others go,
-                    // which may be long after that; its beginning is microseconds before.
+                    // The beginning of SafepointEnd, microseconds before the threads go on. Its
+                    // end may be long after, when the VM thread runs again.
                 case END -> safepoint(safepoints, event).end = event.getStartTime();
                 case OPERATION -> {
                     if (event.getBoolean("safepoint")) {
@@ -151,7 +151,7 @@ final class JvmEvents implements AutoCloseable {
     }
 
     /**
-     * A safepoint, from the moment that threads are told to stop to the one when they may go on.
+     * A safepoint, from the moment when threads must stop until they may go on.
      */
     private static final class Safepoint {
         Instant begin;

@@ -6,14 +6,14 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /**
- * How late the wake-up of each period was. Recording one allocates nothing.
+ * The wake-up latency of each period. Recording allocates nothing.
  *
- * <p>A period that had passed when the thread woke for one before it is missed: the thread did not
- * sleep for it. So a stop of 60 periods is one late wake-up and 59 missed periods in every way of
- * waking, also where a timer calls its task 60 times in a row.
+ * <p>A period is missed if it had passed when the thread woke for an earlier one. So a stop of 60
+ * periods is one late wake-up and 59 missed periods with every way of waking, even if a timer calls
+ * its task 60 times in a row.
  */
 final class Lateness {
-    /** Stands for a missed period. */
+    /** The latency of a missed period. */
     static final long MISSED = -1;
 
     private final long[] nanos;
@@ -28,7 +28,7 @@ final class Lateness {
         period = periodNanos;
     }
 
-    /** Says when the first wake-up is due, as of {@link System#nanoTime()}. */
+    /** Sets the moment of the first wake-up, as of {@link System#nanoTime()}. */
     void startAt(long firstDue) {
         first = firstDue;
         next = 0;
@@ -41,8 +41,8 @@ final class Lateness {
     }
 
     /**
-     * Notes that the thread woke for a period, and gives the next period that is to come. A period
-     * that was missed already stays so.
+     * Records that the thread woke for a period; returns the next period that has not passed. A
+     * missed period stays missed.
      */
     int woke(int number, long now) {
         if (number < next || number >= nanos.length) {
@@ -50,7 +50,7 @@ final class Lateness {
         }
         long late = now - due(number);
         note(number, late);
-        // A division costs more than all the rest, and is hardly ever needed.
+        // The division costs more than all the rest, and is rarely needed.
         long missed = late < period ? 0 : late / period;
         next = (int) Math.min(nanos.length, number + 1 + missed);
         if (next == nanos.length) {
@@ -59,13 +59,13 @@ final class Lateness {
         return next;
     }
 
-    /** Notes a wake-up that somebody else has measured. */
+    /** Records the latency of a wake-up. */
     void note(int number, long late) {
-        // The clock of a timer may run ahead of ours by its resolution.
+        // A timer's clock may be ahead of this one by its resolution.
         nanos[number] = Math.max(0, late);
     }
 
-    /** Whether a thread of Java has woken for the last period; seen by all threads at once. */
+    /** Whether a Java thread has woken for the last period; visible to all threads. */
     boolean isComplete() {
         return complete;
     }
@@ -82,7 +82,7 @@ final class Lateness {
         return nanos[number];
     }
 
-    /** A line for people: percentiles of the wake-ups, and the missed periods. */
+    /** A line of text: percentiles of the wake-ups, and the missed periods. */
     String summary() {
         Histogram histogram = new Histogram(3);
         long missed = 0;

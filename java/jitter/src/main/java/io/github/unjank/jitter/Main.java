@@ -9,18 +9,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * Wakes periodically while other threads make garbage, and writes down how late.
+ * Wakes periodically while other threads make garbage, and records how late.
  *
- * <p>It says {@code ready PID} when all of its threads are there, so that somebody outside can give
- * them priorities, and waits for a line {@code go}. It says {@code done} when the file is written.
- * Talk goes to standard error. Exit codes: 0 done, 1 failed, 2 wrong options, 4 no permission.
+ * <p>It prints {@code ready PID} when all its threads exist, so that another process can set their
+ * priorities, and waits for a line {@code go}. It prints {@code done} when the file is written.
+ * Messages go to standard error. Exit codes: 0 done, 1 failed, 2 wrong options, 4 no permission.
  */
 public final class Main {
     private static final int FAILED = 1;
     private static final int USAGE = 2;
     private static final int PERMISSION = 4;
 
-    /** Between two notes of the time in the recording of the JVM's events. */
+    /** Time between two clock marks in the recording. */
     private static final long BETWEEN_MARKS_MS = 5_000;
 
     private Main() {}
@@ -31,7 +31,7 @@ public final class Main {
      * @param arguments see {@link Options}
      */
     public static void main(String[] arguments) {
-        // A load thread that runs out of memory must not leave a run without load behind.
+        // If a load thread runs out of memory, the run must fail instead of going on without load.
         Thread.setDefaultUncaughtExceptionHandler((thread, error) -> fail(thread.getName(), error));
         try {
             if (List.of(arguments).contains("--help")) {
@@ -92,7 +92,7 @@ public final class Main {
 
     private static void fail(String thread, Throwable error) {
         System.err.println("unjank-jitter: " + thread + ": " + error);
-        // Load threads may hold up an orderly end for long.
+        // Load threads could delay an orderly exit for long.
         Runtime.getRuntime().halt(FAILED);
     }
 }

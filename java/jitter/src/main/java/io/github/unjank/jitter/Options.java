@@ -4,17 +4,17 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * What is measured, and how.
+ * The command line.
  *
- * @param wakeups how many periods
+ * @param wakeups number of periods
  * @param periodNanos time between two wake-ups
- * @param way how a thread of Java asks for its wake-ups
+ * @param way how a Java thread waits
  * @param garbageThreads threads that make garbage
- * @param variant what is real-time
+ * @param variant the thread that wakes
  * @param priority of {@code SCHED_FIFO}, for variants that have one
- * @param liveBytes what the threads that make garbage keep, in all
- * @param load what becomes garbage
- * @param out the file that is written
+ * @param liveBytes live set of all threads that make garbage
+ * @param load the objects that become garbage
+ * @param out the file of the result
  */
 record Options(
         int wakeups,
@@ -31,46 +31,46 @@ record Options(
             """
             Usage: java [JVM options] -jar unjank-jitter.jar --out FILE [options]
 
-            Wakes periodically while other threads make garbage, and writes down how late.
-            Says `ready PID` when its threads are there (meas, load-0, ...), waits for a line
-            `go`, and says `done` when FILE is written.
+            Wakes periodically while other threads make garbage, and records how late.
+            Prints `ready PID` when its threads exist (meas, load-0, ...), waits for a line
+            `go`, and prints `done` when FILE is written.
 
-              --out FILE              where the result goes
-              --count N               periods [120000]
+              --out FILE              file for the result
+              --count N               number of periods [120000]
               --period-us P           microseconds between two wake-ups [1000]
               --way timer|park        java.util.TimerTask, or parkNanos to absolute moments [park]
               --garbage none|N        threads that make garbage [none]
-              --heap-live-mib M       MiB that they keep alive in all [64]
+              --heap-live-mib M       live set of all these threads, in MiB [64]
               --load unreferenced|replacing
-                                      garbage is what nobody ever referred to, or some of it
-                                      what was kept before [unreferenced]
+                                      garbage is objects that were never referenced, or also
+                                      some of the live set [unreferenced]
               --variant normal|thread|native|process
-                                      who wakes: a thread of Java, the same as SCHED_FIFO,
+                                      what wakes: a Java thread, a Java thread as SCHED_FIFO,
                                       a native thread, a process of its own [normal]
               --priority N            1 to 99 of SCHED_FIFO, for all but normal [80]
-              --self-test             prints what recording a wake-up costs
-              --help                  prints this
+              --self-test             print the cost of recording a wake-up
+              --help                  print this help
 
             Example:
               echo go | java -XX:+UseSerialGC -Xmx256m -jar unjank-jitter.jar \\
                   --count 10000 --garbage 2 --out run.ujj
             """;
 
-    /** How a thread of Java asks for its wake-ups. */
+    /** How a Java thread waits. */
     enum Way {
         TIMER,
         PARK
     }
 
-    /** What becomes garbage. */
+    /** The objects that become garbage. */
     enum Load {
-        /** Objects that die at once, as Higashiyama, Masuda and Ochiai make them. */
+        /** Objects that were never referenced, as in Higashiyama, Masuda and Ochiai. */
         UNREFERENCED,
-        /** Also what was kept: one object in 64 takes the place of a kept one. */
+        /** Also live objects: one new object in 64 replaces one. */
         REPLACING
     }
 
-    /** Who wakes. */
+    /** The thread that wakes. */
     enum Variant {
         NORMAL,
         THREAD,
@@ -78,7 +78,7 @@ record Options(
         PROCESS
     }
 
-    /** Options that cannot be. */
+    /** Invalid options. */
     static final class UsageException extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
 
@@ -100,7 +100,7 @@ record Options(
         for (int at = 0; at < arguments.length; at += 2) {
             String option = arguments[at];
             if (at + 1 == arguments.length) {
-                throw new UsageException("the option " + option + " is unknown, or has no value");
+                throw new UsageException("the option " + option + " is unknown or has no value");
             }
             String value = arguments[at + 1];
             switch (option) {
@@ -124,7 +124,9 @@ record Options(
         boolean inJava = variant == Variant.NORMAL || variant == Variant.THREAD;
         if (way == Way.TIMER && inJava && periodMicros % 1_000 != 0) {
             throw new UsageException(
-                    "java.util.Timer counts in milliseconds: --period-us " + periodMicros);
+                    "--period-us "
+                            + periodMicros
+                            + " is not a multiple of 1000: java.util.Timer counts in milliseconds");
         }
         return new Options(
                 wakeups,
@@ -145,7 +147,7 @@ record Options(
                 return number;
             }
         } catch (NumberFormatException notANumber) {
-            // Said below, as every other value that cannot be.
+            // Reported below, like any other invalid value.
         }
         throw new UsageException(
                 option + " is \"" + value + "\", not a number from " + least + " to " + most);

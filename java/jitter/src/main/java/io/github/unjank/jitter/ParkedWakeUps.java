@@ -6,10 +6,10 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A thread that parks until absolute moments: {@link LockSupport#parkNanos(long)}. */
 final class ParkedWakeUps implements WakeUps {
-    /** So often the loop runs before it counts: HotSpot compiles for good after 15 000 calls. */
+    /** Calls of the loop before the run: HotSpot's last compilation is after 15 000 calls. */
     private static final int WARM_UP_CALLS = 20_000;
 
-    /** One of so many calls of the warm-up really parks. */
+    /** One in this many calls of the warm-up really parks. */
     private static final int WARM_UP_PARKS = 20;
 
     private final Options options;
@@ -36,7 +36,7 @@ final class ParkedWakeUps implements WakeUps {
         return wakeUps;
     }
 
-    /** Wakes for every period; the only code that runs while it counts. */
+    /** Wakes for every period; the only code of the measuring thread during the run. */
     static void wakePeriodically(Lateness lateness) {
         int period = 0;
         while (period < lateness.periods()) {
@@ -50,7 +50,7 @@ final class ParkedWakeUps implements WakeUps {
         }
     }
 
-    /** Lets the JVM compile what {@link #wakePeriodically} calls. */
+    /** Makes the JVM compile {@link #wakePeriodically}. */
     static void warmUp() {
         Lateness scratch = new Lateness(2, 1_000);
         for (int call = 0; call < WARM_UP_CALLS; call++) {
@@ -73,7 +73,7 @@ final class ParkedWakeUps implements WakeUps {
 
     @Override
     public void close() {
-        // The thread ends by itself, and with the program.
+        // The thread ends by itself, or with the program.
     }
 
     private void run() {

@@ -11,11 +11,11 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The file that is written. Little-endian: {@code UJJ1}, version, flags ({@code u32}, zero), the
- * number of periods, their length in nanoseconds ({@code u64}), when the first was due ({@code
- * i64}, {@code CLOCK_MONOTONIC}); how late each wake-up was ({@code i64}), or -1 for a missed
- * period; the number of events ({@code u32}), and for each its kind ({@code u8}), beginning and
- * duration ({@code i64}), and its name ({@code u16} bytes of UTF-8).
+ * Writes the result. Little-endian: {@code UJJ1}, version, flags ({@code u32}, zero), the number of
+ * periods, their length in nanoseconds ({@code u64}), the moment of the first ({@code i64}, {@code
+ * CLOCK_MONOTONIC}); the latency of each wake-up ({@code i64}), or -1 for a missed period; the
+ * number of events ({@code u32}), and for each its kind ({@code u8}), beginning and duration
+ * ({@code i64}), and its name (length in bytes as {@code u16}, UTF-8).
  */
 final class ResultFile {
     private static final int VERSION = 1;

@@ -5,7 +5,7 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 
-/** What recording a wake-up costs: time and memory, on this machine and JVM. */
+/** Measures the cost of recording a wake-up in time and memory, on this machine and JVM. */
 final class SelfTest {
     private static final int ROUNDS = 20;
     private static final int SAMPLES = 500_000;

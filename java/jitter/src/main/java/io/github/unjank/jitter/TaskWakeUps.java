@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A {@link CriticalTask}, on a native thread or in a process of its own, that reports its wake-ups.
- * A thread of Java, which the collector may stop, only carries the reports away.
+ * A Java thread, which the collector may stop, only receives the reports.
  */
 final class TaskWakeUps implements WakeUps {
     private static final long BETWEEN_LOOKS_NANOS = 5_000_000;
@@ -71,7 +71,7 @@ final class TaskWakeUps implements WakeUps {
         WakeUp wakeUp = new WakeUp();
         boolean running = true;
         while (running) {
-            // What it sends before its end is there when it is known to have ended.
+            // Once it is known to have ended, its last reports are already in the ring.
             running = task.isRunning();
             while (task.receive(wakeUp)) {
                 lateness.note((int) wakeUp.period(), wakeUp.lateness());

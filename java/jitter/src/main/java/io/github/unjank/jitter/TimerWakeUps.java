@@ -7,11 +7,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A {@link TimerTask} at a fixed rate, as Higashiyama, Masuda and Ochiai measure.
+ * A {@link TimerTask} at a fixed rate, as in Higashiyama, Masuda and Ochiai.
  *
- * <p>{@link Timer} plans in whole milliseconds of the wall clock and waits for whole milliseconds,
- * so it wakes up to a millisecond late by itself. Its moments are converted to the clock of {@link
- * System#nanoTime()} once, before the first.
+ * <p>{@link Timer} schedules in whole milliseconds of the wall clock and waits for whole
+ * milliseconds, so it wakes up to a millisecond late by itself. Its moments are converted to the
+ * clock of {@link System#nanoTime()} once, before the first.
  */
 final class TimerWakeUps implements WakeUps {
     private static final int WARM_UP_CALLS = 20_000;
@@ -77,7 +77,7 @@ final class TimerWakeUps implements WakeUps {
         }
         if (Math.abs(WallClock.aheadOfMonotonic() - wallAhead) > STEP_NANOS) {
             throw new IllegalStateException(
-                    "the wall clock, by which java.util.Timer wakes, was set during the run");
+                    "the wall clock, which java.util.Timer uses, was set during the run");
         }
         return true;
     }
@@ -87,7 +87,7 @@ final class TimerWakeUps implements WakeUps {
         timer.cancel();
     }
 
-    /** Raises the timer's thread, and runs the task for nothing, so that it is compiled. */
+    /** Raises the timer's thread, and runs the task without recording, so that it is compiled. */
     private void warmUp() throws InterruptedException {
         CountDownLatch ready = new CountDownLatch(1);
         RuntimeException[] refused = new RuntimeException[1];

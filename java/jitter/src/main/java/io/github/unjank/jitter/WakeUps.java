@@ -2,24 +2,24 @@ package io.github.unjank.jitter;
 
 import io.github.unjank.rt.RtThread;
 
-/** Periodic wake-ups, whose thread is there and warmed up, and which have not begun. */
+/** Periodic wake-ups. Their thread exists and is warmed up before they begin. */
 interface WakeUps extends AutoCloseable {
-    /** The first wake-up is so long after the start, so that the thread sleeps before it. */
+    /** Time from the start to the first wake-up, so that the thread sleeps before it. */
     long LEAD_NANOS = 20_000_000;
 
-    /** The name of the thread that wakes, by which others find it. */
+    /** The name of the thread that wakes; {@code unjank} finds it by this name. */
     String THREAD = "meas";
 
-    /** Lets the wake-ups begin. */
+    /** Starts the wake-ups. */
     void go();
 
-    /** Waits for their end, at most so long. Whether it has come. */
+    /** Waits at most this long for their end; returns whether they have ended. */
     boolean await(long millis) throws InterruptedException;
 
     @Override
     void close();
 
-    /** Those that the options ask for. */
+    /** Prepares the wake-ups of the options. */
     static WakeUps of(Options options, Lateness lateness) throws InterruptedException {
         return switch (options.variant()) {
             case NATIVE, PROCESS -> TaskWakeUps.prepare(options, lateness);
@@ -31,7 +31,7 @@ interface WakeUps extends AutoCloseable {
         };
     }
 
-    /** Gives the calling thread the priority that the options ask for. */
+    /** Gives the calling thread the priority of the options. */
     static void raise(Options options) {
         if (options.variant() == Options.Variant.THREAD) {
             RtThread.setPriority(Thread.currentThread(), RtThread.ORDINARY + options.priority());

@@ -2,15 +2,15 @@ package io.github.unjank.jitter;
 
 import java.time.Instant;
 
-/** How the wall clock stands to the clock of {@link System#nanoTime()}. */
+/** Compares the wall clock with the clock of {@link System#nanoTime()}. */
 final class WallClock {
     private static final int TRIES = 200;
 
     private WallClock() {}
 
     /**
-     * Nanoseconds since 1970 at the zero of {@link System#nanoTime()}. Both clocks are slewed alike
-     * on Linux, so this changes only when somebody sets the wall clock.
+     * Nanoseconds since 1970 at the zero of {@link System#nanoTime()}. Linux slews both clocks
+     * alike, so this changes only when the wall clock is set.
      */
     static long aheadOfMonotonic() {
         long narrowest = Long.MAX_VALUE;
@@ -27,7 +27,7 @@ final class WallClock {
         return ahead;
     }
 
-    /** Nanoseconds since 1970; fits until the year 2262. */
+    /** Nanoseconds since 1970; valid until the year 2262. */
     static long nanos(Instant wall) {
         return Math.addExact(
                 Math.multiplyExact(wall.getEpochSecond(), 1_000_000_000L), wall.getNano());

@@ -9,14 +9,14 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * A periodic task that the garbage collector cannot stop.
  *
- * <p>The task runs on a native thread that the JVM does not know, in this process or in one of its
- * own, and exchanges messages with Java through two lock-free rings in shared memory. Neither side
- * ever waits for the other: while a collection stops Java, the task goes on, and its messages are
- * there afterwards. A message that finds the ring full is dropped and counted.
+ * <p>The task runs on a native thread that the JVM does not know, in this process or in its own
+ * process, and exchanges messages with Java through two lock-free rings in shared memory. Neither
+ * side ever waits for the other: while a collection stops Java, the task goes on, and its messages
+ * can be received afterwards. If the ring is full, a message is dropped and counted.
  *
- * <p>What the task does at each wake-up is a function of a shared library with the C type {@code
- * unjank_job} (see {@code unjank_rt.h} in the jar), or, without one, a report of the wake-up, which
- * {@link #receive(WakeUp)} reads.
+ * <p>At each wake-up, the task calls its job: a function of a shared library with the C type {@code
+ * unjank_job} (see {@code unjank_rt.h} in the jar). Without a job, it sends a report of the
+ * wake-up, which {@link #receive(WakeUp)} reads.
  *
  * <pre>{@code
  * try (CriticalTask task = CriticalTask.every(Duration.ofMillis(1))
@@ -33,7 +33,8 @@ import java.util.concurrent.locks.LockSupport;
  * }
  * }</pre>
  *
- * <p>One thread may receive and one may send at a time; another may take over if it happens after.
+ * <p>Only one thread may receive and only one may send at a time. Another thread may take over if
+ * its calls happen after those of the first.
  */
 public final class CriticalTask implements AutoCloseable {
     private static final Duration LONGEST_OPENING = Duration.ofSeconds(10);
@@ -51,7 +52,7 @@ public final class CriticalTask implements AutoCloseable {
     private final ByteBuffer report =
             ByteBuffer.allocate(WakeUp.BYTES).order(ByteOrder.LITTLE_ENDIAN);
 
-    /** The task that {@link Native#openTask} has given this handle. */
+    /** Wraps a handle of {@link Native#openTask}. */
     CriticalTask(long handle, long periodNanos, int messageBytes, boolean reports)
             throws IOException {
         this.handle = handle;
@@ -65,7 +66,7 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * A task that wakes so often.
+     * Begins to build a task with this period.
      *
      * @param period time between two wake-ups, above zero
      * @return a builder
@@ -82,7 +83,7 @@ public final class CriticalTask implements AutoCloseable {
     /**
      * Starts the task.
      *
-     * @param first the first moment of waking, as of {@link System#nanoTime()}
+     * @param first the moment of the first wake-up, as of {@link System#nanoTime()}
      * @throws IllegalStateException if it was started before
      */
     public void start(long first) {
@@ -95,7 +96,7 @@ public final class CriticalTask implements AutoCloseable {
     /**
      * Takes the oldest message from the task, if there is one.
      *
-     * @param target where it goes, from the position on, which is then after it
+     * @param target receives it at its position, which is advanced
      * @return whether there was one
      * @throws java.nio.BufferOverflowException if it does not fit; the message stays
      */
@@ -106,10 +107,9 @@ public final class CriticalTask implements AutoCloseable {
     /**
      * Takes the oldest message from the task, and waits for one if there is none.
      *
-     * @param target where it goes, from the position on, which is then after it
+     * @param target receives it at its position, which is advanced
      * @param longest how long to wait
-     * @return whether there was one; false also when the task has ended or the thread is
-     *     interrupted
+     * @return whether there was one; false also if the task has ended or the thread is interrupted
      */
     public boolean receive(ByteBuffer target, Duration longest) {
         long until = System.nanoTime() + longest.toNanos();
@@ -130,9 +130,9 @@ public final class CriticalTask implements AutoCloseable {
     /**
      * Takes the oldest report of a wake-up, if there is one. Allocates nothing.
      *
-     * @param target where it goes
+     * @param target receives it
      * @return whether there was one
-     * @throws IllegalStateException if this task has a job, whose messages are its own
+     * @throws IllegalStateException if this task has a job and sends no reports
      */
     public boolean receive(WakeUp target) {
         if (!reports) {
@@ -146,18 +146,18 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * Sends a message to the task, which gets at most one at each wake-up.
+     * Sends a message to the task, which takes at most one at each wake-up.
      *
-     * @param message what remains in it is sent
+     * @param message its remaining bytes are sent
      * @return false if the ring is full
-     * @throws IllegalArgumentException if it is longer than a message can be
+     * @throws IllegalArgumentException if it is longer than the longest message
      */
     public boolean send(ByteBuffer message) {
         return toTask.send(message);
     }
 
     /**
-     * A buffer for the longest message.
+     * Allocates a buffer for the longest message.
      *
      * @return a new buffer, little-endian
      */
@@ -166,7 +166,7 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * Wake-ups so far.
+     * Counts the wake-ups so far.
      *
      * @return their number
      */
@@ -175,7 +175,7 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * Periods that passed without a wake-up, since the one before was late or long.
+     * Counts the missed periods: a wake-up before them was late, or its job took too long.
      *
      * @return their number
      */
@@ -184,7 +184,7 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * Messages that were dropped since nobody had received those before.
+     * Counts the messages that were dropped because the ring was full.
      *
      * @return their number
      */
@@ -193,7 +193,7 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * The number of the task's thread, as in {@code /proc}.
+     * Returns the number of the task's thread, as in {@code /proc}.
      *
      * @return the number
      */
@@ -202,16 +202,17 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * The process that the task has to itself.
+     * Returns the number of the task's process.
      *
-     * @return its number, or that of this JVM
+     * @return the PID of its own process, or that of this JVM
      */
     public long processId() {
         return process == 0 ? ProcessHandle.current().pid() : process;
     }
 
     /**
-     * Whether the task is ready or runs: it has not ended, was not closed, and its process lives.
+     * Tells whether the task is ready or runs: it has not ended and was not closed, and its process
+     * lives.
      *
      * @return whether it is
      */
@@ -227,19 +228,19 @@ public final class CriticalTask implements AutoCloseable {
     }
 
     /**
-     * Ends the task and waits for that. What it has sent can still be received.
+     * Ends the task and waits for its end. Messages that it has sent can still be received. A
+     * process that does not end in time is killed.
      *
-     * @throws IllegalStateException if its job does not come to an end; a process is then killed, a
-     *     thread goes on
+     * @throws IllegalStateException if its job does not return; the thread goes on
      */
     @Override
     public void close() {
         if (!Native.closeTask(handle, LONGEST_CLOSING_NANOS) && process == 0) {
-            throw new IllegalStateException("the job of the task does not come to an end");
+            throw new IllegalStateException("the job of the task does not return");
         }
     }
 
-    /** Waits until the task waits for its start, or throws why it does not. */
+    /** Waits until the task is ready for its start; throws if it fails before. */
     void awaitReady() {
         long until = System.nanoTime() + LONGEST_OPENING.toNanos();
         while (memory.get(TaskMemory.STATE) == TaskMemory.STARTING) {

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
 
-/** What a {@link CriticalTask} is to be: see {@link CriticalTask#every}. */
+/** Builds a {@link CriticalTask}: see {@link CriticalTask#every}. */
 public final class CriticalTaskBuilder {
     private static final int SLOTS_TO_TASK = 64;
 
@@ -22,12 +22,12 @@ public final class CriticalTaskBuilder {
     CriticalTaskBuilder(Duration period) {
         periodNanos = period.toNanos();
         if (periodNanos <= 0) {
-            throw new IllegalArgumentException("a period of " + period);
+            throw new IllegalArgumentException("the period " + period + " is not above zero");
         }
     }
 
     /**
-     * The name of its thread; Linux shows 15 bytes of it.
+     * Sets the name of its thread; Linux keeps 15 bytes of it.
      *
      * @param name the name
      * @return this
@@ -41,7 +41,7 @@ public final class CriticalTaskBuilder {
     }
 
     /**
-     * Its real-time priority; without one, it is an ordinary thread.
+     * Sets its real-time priority. Without one, it is an ordinary thread.
      *
      * @param priority 1 to 99 of {@code SCHED_FIFO}
      * @return this
@@ -55,41 +55,42 @@ public final class CriticalTaskBuilder {
     }
 
     /**
-     * After how many periods it ends; missed ones are counted. Without this, it goes on.
+     * Ends the task after this many periods, missed periods included. Without this, it has no end.
      *
      * @param periods 1 or more
      * @return this
      */
     public CriticalTaskBuilder periods(long periods) {
         if (periods < 1) {
-            throw new IllegalArgumentException(periods + " periods");
+            throw new IllegalArgumentException(periods + " periods are not 1 or more");
         }
         this.periods = periods;
         return this;
     }
 
     /**
-     * How many messages to Java can wait to be received. The longest collection divided by the
-     * period must fit. 1024 if nothing is said.
+     * Sets the capacity of the ring to Java, 1024 messages by default. It must be at least the
+     * longest collection divided by the period.
      *
-     * @param messages up to 16777216; the next power of two is taken
+     * @param messages up to 16777216; rounded up to a power of two
      * @return this
      */
     public CriticalTaskBuilder capacity(int messages) {
         if (messages < 1 || messages > 1 << 24) {
-            throw new IllegalArgumentException("room for " + messages + " messages");
+            throw new IllegalArgumentException(
+                    "a capacity of " + messages + " messages is not 1 to 16777216");
         }
         slots = messages == 1 ? 1 : Integer.highestOneBit(messages - 1) << 1;
         return this;
     }
 
     /**
-     * What it does at each wake-up. The library is loaded into the process of the task.
+     * Sets the function that it calls at each wake-up. The library is loaded into the process of
+     * the task.
      *
-     * @param library absolute path of a shared library, which nobody but this user and root can
-     *     have written
-     * @param symbol name of a function of the C type {@code unjank_job}; the caller vouches for
-     *     that type, and for code that neither blocks nor allocates
+     * @param library absolute path of a shared library that only this user and root can write
+     * @param symbol name of a function of the C type {@code unjank_job}; the caller guarantees the
+     *     type, and that the code neither blocks nor allocates
      * @param longestMessage the longest message in either direction, in bytes
      * @return this
      */
@@ -98,7 +99,8 @@ public final class CriticalTaskBuilder {
             throw new IllegalArgumentException(library + " is not an absolute path");
         }
         if (longestMessage < 1 || longestMessage > 1 << 20) {
-            throw new IllegalArgumentException("messages of " + longestMessage + " bytes");
+            throw new IllegalArgumentException(
+                    "a longest message of " + longestMessage + " bytes is not 1 to 1048576");
         }
         this.library = library.toString();
         this.symbol = Objects.requireNonNull(symbol, "symbol");
@@ -107,8 +109,8 @@ public final class CriticalTaskBuilder {
     }
 
     /**
-     * Gives the task a process of its own: not even the end of the JVM's heap, or a crash of its
-     * code, reaches it. It ends with this JVM.
+     * Runs the task in its own process, which ends with this JVM. A full heap of the JVM does not
+     * affect the task, and a crash of the task does not affect the JVM.
      *
      * @return this
      */
@@ -118,13 +120,13 @@ public final class CriticalTaskBuilder {
     }
 
     /**
-     * Makes the thread or process, and waits until it is ready to be started.
+     * Creates the thread or process, and waits until it is ready for its start.
      *
      * @return the task
      * @throws RealtimePermissionException without the privilege for the priority
-     * @throws IllegalStateException if the task could not be made ready; the message says why
+     * @throws IllegalStateException if the task cannot be prepared; the message has the reason
      * @throws UnsatisfiedLinkError if the native library cannot be loaded, or the library of the
-     *     job is for another architecture or not to be trusted
+     *     job is for another architecture or can be written by other users
      */
     public CriticalTask open() {
         String code =

@@ -5,14 +5,14 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
-/** Whether a file can have been written by anybody but this user and root. */
+/** Checks that only this user and root can write a file or replace it. */
 final class FileTrust {
     private static final int WRITABLE_BY_OTHERS = 022;
     private static final int STICKY = 01000;
 
     private FileTrust() {}
 
-    /** Why the file is not to be trusted, or null; links in its path are resolved already. */
+    /** The reason not to trust the file, or null. Its path must have no links. */
     static String whyNot(Path file) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             return file + " is not a file";
@@ -23,10 +23,10 @@ final class FileTrust {
             if (owner != 0 && owner != number(Path.of("/proc/self"), "unix:uid")) {
                 return part + " belongs to another user (" + owner + ")";
             }
-            // In a sticky directory, others can neither remove nor rename what
-            // is not theirs (inode(7)); a file in it has an owner of its own.
-            boolean keeps = part != file && (mode & STICKY) != 0;
-            if ((mode & WRITABLE_BY_OTHERS) != 0 && !keeps) {
+            // In a sticky directory, users can neither remove nor rename files of
+            // others (inode(7)); the owner of each part is checked above.
+            boolean sticky = part != file && (mode & STICKY) != 0;
+            if ((mode & WRITABLE_BY_OTHERS) != 0 && !sticky) {
                 return part + " can be written by other users";
             }
         }

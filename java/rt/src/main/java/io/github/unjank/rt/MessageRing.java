@@ -22,7 +22,7 @@ final class MessageRing {
         if (Integer.bitCount(slots) != 1 || start % 8 != 0) {
             throw new IllegalArgumentException(slots + " slots at " + start);
         }
-        // A position and limit of its own; the order of bytes is not inherited.
+        // The duplicate has its own position and limit, and does not inherit the byte order.
         this.memory = memory.duplicate().order(ByteOrder.LITTLE_ENDIAN).clear();
         this.start = start;
         this.mask = slots - 1;
@@ -34,12 +34,12 @@ final class MessageRing {
         return 8 + (message + 7) / 8 * 8;
     }
 
-    /** Copies what remains in {@code message} to the ring; false if the ring is full. */
+    /** Copies the remaining bytes of {@code message} to the ring; false if the ring is full. */
     boolean send(ByteBuffer message) {
         int length = message.remaining();
         if (length > longest) {
             throw new IllegalArgumentException(
-                    "a message of " + length + " bytes, where " + longest + " are the most");
+                    "a message of " + length + " bytes is longer than " + longest);
         }
         long head = (long) TaskMemory.WORD.getOpaque(memory, start + HEAD);
         // Pairs with the reader's release: the slot is free.

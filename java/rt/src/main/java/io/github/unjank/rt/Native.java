@@ -1,6 +1,6 @@
 package io.github.unjank.rt;
 
-/** The native methods. {@code crates/jni/src/exports.rs} documents and implements them. */
+/** Native methods. {@code crates/jni/src/exports.rs} documents and implements them. */
 final class Native {
     static {
         NativeFiles.loadLibrary();
@@ -8,19 +8,19 @@ final class Native {
 
     private Native() {}
 
-    /** The number of the calling thread: {@code gettid(2)}. */
+    /** Returns the number of the calling thread: {@code gettid(2)}. */
     static native int threadId();
 
-    /** CLOCK_MONOTONIC in nanoseconds, read without the JVM. */
+    /** Reads CLOCK_MONOTONIC without the JVM, in nanoseconds. */
     static native long clock();
 
-    /** SCHED_FIFO for a thread by its number; 0 is the caller. */
+    /** Gives a thread SCHED_FIFO; 0 is the caller. */
     static native void beRealtime(int thread, int priority, long longestRun, boolean force);
 
-    /** SCHED_OTHER for a thread by its number; 0 is the caller. */
+    /** Gives a thread SCHED_OTHER; 0 is the caller. */
     static native void beOrdinary(int thread);
 
-    /** The policy of a thread by its number, such as {@code fifo:80} or {@code other}. */
+    /** Returns a thread's policy, such as {@code fifo:80} or {@code other}; 0 is the caller. */
     static native String policy(int thread);
 
     static native long openTask(
@@ -37,14 +37,14 @@ final class Native {
             String symbol,
             String program);
 
-    /** The descriptor of a task's shared memory. */
+    /** Returns the descriptor of a task's shared memory. */
     static native int taskDescriptor(long task);
 
-    /** The process that a task has to itself, or 0. */
+    /** Returns the PID of a task's own process, or 0. */
     static native int taskProcess(long task);
 
     static native boolean taskAlive(long task);
 
-    /** Ends a task and waits for that; whether it has ended. */
+    /** Ends a task and waits at most {@code longest} nanoseconds; returns whether it has ended. */
     static native boolean closeTask(long task, long longest);
 }

@@ -17,17 +17,17 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.Set;
 
-/** The native library and the program of tasks: found, checked, and taken out of the jar. */
+/** Finds, checks and extracts the native library and the program of tasks. */
 final class NativeFiles {
     static final String LIBRARY = "libunjank_rt.so";
     static final String PROGRAM = "unjank-rt-task";
 
-    /** Machine numbers of ELF files (elf(5)) by the names that directories in the jar have. */
+    /** Machine numbers of ELF files (elf(5)), and the names of their directories in the jar. */
     private static final Map<Integer, String> MACHINES = Map.of(62, "x86_64", 183, "aarch64");
 
     private NativeFiles() {}
 
-    /** Loads the library that a property names, or the one in the jar. */
+    /** Loads the library of {@code unjank.rt.library}, or the one in the jar. */
     static void loadLibrary() {
         String given = System.getProperty("unjank.rt.library");
         if (given != null) {
@@ -43,28 +43,29 @@ final class NativeFiles {
                             + file.getParent()
                             + " ("
                             + refused.getMessage()
-                            + "); if programs may not run from there, name another directory with"
-                            + " -Djava.io.tmpdir, or the library with -Dunjank.rt.library",
+                            + "); if programs may not run from there, set another directory with"
+                            + " -Djava.io.tmpdir, or the path of the library with"
+                            + " -Dunjank.rt.library",
                     refused);
         } finally {
             remove(file);
         }
     }
 
-    /** The program of tasks: the one that a property names, or a private copy of the jar's. */
+    /** The program of {@code unjank.rt.task}, or a private copy of the one in the jar. */
     static Path program() {
         String given = System.getProperty("unjank.rt.task");
         return given == null ? extract(PROGRAM) : trusted(given, "unjank.rt.task");
     }
 
-    /** Removes a private copy when it is not needed any more; a running program goes on. */
+    /** Removes a private copy; a running program goes on. */
     static void removeProgram(Path program) {
         if (System.getProperty("unjank.rt.task") == null) {
             remove(program);
         }
     }
 
-    /** Native code by its path, if nobody but this user and root can have written it. */
+    /** Resolves a path to native code; throws unless only this user and root can write it. */
     static Path trusted(String given, String property) {
         Path path = Path.of(given);
         if (!path.isAbsolute()) {
@@ -88,7 +89,7 @@ final class NativeFiles {
         }
     }
 
-    /** Refuses what is no native code of this architecture. */
+    /** Throws unless the file is native code of this architecture. */
     static void requireMachine(byte[] head, int length, String name) {
         boolean elf =
                 length >= 20
@@ -117,8 +118,8 @@ final class NativeFiles {
     }
 
     /**
-     * Copies a file of the jar into a new directory that nobody else can enter, and reads it back:
-     * what is run has the digest that was noted when the jar was built.
+     * Copies a file of the jar into a new private directory and reads it back, to check that it has
+     * the digest of the build.
      */
     private static Path extract(String name) {
         String resource = "native/linux-" + architecture() + "/" + name;
@@ -141,7 +142,7 @@ final class NativeFiles {
                 }
             }
             requireDigest(Files.readAllBytes(file), digest, file.toString());
-            // In a directory that others may rename, it could become another file.
+            // Other users must not be able to replace it by renaming a directory.
             String reason = FileTrust.whyNot(file.toRealPath());
             if (reason != null) {
                 throw new IOException(reason);
@@ -152,14 +153,14 @@ final class NativeFiles {
                 remove(file);
             }
             throw failure(
-                    "cannot take "
+                    "cannot extract "
                             + name
-                            + " out of the jar into "
+                            + " from the jar to "
                             + System.getProperty("java.io.tmpdir")
                             + ": "
                             + failed
-                            + "; -Djava.io.tmpdir names another directory, -Dunjank.rt.library a"
-                            + " library",
+                            + "; set another directory with -Djava.io.tmpdir, or the path of the"
+                            + " library with -Dunjank.rt.library",
                     failed);
         }
     }
@@ -178,7 +179,7 @@ final class NativeFiles {
                 "the jar of unjank-rt has no "
                         + resource
                         + ": it was built without this architecture; "
-                        + "build it with `cargo build --release -p unjank-jni` and name it with "
+                        + "build it with `cargo build --release -p unjank-jni` and set "
                         + "-Dunjank.rt.library=/absolute/path/"
                         + LIBRARY,
                 null);
@@ -205,7 +206,7 @@ final class NativeFiles {
             Files.deleteIfExists(file);
             Files.deleteIfExists(file.getParent());
         } catch (IOException stays) {
-            // A file too many in a private directory does no harm.
+            // A file left in a private directory does no harm.
             file.toFile().deleteOnExit();
         }
     }

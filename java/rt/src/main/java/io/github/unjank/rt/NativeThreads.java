@@ -9,13 +9,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The numbers that Linux has given to threads of this JVM.
+ * Finds the numbers that Linux has given to threads of this JVM.
  *
- * <p>No method tells them. HotSpot prints them in its thread dump, next to the thread's identifier:
- * {@code "name" #31 prio=5 … nid=0x5b2e} up to JDK 18, {@code "name" #31 [23342] …} since 21, and
- * {@code nid=} in decimal in between. A name can imitate such a line; so a number counts only if
- * exactly one line has the identifier, the thread lived before and after, and the process has a
- * thread of that number.
+ * <p>No method returns them. HotSpot prints them in its thread dump, next to the thread's
+ * identifier: {@code "name" #31 prio=5 … nid=0x5b2e} up to JDK 18, {@code "name" #31 [23342] …}
+ * since 21, and {@code nid=} in decimal in between. A thread name can imitate such a line. So a
+ * number counts only if exactly one line has the identifier, the thread lives before and after, and
+ * the process has a thread with that number.
  */
 final class NativeThreads {
     private static final Pattern LINE =
@@ -44,10 +44,10 @@ final class NativeThreads {
         requireAlive(thread);
         if (number <= 0 || !Files.exists(Path.of("/proc/self/task", Integer.toString(number)))) {
             throw new UnsupportedOperationException(
-                    "this JVM does not tell the native number of the thread \""
+                    "this JVM does not show the native number of the thread \""
                             + thread.getName()
-                            + "\": let it call RtThread.setPriority(Thread.currentThread(), …)"
-                            + " itself");
+                            + "\": call RtThread.setPriority(Thread.currentThread(), …) in that"
+                            + " thread");
         }
         return number;
     }

@@ -5,24 +5,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What it takes on this machine until a parked thread runs after it was woken, measured once in a
- * JVM.
+ * The time from the wake-up call until a parked thread runs, measured once in each JVM.
  *
- * <p>Who wakes it stays awake, so that it runs on another CPU: two threads that take turns in
- * sleeping would mostly share one, and measure a switch instead.
+ * <p>The waking thread spins meanwhile, so the parked thread wakes on another CPU. Two threads that
+ * sleep in turn would mostly share one CPU and measure a context switch instead.
  */
 final class ParkCost {
-    /** What is believed: a machine under load must not teach threads to spin for long. */
+    /** Limits of the result, so that threads do not spin for long if the machine was under load. */
     static final long LEAST_NANOS = 1_000;
 
     static final long MOST_NANOS = 50_000;
 
-    /** Where nothing can be measured. */
+    /** The cost if it cannot be measured. */
     private static final long ASSUMED_NANOS = 10_000;
 
     private static final long TIME_NANOS = 1_500_000;
 
-    /** For the other thread to be asleep again. */
+    /** Time for the other thread to fall asleep. */
     private static final long SETTLE_NANOS = 20_000;
 
     private static final int MOST_TRIPS = 100;
@@ -31,12 +30,12 @@ final class ParkCost {
     /** 0 until it is measured. */
     private static long known;
 
-    /** Odd where the other thread is to answer. */
+    /** Odd while the other thread must answer. */
     private final AtomicInteger turn = new AtomicInteger();
 
     private ParkCost() {}
 
-    /** The cost in nanoseconds; measures it, the first time. */
+    /** Returns the cost in nanoseconds; the first call measures it. */
     static synchronized long nanos() {
         if (known == 0) {
             known = Math.max(LEAST_NANOS, Math.min(new ParkCost().measure(), MOST_NANOS));
@@ -60,7 +59,7 @@ final class ParkCost {
             int asked = 2 * done + 1;
             turn.set(asked);
             LockSupport.unpark(other);
-            // A real-time thread on the only CPU keeps the other from answering.
+            // On a single CPU, a real-time caller would keep the other thread from answering.
             while (turn.get() == asked && System.nanoTime() - begun < TIME_NANOS) {
                 Thread.onSpinWait();
             }
@@ -75,7 +74,7 @@ final class ParkCost {
         return done == 0 ? ASSUMED_NANOS : trips[done / 2];
     }
 
-    /** Lets the other thread fall asleep; returns the time when it should have. */
+    /** Waits until the other thread should be asleep; returns the time. */
     private static long settle() {
         long begun = System.nanoTime();
         long now = begun;
@@ -86,11 +85,11 @@ final class ParkCost {
         return now;
     }
 
-    /** What the other thread does, until it is over. */
+    /** The loop of the other thread. */
     private void answer() {
         int now = turn.get();
         while (now != OVER) {
-            // Unless it is over just now.
+            // Fails if the measurement has just ended.
             if (now % 2 == 0 || !turn.compareAndSet(now, now + 1)) {
                 LockSupport.park(this);
             }

@@ -1,8 +1,8 @@
 package io.github.unjank.rt;
 
 /**
- * This process may not give a thread real-time priority. The message says what was refused, and
- * what would allow it.
+ * Thrown if this process may not give a thread real-time priority. The message says what was
+ * refused and how to allow it.
  */
 public final class RealtimePermissionException extends SecurityException {
     private static final long serialVersionUID = 1L;
@@ -15,7 +15,7 @@ public final class RealtimePermissionException extends SecurityException {
     /**
      * Called by the native half.
      *
-     * @param refused what was refused, and by which rule
+     * @param refused the refused policy and the missing privilege
      */
     RealtimePermissionException(String refused) {
         super(refused.contains("CAP_SYS_NICE") ? refused + FIX : refused);

@@ -3,7 +3,7 @@ package io.github.unjank.rt;
 import java.util.Objects;
 
 /**
- * Real-time priority for threads of this JVM.
+ * Sets real-time priorities of threads of this JVM.
  *
  * <p>{@link #setPriority(Thread, int)} extends the range of {@link Thread#setPriority(int)} as
  * Higashiyama, Masuda and Ochiai did in Android's own class: 100 to 199 mean the fixed priorities
@@ -18,15 +18,20 @@ import java.util.Objects;
  * }
  * }</pre>
  *
- * <p>Three guards keep a real-time thread from taking the machine down. It must sleep at least once
- * a second, or the kernel ends the process with {@code SIGXCPU} ({@code RLIMIT_RTTIME}; the limit
- * is that of the whole process and stays; the property {@code unjank.rt.longest.run.ms} sets
- * another). Threads that it starts begin as {@code SCHED_OTHER} ({@code SCHED_RESET_ON_FORK}). And
- * where the kernel keeps no time back for others ({@code kernel.sched_rt_runtime_us = -1}), it is
- * refused unless the property {@code unjank.rt.force} is {@code true}.
+ * <p>Three guards keep a real-time thread from blocking the machine:
+ *
+ * <ul>
+ *   <li>It must sleep at least once a second, or the kernel ends the process with {@code SIGXCPU}
+ *       ({@code RLIMIT_RTTIME}). The limit holds for the whole process and stays; the property
+ *       {@code unjank.rt.longest.run.ms} sets another.
+ *   <li>Threads that it starts begin as {@code SCHED_OTHER} ({@code SCHED_RESET_ON_FORK}).
+ *   <li>On a machine without real-time throttling ({@code kernel.sched_rt_runtime_us = -1}),
+ *       real-time priority is refused unless the property {@code unjank.rt.force} is {@code true}.
+ * </ul>
  *
  * <p>A real-time thread still stops at every safepoint, and waits there for collector threads,
- * which may have a lower priority. What must never wait for them is a {@link CriticalTask}.
+ * which may have a lower priority. Code that must never wait for them belongs in a {@link
+ * CriticalTask}.
  */
 public final class RtThread {
     /** Returns a thread to {@code SCHED_OTHER}. */
@@ -44,15 +49,15 @@ public final class RtThread {
      * 101 to 199 make the thread {@code SCHED_FIFO} with {@code priority - 100}; 100 returns it to
      * {@code SCHED_OTHER} with the nice value that it has.
      *
-     * <p>Another thread than the caller is looked up in the JVM's own thread dump, which stops all
-     * threads for a moment; a thread that wants to be real-time had better ask for itself.
+     * <p>A thread other than the caller is looked up in the JVM's own thread dump, which stops all
+     * threads for a moment. It is better to call this method in the thread itself.
      *
      * @param thread a live platform thread
      * @param priority 1 to 10, or 100 to 199
-     * @throws IllegalArgumentException for any other priority, and for a virtual thread above 10:
-     *     it has no priority, the thread that carries it has
+     * @throws IllegalArgumentException for any other priority, and for a virtual thread above 10,
+     *     which runs on a carrier thread and has no priority of its own
      * @throws IllegalThreadStateException if another thread was not started yet, or has ended
-     * @throws UnsupportedOperationException if this JVM does not tell the native number of another
+     * @throws UnsupportedOperationException if this JVM does not show the native number of another
      *     thread
      * @throws RealtimePermissionException without the privilege; the message says how to get it
      * @throws UnsatisfiedLinkError if the native library cannot be loaded; the message says why
@@ -69,7 +74,7 @@ public final class RtThread {
         }
         if (NativeThreads.isVirtual(thread)) {
             throw new IllegalArgumentException(
-                    "a virtual thread cannot be real-time: it runs on whatever thread carries it");
+                    "a virtual thread cannot be real-time: it runs on a carrier thread");
         }
         if (thread == Thread.currentThread()) {
             set(0, priority);
@@ -82,7 +87,7 @@ public final class RtThread {
     }
 
     /**
-     * The number that Linux gives the calling thread, as in {@code /proc/self/task}.
+     * Returns the number of the calling thread in Linux, as in {@code /proc/self/task}.
      *
      * @return the number, as of {@code gettid(2)}
      */
@@ -91,7 +96,7 @@ public final class RtThread {
     }
 
     /**
-     * How Linux schedules the calling thread at this moment.
+     * Returns the current scheduling policy of the calling thread.
      *
      * @return {@code other}, {@code fifo:80}, {@code rr:10} …
      */

@@ -6,7 +6,7 @@ final class Settings {
 
     private Settings() {}
 
-    /** How long a real-time thread may compute without a sleep, in nanoseconds. */
+    /** The longest time that a real-time thread may compute without a sleep, in nanoseconds. */
     static long longestRunNanos() {
         String property = "unjank.rt.longest.run.ms";
         String text = System.getProperty(property);
@@ -19,13 +19,13 @@ final class Settings {
                 return millis * 1_000_000;
             }
         } catch (NumberFormatException notANumber) {
-            // Said below, as every other value that cannot be.
+            // Reported below, like any other invalid value.
         }
         throw new IllegalArgumentException(
                 property + " is \"" + text + "\", not a number of milliseconds above zero");
     }
 
-    /** Whether real-time priority is given on a machine without throttling, too. */
+    /** Whether real-time priority is allowed on a machine without throttling. */
     static boolean force() {
         return Boolean.getBoolean("unjank.rt.force");
     }

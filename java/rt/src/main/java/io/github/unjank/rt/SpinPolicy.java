@@ -1,34 +1,34 @@
 package io.github.unjank.rt;
 
 /**
- * How long to spin before parking: a pure decision, without threads and without a clock. {@link
- * SpinWait} does what it says; this is for loops that wait in their own way.
+ * Decides how long to spin before parking, without threads and without a clock. {@link SpinWait}
+ * applies it; use this class directly in loops that wait in their own way.
  *
- * <p>A wait is spun while that is expected to cost less than being parked and woken. What parking
- * costs is measured on the machine ({@link SpinWait#parkCost()}), how long a wait lasts is learned
- * where it happens ({@link Expected}), and some circumstances forbid spinning at all ({@link
- * Circumstances}). Between two looks at the condition lies about a sixteenth of the time waited so
- * far.
+ * <p>A thread spins while that is expected to cost less than parking and being woken. The cost of
+ * parking is measured on the machine ({@link SpinWait#parkCost()}). The expected length of a wait
+ * is learned at each place in the program ({@link Expected}). Some circumstances forbid spinning
+ * ({@link Circumstances}). The time between two checks of the condition is about a sixteenth of the
+ * time waited so far.
  *
- * <p>It decides as {@code ladder.rs} of the Rust library {@code unjank-backoff}: the tests of both
- * read the same table of cases, {@code crates/backoff/fixtures/spin_policy.json}.
+ * <p>It makes the same decisions as the spin policy of the Rust library {@code unjank-backoff}: the
+ * tests of both read the same table of cases, {@code crates/backoff/fixtures/spin_policy.json}.
  *
- * <p>An object is one wait of one thread.
+ * <p>An object stands for one wait of one thread.
  */
 public final class SpinPolicy {
-    /** Looks between two decisions, which take longer than a look. */
+    /** Checks between two decisions, which take longer than a check. */
     static final int LOOKS = 8;
 
-    /** One sixteenth of the pauses so far lie between two looks. */
+    /** Between two checks, there is one pause for this many pauses so far. */
     private static final int BETWEEN_LOOKS = 16;
 
-    /** The longest spin where waits are known to outlast parking. */
+    /** The longest spin if waits are known to take longer than parking. */
     private static final long GLIMPSE_NANOS = 1_000;
 
-    /** Added to twice the expected wait: a hand-over between CPUs and the scatter of short waits. */
+    /** Added to twice the expected wait, for the transfer between CPUs and the scatter of waits. */
     private static final long MARGIN_NANOS = 2_000;
 
-    /** The Rust library counts in 32 bits: 4.3 s are as good as for ever. */
+    /** The largest length, 4.3 s, because the Rust library counts in 32 bits. */
     private static final long LONGEST = 0xffff_ffffL;
 
     private static final long SHORTEST_NAP_NANOS = 50_000;
@@ -38,68 +38,68 @@ public final class SpinPolicy {
     private long pauses;
 
     /**
-     * A spin that has not begun.
+     * Creates the policy of one wait.
      *
-     * @param budgetNanos how long it may last, in nanoseconds
+     * @param budgetNanos how long to spin at most, in nanoseconds
      */
     public SpinPolicy(long budgetNanos) {
         this.budget = budgetNanos;
     }
 
-    /** What to do until the next look at the condition. */
+    /** What to do next. */
     public sealed interface Step permits Look, Park {}
 
     /**
-     * Look at the condition.
+     * Check the condition.
      *
-     * @param looks how often
-     * @param pauses how many {@link Thread#onSpinWait()} before each look
+     * @param looks number of checks
+     * @param pauses number of {@link Thread#onSpinWait()} calls before each check
      */
     public record Look(int looks, int pauses) implements Step {}
 
-    /** Give the CPU away, until somebody wakes the thread or it wakes by itself. */
+    /** Release the CPU until the thread is woken, or wakes by itself. */
     public record Park() implements Step {}
 
     /**
-     * What speaks against spinning, whatever it costs.
+     * Reasons not to spin, whatever the cost.
      *
-     * @param realTime the thread has a real-time policy ({@link RtThread}): whom it waits for may
-     *     need its CPU, and would not get it
-     * @param switchedOut the thread was not on a CPU since its last look: CPUs are short, and most
-     *     likely whom it waits for lacks one
-     * @param othersParked others have parked here already
+     * @param realTime the thread has a real-time policy ({@link RtThread}), so the thread that it
+     *     waits for may never get its CPU
+     * @param switchedOut the thread lost its CPU since its last check: there are more threads than
+     *     CPUs, and most likely the thread that it waits for has none
+     * @param othersParked other threads have already parked here
      */
     public record Circumstances(boolean realTime, boolean switchedOut, boolean othersParked) {
-        /** Nothing speaks against it. */
+        /** No reason. */
         public static final Circumstances NONE = new Circumstances(false, false, false);
     }
 
     /**
-     * How long waits last at one place in a program: a mean in which the last wait counts for a
-     * quarter.
+     * The expected length of a wait at one place in a program: a moving mean in which the last wait
+     * has the weight 1/4.
      *
-     * @param nanos nanoseconds, up to 4.3 s; 0 is not known
+     * @param nanos nanoseconds, up to 4.3 s; 0 is unknown
      */
     public record Expected(long nanos) {
-        /** Nothing is known. */
+        /** No wait is known. */
         public static final Expected UNKNOWN = new Expected(0);
 
         /**
-         * Checks that it is a length.
+         * Checks the length.
          *
          * @param nanos nanoseconds, up to 4.3 s
          */
         public Expected {
             if (nanos < 0 || nanos > LONGEST) {
-                throw new IllegalArgumentException(nanos + " ns are not expected");
+                throw new IllegalArgumentException(nanos + " ns is not 0 to " + LONGEST + " ns");
             }
         }
 
         /**
-         * With one more wait.
+         * Adds one wait.
          *
-         * @param waitNanos how long it lasted, in nanoseconds
-         * @return the new mean, which is known
+         * @param waitNanos its length in nanoseconds
+         * @return the new mean, never unknown
          */
         public Expected with(long waitNanos) {
             long wait = Math.min(waitNanos, LONGEST);
@@ -108,13 +108,19 @@ public final class SpinPolicy {
         }
 
         /**
-         * How long to spin at most. Unknown waits get what parking costs; short ones twice what is
-         * expected, because who waits for longer waits for a thread that has lost its CPU; those
-         * that are expected to outlast parking get a glimpse; and under a squeeze all get an eighth.
+         * The longest time to spin.
          *
-         * @param parkNanos what being parked and woken takes, in nanoseconds
-         * @param squeezed the CPU quota is being used up, or a hypervisor takes CPU time away:
-         *     spinning is paid for with work
+         * <ul>
+         *   <li>An unknown wait: the cost of parking.
+         *   <li>A short wait: twice the expected length and 2 µs. A wait longer than that is most
+         *       likely for a thread that has lost its CPU.
+         *   <li>A wait expected to take longer than parking: 1 µs.
+         *   <li>If squeezed, an eighth of that.
+         * </ul>
+         *
+         * @param parkNanos the cost of parking and being woken, in nanoseconds
+         * @param squeezed the CPU quota is nearly used up, or a hypervisor takes CPU time away, so
+         *     spinning delays other work
          * @return nanoseconds
          */
         public long budget(long parkNanos, boolean squeezed) {
@@ -131,10 +137,10 @@ public final class SpinPolicy {
     }
 
     /**
-     * The next step of a wait that is not over.
+     * Decides the next step of a wait.
      *
-     * @param waitedNanos how long it has lasted, in nanoseconds
-     * @param seen what speaks against spinning
+     * @param waitedNanos its length so far, in nanoseconds
+     * @param seen reasons not to spin
      * @return what to do
      */
     public Step step(long waitedNanos, Circumstances seen) {
@@ -142,7 +148,7 @@ public final class SpinPolicy {
         return pauses == 0 ? new Park() : new Look(LOOKS, pauses);
     }
 
-    /** As {@link #step}, without an object: the pauses before each look, or 0 to park. */
+    /** Like {@link #step} without an object: the pauses before each check, or 0 to park. */
     int pausesBeforeLooks(long waitedNanos, Circumstances seen) {
         if (seen.realTime || seen.switchedOut || seen.othersParked || waitedNanos >= budget) {
             return 0;
@@ -153,7 +159,7 @@ public final class SpinPolicy {
     }
 
     /**
-     * Makes the spin last for so long at least.
+     * Extends the spin to at least this length.
      *
      * @param budgetNanos nanoseconds
      */
@@ -162,7 +168,7 @@ public final class SpinPolicy {
     }
 
     /**
-     * How many pauses were ordered so far.
+     * Counts the pauses of all steps so far.
      *
      * @return their number, up to 2<sup>32</sup> - 1
      */
@@ -171,10 +177,9 @@ public final class SpinPolicy {
     }
 
     /**
-     * How long to sleep where nobody will wake the thread: 50 µs, then twice as long each time, to
-     * 1 ms.
+     * The length of a sleep if no thread will wake this one: 50 µs, doubled each time up to 1 ms.
      *
-     * @param napsBefore how often it has slept already
+     * @param napsBefore number of sleeps so far
      * @return nanoseconds
      */
     public static long napNanos(long napsBefore) {

@@ -5,12 +5,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * Waits for a condition of which nobody tells: a flag, the head of a ring, a word that another
+ * Waits for a condition without notification: a flag, the head of a ring, a word that another
  * process writes.
  *
  * <p>It spins for as long as that is expected to cost less than parking, and then sleeps, 50 µs at
- * first and 1 ms at last, so it never burns a CPU. It learns how long waits last, so keep one object
- * for one place in the program; any number of threads may wait with it at the same time.
+ * first and up to 1 ms, so it never keeps a CPU busy. It learns how long waits last, so use one
+ * object for each place in the program. Any number of threads may wait with it at the same time.
  *
  * <pre>{@code
  * private static final SpinWait FILLED = new SpinWait();
@@ -21,28 +21,28 @@ import java.util.function.BooleanSupplier;
  * }
  * }</pre>
  *
- * <p>The condition is evaluated often, by the waiting thread. It should be short, and read something
- * that is volatile, or {@code VarHandle.getAcquire} what another thread sets with {@code
- * setRelease}. Where whoever makes it true can tell, {@link java.util.concurrent} wakes sooner.
+ * <p>The waiting thread evaluates the condition often. It should be short, and read a volatile
+ * variable, or use {@code VarHandle.getAcquire} for a variable that another thread sets with {@code
+ * setRelease}. If that thread can notify, {@link java.util.concurrent} wakes sooner.
  *
- * <p>Pure Java: a thread is not asked for its policy, so a {@linkplain RtThread real-time} one spins,
- * too, for 50 µs at the very most, before it lets others run. The first object of a JVM takes some
- * milliseconds, to measure what parking costs ({@link #parkCost()}).
+ * <p>This class is pure Java and does not check the policy of a thread, so a {@linkplain RtThread
+ * real-time} thread spins too, for at most 50 µs before it sleeps. The first object of a JVM takes
+ * a few milliseconds to measure the cost of parking ({@link #parkCost()}).
  */
 public final class SpinWait {
-    /** A look that comes so much later than the last: the thread was switched out in between. */
+    /** If a check is this much later than the last one, the thread was switched out. */
     private static final long SLIP_NANOS = 20_000;
 
     private static final SpinPolicy.Circumstances SWITCHED_OUT =
             new SpinPolicy.Circumstances(false, true, false);
 
-    /** What parking costs, in nanoseconds. */
+    /** The cost of parking, in nanoseconds. */
     private final long park;
 
-    /** How long waits last; a lesson that two threads learn at once may count as one. */
+    /** Waits that two threads add at once may count as one. */
     private volatile SpinPolicy.Expected expected = SpinPolicy.Expected.UNKNOWN;
 
-    /** Knows nothing about its waits yet. */
+    /** Creates a wait of unknown length. */
     public SpinWait() {
         this(ParkCost.nanos());
     }
@@ -52,9 +52,8 @@ public final class SpinWait {
     }
 
     /**
-     * What it takes on this machine until a parked thread runs after it was woken. Measured the
-     * first time, in 1.5 ms and the start of a thread, which ends again; nothing beyond 1 to 50 µs is
-     * believed.
+     * The time on this machine from the wake-up call until a parked thread runs. The first call
+     * measures it for 1.5 ms with a temporary thread. The result is limited to 1 to 50 µs.
      *
      * @return between 1 and 50 µs
      */
@@ -63,22 +62,22 @@ public final class SpinWait {
     }
 
     /**
-     * Waits until a condition is true, for as long as it takes.
+     * Waits until a condition is true.
      *
      * @param condition what to wait for
-     * @throws InterruptedException if the thread is interrupted and the condition is not true before
-     *     it would sleep; a condition that is true soon is not interrupted
+     * @throws InterruptedException if the thread is interrupted and would have to sleep; spinning
+     *     is not interrupted
      */
     public void until(BooleanSupplier condition) throws InterruptedException {
         await(condition, Long.MAX_VALUE);
     }
 
     /**
-     * Waits until a condition is true, or the time is over.
+     * Waits until a condition is true, or the time has passed.
      *
      * @param condition what to wait for
      * @param atMost how long to wait at most
-     * @return what the condition was at last
+     * @return the last value of the condition
      * @throws InterruptedException as {@link #until(BooleanSupplier)}
      */
     public boolean until(BooleanSupplier condition, Duration atMost) throws InterruptedException {
@@ -131,8 +130,8 @@ public final class SpinWait {
             }
             LockSupport.parkNanos(this, Math.min(SpinPolicy.napNanos(naps), left));
             if (condition.getAsBoolean()) {
-                // The nap itself teaches nothing: counted in, it would make each short wait look
-                // too long to spin, once a few long ones have been seen.
+                // The nap itself does not count. Otherwise, after a few long waits, each short wait
+                // would look too long to spin.
                 learn(waited);
                 return true;
             }
@@ -143,12 +142,12 @@ public final class SpinWait {
         expected = expected.with(waited);
     }
 
-    /** What it has learned. */
+    /** The expected length of a wait. */
     SpinPolicy.Expected expected() {
         return expected;
     }
 
-    /** A length that does not fit is longer than any wait. */
+    /** Converts to nanoseconds; a length that does not fit is unlimited. */
     private static long nanos(Duration length) {
         try {
             return length.toNanos();

@@ -13,11 +13,11 @@ import java.nio.file.StandardOpenOption;
 /**
  * The memory that a task shares with Java. {@code crates/jni/src/layout.rs} documents the offsets.
  *
- * <p>It is mapped by Java's own means, so it stays as long as a buffer refers to it: reading a
- * closed task is no crash.
+ * <p>Java maps it itself, so the mapping lives as long as a buffer refers to it, and reading a
+ * closed task does not crash.
  */
 final class TaskMemory {
-    /** A 64-bit word at an offset, little-endian as the machines are. */
+    /** A 64-bit word at an offset, little-endian like the supported machines. */
     static final VarHandle WORD =
             MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
@@ -59,18 +59,18 @@ final class TaskMemory {
                                     .load()
                                     .order(ByteOrder.LITTLE_ENDIAN));
             if (memory.get(MAGIC) != VERSION) {
-                throw new IOException("library and jar of unjank-rt are of different versions");
+                throw new IOException("library and jar of unjank-rt have different versions");
             }
             return memory;
         }
     }
 
-    /** The ring by which the task talks to Java. */
+    /** The ring from the task to Java. */
     MessageRing fromTask() {
         return new MessageRing(memory, CONTROL, slots(SLOTS_OUT), message());
     }
 
-    /** The ring by which Java talks to the task. */
+    /** The ring from Java to the task. */
     MessageRing toTask() {
         int ring = MessageRing.SLOTS + slots(SLOTS_OUT) * MessageRing.slotBytes(message());
         int start = CONTROL + (ring + 4_095) / 4_096 * 4_096;

@@ -6,8 +6,8 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * The JVM's own dump of its threads, as {@code jcmd PID Thread.print} shows it. A class of its own,
- * since not every runtime has the module {@code java.management}.
+ * The JVM's own thread dump, as {@code jcmd PID Thread.print} shows it. This is a separate class
+ * because not every runtime has the module {@code java.management}.
  */
 final class ThreadDump {
     private ThreadDump() {}

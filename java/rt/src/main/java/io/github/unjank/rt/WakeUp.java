@@ -3,8 +3,7 @@ package io.github.unjank.rt;
 import java.nio.ByteBuffer;
 
 /**
- * One wake-up of a {@link CriticalTask} without a job, as it has reported it. It can be used again
- * and again.
+ * The report of one wake-up of a {@link CriticalTask} without a job. The object can be reused.
  */
 public final class WakeUp {
     static final int BYTES = 32;
@@ -14,10 +13,10 @@ public final class WakeUp {
     private long woken;
     private long missed;
 
-    /** Makes an empty one. */
+    /** Creates an empty report. */
     public WakeUp() {}
 
-    /** Takes over a report: the fields in order, little-endian. */
+    /** Reads a report: the fields in order, little-endian. */
     void read(ByteBuffer report) {
         period = report.getLong(0);
         due = report.getLong(8);
@@ -26,7 +25,7 @@ public final class WakeUp {
     }
 
     /**
-     * The number of the period, from 0; missed ones are counted.
+     * The number of the period, from 0, missed periods included.
      *
      * @return the number
      */
@@ -35,7 +34,7 @@ public final class WakeUp {
     }
 
     /**
-     * When the task was to wake, as of {@link System#nanoTime()}.
+     * The beginning of the period, as of {@link System#nanoTime()}.
      *
      * @return nanoseconds
      */
@@ -44,7 +43,7 @@ public final class WakeUp {
     }
 
     /**
-     * When it read the clock.
+     * When the task read the clock.
      *
      * @return nanoseconds, as of {@link System#nanoTime()}
      */
@@ -53,7 +52,7 @@ public final class WakeUp {
     }
 
     /**
-     * How late it was.
+     * The wake-up latency.
      *
      * @return nanoseconds
      */
@@ -62,7 +61,7 @@ public final class WakeUp {
     }
 
     /**
-     * Periods after this one that had passed as well by then.
+     * Further periods that had passed by then.
      *
      * @return their number
      */
