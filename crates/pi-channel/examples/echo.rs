@@ -1,4 +1,4 @@
-//! A server on a path that echoes what many clients send, and such a client.
+//! An echo server on a socket path, and its client.
 //!
 //! ```text
 //! echo serve /tmp/echo.sock            # until `echo stop`
@@ -6,10 +6,10 @@
 //! echo stop /tmp/echo.sock
 //! ```
 //!
-//! One thread accepts, another serves: a client that connects and says
-//! nothing keeps nobody waiting but the next one who connects.
+//! One thread accepts and another serves, so a client that connects and sends
+//! nothing delays only the next client that connects.
 
-// An example talks to its user.
+// An example prints to its user.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::env;
@@ -81,7 +81,7 @@ fn call(path: &str, bytes: &str, calls: &str) -> Result<(), Box<dyn Error>> {
         let length = client.call(&request, &mut reply)?;
         nanos.push(start.elapsed().as_nanos());
         if reply[..length] != request {
-            return Err("the echo is not what was called".into());
+            return Err("the reply differs from the request".into());
         }
     }
     nanos.sort_unstable();

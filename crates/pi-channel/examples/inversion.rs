@@ -1,16 +1,16 @@
-//! The same echo over a pi-channel and over a unix socket, in turns.
+//! Compares an echo over a pi-channel and over a unix socket, in turns.
 //!
 //! ```text
-//! inversion [BYTES] [ROUNDS]   # 16 bytes and 9 rounds each if not given
+//! inversion [BYTES] [ROUNDS]   # default: 16 bytes, 9 rounds each
 //! ```
 //!
-//! Three settings, one table: both sides on one CPU, each on a CPU of its own,
-//! and (as root) the one that gives the example its name, all on one CPU: a
-//! client of real-time priority 80, a server without any, and in between
-//! somebody of priority 50 who computes for 20 ms out of 25. Over the socket
-//! the client waits for whoever keeps its server from running.
+//! Three settings, one table: both sides on one CPU; each on its own CPU; and (as
+//! root) priority inversion on one CPU: a client of real-time priority 80, an
+//! ordinary server, and a thread of priority 50 that computes for 20 ms out of 25.
+//! Over the socket, the client waits for that thread, which keeps its server from
+//! running.
 
-// An example talks to its user.
+// An example prints to its user.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::env;
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use unjank_pi_channel::{Answer, Client, Server, Settings};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -47,11 +47,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(text: &str) -> Outcome<usize> {
+fn parse(text: &str) -> Result<usize> {
     Ok(text.parse()?)
 }
 
-fn compare(bytes: usize, rounds: usize) -> Outcome<()> {
+fn compare(bytes: usize, rounds: usize) -> Result<()> {
     println!(
         "{:<46} {:>10} {:>10} {:>10}",
         format!("{bytes} bytes, best of {rounds}, in µs"),
@@ -93,7 +93,7 @@ fn print_setting(
     rounds: usize,
     pause: Duration,
     calls: usize,
-) -> Outcome<()> {
+) -> Result<()> {
     let mut best = [[f64::INFINITY; 3]; 2];
     for round in 0..rounds * 2 {
         // A B B A
@@ -109,13 +109,7 @@ fn print_setting(
     Ok(())
 }
 
-fn measure(
-    way: &str,
-    cpu: usize,
-    bytes: usize,
-    pause: Duration,
-    calls: usize,
-) -> Outcome<[f64; 3]> {
+fn measure(way: &str, cpu: usize, bytes: usize, pause: Duration, calls: usize) -> Result<[f64; 3]> {
     let (mut ours, theirs) = UnixStream::pair()?;
     let mut peer = this_program(&["peer", way, &cpu.to_string(), &bytes.to_string()])
         .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -139,7 +133,7 @@ fn measure(
     Ok([nanos[calls / 2], nanos[calls * 99 / 100], nanos[calls - 1]].map(|n| n as f64 / 1e3))
 }
 
-fn time(pause: Duration, calls: usize, mut call: impl FnMut() -> Outcome<()>) -> Outcome<Vec<u64>> {
+fn time(pause: Duration, calls: usize, mut call: impl FnMut() -> Result<()>) -> Result<Vec<u64>> {
     let mut nanos = Vec::with_capacity(calls);
     for _ in 0..100.min(calls) {
         call()?;
@@ -156,8 +150,8 @@ fn time(pause: Duration, calls: usize, mut call: impl FnMut() -> Outcome<()>) ->
     Ok(nanos)
 }
 
-/// Echoes what comes over stdin.
-fn peer(way: &str, cpu: &str, bytes: &str) -> Outcome<()> {
+/// Echoes the data from stdin.
+fn peer(way: &str, cpu: &str, bytes: &str) -> Result<()> {
     pin_to(cpu.parse()?)?;
     let bytes: usize = bytes.parse()?;
     let mut socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
@@ -185,8 +179,8 @@ fn peer(way: &str, cpu: &str, bytes: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Computes at priority 50, for 20 ms out of 25.
-fn hog(cpu: &str) -> Outcome<()> {
+/// Computes for 20 ms out of 25, at priority 50.
+fn hog(cpu: &str) -> Result<()> {
     pin_to(cpu.parse()?)?;
     set_real_time(50)?;
     loop {
@@ -202,15 +196,15 @@ fn this_program(arguments: &[&str]) -> Command {
     command
 }
 
-fn pin_to(cpu: usize) -> Outcome<()> {
+fn pin_to(cpu: usize) -> Result<()> {
     let mut cpus = CpuSet::new();
     cpus.set(cpu);
     Ok(sched_setaffinity(None, &cpus)?)
 }
 
-/// Real-time priority for this thread, and none for those that it starts.
+/// Sets real-time priority for this thread; its children do not inherit it.
 #[allow(unsafe_code)]
-fn set_real_time(priority: i32) -> Outcome<()> {
+fn set_real_time(priority: i32) -> Result<()> {
     // SAFETY: zeroes are a valid sched_param, on which the call only reads
     // (sched_setscheduler(2)).
     let set = unsafe {

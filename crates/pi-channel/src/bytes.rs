@@ -1,8 +1,8 @@
 //! Payloads in memory that another process may change at any moment.
 //!
-//! There is no `&[u8]` into such memory: the compiler may read it twice and
-//! rely on reading the same. Bytes are copied, each read or written once. What
-//! a hostile peer changes meanwhile makes the copy a mixture, and nothing else.
+//! There is no `&[u8]` into such memory, because the compiler may read it twice
+//! and rely on equal values. Bytes are copied, each read or written once. If a
+//! hostile peer changes them meanwhile, the copy is a mixture of old and new.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use crate::copy;
 use crate::error::{Error, Result};
 
-/// A request or reply of the other process, as it lies in shared memory.
+/// A request or reply of the other process, in shared memory.
 #[derive(Clone, Copy)]
 pub struct SharedBytes<'a> {
     start: *const u8,
@@ -26,24 +26,23 @@ impl SharedBytes<'_> {
         Self { start, length, lane: PhantomData }
     }
 
-    /// How many bytes there are.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there are none.
+    /// Whether the length is 0.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
     /// Copies the bytes from `offset` on to `target`, as many as fit, and
-    /// tells how many that are.
+    /// returns their number.
     #[inline]
     pub fn read_at(&self, offset: usize, target: &mut [u8]) -> usize {
         let count = self.length.saturating_sub(offset).min(target.len());
-        // SAFETY: `count` bytes from `offset` on lie within the bytes, which
-        // `new` was promised to be mapped and without references; an offset
-        // behind the end has a count of zero.
+        // SAFETY: `count` bytes from `offset` on lie within the bytes, which are
+        // mapped and without references (`new`); beyond the end, the count is 0.
         unsafe { copy::from_shared(self.start.wrapping_add(offset), &mut target[..count]) };
         count
     }
@@ -51,7 +50,7 @@ impl SharedBytes<'_> {
     /// Copies all bytes to the beginning of `target`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if they do not fit; nothing is copied then.
+    /// [`Error::TooLong`] if they do not fit; then nothing is copied.
     #[inline]
     pub fn read<'t>(&self, target: &'t mut [u8]) -> Result<&'t mut [u8]> {
         let capacity = target.len();
@@ -62,8 +61,8 @@ impl SharedBytes<'_> {
         Ok(target)
     }
 
-    /// Where the bytes lie. For access in place, with volatile or atomic
-    /// reads of memory that may change between any two of them.
+    /// The address of the bytes, for access in place with volatile or atomic
+    /// reads. The memory may change between any two reads.
     pub fn as_ptr(&self) -> *const u8 {
         self.start
     }
@@ -75,7 +74,7 @@ impl fmt::Debug for SharedBytes<'_> {
     }
 }
 
-/// Room for a request or reply in shared memory, filled from its beginning.
+/// A buffer for a request or reply in shared memory, filled from its beginning.
 pub struct Outgoing<'a> {
     start: *mut u8,
     capacity: usize,
@@ -90,17 +89,17 @@ impl Outgoing<'_> {
         Self { start, capacity, length: 0, lane: PhantomData }
     }
 
-    /// How many bytes have been written.
+    /// Number of bytes written.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether none have been.
+    /// Whether nothing was written.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// How many bytes there is room for in all.
+    /// Size of the buffer in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -108,36 +107,36 @@ impl Outgoing<'_> {
     /// Appends `source`.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if it does not fit; nothing is written then.
+    /// [`Error::TooLong`] if it does not fit; then nothing is written.
     #[inline]
     pub fn write(&mut self, source: &[u8]) -> Result<()> {
         if source.len() > self.capacity - self.length {
             let length = self.length.saturating_add(source.len());
             return Err(Error::TooLong { length, capacity: self.capacity });
         }
-        // SAFETY: the bytes lie within the room, which `new` was promised to
-        // be mapped and without references.
+        // SAFETY: the bytes lie within the buffer, which is mapped and without
+        // references (`new`).
         unsafe { copy::to_shared(source, self.start.wrapping_add(self.length)) };
         self.length += source.len();
         Ok(())
     }
 
-    /// Drops what has been written.
+    /// Discards the bytes written so far.
     pub fn clear(&mut self) {
         self.length = 0;
     }
 
-    /// Where the room begins. For writing in place, with volatile or atomic
-    /// writes: the other process can read and change the bytes meanwhile.
+    /// The address of the buffer, for volatile or atomic writes in place. The
+    /// other process can read and change the bytes meanwhile.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.start
     }
 
-    /// Says that the first `length` bytes were written in place. What was not
-    /// written is what was there before.
+    /// Sets the length after writing in place. Bytes that were not written keep
+    /// their old values.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if there is no room for as many.
+    /// [`Error::TooLong`] if the buffer is smaller.
     pub fn set_len(&mut self, length: usize) -> Result<()> {
         if length > self.capacity {
             return Err(Error::TooLong { length, capacity: self.capacity });
@@ -159,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// Sixty-four bytes that begin at a multiple of eight.
+    /// Sixty-four bytes, aligned to eight.
     fn room() -> Vec<u64> {
         vec![0; 8]
     }
@@ -202,12 +201,12 @@ mod tests {
         // SAFETY: as above.
         let bytes = unsafe { SharedBytes::new(memory.as_ptr().cast(), 5) };
         let error = bytes.read(&mut [0; 4]).unwrap_err().to_string();
-        assert_eq!(error, "5 bytes where there is room for 4");
+        assert_eq!(error, "5 bytes do not fit into 4");
         assert_eq!(bytes.read(&mut [1; 6]).unwrap(), [0; 5]);
     }
 
     #[test]
-    fn a_length_beyond_the_room_is_refused() {
+    fn a_length_beyond_the_capacity_is_refused() {
         let mut memory = room();
         // SAFETY: as above.
         let mut out = unsafe { Outgoing::new(memory.as_mut_ptr().cast(), 64) };

@@ -1,4 +1,4 @@
-//! Who calls.
+//! The calling side of a channel.
 
 use std::hint::spin_loop;
 use std::os::unix::net::UnixStream;
@@ -8,24 +8,24 @@ use crate::bytes::{Outgoing, SharedBytes};
 use crate::clock::Moment;
 use crate::doorbell::Bell;
 use crate::error::{Error, Result};
+use crate::fork_check::ForkCheck;
 use crate::lane::Lane;
-use crate::lock::{Waited, Waiter, put_back};
+use crate::lock::{WaitOutcome, Waiter, put_back};
 use crate::message::{Message, Received, ask_for_credentials, receive, send};
-use crate::owner::Owner;
-use crate::peer::{Credentials, Peer};
+use crate::peer_process::{Credentials, PeerProcess};
 use crate::spin::{DEFAULT_SPIN, Spin};
 use crate::thread;
 
-/// How long the server may take to answer a hello. One that is gone hangs up.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a client sleeps before it looks whether its server still lives.
-/// The kernel tells of a death by itself, unless the number of the dead
-/// thread has been given to another before the client went to sleep.
+/// Time limit for the server's answer to a hello. A server that is gone hangs up.
+const WELCOME_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client sleeps before it checks that its server still lives. The
+/// kernel reports a death by itself, unless the number of the dead thread was
+/// reused before the client went to sleep.
 const SLICE: Duration = Duration::from_millis(500);
-/// Looks at the reply between two looks at the clock.
+/// Checks of the reply between two readings of the clock.
 const LOOKS: u32 = 8;
 
-/// How a connection ended for good.
+/// Why a connection ended.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Died,
@@ -43,42 +43,44 @@ impl From<End> for Error {
     }
 }
 
-/// One end of a lane: calls a [`Server`](crate::Server), and lends it the
-/// calling thread's priority until the reply is there.
+/// Calls a [`Server`](crate::Server), which has the calling thread's priority
+/// until it replies.
 #[derive(Debug)]
 pub struct Client {
     lane: Lane,
     bell: Bell,
-    peer: Peer,
-    owner: Owner,
+    peer: PeerProcess,
+    fork_check: ForkCheck,
     waiter: Waiter,
     spin: Spin,
     priority: u32,
     /// Number of the last request posted.
     sent: u32,
-    /// Number of the last reply seen.
+    /// Number of the last reply received.
     answered: u32,
     end: Option<End>,
 }
 
 impl Client {
-    /// Asks for a lane from the server at the other end of `socket`, which
-    /// passes its own end to [`Acceptor::admit`](crate::Acceptor::admit). The
-    /// socket is kept: the server sees by it that the client has gone.
+    /// Asks for a lane from the server at the other end of `socket`, which passes
+    /// its end to [`Acceptor::admit`](crate::Acceptor::admit). The socket is kept,
+    /// so that the server detects that the client is gone.
     ///
     /// # Errors
-    /// There is no server that answers within a minute, what it offers is
-    /// not a lane as this version knows it, or it has none left.
+    /// No server answers within a minute, it has no free lane, or it offers
+    /// something that is not a lane of this version.
     pub fn connect(socket: UnixStream) -> Result<Self> {
         ask_for_credentials(&socket)?;
         send(&socket, Message::Hello, &[])?;
-        let Received { message, sender, fds } = receive(&socket, PATIENCE)?;
+        let Received { message, sender, fds } = receive(&socket, WELCOME_TIMEOUT)?;
         match message {
             Message::Welcome { .. } => {}
             Message::Full(lanes) => return Err(Error::Full { lanes: lanes as usize }),
             Message::Closed => return Err(Error::Closed),
             Message::PidNamespace => return Err(Error::PidNamespace),
-            Message::Hello => return Err(Error::NotAChannel { what: "the other end calls too" }),
+            Message::Hello => {
+                return Err(Error::NotAChannel { what: "the other end is a client too" });
+            }
         }
         let Ok([lane, bell]) = <[_; 2]>::try_from(fds) else {
             return Err(Error::NotAChannel { what: "a welcome without its two descriptors" });
@@ -86,8 +88,8 @@ impl Client {
         Ok(Self {
             lane: Lane::open(lane)?,
             bell: Bell::open(bell)?,
-            peer: Peer::new(sender, socket),
-            owner: Owner::this_process()?,
+            peer: PeerProcess::new(sender, socket),
+            fork_check: ForkCheck::this_process()?,
             waiter: Waiter::of_this_kernel(),
             spin: Spin::new(DEFAULT_SPIN),
             priority: thread::priority(),
@@ -97,17 +99,16 @@ impl Client {
         })
     }
 
-    /// How long to look out for a reply before sleeping; zero for not at all.
-    /// [`DEFAULT_SPIN`] if this is not called, at most
-    /// [`MAX_SPIN`](crate::MAX_SPIN).
+    /// Sets how long to spin for a reply before sleeping: [`DEFAULT_SPIN`] by
+    /// default, at most [`MAX_SPIN`](crate::MAX_SPIN), zero for not at all.
     pub fn set_spin(&mut self, limit: Duration) {
         self.spin = Spin::new(limit);
     }
 
-    /// Tells the server the calling thread's priority as it is now, so that
-    /// of several waiting calls the most urgent is served first. Done once by
-    /// [`connect`](Self::connect); the priority that is lent is always the
-    /// true one.
+    /// Publishes the calling thread's current priority, so that the server serves
+    /// the most urgent of several waiting calls first.
+    /// [`connect`](Self::connect) does this once. The inherited priority is always
+    /// the true one.
     pub fn refresh_priority(&mut self) {
         self.priority = thread::priority();
     }
@@ -127,14 +128,14 @@ impl Client {
         self.lane.geometry().reply_capacity()
     }
 
-    /// Sends `request`, waits for the reply, however long that takes, and
-    /// copies it to the beginning of `reply`. Tells the length of the reply.
+    /// Sends `request`, waits for the reply without a time limit, and copies it to
+    /// the beginning of `reply`. Returns the length of the reply.
     ///
     /// # Errors
-    /// [`Error::TooLong`] if the request does not fit into the lane, or the
-    /// reply not into `reply`; [`Error::Refused`] by the handler; the others
-    /// if the server is gone or not to be trusted. After those, every later
-    /// call fails in the same way.
+    /// [`Error::TooLong`] if the request does not fit into the lane, or the reply
+    /// into `reply`; [`Error::Refused`] by the handler; other errors if the server
+    /// is gone or broke the protocol, after which every later call fails in the
+    /// same way.
     pub fn call(&mut self, request: &[u8], reply: &mut [u8]) -> Result<usize> {
         self.call_in_place(
             None,
@@ -143,11 +144,11 @@ impl Client {
         )?
     }
 
-    /// As [`call`](Self::call), and gives up after `limit`.
+    /// Like [`call`](Self::call), with a time limit.
     ///
-    /// The server goes on with a call that was given up; nothing is lent to
-    /// it meanwhile. The next call waits, within its own limit, until that is
-    /// done, and drops the late reply.
+    /// The server finishes a call that timed out, without the client's priority.
+    /// The next call first waits for the late reply, within its own limit, and
+    /// drops it.
     ///
     /// # Errors
     /// [`Error::TimedOut`], and those of [`call`](Self::call).
@@ -164,19 +165,19 @@ impl Client {
         )?
     }
 
-    /// As [`call_within`](Self::call_within), with a request that `fill`
-    /// writes where the server reads it, and a reply that `read` reads where
-    /// the server wrote it.
+    /// Like [`call_within`](Self::call_within), without copies: `fill` writes the
+    /// request and `read` reads the reply in shared memory.
     ///
     /// # Errors
-    /// As before, and those of `fill`; nothing is sent then.
+    /// Those of [`call_within`](Self::call_within), and those of `fill`, after
+    /// which nothing is sent.
     pub fn call_in_place<T>(
         &mut self,
         limit: Option<Duration>,
         fill: impl FnOnce(&mut Outgoing<'_>) -> Result<()>,
         read: impl FnOnce(SharedBytes<'_>) -> T,
     ) -> Result<T> {
-        if !self.owner.is_this_process() {
+        if !self.fork_check.is_this_process() {
             return Err(Error::WrongOwner);
         }
         if let Some(end) = self.end {
@@ -201,19 +202,19 @@ impl Client {
         }
     }
 
-    /// Waits until the reply to the last request is there.
+    /// Waits for the reply to the last request.
     #[inline]
     fn await_reply(&mut self, limit: Option<(Duration, Moment)>) -> Result<()> {
-        if self.look_out() || self.lane.is_answered(self.sent) {
+        if self.spin_for_reply() || self.lane.is_answered(self.sent) {
             self.answered = self.sent;
             return Ok(());
         }
         self.sleep(limit)
     }
 
-    /// Spins for a reply, if the server runs elsewhere. Whether it came.
+    /// Spins for a reply if the server runs on another CPU. Returns whether it came.
     #[inline]
-    fn look_out(&mut self) -> bool {
+    fn spin_for_reply(&mut self) -> bool {
         let may_come = |lane: &Lane| lane.server_cpu().is_some_and(|cpu| cpu != thread::cpu());
         if !may_come(&self.lane) {
             return false;
@@ -231,7 +232,7 @@ impl Client {
                 }
                 spin_loop();
             }
-            // On this thread's CPU the server cannot run while this spins.
+            // On this thread's CPU, the server cannot run while this thread spins.
             if Moment::now().since(start) > budget || !may_come(&self.lane) {
                 break false;
             }
@@ -240,7 +241,7 @@ impl Client {
         came
     }
 
-    /// Sleeps for the reply, lending this thread's priority to the server.
+    /// Sleeps until the reply; the server has this thread's priority meanwhile.
     #[cold]
     fn sleep(&mut self, limit: Option<(Duration, Moment)>) -> Result<()> {
         let number = self.sent;
@@ -248,7 +249,7 @@ impl Client {
             let slice = Moment::now().after(SLICE);
             let until = limit.map_or(slice, |(_, moment)| moment.min(slice));
             let waited = self.waiter.wait(self.lane.lock(number), until);
-            if matches!(waited, Waited::Taken { .. }) {
+            if matches!(waited, WaitOutcome::Taken { .. }) {
                 put_back(self.lane.lock(number));
             }
             if self.lane.is_answered(number) {
@@ -257,7 +258,7 @@ impl Client {
             }
             let end = match waited {
                 _ if self.lane.is_closed() => End::Closed,
-                Waited::TimedOut => {
+                WaitOutcome::TimedOut => {
                     if !self.peer.is_gone() {
                         match limit {
                             Some((waited, moment)) if moment <= Moment::now() => {
@@ -268,12 +269,12 @@ impl Client {
                     }
                     End::Died
                 }
-                Waited::Deadlock => return Err(Error::Deadlock),
-                Waited::Taken { owner_died: true } | Waited::NoOwner => End::Died,
-                Waited::Taken { owner_died: false } => {
-                    End::Broken("a lock was let go without a reply")
+                WaitOutcome::Deadlock => return Err(Error::Deadlock),
+                WaitOutcome::Taken { owner_died: true } | WaitOutcome::NoOwner => End::Died,
+                WaitOutcome::Taken { owner_died: false } => {
+                    End::Broken("a lock was released without a reply")
                 }
-                Waited::Refused(_) => End::Broken("a lock that the kernel does not know"),
+                WaitOutcome::Refused(_) => End::Broken("a lock that the kernel refuses"),
             };
             return Err(self.ended(end));
         }
@@ -288,8 +289,8 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // A copy in a forked child leaves nothing: the lane is its parent's.
-        if self.owner.is_this_process() {
+        // A copy in a forked child must not leave the lane of its parent.
+        if self.fork_check.is_this_process() {
             self.lane.leave();
             self.bell.ring();
         }

@@ -17,7 +17,7 @@ impl Moment {
         Self::on(ClockId::Monotonic)
     }
 
-    /// The same moment on the real-time clock, as far as that is steady.
+    /// The same moment on the real-time clock, unless that clock is set.
     pub(crate) fn on_real_time_clock(self) -> Self {
         let ahead = self.since(Self::now());
         Self(Self::on(ClockId::Realtime).0.saturating_add(ahead))
@@ -28,7 +28,7 @@ impl Moment {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// Nanoseconds from `earlier` to here; none if it is not earlier.
+    /// Nanoseconds from `earlier` to this moment; 0 if it is not earlier.
     #[inline]
     pub(crate) fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)

@@ -1,23 +1,22 @@
 //! Copies to and from memory that another process may change meanwhile.
 //!
-//! To the compiler such a change is a data race, which a plain copy must not
-//! have. A short copy, and every one on other machines, is a series of relaxed
-//! atomic accesses, of eight bytes where they are aligned. A long one on
-//! x86-64 is `rep movsb`, an instruction into which the compiler does not
-//! look: up to three times as fast.
+//! For the compiler, such a change is a data race, which a plain copy must not
+//! have. A short copy, and every copy on other architectures, is a series of
+//! relaxed atomic accesses, of eight bytes where aligned. A long copy on x86-64 is
+//! `rep movsb`, which is opaque to the compiler and up to three times as fast.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 const STEP: usize = size_of::<u64>();
-/// From here on the string instruction is faster.
+/// From this length on, the string instruction is faster.
 #[cfg(target_arch = "x86_64")]
 const LONG: usize = 256;
 
-/// Copies as many bytes as `target` has.
+/// Fills `target` from `source`.
 ///
 /// # Safety
-/// So many bytes are mapped at `source`, and this process has no references
-/// to them.
+/// As many bytes are mapped at `source`, and this process has no references to
+/// them.
 #[inline]
 pub(crate) unsafe fn from_shared(source: *const u8, target: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
@@ -41,11 +40,11 @@ pub(crate) unsafe fn from_shared(source: *const u8, target: &mut [u8]) {
     }
 }
 
-/// Copies as many bytes as `source` has.
+/// Copies all bytes of `source` to `target`.
 ///
 /// # Safety
-/// So many bytes are mapped at `target`, and this process has no references
-/// to them.
+/// As many bytes are mapped at `target`, and this process has no references to
+/// them.
 #[inline]
 pub(crate) unsafe fn to_shared(source: &[u8], target: *mut u8) {
     #[cfg(target_arch = "x86_64")]
@@ -75,12 +74,12 @@ pub(crate) unsafe fn to_shared(source: &[u8], target: *mut u8) {
 /// `rep movsb`.
 ///
 /// # Safety
-/// So many bytes can be read at `source` and written at `target`, and the two
-/// do not overlap.
+/// `count` bytes can be read at `source` and written at `target`, and the two do
+/// not overlap.
 #[cfg(target_arch = "x86_64")]
 unsafe fn move_string(source: *const u8, target: *mut u8, count: usize) {
-    // SAFETY: the caller's promise; the direction flag is clear, as the
-    // calling convention has it (Intel SDM, volume 2, MOVS and REP).
+    // SAFETY: the caller's promise; the calling convention clears the direction
+    // flag (Intel SDM, volume 2, MOVS and REP).
     unsafe {
         std::arch::asm!(
             "rep movsb",

@@ -1,14 +1,13 @@
-//! The word on which a server sleeps while nobody calls.
+//! The word on which a server sleeps while there are no calls.
 //!
 //! | word | means |
 //! |---|---|
-//! | [`AWAKE`] | the server will look at all lanes before it sleeps: nothing to do |
-//! | [`ASLEEP`] | the server sleeps or is about to: whoever has work for it sets [`AWAKE`] and wakes it |
+//! | [`AWAKE`] | the server will check all lanes before it sleeps: nothing to do |
+//! | [`ASLEEP`] | the server sleeps or is about to: a client with a request sets [`AWAKE`] and wakes it |
 //!
-//! Any other value counts as `AWAKE`. A bell lies in memory of its own, which
-//! the other side can write. It can wake the server for nothing, and it can
-//! keep the bell from ringing; with a bell for each lane that is a lane's own
-//! affair.
+//! Any other value counts as `AWAKE`. A bell has its own memory, which the other
+//! side can write. It can wake the server needlessly, and it can keep the bell
+//! from ringing; with a bell for each lane, this affects its own lane only.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -24,10 +23,10 @@ use crate::mapping::Mapping;
 
 const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
-/// Bytes of the memory of a bell.
+/// Bytes of a bell's memory.
 const LENGTH: usize = 4096;
 
-/// How many words `futex_waitv(2)` takes (`FUTEX_WAITV_MAX`).
+/// The most words of `futex_waitv(2)` (`FUTEX_WAITV_MAX`).
 pub(crate) const MOST: usize = 128;
 
 /// A bell, from either side.
@@ -51,8 +50,8 @@ impl Bell {
     /// Wakes the server if it sleeps. Called after the work was posted.
     #[inline]
     pub(crate) fn ring(&self) {
-        // Pairs with the fence in `Sleeper::announce`: either the server's
-        // last look sees what was posted before, or this load sees ASLEEP.
+        // Pairs with the fence in `Sleeper::announce`: either the server's last
+        // check sees the posted work, or this load sees ASLEEP.
         fence(Ordering::SeqCst);
         if self.word().load(Ordering::Relaxed) == ASLEEP
             && self.word().swap(AWAKE, Ordering::Relaxed) == ASLEEP
@@ -63,28 +62,28 @@ impl Bell {
     }
 }
 
-/// How the bells of a server hang together.
+/// The doorbells of a server's lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doorbells {
-    /// Each lane has its own, so that no client can keep another's from
-    /// ringing. The server sleeps on all of them at once, which takes it
-    /// a microsecond and some 100 ns for each. Needs `futex_waitv(2)`, Linux
-    /// 5.16; without it the server has one bell.
+    /// One for each lane, so that no client can keep another's from ringing. The
+    /// server sleeps on all of them at once, which takes about 1 µs and 100 ns for
+    /// each. Needs `futex_waitv(2)` of Linux 5.16; without it, the server has one
+    /// bell.
     OnePerLane,
-    /// One for all. A hostile client can keep it from ringing for others: the
-    /// server then sleeps for up to 100 ms before it sees their calls.
+    /// One for all lanes. A hostile client can keep it from ringing for others:
+    /// the server then sleeps for up to 100 ms before it sees their calls.
     Shared,
 }
 
 impl Doorbells {
-    /// These, if the kernel can sleep on several words. One client has nobody
-    /// to share its bell with.
+    /// These if the kernel can sleep on several words, else `Shared`. With one
+    /// lane, `Shared` is enough.
     pub(crate) fn on_this_kernel(self, lanes: usize) -> Self {
         if lanes == 1 {
             return Self::Shared;
         }
-        // A kernel that knows the request refuses to sleep on nothing; another,
-        // or a filter, refuses the request.
+        // A kernel with this call answers an empty list with EINVAL; one without
+        // it, or a seccomp filter, with another error.
         let nothing = futex::waitv(&[], WaitvFlags::empty(), None, ClockId::Monotonic);
         if nothing == Err(Errno::INVAL) { self } else { Self::Shared }
     }
@@ -102,8 +101,8 @@ impl Sleeper {
         Self { own, waits: Vec::with_capacity(MOST) }
     }
 
-    /// Says on all bells that the server sleeps. It looks at all lanes once
-    /// more after this, and only then sleeps.
+    /// Marks the server as asleep on all bells. After this, it checks all lanes
+    /// once more before it sleeps.
     #[inline]
     pub(crate) fn announce<'b>(&mut self, lanes: impl Iterator<Item = &'b Bell>) {
         self.own.word().store(ASLEEP, Ordering::Relaxed);
@@ -115,7 +114,7 @@ impl Sleeper {
     }
 
     /// Sleeps until one of the bells is no longer [`ASLEEP`], at most for
-    /// `at_most`. May return early for no reason.
+    /// `at_most`. May return early.
     pub(crate) fn sleep<'b>(
         &mut self,
         lanes: impl Iterator<Item = &'b Bell>,
@@ -144,7 +143,7 @@ impl Sleeper {
         }
     }
 
-    /// Says on all bells that the server is awake.
+    /// Marks the server as awake on all bells.
     #[inline]
     pub(crate) fn wake_up<'b>(&mut self, lanes: impl Iterator<Item = &'b Bell>) {
         self.own.word().store(AWAKE, Ordering::Relaxed);
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_woken_who_is_awake() {
+    fn a_server_that_is_awake_is_not_woken() {
         let own = Arc::new(Bell::create().unwrap().0);
         let mut sleeper = Sleeper::new(Arc::clone(&own));
         sleeper.announce(std::iter::empty());

@@ -1,96 +1,96 @@
-//! What can go wrong between this crate, the kernel and the other process.
+//! Errors of this crate, the kernel and the other process.
 
 use std::io;
 use std::time::Duration;
 
 use crate::version::VERSION;
 
-/// The result of everything in this crate that can fail.
+/// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A call that was not answered, a peer that is not what it says, or a
-/// request that the kernel refused.
+/// A call without an answer, a peer that breaks the protocol, or a request that
+/// the kernel refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The other process, or the thread that served, has ended.
+    /// The other process, or its serving thread, has ended.
     #[error("the other side of the channel has died")]
     PeerDied,
-    /// The other side has ended the connection in good order.
+    /// The other side has closed the connection.
     #[error("the other side has closed the channel")]
     Closed,
     /// The reply did not come in time. The lane stays usable: the next call
-    /// waits for the late reply, and drops it.
+    /// first waits for the late reply and drops it.
     #[error("no reply within {waited:?}")]
     TimedOut {
-        /// How long was waited for it.
+        /// The time limit.
         waited: Duration,
     },
-    /// The other side broke the protocol. The lane is of no use any more.
+    /// The other side broke the protocol. The lane cannot be used any more.
     #[error("the other side broke the protocol: {what}")]
     Broken {
-        /// How it shows.
+        /// What was found.
         what: &'static str,
     },
-    /// The server waits, maybe through other servers, for this thread.
+    /// The server waits for this thread, directly or through other servers.
     #[error("the server waits for this thread: the call would never end")]
     Deadlock,
     /// The handler refused the call.
     #[error("refused with status {status}")]
     Refused {
-        /// The handler's status, with a meaning of its own.
+        /// The handler's own status.
         status: i32,
     },
-    /// A request or reply is longer than there is room for.
-    #[error("{length} bytes where there is room for {capacity}")]
+    /// A request or reply does not fit.
+    #[error("{length} bytes do not fit into {capacity}")]
     TooLong {
-        /// How long it is.
+        /// Its length in bytes.
         length: usize,
-        /// How long it may be.
+        /// Size of the buffer in bytes.
         capacity: usize,
     },
     /// The server has no free lane.
     #[error("all {lanes} lanes of the server are taken")]
     Full {
-        /// How many lanes it has.
+        /// Number of its lanes.
         lanes: usize,
     },
     /// The other side speaks another version of the protocol.
     #[error("the other side speaks version {theirs} of the protocol, not {VERSION}")]
     Version {
-        /// The version it speaks.
+        /// Its version.
         theirs: u32,
     },
-    /// The two processes see each other under other numbers than their own.
-    /// Lock words hold thread numbers, which mean nothing then.
+    /// The processes have different numbers for the same thread, so lock words,
+    /// which hold thread numbers, have no meaning.
     #[error("the other process is in another PID namespace")]
     PidNamespace,
-    /// What came over the socket is not the set-up of a channel.
+    /// The data from the socket does not set up a channel.
     #[error("no channel was offered over the socket: {what}")]
     NotAChannel {
-        /// How it shows.
+        /// What was received.
         what: &'static str,
     },
-    /// The value was made by another process, which this one is a fork of, or
-    /// it belongs to another thread.
+    /// The value was created before this process was forked, or belongs to another
+    /// thread.
     #[error("the channel belongs to another process or thread")]
     WrongOwner,
-    /// A setting that cannot work.
+    /// An impossible setting.
     #[error("{what} is {value}, outside of {least} to {most}")]
     Setting {
-        /// Which one.
+        /// The setting.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: usize,
-        /// The least that works.
+        /// The smallest possible value.
         least: usize,
-        /// The most that works.
+        /// The largest possible value.
         most: usize,
     },
     /// The kernel refused a request.
     #[error("{request}: {source}")]
     Request {
-        /// The system call, and for what if that is not plain.
+        /// The system call, and its purpose if that is not obvious.
         request: &'static str,
         /// The kernel's answer.
         source: io::Error,
@@ -98,7 +98,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err`.
+    /// Makes a [`Request`](Self::Request) in `map_err`.
     pub(crate) fn request<E: Into<io::Error>>(request: &'static str) -> impl FnOnce(E) -> Self {
         move |source| Self::Request { request, source: source.into() }
     }

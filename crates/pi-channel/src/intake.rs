@@ -1,4 +1,4 @@
-//! How lanes reach the thread that serves them.
+//! Passes new clients, and requests to stop, to the serving thread.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -13,52 +13,51 @@ use crate::error::{Error, Result};
 use crate::lane::Lane;
 use crate::layout::Geometry;
 use crate::message::{Message, Received, ask_for_credentials, receive, send};
-use crate::peer::Peer;
+use crate::peer_process::PeerProcess;
 
-/// How long a client may take to say hello.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a client may take to be gone, when there is no free lane for a new
-/// one.
-const PATIENCE_FOR_A_LANE: Duration = Duration::from_millis(500);
-/// How long the server may take to look who is gone after that. One that
-/// serves a long call, or nobody yet, does not look.
-const PATIENCE_FOR_A_LOOK: Duration = Duration::from_secs(5);
-/// How often the server has begun to look, by which once it has ended. The
-/// first one may have begun before.
-const LOOKS_FOR_A_LANE: u32 = 3;
-/// How often to look whether it has.
-const LOOK_FOR_A_LANE: Duration = Duration::from_millis(1);
+/// Time limit for a client's hello.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a new client waits for a lane whose client has ended.
+const LANE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Further time for the server to detect clients that are gone. A server that is
+/// busy with a long call, or does not serve yet, does not check.
+const REAP_TIMEOUT: Duration = Duration::from_secs(5);
+/// After this many checks have begun, one was made after `LANE_TIMEOUT`: the first
+/// may have begun before.
+const REAPS_FOR_A_LANE: u32 = 3;
+/// Time between two attempts to reserve a lane.
+const LANE_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A lane with its client, not yet or no longer served.
+/// A lane and its client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) lane: Lane,
     /// The lane's own bell, if it has one.
     pub(crate) bell: Option<Bell>,
-    pub(crate) peer: Peer,
+    pub(crate) peer: PeerProcess,
 }
 
-/// What a server finds in its intake.
+/// What has happened since the server's last [`Intake::take`].
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct Events {
     pub(crate) arrivals: Vec<Connection>,
-    /// Somebody waits for a lane: see who is gone.
+    /// A client waits for a lane: check which clients are gone.
     pub(crate) reap: bool,
     pub(crate) stop: bool,
 }
 
-/// Who has arrived and is not served yet.
+/// Clients that are not served yet.
 #[derive(Debug, Default)]
 struct Arrivals {
     connections: Vec<Connection>,
     closed: bool,
 }
 
-/// What a server shares with those who bring it clients, or stop it.
+/// State that a server shares with its acceptors and stoppers.
 ///
-/// While it serves, the server never waits for one of them, who may have no
-/// priority at all: it tries the lock, and if it fails, whoever holds it tells
-/// the news again after letting go.
+/// While it serves, the server never waits for their threads, which may have any
+/// priority: it only tries the lock. If that fails, the thread that holds the lock
+/// notifies the server again after releasing it.
 #[derive(Debug)]
 pub(crate) struct Intake {
     geometry: Geometry,
@@ -67,7 +66,7 @@ pub(crate) struct Intake {
     doorbells: Doorbells,
     bell: Arc<Bell>,
     bell_fd: OwnedFd,
-    has_news: AtomicBool,
+    has_events: AtomicBool,
     reap: AtomicBool,
     stop: AtomicBool,
     taken: AtomicUsize,
@@ -89,7 +88,7 @@ impl Intake {
             doorbells,
             bell: Arc::new(bell),
             bell_fd,
-            has_news: AtomicBool::new(false),
+            has_events: AtomicBool::new(false),
             reap: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             taken: AtomicUsize::new(0),
@@ -101,19 +100,19 @@ impl Intake {
         Arc::clone(&self.bell)
     }
 
-    /// Sets up a lane for who is at the other end of `socket`.
+    /// Sets up a lane for the client at the other end of `socket`.
     fn admit(&self, socket: UnixStream) -> Result<()> {
         ask_for_credentials(&socket)?;
-        let hello = match receive(&socket, PATIENCE) {
+        let hello = match receive(&socket, HELLO_TIMEOUT) {
             Ok(Received { message: Message::Hello, sender, .. }) => sender,
             Ok(_) => return Err(Error::NotAChannel { what: "a client that does not say hello" }),
             Err(error) => {
                 let answer = match error {
                     Error::PidNamespace => Message::PidNamespace,
-                    // Whatever it is, the client sees the version in it.
+                    // Any message shows the client this side's version.
                     _ => Message::Closed,
                 };
-                // The first failure is the one to tell.
+                // The first failure is returned.
                 let _hung_up = send(&socket, answer, &[]);
                 return Err(error);
             }
@@ -126,7 +125,7 @@ impl Intake {
             let _hung_up = send(&socket, answer, &[]);
             return Err(error);
         }
-        let welcomed = self.welcome(Peer::new(hello, socket));
+        let welcomed = self.welcome(PeerProcess::new(hello, socket));
         let connection = match welcomed {
             Ok(connection) => connection,
             Err(error) => {
@@ -136,16 +135,16 @@ impl Intake {
         };
         let mut arrivals = self.arrivals();
         if arrivals.closed {
-            // The client finds out when it sees its socket closed.
+            // The client notices that its socket is closed.
             return Err(Error::Closed);
         }
         arrivals.connections.push(connection);
         drop(arrivals);
-        self.tell();
+        self.notify();
         Ok(())
     }
 
-    fn welcome(&self, peer: Peer) -> Result<Connection> {
+    fn welcome(&self, peer: PeerProcess) -> Result<Connection> {
         let (lane, lane_fd) = Lane::create(self.geometry, self.thread)?;
         let (bell, bell_fd) = match self.doorbells {
             Doorbells::OnePerLane => {
@@ -160,12 +159,12 @@ impl Intake {
         Ok(Connection { lane, bell, peer })
     }
 
-    /// Takes one of the lanes, waiting for one that has no client any more
-    /// until the server has looked.
+    /// Reserves a lane. If all are taken, waits until the server has checked for
+    /// clients that are gone.
     fn reserve(&self) -> Result<()> {
-        let soon = Moment::now().after(PATIENCE_FOR_A_LANE);
-        let late = soon.after(PATIENCE_FOR_A_LOOK);
-        let mut looks = 0;
+        let soon = Moment::now().after(LANE_TIMEOUT);
+        let late = soon.after(REAP_TIMEOUT);
+        let mut reaps = 0;
         loop {
             if self.arrivals().closed {
                 return Err(Error::Closed);
@@ -175,58 +174,58 @@ impl Intake {
                 return Ok(());
             }
             let now = Moment::now();
-            if now >= late || (now >= soon && looks >= LOOKS_FOR_A_LANE) {
+            if now >= late || (now >= soon && reaps >= REAPS_FOR_A_LANE) {
                 return Err(Error::Full { lanes: self.lanes });
             }
-            // The server takes it back when it begins to look.
+            // The server clears the flag when it begins to check.
             if !self.reap.swap(true, Ordering::Relaxed) && now >= soon {
-                looks += 1;
+                reaps += 1;
             }
-            self.tell();
-            sleep(LOOK_FOR_A_LANE);
+            self.notify();
+            sleep(LANE_CHECK_INTERVAL);
         }
     }
 
     /// Gives a lane back.
     pub(crate) fn free(&self) {
         let less = |taken: usize| taken.checked_sub(1);
-        // One is given back for each that was taken.
+        // Each lane is given back once.
         let _never_below_zero = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// Has the server look at what was written before.
-    fn tell(&self) {
+    /// Makes the server call [`take`](Self::take), after the data was written.
+    fn notify(&self) {
         // Pairs with the acquire in `take`.
-        self.has_news.store(true, Ordering::Release);
+        self.has_events.store(true, Ordering::Release);
         self.bell.ring();
     }
 
-    /// Whether there is something to [`take`](Self::take).
+    /// Whether there are events to [`take`](Self::take).
     #[inline]
-    pub(crate) fn has_news(&self) -> bool {
-        self.has_news.load(Ordering::Relaxed)
+    pub(crate) fn has_events(&self) -> bool {
+        self.has_events.load(Ordering::Relaxed)
     }
 
-    /// What has happened since the last time. A stop is told every time.
-    pub(crate) fn take(&self) -> News {
-        // Pairs with the release in `tell`.
+    /// Returns the events since the last call. A stop is returned by every call.
+    pub(crate) fn take(&self) -> Events {
+        // Pairs with the release in `notify`.
         let stop =
-            self.has_news.swap(false, Ordering::Acquire) && self.stop.load(Ordering::Relaxed);
+            self.has_events.swap(false, Ordering::Acquire) && self.stop.load(Ordering::Relaxed);
         if stop {
-            self.has_news.store(true, Ordering::Relaxed);
+            self.has_events.store(true, Ordering::Relaxed);
         }
         let arrivals = match self.arrivals.try_lock() {
             Ok(mut arrivals) => std::mem::take(&mut arrivals.connections),
             Err(TryLockError::Poisoned(poisoned)) => {
                 std::mem::take(&mut poisoned.into_inner().connections)
             }
-            // Whoever holds the lock tells the news afterwards.
+            // The thread that holds the lock notifies afterwards.
             Err(TryLockError::WouldBlock) => Vec::new(),
         };
-        News { arrivals, reap: self.reap.swap(false, Ordering::Relaxed), stop }
+        Events { arrivals, reap: self.reap.swap(false, Ordering::Relaxed), stop }
     }
 
-    /// Refuses everybody from here on; who has arrived is left to the caller.
+    /// Refuses new clients from now on; returns those that are not served yet.
     pub(crate) fn close(&self) -> Vec<Connection> {
         let mut arrivals = self.arrivals();
         arrivals.closed = true;
@@ -239,7 +238,7 @@ impl Intake {
     }
 }
 
-/// Brings clients to a server, from any thread.
+/// Admits clients to a server, from any thread.
 #[derive(Debug, Clone)]
 pub struct Acceptor(Arc<Intake>);
 
@@ -248,14 +247,13 @@ impl Acceptor {
         Self(intake)
     }
 
-    /// Gives the client at the other end of `socket`, who calls
-    /// [`Client::connect`](crate::Client::connect), a lane of its own. Waits
-    /// for what the client sends, for at most 20 seconds, so a server that
-    /// should not wait has this done by another thread.
+    /// Gives a lane to the client at the other end of `socket`, which calls
+    /// [`Client::connect`](crate::Client::connect). Waits at most 20 seconds for
+    /// the client, so call this in another thread if the server must not wait.
     ///
     /// # Errors
-    /// There is no client, it is in another PID namespace, speaks another
-    /// version, or there is no lane for it. The server goes on in any case.
+    /// There is no client, it is in another PID namespace, it has another version,
+    /// or there is no free lane. The server is not affected.
     pub fn admit(&self, socket: UnixStream) -> Result<()> {
         self.0.admit(socket)
     }
@@ -270,10 +268,10 @@ impl Stopper {
         Self(intake)
     }
 
-    /// Ends [`Server::serve`](crate::Server::serve) after the call that it
-    /// serves, and every later one at once.
+    /// Ends [`Server::serve`](crate::Server::serve) after the current call, and
+    /// every later `serve` at once.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Relaxed);
-        self.0.tell();
+        self.0.notify();
     }
 }

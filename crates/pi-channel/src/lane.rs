@@ -1,22 +1,20 @@
-//! The conversation of one client with its server.
+//! The steps of a call in the shared memory of one client and its server.
 //!
-//! Calls are numbered from 1 and wrap around. Call *n* belongs to lock word
-//! *n* mod 2: the client waits on it for reply *n*. The server owns that word
-//! from before the client can post request *n* until reply *n* lies there, so
-//! a waiting client always waits for a lock of the server's thread, which is
-//! how its priority reaches that thread.
+//! Calls are numbered from 1 and wrap around. Call *n* uses lock word *n* mod 2:
+//! the client waits on it for reply *n*. The server owns that word from before the
+//! client can post request *n* until reply *n* is written. So a waiting client
+//! always waits for a lock of the server's thread, which inherits its priority.
 //!
 //! The crate's documentation has the table of states.
 //!
-//! `Request` is stored with release order and loaded with acquire order, and
-//! so is `Reply`: the bytes and the other words of the same side are written
-//! before, and read after. A client that finds the reply while it spins never
-//! touches a lock, and the server lets go of one that nobody waits for: no
-//! system call on either side.
+//! `Request` is stored with release order and loaded with acquire order, and so is
+//! `Reply`: the bytes and the other words of the same side are written before, and
+//! read after. If the client finds the reply while it spins, it touches no lock,
+//! and the server releases one without waiters: no system call on either side.
 //!
-//! Lock *n*+1 is free when the server takes it: the client has waited on it
-//! last in call *n*−1, and put it back before it posted request *n*. If it is
-//! not free, the client broke the protocol, and the lane is closed.
+//! Lock *n*+1 is free when the server takes it: the client last waited on it in
+//! call *n*−1, and put it back before it posted request *n*. If it is not free,
+//! the client broke the protocol, and the lane is closed.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -28,9 +26,9 @@ use crate::lock;
 use crate::mapping::Mapping;
 use crate::version::VERSION;
 
-/// The CPU of a side that was not seen on any yet.
+/// The CPU of a side before its first call.
 const NOWHERE: u32 = u32::MAX;
-/// In the place of a reply's length: the handler refused.
+/// In place of a reply's length: the handler refused.
 const REFUSED: u32 = u32::MAX;
 
 /// The memory of a lane, from either side.
@@ -40,30 +38,30 @@ pub(crate) struct Lane {
     geometry: Geometry,
 }
 
-/// What a server finds when it looks at a lane.
+/// What a server finds when it polls a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum Incoming {
     /// No new request.
     Nothing,
     /// A request.
     Request,
     /// The client has left.
     Left,
-    /// A number that no client writes.
+    /// A number that breaks the protocol.
     Garbage,
 }
 
-/// What a server answers.
+/// A server's response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// So many bytes.
+pub(crate) enum Response {
+    /// A reply of this length.
     Bytes(usize),
-    /// No, and why.
+    /// A refusal with this status.
     Refused(i32),
 }
 
 impl Lane {
-    /// A new lane, whose first lock belongs to `thread` already.
+    /// Creates a lane whose first lock belongs to `thread`.
     pub(crate) fn create(geometry: Geometry, thread: u32) -> Result<(Self, OwnedFd)> {
         let (memory, fd) = Mapping::create("pi-channel-lane", geometry.length())?;
         let lane = Self { memory, geometry };
@@ -73,19 +71,19 @@ impl Lane {
         lane.store(Word::ReplyCapacity, geometry.reply_capacity() as u32);
         lane.store(Word::ClientCpu, NOWHERE);
         lane.store(Word::ServerCpu, NOWHERE);
-        // The socket over which the client gets the lane orders all of these.
+        // The socket that passes the lane to the client orders these stores.
         lane.lock(1).store(thread, Ordering::Relaxed);
         Ok((lane, fd))
     }
 
-    /// A lane that a peer has created, checked.
+    /// Opens and checks a lane that a peer has created.
     pub(crate) fn open(fd: impl AsFd) -> Result<Self> {
         let least = Geometry::new(0, 0)?.length();
         let most = Geometry::new(MAX_CAPACITY, MAX_CAPACITY)?.length();
         let memory = Mapping::open(fd, least, most)?;
         let smallest = Self { memory, geometry: Geometry::new(0, 0)? };
         if smallest.memory.first().load(Ordering::Relaxed) != MAGIC {
-            return Err(Error::NotAChannel { what: "its memory is not that of a lane" });
+            return Err(Error::NotAChannel { what: "its memory is not a lane" });
         }
         let theirs = smallest.load(Word::Version);
         if theirs != VERSION {
@@ -128,7 +126,7 @@ impl Lane {
 
 /// The client's side.
 impl Lane {
-    /// Room for the request.
+    /// The buffer for the request.
     #[inline]
     pub(crate) fn room_for_request(&self) -> Outgoing<'_> {
         let (at, room) = (REQUEST_BYTES, self.geometry.request_capacity());
@@ -143,11 +141,11 @@ impl Lane {
         self.store(Word::RequestLength, length as u32);
         self.store(Word::ClientCpu, cpu);
         self.store(Word::ClientPriority, priority);
-        // Pairs with the acquire in `look`.
+        // Pairs with the acquire in `poll`.
         self.word(Word::Request).store(number, Ordering::Release);
     }
 
-    /// Whether reply `number` lies there.
+    /// Whether reply `number` has been written.
     #[inline]
     pub(crate) fn is_answered(&self, number: u32) -> bool {
         // Acquire pairs with the release in `answer`.
@@ -159,13 +157,13 @@ impl Lane {
         self.load(Word::ServerClosed) != 0
     }
 
-    /// The CPU on which the server was seen last.
+    /// The CPU on which the server last served this lane.
     #[inline]
     pub(crate) fn server_cpu(&self) -> Option<u32> {
         Some(self.load(Word::ServerCpu)).filter(|cpu| *cpu != NOWHERE)
     }
 
-    /// The reply that lies there.
+    /// The last reply.
     #[inline]
     pub(crate) fn reply(&self) -> Result<SharedBytes<'_>> {
         let length = self.load(Word::ReplyLength);
@@ -174,7 +172,7 @@ impl Lane {
         }
         let length = length as usize;
         if length > self.geometry.reply_capacity() {
-            return Err(Error::Broken { what: "a reply longer than the room for it" });
+            return Err(Error::Broken { what: "a reply longer than its capacity" });
         }
         // SAFETY: as in `room_for_request`.
         Ok(unsafe {
@@ -182,7 +180,7 @@ impl Lane {
         })
     }
 
-    /// Says that the client leaves.
+    /// Marks the client as gone.
     pub(crate) fn leave(&self) {
         self.word(Word::ClientGone).store(1, Ordering::Release);
     }
@@ -190,42 +188,42 @@ impl Lane {
 
 /// The server's side.
 impl Lane {
-    /// Looks for the request after number `served`.
+    /// Checks for the request after number `served`.
     #[inline]
-    pub(crate) fn look(&self, served: u32) -> Look {
+    pub(crate) fn poll(&self, served: u32) -> Incoming {
         // Acquire pairs with the release in `post`.
         match self.word(Word::Request).load(Ordering::Acquire) {
-            _ if self.load(Word::ClientGone) != 0 => Look::Left,
-            number if number == served => Look::Nothing,
-            number if number == served.wrapping_add(1) => Look::Request,
-            _ => Look::Garbage,
+            _ if self.load(Word::ClientGone) != 0 => Incoming::Left,
+            number if number == served => Incoming::Nothing,
+            number if number == served.wrapping_add(1) => Incoming::Request,
+            _ => Incoming::Garbage,
         }
     }
 
-    /// What the client says of its priority.
+    /// The priority that the client claims.
     #[inline]
     pub(crate) fn client_priority(&self) -> u32 {
         self.load(Word::ClientPriority)
     }
 
-    /// The CPU on which the client says that it posted its request.
+    /// The CPU on which the client claims to have posted its request.
     #[inline]
     pub(crate) fn client_cpu(&self) -> u32 {
         self.load(Word::ClientCpu)
     }
 
-    /// The request that lies there.
+    /// The last request.
     #[inline]
     pub(crate) fn request(&self) -> Result<SharedBytes<'_>> {
         let length = self.load(Word::RequestLength) as usize;
         if length > self.geometry.request_capacity() {
-            return Err(Error::Broken { what: "a request longer than the room for it" });
+            return Err(Error::Broken { what: "a request longer than its capacity" });
         }
         // SAFETY: as in `room_for_request`.
         Ok(unsafe { SharedBytes::new(self.memory.bytes(REQUEST_BYTES, length), length) })
     }
 
-    /// Room for the reply.
+    /// The buffer for the reply.
     #[inline]
     pub(crate) fn room_for_reply(&self) -> Outgoing<'_> {
         let (at, room) = (self.geometry.reply_bytes(), self.geometry.reply_capacity());
@@ -233,7 +231,7 @@ impl Lane {
         unsafe { Outgoing::new(self.memory.bytes(at, room), room) }
     }
 
-    /// Tells the client where the server runs, before the reply does.
+    /// Publishes the server's CPU, before the reply.
     #[inline]
     pub(crate) fn show_cpu(&self, cpu: u32) {
         if self.load(Word::ServerCpu) != cpu {
@@ -241,16 +239,16 @@ impl Lane {
         }
     }
 
-    /// Answers request `number` as `thread`. The client runs from
-    /// here on, and its priority is no longer lent.
+    /// Answers request `number` as `thread`. The client can run from then on, and
+    /// takes its priority back.
     #[inline]
-    pub(crate) fn answer(&self, number: u32, outcome: Outcome, thread: u32) -> Result<()> {
+    pub(crate) fn answer(&self, number: u32, response: Response, thread: u32) -> Result<()> {
         if !lock::try_take(self.lock(number.wrapping_add(1)), thread) {
             return Err(Error::Broken { what: "a lock that the client has not put back" });
         }
-        let length = match outcome {
-            Outcome::Bytes(length) => length as u32,
-            Outcome::Refused(status) => {
+        let length = match response {
+            Response::Bytes(length) => length as u32,
+            Response::Refused(status) => {
                 self.store(Word::ReplyStatus, status.cast_unsigned());
                 REFUSED
             }
@@ -262,11 +260,11 @@ impl Lane {
             .map_err(|_| Error::Broken { what: "a lock that was taken from its owner" })
     }
 
-    /// Ends the conversation after reply `served`, as `thread`.
+    /// Closes the lane after reply `served`, as `thread`.
     pub(crate) fn close(&self, served: u32, thread: u32) {
         self.word(Word::ServerClosed).store(1, Ordering::Release);
-        // Wakes a client that waits, who then finds the lane closed. If a
-        // client has tampered with the words, it may sleep on: its own doing.
+        // Wakes a waiting client, which then finds the lane closed. A client that
+        // has tampered with the words may sleep on.
         for number in [served, served.wrapping_add(1)] {
             let _tampered = lock::release(self.lock(number), thread);
         }
@@ -282,23 +280,23 @@ mod tests {
         Lane::create(Geometry::new(16, 16).unwrap(), thread::number()).unwrap().0
     }
 
-    /// A call and its answer, with what the other side sees in between.
+    /// A call and its answer, with checks of both sides in between.
     fn exchange(lane: &Lane, number: u32) {
         let (me, before) = (thread::number(), number.wrapping_sub(1));
         let locks =
             || [number, number.wrapping_add(1)].map(|n| lane.lock(n).load(Ordering::SeqCst));
         assert_eq!(locks(), [me, 0]);
-        assert_eq!(lane.look(before), Look::Nothing);
+        assert_eq!(lane.poll(before), Incoming::Nothing);
         lane.post(number, 3, 0, 50);
         assert!(!lane.is_answered(number));
-        assert_eq!(lane.look(before), Look::Request);
+        assert_eq!(lane.poll(before), Incoming::Request);
         assert_eq!(lane.client_priority(), 50);
         assert_eq!(lane.request().unwrap().len(), 3);
-        lane.answer(number, Outcome::Bytes(2), me).unwrap();
+        lane.answer(number, Response::Bytes(2), me).unwrap();
         assert!(lane.is_answered(number));
         assert_eq!(lane.reply().unwrap().len(), 2);
         assert_eq!(locks(), [0, me]);
-        assert_eq!(lane.look(number), Look::Nothing);
+        assert_eq!(lane.poll(number), Incoming::Nothing);
     }
 
     #[test]
@@ -323,27 +321,27 @@ mod tests {
         let (lane, me) = (lane(), thread::number());
         lane.post(1, 0, 0, 0);
         lane.lock(2).store(1, Ordering::SeqCst);
-        let error = lane.answer(1, Outcome::Bytes(0), me).unwrap_err().to_string();
+        let error = lane.answer(1, Response::Bytes(0), me).unwrap_err().to_string();
         assert!(error.ends_with("a lock that the client has not put back"), "{error}");
         assert!(!lane.is_answered(1));
         lane.close(0, me);
-        assert_eq!(lane.lock(1).load(Ordering::SeqCst), 0, "who waits is let go");
+        assert_eq!(lane.lock(1).load(Ordering::SeqCst), 0, "a waiting client is released");
         assert!(lane.is_closed());
     }
 
     #[test]
-    fn who_leaves_is_not_served_any_more() {
+    fn a_client_that_has_left_is_not_served() {
         let lane = lane();
         lane.post(1, 0, 0, 0);
         lane.leave();
-        assert_eq!(lane.look(0), Look::Left);
+        assert_eq!(lane.poll(0), Incoming::Left);
     }
 
     #[test]
     fn a_refusal_keeps_its_status() {
         let (lane, me) = (lane(), thread::number());
         lane.post(1, 0, 0, 0);
-        lane.answer(1, Outcome::Refused(i32::MIN), me).unwrap();
+        lane.answer(1, Response::Refused(i32::MIN), me).unwrap();
         assert!(matches!(lane.reply(), Err(Error::Refused { status: i32::MIN })));
     }
 

@@ -1,4 +1,4 @@
-//! What lies where in the memory of a lane.
+//! The layout of a lane's memory.
 //!
 //! | bytes | what | written by |
 //! |---|---|---|
@@ -6,15 +6,15 @@
 //! | `0x080` | lock word 0 | server, client, kernel |
 //! | `0x100` | lock word 1 | server, client, kernel |
 //! | `0x180` | the client's words, then the bytes of the request | client |
-//! | after them, on a line of its own | the server's words, then the bytes of the reply | server |
+//! | after them, on its own line | the server's words, then the bytes of the reply | server |
 //!
-//! Each row begins on a pair of cache lines of its own. A payload begins in
-//! the line of the words that announce it, so that a short one costs no
-//! transfer between CPUs of its own.
+//! Each row begins on its own pair of cache lines. A payload begins in the line of
+//! the words that announce it, so a short payload needs no further transfer
+//! between CPUs.
 //!
-//! All positions follow from the two capacities. Both sides keep these in
-//! memory of their own: what the header says is read once, when the lane is
-//! set up, and compared with the size of the memory.
+//! All positions follow from the two capacities. Both sides keep private copies of
+//! these: the header is read once, when the lane is set up, and compared with the
+//! size of the memory.
 
 use std::mem::size_of;
 
@@ -22,18 +22,18 @@ use crate::error::{Error, Result};
 
 /// The first eight bytes of a lane.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"pi-lane\n");
-/// The longest request or reply: 16 MiB. A client lets its server make it map
-/// as much.
+/// The longest request or reply: 16 MiB. A server can make its client map this
+/// much for each.
 pub const MAX_CAPACITY: usize = 16 << 20;
 
 /// Rows begin at multiples of this: two cache lines, because CPUs fetch them
 /// in pairs.
 const ROW: usize = 128;
 const CLIENT_ROW: usize = 3 * ROW;
-/// Bytes of the words in front of a payload.
+/// Bytes of the words before a payload.
 const WORDS: usize = 32;
 const PAGE: usize = 4096;
-/// Where the bytes of the request begin.
+/// Position of the request's bytes.
 pub(crate) const REQUEST_BYTES: usize = CLIENT_ROW + WORDS;
 
 /// A 32-bit word of a lane.
@@ -41,35 +41,35 @@ pub(crate) const REQUEST_BYTES: usize = CLIENT_ROW + WORDS;
 pub(crate) enum Word {
     /// Version of the layout.
     Version,
-    /// Room for a request, in bytes.
+    /// Longest request, in bytes.
     RequestCapacity,
-    /// Room for a reply, in bytes.
+    /// Longest reply, in bytes.
     ReplyCapacity,
-    /// One of the two lock words, by the lowest bit of a call's number.
+    /// One of the two lock words, selected by the lowest bit of a call's number.
     Lock(u32),
-    /// Number of the last request that lies in the bytes.
+    /// Number of the last request.
     Request,
     /// Its length.
     RequestLength,
     /// The CPU on which the client posted it.
     ClientCpu,
-    /// The client's priority, as it says.
+    /// The priority that the client claims.
     ClientPriority,
     /// Not zero once the client has left.
     ClientGone,
-    /// Number of the last reply that lies in the bytes.
+    /// Number of the last reply.
     Reply,
     /// Its length.
     ReplyLength,
-    /// The CPU on which the server was seen last.
+    /// The CPU on which the server last served this lane.
     ServerCpu,
-    /// Zero, or why the handler refused.
+    /// The status of a refusal.
     ReplyStatus,
     /// Not zero once the server has closed the lane.
     ServerClosed,
 }
 
-/// The capacities of a lane, checked, and what follows from them.
+/// The checked capacities of a lane, from which all positions follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Geometry {
     request: usize,
@@ -86,27 +86,27 @@ impl Geometry {
         Ok(Self { request, reply })
     }
 
-    /// Room for a request.
+    /// Longest request, in bytes.
     pub(crate) fn request_capacity(self) -> usize {
         self.request
     }
 
-    /// Room for a reply.
+    /// Longest reply, in bytes.
     pub(crate) fn reply_capacity(self) -> usize {
         self.reply
     }
 
-    /// Bytes of the whole lane: whole pages.
+    /// Size of the lane in bytes, whole pages.
     pub(crate) fn length(self) -> usize {
         (self.reply_bytes() + self.reply).next_multiple_of(PAGE)
     }
 
-    /// Where the bytes of the reply begin.
+    /// Position of the reply's bytes.
     pub(crate) fn reply_bytes(self) -> usize {
         self.server_row() + WORDS
     }
 
-    /// Where a word lies: at a multiple of four, below [`length`](Self::length).
+    /// Position of a word: a multiple of four, below [`length`](Self::length).
     #[inline]
     pub(crate) fn position(self, word: Word) -> usize {
         const U32: usize = size_of::<u32>();

@@ -1,10 +1,10 @@
 //! Sealed memory that two processes share: `memfd_create(2)`.
 //!
-//! The size is sealed, and the seal is checked by whoever receives the
-//! memory: a peer that shrinks it would have us killed by SIGBUS. Memory on
-//! huge pages is refused for the same reason: punching a hole in it can leave
-//! the pool without a page for us. So is every other file: reading one that
-//! lies on a peer's own file system could take for ever.
+//! The size is sealed, and the receiver of the memory checks the seal: if a peer
+//! could shrink it, this process would be killed by SIGBUS. Memory on huge pages
+//! is refused for the same reason: after punching a hole, the pool may have no
+//! page left. All other files are refused too: reading one on a peer's own file
+//! system could block for ever.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr;
@@ -18,7 +18,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::error::{Error, Result};
 
-/// `statfs(2)` of a memfd without huge pages says tmpfs.
+/// The file system of a memfd without huge pages (`statfs(2)`).
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 
 fn seals() -> SealFlags {
@@ -33,14 +33,14 @@ pub(crate) struct Mapping {
 }
 
 // SAFETY: the mapping belongs to this value; all access to it is atomic or
-// through raw pointers whose users say what they rely on.
+// through raw pointers whose users state their own conditions.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// New zeroed memory, and the descriptor by which another process maps
-    /// the same.
+    /// Creates zeroed memory, and the descriptor with which another process maps
+    /// it.
     pub(crate) fn create(name: &str, length: usize) -> Result<(Self, OwnedFd)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let fd = memfd_create(name, flags).map_err(Error::request("memfd_create"))?;
@@ -49,12 +49,12 @@ impl Mapping {
         Ok((Self::map(&fd, length)?, fd))
     }
 
-    /// Maps what a peer has created, after checking that it is what
-    /// [`create`](Self::create) makes, between `least` and `most` bytes long.
+    /// Maps a peer's memory after checking that it was made like that of
+    /// [`create`](Self::create) and is between `least` and `most` bytes long.
     pub(crate) fn open(fd: impl AsFd, least: usize, most: usize) -> Result<Self> {
         let refuse = |what| Err(Error::NotAChannel { what });
         let Ok(found) = fcntl_get_seals(&fd) else {
-            return refuse("a descriptor is no memory that can be sealed");
+            return refuse("a descriptor is not memory that can be sealed");
         };
         if !found.contains(seals()) {
             return refuse("its memory is not sealed");
@@ -73,15 +73,15 @@ impl Mapping {
 
     fn map(fd: impl AsFd, length: usize) -> Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // Populated, so that no call has to wait for a page.
+        // Populated, so that no call waits for a page fault.
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a new mapping at an address of the kernel's choice overlaps
+        // SAFETY: a new mapping at an address that the kernel selects overlaps
         // nothing; it lies within the file, whose size is sealed (mmap(2)).
         let start = unsafe { mmap(ptr::null_mut(), length, protection, flags, fd, 0) };
         Ok(Self { start: start.map_err(Error::request("mmap"))?.cast(), length })
     }
 
-    /// How many bytes are mapped.
+    /// Size in bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
@@ -91,8 +91,8 @@ impl Mapping {
     pub(crate) fn word(&self, position: usize) -> &AtomicU32 {
         assert!(position.is_multiple_of(4) && position < self.length - 3, "no word at {position}");
         // SAFETY: the word lies in the mapping, which lives as long as the
-        // reference, and is aligned: mappings begin at a page. This process
-        // accesses it atomically only; what another does cannot change that.
+        // reference, and is aligned: mappings begin at a page. This process only
+        // accesses it atomically.
         unsafe { AtomicU32::from_ptr(self.start.add(position).cast()) }
     }
 
@@ -117,8 +117,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by this value, and nothing that borrows
-        // it is left. munmap(2) fails only for a bad range.
+        // SAFETY: the range was mapped by this value, and no borrow of it is left.
+        // munmap(2) fails only for a bad range.
         let _cannot_fail = unsafe { munmap(self.start.cast(), self.length) };
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_change_its_size() {
+    fn its_size_cannot_be_changed() {
         let (_ours, fd) = Mapping::create("test", 4096).unwrap();
         assert!(ftruncate(&fd, 0).is_err());
         assert!(ftruncate(&fd, 8192).is_err());
@@ -153,9 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sealed_memory_is_refused() {
+    fn a_file_that_is_not_sealed_memory_is_refused() {
         let (reader, _writer) = std::io::pipe().unwrap();
-        assert!(refused(&reader).ends_with("no memory that can be sealed"));
+        assert!(refused(&reader).ends_with("not memory that can be sealed"));
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&[0; 4096]).unwrap();
         let on_disk = refused(&file);
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "no word at 4096")]
-    fn there_is_no_word_behind_the_end() {
+    fn there_is_no_word_beyond_the_end() {
         Mapping::create("test", 4096).unwrap().0.word(4096);
     }
 }

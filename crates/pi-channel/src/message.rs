@@ -1,10 +1,10 @@
-//! The two messages by which a lane is set up, and their way over a socket.
+//! The messages that set up a lane over a socket.
 //!
-//! The client says hello; the server answers with a welcome, which carries
-//! the descriptors of the lane and of its bell, or with a refusal. A message
-//! is 32 bytes in the byte order of the machine, and the kernel vouches for
-//! who sent it (`SCM_CREDENTIALS`): `SO_PEERCRED` would name whoever made a
-//! socket pair, not the child that got one end of it.
+//! The client sends a hello. The server answers with a welcome, which carries the
+//! descriptors of the lane and of its bell, or with a refusal. A message is 32
+//! bytes in the byte order of the machine. The kernel identifies its sender
+//! (`SCM_CREDENTIALS`): `SO_PEERCRED` would name the process that created a socket
+//! pair, not the child that has one end of it.
 
 use std::io::{self, IoSlice};
 use std::mem::{MaybeUninit, size_of};
@@ -18,25 +18,25 @@ use rustix::process::{getegid, geteuid, getpid};
 
 use crate::clock::Moment;
 use crate::error::{Error, Result};
-use crate::peer::Credentials;
+use crate::peer_process::Credentials;
 use crate::version::VERSION;
 
 const MAGIC: u32 = u32::from_ne_bytes(*b"pi-c");
 const LENGTH: usize = 32;
-/// A welcome has two descriptors; a message with more is none of ours.
+/// A welcome has two descriptors; no message has more.
 const MOST_FDS: usize = 2;
 
-/// What is said in a message.
+/// The content of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// The client wants a lane.
+    /// The client asks for a lane.
     Hello,
-    /// It has one, served by this thread.
+    /// The server gives it a lane, served by this thread.
     Welcome {
-        /// The thread's number, as its own process sees it.
+        /// The thread's number in the server's PID namespace.
         thread: u32,
     },
-    /// All lanes are taken, and how many that are.
+    /// All lanes are taken; this is their number.
     Full(u32),
     /// The server has ended.
     Closed,
@@ -55,7 +55,7 @@ impl Message {
         }
     }
 
-    /// As bytes, said by the process with number `process`.
+    /// Encodes a message of the process with number `process`.
     fn encode(self, process: u32) -> [u8; LENGTH] {
         let (kind, value) = self.parts();
         let mut bytes = [0; LENGTH];
@@ -65,12 +65,12 @@ impl Message {
         bytes
     }
 
-    /// The message, and the number by which its sender knows itself.
+    /// Decodes a message and the PID that its sender has for itself.
     fn decode(bytes: &[u8; LENGTH]) -> Result<(Self, u32)> {
         let (words, _) = bytes.as_chunks::<4>();
         let word = |field: usize| u32::from_ne_bytes(words[field]);
         if word(0) != MAGIC {
-            return Err(Error::NotAChannel { what: "a message of something else" });
+            return Err(Error::NotAChannel { what: "a message of another protocol" });
         }
         if word(1) != VERSION {
             return Err(Error::Version { theirs: word(1) });
@@ -87,7 +87,7 @@ impl Message {
     }
 }
 
-/// A message that has arrived.
+/// A received message.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) message: Message,
@@ -95,7 +95,7 @@ pub(crate) struct Received {
     pub(crate) fds: Vec<OwnedFd>,
 }
 
-/// Has the kernel tell who sends what is received from here on.
+/// Makes the kernel attach the sender's credentials to received messages.
 pub(crate) fn ask_for_credentials(socket: &UnixStream) -> Result<()> {
     sockopt::set_socket_passcred(socket, true).map_err(Error::request("setsockopt(SO_PASSCRED)"))
 }
@@ -120,9 +120,9 @@ pub(crate) fn send(socket: &UnixStream, message: Message, fds: &[BorrowedFd<'_>]
     }
 }
 
-/// Receives a message within `patience`.
-pub(crate) fn receive(socket: &UnixStream, patience: Duration) -> Result<Received> {
-    let give_up = Moment::now().after(patience);
+/// Receives a message within `timeout`.
+pub(crate) fn receive(socket: &UnixStream, timeout: Duration) -> Result<Received> {
+    let give_up = Moment::now().after(timeout);
     let mut bytes = [0; LENGTH];
     let mut had = 0;
     let mut sender = None;
@@ -130,7 +130,7 @@ pub(crate) fn receive(socket: &UnixStream, patience: Duration) -> Result<Receive
     while had < LENGTH {
         let left = Duration::from_nanos(give_up.since(Moment::now()));
         if left.is_zero() {
-            return Err(Error::TimedOut { waited: patience });
+            return Err(Error::TimedOut { waited: timeout });
         }
         socket.set_read_timeout(Some(left)).map_err(Error::request("setsockopt(SO_RCVTIMEO)"))?;
         match receive_some(socket.as_fd(), &mut bytes[had..], &mut sender, &mut fds) {
@@ -148,23 +148,23 @@ pub(crate) fn receive(socket: &UnixStream, patience: Duration) -> Result<Receive
         }
     }
     let (message, process) = Message::decode(&bytes)?;
-    let sender = sender.ok_or(Error::NotAChannel { what: "a message from nobody" })?;
+    let sender = sender.ok_or(Error::NotAChannel { what: "a message without credentials" })?;
     if sender.process != process {
         return Err(Error::PidNamespace);
     }
     Ok(Received { message, sender, fds })
 }
 
-/// Room for the control messages, aligned as they must be.
+/// An aligned buffer for control messages.
 #[repr(C)]
 struct Control {
     align: [libc::cmsghdr; 0],
     bytes: [u8; 128],
 }
 
-/// One `recvmsg(2)`. Not the wrapper of rustix: for a sender whom this
-/// process cannot see the kernel gives the process number 0, which its type
-/// cannot hold.
+/// One `recvmsg(2)`. The wrapper of rustix does not work here: for a sender in an
+/// invisible PID namespace, the kernel returns the PID 0, which its type cannot
+/// hold.
 fn receive_some(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
@@ -188,9 +188,9 @@ fn receive_some(
     // and set its length.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
     while !next.is_null() {
-        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR return headers that lie in
-        // the buffer whole; data follows them (cmsg(3)). Descriptors that
-        // came with this message belong to nobody yet.
+        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR return headers that lie completely
+        // in the buffer; data follows them (cmsg(3)). Descriptors of this message
+        // have no other owner yet.
         unsafe {
             let (level, kind) = ((*next).cmsg_level, (*next).cmsg_type);
             let data = libc::CMSG_DATA(next);
@@ -203,9 +203,9 @@ fn receive_some(
                 && kind == libc::SCM_CREDENTIALS
                 && length >= size_of::<libc::ucred>()
             {
-                let told = ptr::read_unaligned(data.cast::<libc::ucred>());
-                let process = told.pid.unsigned_abs();
-                *sender = Some(Credentials { process, user: told.uid, group: told.gid });
+                let ucred = ptr::read_unaligned(data.cast::<libc::ucred>());
+                let process = ucred.pid.unsigned_abs();
+                *sender = Some(Credentials { process, user: ucred.uid, group: ucred.gid });
             }
             next = libc::CMSG_NXTHDR(&raw const header, next);
         }
@@ -217,10 +217,10 @@ fn receive_some(
     Ok(count)
 }
 
-/// Reads bytes as a message; for the fuzzer.
+/// Decodes bytes as a message, for the fuzzer.
 ///
 /// # Panics
-/// One that is understood is another one when it is sent on.
+/// If a decoded message differs after encoding and decoding.
 #[cfg(fuzzing)]
 pub(crate) fn decode_for_fuzzing(bytes: &[u8]) {
     let Some(bytes) = bytes.first_chunk() else { return };
@@ -284,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_knows_itself_by_another_number_is_refused() {
+    fn a_sender_of_another_pid_namespace_is_refused() {
         let (ours, mut theirs) = pair();
         theirs.write_all(&Message::Hello.encode(std::process::id() ^ 1)).unwrap();
         assert!(matches!(receive(&ours, LATE), Err(Error::PidNamespace)));
     }
 
     #[test]
-    fn more_descriptors_than_belong_to_a_message_are_refused_and_closed() {
+    fn too_many_descriptors_are_refused_and_closed() {
         let (ours, theirs) = pair();
         let fd = theirs.as_fd();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(20))];
@@ -315,7 +315,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_said_is_understood(value in any::<u32>(), process in any::<u32>()) {
+        fn messages_decode_to_themselves(value in any::<u32>(), process in any::<u32>()) {
             for message in [
                 Message::Hello,
                 Message::Welcome { thread: value },

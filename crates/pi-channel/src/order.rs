@@ -1,31 +1,31 @@
-//! Which of the waiting lanes is served next.
+//! Selects the waiting lane that is served next.
 
-/// How often a waiting lane is passed over before it goes first, whatever the
-/// others say of themselves.
-pub(crate) const PATIENCE: u32 = 8;
+/// A waiting lane that was passed over this often goes first, whatever priorities
+/// the other clients claim.
+pub(crate) const MOST_PASSED_OVER: u32 = 8;
 
 /// A lane with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Which lane.
+    /// Index of the lane.
     pub(crate) lane: usize,
-    /// What its client says of its priority. It may lie, and every lie is
-    /// worth at most [`PATIENCE`] turns of each other lane.
+    /// The priority that its client claims. A false claim delays each other lane
+    /// by at most [`MOST_PASSED_OVER`] turns.
     pub(crate) priority: u32,
-    /// How often it was passed over since its request came.
+    /// How often it was passed over since its request.
     pub(crate) passed_over: u32,
 }
 
 impl Candidate {
     fn rank(&self) -> (bool, u32, u32) {
-        let out_of_patience = self.passed_over >= PATIENCE;
-        let priority = if out_of_patience { 0 } else { self.priority };
-        (out_of_patience, priority, self.passed_over)
+        let is_overdue = self.passed_over >= MOST_PASSED_OVER;
+        let priority = if is_overdue { 0 } else { self.priority };
+        (is_overdue, priority, self.passed_over)
     }
 }
 
-/// The candidate to serve: one that was passed over too often; or else the
-/// highest priority, and of equal ones whoever waits for longest.
+/// The candidate to serve: one that was passed over too often, else the highest
+/// priority, and among equals the one that was passed over most.
 pub(crate) fn next(candidates: impl Iterator<Item = Candidate>) -> Option<Candidate> {
     candidates.reduce(|best, other| if other.rank() > best.rank() { other } else { best })
 }
@@ -58,18 +58,18 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_passed_over_for_ever() {
-        assert_eq!(pick(&[(u32::MAX, 3), (0, PATIENCE)]), Some(1));
-        assert_eq!(pick(&[(99, PATIENCE), (0, PATIENCE + 1)]), Some(1));
+    fn no_lane_is_passed_over_for_ever() {
+        assert_eq!(pick(&[(u32::MAX, 3), (0, MOST_PASSED_OVER)]), Some(1));
+        assert_eq!(pick(&[(99, MOST_PASSED_OVER), (0, MOST_PASSED_OVER + 1)]), Some(1));
     }
 
     proptest! {
         #[test]
-        fn every_lane_is_served_within_its_patience_and_the_queue(
+        fn every_lane_is_served_within_a_bound(
             priorities in prop::collection::vec(any::<u32>(), 1..20)
         ) {
             let mut lanes: Vec<(u32, u32)> = priorities.iter().map(|&p| (p, 0)).collect();
-            let bound = PATIENCE + lanes.len() as u32;
+            let bound = MOST_PASSED_OVER + lanes.len() as u32;
             for _ in 0..500 {
                 let served = pick(&lanes).unwrap();
                 for (lane, (_, passed_over)) in lanes.iter_mut().enumerate() {

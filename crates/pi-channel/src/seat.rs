@@ -1,46 +1,46 @@
-//! A client as its server sees it, and one call of it.
+//! One client on the server's side, and one of its calls.
 
 use crate::bytes::{Outgoing, SharedBytes};
 use crate::doorbell::Bell;
 use crate::error::Result;
 use crate::intake::Connection;
-use crate::lane::{Look, Outcome};
+use crate::lane::{Incoming, Response};
 use crate::order::Candidate;
-use crate::peer::Credentials;
+use crate::peer_process::Credentials;
 
-/// A call as the handler sees it.
+/// A call for the handler.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The payload, where the client wrote it, and can still change it.
+    /// The payload in shared memory. The client can still change it.
     pub payload: SharedBytes<'a>,
     /// The client's process.
     pub sender: Credentials,
-    /// Which connection it came over. No two have the same number.
+    /// Number of the connection, unique in its server.
     pub connection: u64,
 }
 
-/// What a handler does with a call.
+/// The result of a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Send what was written to the reply.
+    /// Send the reply.
     Reply,
-    /// Send what was written to the reply, and end the loop.
+    /// Send the reply and end the loop.
     ReplyAndStop,
     /// Refuse the call with a status.
     Refuse(i32),
 }
 
-/// A connection that is served.
+/// A connection of the server.
 #[derive(Debug)]
 pub(crate) struct Seat {
     connection: Connection,
     number: u64,
     /// Number of the last request that was answered.
     served: u32,
-    /// Whether the last look found a request.
+    /// Whether the last [`refresh`](Self::refresh) found a request.
     waits: bool,
     passed_over: u32,
-    /// Whether the handler has the request.
+    /// Whether the handler works on the request.
     in_service: bool,
 }
 
@@ -54,30 +54,30 @@ impl Seat {
         self.connection.bell.as_ref()
     }
 
-    /// Whether the client has died without a word.
+    /// Whether the client is gone without leaving.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.connection.peer.is_gone()
     }
 
-    /// Whether the handler got a request and never came back.
+    /// Whether the handler got a request and has not returned.
     pub(crate) fn is_in_service(&self) -> bool {
         self.in_service
     }
 
     #[inline]
-    pub(crate) fn look(&self) -> Look {
-        self.connection.lane.look(self.served)
+    pub(crate) fn poll(&self) -> Incoming {
+        self.connection.lane.poll(self.served)
     }
 
-    /// Looks, and remembers whether there is a request.
+    /// Polls the lane, and remembers whether there is a request.
     #[inline]
-    pub(crate) fn look_again(&mut self) -> Look {
-        let look = self.look();
-        self.waits = look == Look::Request;
-        look
+    pub(crate) fn refresh(&mut self) -> Incoming {
+        let incoming = self.poll();
+        self.waits = incoming == Incoming::Request;
+        incoming
     }
 
-    /// What speaks for serving it next, if it waits.
+    /// Its rank among the waiting lanes, if it waits.
     #[inline]
     pub(crate) fn candidate(&self, lane: usize) -> Option<Candidate> {
         let passed_over = self.passed_over;
@@ -88,7 +88,7 @@ impl Seat {
         })
     }
 
-    /// It was chosen, or another was.
+    /// Records whether this lane was chosen, or another.
     #[inline]
     pub(crate) fn note_choice(&mut self, chosen: bool) {
         if chosen {
@@ -98,20 +98,21 @@ impl Seat {
         }
     }
 
-    /// Tells the client that the server runs on `cpu`, and where the client
-    /// says that it does.
+    /// Publishes that the server runs on `cpu`; returns the CPU that the client
+    /// claims.
     #[inline]
-    pub(crate) fn meet(&self, cpu: u32) -> u32 {
+    pub(crate) fn exchange_cpus(&self, cpu: u32) -> u32 {
         self.connection.lane.show_cpu(cpu);
         self.connection.lane.client_cpu()
     }
 
-    /// Ends the connection, as `thread`, which serves it.
+    /// Ends the connection, as the serving thread `thread`.
     pub(crate) fn close(self, thread: u32) {
         self.connection.lane.close(self.served, thread);
     }
 
-    /// Has the handler answer the request, and whether it wants to stop.
+    /// Answers the request with the handler. The second result is true if the
+    /// handler asks to stop.
     #[inline]
     pub(crate) fn serve(
         &mut self,
@@ -129,10 +130,10 @@ impl Seat {
         let answer = handler(&Request { payload, sender, connection: self.number }, &mut reply);
         self.in_service = false;
         self.served = self.served.wrapping_add(1);
-        let outcome = match answer {
-            Answer::Reply | Answer::ReplyAndStop => Outcome::Bytes(reply.len()),
-            Answer::Refuse(status) => Outcome::Refused(status),
+        let response = match answer {
+            Answer::Reply | Answer::ReplyAndStop => Response::Bytes(reply.len()),
+            Answer::Refuse(status) => Response::Refused(status),
         };
-        (lane.answer(self.served, outcome, thread), answer == Answer::ReplyAndStop)
+        (lane.answer(self.served, response, thread), answer == Answer::ReplyAndStop)
     }
 }

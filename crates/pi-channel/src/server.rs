@@ -1,4 +1,4 @@
-//! Who answers.
+//! The answering side of a channel.
 
 use std::hint::spin_loop;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::clock::Moment;
 use crate::doorbell::{Bell, Doorbells, MOST, Sleeper};
 use crate::error::{Error, Result};
 use crate::intake::{Acceptor, Intake, Stopper};
-use crate::lane::Look;
+use crate::lane::Incoming;
 use crate::layout::Geometry;
 use crate::order;
 use crate::seat::{Answer, Request, Seat};
@@ -21,24 +21,26 @@ use crate::thread;
 /// one of its own.
 pub const MAX_LANES: usize = MOST - 1;
 
-/// How often a sleeping server looks for clients that died without a word.
+/// How often a sleeping server checks for dead clients.
 const SLICE: Duration = Duration::from_secs(1);
-/// As long as a hostile client can keep a shared bell from ringing for others.
+/// The longest time for which a hostile client can keep a shared bell from ringing
+/// for others.
 const SHARED_SLICE: Duration = Duration::from_millis(100);
-/// Calls between two looks for dead clients, while the server never sleeps.
+/// Calls between two checks for dead clients, while the server never sleeps.
 const CALLS: u32 = 1 << 16;
 
-/// What a server is made for.
+/// Settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How many clients it has at a time, 1 to [`MAX_LANES`].
+    /// The most clients at a time, 1 to [`MAX_LANES`].
     pub lanes: usize,
     /// The longest request, in bytes, at most
     /// [`MAX_CAPACITY`](crate::MAX_CAPACITY).
     pub request_capacity: usize,
-    /// The longest reply, in bytes, at most as above.
+    /// The longest reply, in bytes, at most
+    /// [`MAX_CAPACITY`](crate::MAX_CAPACITY).
     pub reply_capacity: usize,
-    /// How long the server looks out for a call before it sleeps, at most
+    /// How long the server spins for a call before it sleeps, at most
     /// [`MAX_SPIN`](crate::MAX_SPIN); zero for not at all.
     pub spin: Duration,
     /// Whether clients can keep each other's calls from waking the server.
@@ -46,7 +48,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Sixteen clients, payloads of up to 4 KiB.
+    /// 16 clients, requests and replies of up to 4 KiB.
     fn default() -> Self {
         Self {
             lanes: 16,
@@ -58,12 +60,12 @@ impl Default for Settings {
     }
 }
 
-/// What a server did until its loop ended.
+/// Counters of a server's loop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
     /// Calls that the handler answered.
     pub calls: u64,
-    /// Clients that came.
+    /// Clients that connected.
     pub arrived: u64,
     /// Clients that left or died.
     pub left: u64,
@@ -71,11 +73,11 @@ pub struct Served {
     pub broken: u64,
 }
 
-/// Serves calls of many clients, one after the other, on the thread that made
-/// it, at the priority of the most urgent client that waits.
+/// Serves calls of many clients, one after the other, at the priority of the most
+/// urgent waiting client.
 ///
-/// It stays on that thread, because that is the one to which the clients lend
-/// their priority.
+/// It stays on the thread that created it, because that thread inherits the
+/// clients' priorities.
 #[derive(Debug)]
 pub struct Server {
     thread: u32,
@@ -93,10 +95,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server on the calling thread, without clients.
+    /// Creates a server on the calling thread, without clients.
     ///
     /// # Errors
-    /// Settings that cannot work, or no memory.
+    /// Impossible settings, or no memory.
     pub fn new(settings: &Settings) -> Result<Self> {
         let Settings { lanes, request_capacity, reply_capacity, spin, doorbells } = *settings;
         if !(1..=MAX_LANES).contains(&lanes) {
@@ -125,29 +127,30 @@ impl Server {
         })
     }
 
-    /// Brings clients, from any thread, also while the server serves.
+    /// Returns a handle that admits clients, from any thread, also while the server
+    /// serves.
     pub fn acceptor(&self) -> Acceptor {
         Acceptor::new(Arc::clone(&self.intake))
     }
 
-    /// Ends [`serve`](Self::serve) from another thread, and every later one
-    /// at once.
+    /// Returns a handle that ends [`serve`](Self::serve) from another thread, and
+    /// every later `serve` at once.
     pub fn stopper(&self) -> Stopper {
         Stopper::new(Arc::clone(&self.intake))
     }
 
-    /// Serves calls until the handler answers [`Answer::ReplyAndStop`] or a
-    /// [`Stopper`] is used. The handler gets the call, and room for the reply.
-    /// It runs at the priority of the most urgent client that waits, and a
-    /// system call that blocks in it is waited for by all of them.
+    /// Serves calls until the handler returns [`Answer::ReplyAndStop`] or a
+    /// [`Stopper`] is used. The handler gets the call and a buffer for the reply.
+    /// It runs at the priority of the most urgent waiting client. A system call
+    /// that blocks in it delays all clients.
     ///
-    /// A client that breaks the protocol loses its lane; the others do not
-    /// notice. So does a client whose call a handler panicked over, if the
-    /// panic is caught and the server used again.
+    /// A client that breaks the protocol loses its lane; the others are not
+    /// affected. If the handler panics, the panic is caught and the server is used
+    /// again, the client of that call loses its lane.
     ///
     /// # Errors
-    /// [`Error::WrongOwner`] in a forked child; or the kernel has no memory to
-    /// sleep with.
+    /// [`Error::WrongOwner`] in a forked child; or the kernel has no memory for a
+    /// sleep.
     pub fn serve(
         &mut self,
         handler: impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
@@ -155,11 +158,11 @@ impl Server {
         self.serve_while(|_| true, handler)
     }
 
-    /// As [`serve`](Self::serve), and ends when the last client has left: for
-    /// a server that was started for its clients alone.
+    /// Like [`serve`](Self::serve), but ends when the last client has left: for a
+    /// server that exists for its clients only.
     ///
     /// # Errors
-    /// As before.
+    /// Those of [`serve`](Self::serve).
     pub fn serve_connected(
         &mut self,
         handler: impl FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer,
@@ -181,7 +184,7 @@ impl Server {
             served.broken += 1;
         }
         loop {
-            if self.intake.has_news() && self.take_news(&mut served) {
+            if self.intake.has_events() && self.take_events(&mut served) {
                 return Ok(served);
             }
             match self.next_seat(&mut served) {
@@ -200,36 +203,37 @@ impl Server {
         }
     }
 
-    /// Takes in who has arrived. Whether to stop.
+    /// Takes over new clients. Returns whether to stop.
     #[cold]
-    fn take_news(&mut self, served: &mut Served) -> bool {
-        let news = self.intake.take();
-        for connection in news.arrivals {
+    fn take_events(&mut self, served: &mut Served) -> bool {
+        let events = self.intake.take();
+        for connection in events.arrivals {
             self.connections += 1;
             self.seats.push(Seat::new(connection, self.connections));
             served.arrived += 1;
         }
-        if news.reap {
+        if events.reap {
             self.reap(served);
         }
-        news.stop
+        events.stop
     }
 
-    /// Who is served next. Closes the lanes of those who have left.
+    /// The client to serve next. Closes the lanes of clients that have left.
     fn next_seat(&mut self, served: &mut Served) -> Option<usize> {
         loop {
             let mut leaver = None;
             let candidates = self.seats.iter_mut().enumerate().filter_map(|(index, seat)| {
-                let look = seat.look_again();
-                if matches!(look, Look::Left | Look::Garbage) {
-                    leaver = Some((index, look));
+                let incoming = seat.refresh();
+                if matches!(incoming, Incoming::Left | Incoming::Garbage) {
+                    leaver = Some((index, incoming));
                 }
                 seat.candidate(index)
             });
             let next = order::next(candidates).map(|candidate| candidate.lane);
-            if let Some((index, look)) = leaver {
+            if let Some((index, incoming)) = leaver {
                 self.close(index);
-                let count = if look == Look::Left { &mut served.left } else { &mut served.broken };
+                let count =
+                    if incoming == Incoming::Left { &mut served.left } else { &mut served.broken };
                 *count += 1;
                 continue;
             }
@@ -241,7 +245,7 @@ impl Server {
         }
     }
 
-    /// Has the handler answer a request. Whether to stop.
+    /// Answers a request with the handler. Returns whether to stop.
     #[inline]
     fn answer(
         &mut self,
@@ -250,7 +254,7 @@ impl Server {
         served: &mut Served,
     ) -> bool {
         let seat = &mut self.seats[index];
-        self.last_caller = Some(seat.meet(thread::cpu()));
+        self.last_caller = Some(seat.exchange_cpus(thread::cpu()));
         let (outcome, stop) = seat.serve(handler, self.thread);
         if outcome.is_ok() {
             served.calls += 1;
@@ -261,9 +265,9 @@ impl Server {
         stop
     }
 
-    /// Waits for something to do: looks out for it, then sleeps.
+    /// Waits for work: spins, then sleeps.
     fn rest(&mut self, served: &mut Served) -> Result<()> {
-        if self.look_out() {
+        if self.spin_for_work() {
             return Ok(());
         }
         self.sleeper.announce(bells(&self.seats));
@@ -278,8 +282,9 @@ impl Server {
         slept
     }
 
-    /// Spins for a call, if the last caller was elsewhere. Whether one came.
-    fn look_out(&mut self) -> bool {
+    /// Spins for work if the last caller was on another CPU. Returns whether it
+    /// came.
+    fn spin_for_work(&mut self) -> bool {
         if self.last_caller.is_none_or(|cpu| cpu == thread::cpu()) {
             return false;
         }
@@ -305,7 +310,7 @@ impl Server {
     }
 
     fn has_work(&self) -> bool {
-        self.intake.has_news() || self.seats.iter().any(|seat| seat.look() != Look::Nothing)
+        self.intake.has_events() || self.seats.iter().any(|seat| seat.poll() != Incoming::Nothing)
     }
 
     fn reap_in_time(&mut self, served: &mut Served) {
@@ -315,7 +320,7 @@ impl Server {
         }
     }
 
-    /// Closes the lanes of clients that died without a word.
+    /// Closes the lanes of dead clients.
     #[cold]
     fn reap(&mut self, served: &mut Served) {
         self.next_reaping = Moment::now().after(SLICE);
@@ -334,7 +339,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A copy in a forked child owns no lock, and closes nothing.
+        // A copy in a forked child owns no lock, so it closes nothing.
         if thread::number() != self.thread {
             return;
         }

@@ -1,31 +1,29 @@
-//! For how long to look at a word before sleeping on it.
+//! Decides how long to spin on a word before sleeping on it.
 //!
-//! Between two CPUs, an answer that comes soon is cheaper to look out for
-//! than to be woken for. On one CPU looking only keeps the other side from
-//! running, so whoever shares a CPU with the other side never looks. Three
-//! times in a row without success, and only every [`RETRY`]th wait looks
-//! again.
+//! Between two CPUs, spinning for an answer that comes soon costs less than being
+//! woken. On one CPU, spinning only keeps the other side from running, so a side
+//! that shares its CPU with the other never spins. After [`MOST_FAILURES`]
+//! failures in a row, only every [`RETRY`]th wait spins.
 
 use std::time::Duration;
 
-/// For how long either side looks out before it sleeps, if nothing else is
-/// set: 30 µs.
+/// Default time for which either side spins before it sleeps: 30 µs.
 ///
-/// Spinning for as long as the sleep and the wake-up that it may spare never
-/// costs more than twice the better choice. Both together were seen to take
-/// 15 to 20 µs across two CPUs of a virtual machine, where waking an idle CPU
-/// needs the hypervisor, and take a few on bare metal; the rest is room for a
-/// server that has to be woken itself before it can answer.
+/// Spinning for as long as a sleep and a wake-up take never costs more than twice
+/// the better choice. Together these were measured at 15 to 20 µs across two CPUs
+/// of a virtual machine, where waking an idle CPU needs the hypervisor; on bare
+/// metal they take a few µs. The rest is for a server that must be woken itself
+/// before it can answer.
 pub const DEFAULT_SPIN: Duration = Duration::from_micros(30);
 
-/// A spinning thread of real-time priority keeps everybody else from its CPU
-/// for at most this long.
+/// The longest spin. A spinning real-time thread keeps all other threads from its
+/// CPU for at most this long.
 pub const MAX_SPIN: Duration = Duration::from_millis(1);
 
-const PATIENCE: u32 = 3;
+const MOST_FAILURES: u32 = 3;
 const RETRY: u32 = 32;
 
-/// Whether to spin, decided by what spinning was good for.
+/// Decides whether to spin, from the success of the last spins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spin {
     limit: u64,
@@ -34,16 +32,16 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
-    /// Spins for at most `limit`, which is cut at [`MAX_SPIN`].
+    /// Spins for at most `limit`, and at most [`MAX_SPIN`].
     pub(crate) fn new(limit: Duration) -> Self {
         let limit = u64::try_from(limit.min(MAX_SPIN).as_nanos()).unwrap_or(0);
         Self { limit, failures: 0, skipped: 0 }
     }
 
-    /// How many nanoseconds to spin this time.
+    /// How long to spin this time, in nanoseconds.
     #[inline]
     pub(crate) fn budget(&mut self) -> u64 {
-        if self.failures < PATIENCE {
+        if self.failures < MOST_FAILURES {
             return self.limit;
         }
         self.skipped += 1;
@@ -54,7 +52,7 @@ impl Spin {
         self.limit
     }
 
-    /// What was waited for came while spinning, or did not.
+    /// Records whether the answer came while spinning.
     #[inline]
     pub(crate) fn note(&mut self, came: bool) {
         self.failures = if came { 0 } else { self.failures.saturating_add(1) };
@@ -66,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_never_helps_is_rarely_tried() {
+    fn a_spin_that_never_helps_is_rarely_tried() {
         let mut spin = Spin::new(DEFAULT_SPIN);
         let mut tries = 0;
         for _ in 0..3 + 10 * RETRY {

@@ -1,29 +1,27 @@
-//! The calling thread, as the kernel sees it.
+//! Number, CPU and priority of the calling thread.
 
 use std::mem::MaybeUninit;
 
 use rustix::thread::{gettid, sched_getcpu};
 
-/// Above every real-time priority: threads with a deadline go first.
+/// Above every real-time priority, because deadline threads run first.
 const DEADLINE: u32 = 100;
 const SCHED_DEADLINE: i32 = 6;
 
-/// Its number.
+/// Thread number, as `gettid(2)`.
 pub(crate) fn number() -> u32 {
     gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// The CPU on which it runs.
+/// The current CPU.
 #[inline]
 pub(crate) fn cpu() -> u32 {
     sched_getcpu() as u32
 }
 
-/// Its real-time priority, 1 to 99; 100 for a thread with a deadline, 0 for
-/// every other.
+/// Real-time priority, 1 to 99; 100 for a deadline thread, 0 for other threads.
 pub(crate) fn priority() -> u32 {
-    // SAFETY: without a process it asks about the calling thread
-    // (sched_getscheduler(2)).
+    // SAFETY: 0 is the calling thread (sched_getscheduler(2)).
     let policy = unsafe { libc::sched_getscheduler(0) };
     if policy & !libc::SCHED_RESET_ON_FORK == SCHED_DEADLINE {
         return DEADLINE;

@@ -1,4 +1,4 @@
-//! The version of what both sides of a channel speak.
+//! The version of the protocol.
 
-/// Version of the layout and of the protocol spoken over it.
+/// Version of layout and protocol.
 pub(crate) const VERSION: u32 = 1;

@@ -1,6 +1,6 @@
 //! A round trip allocates nothing, on either side.
 
-// What a test does to set itself up may panic; an allocator is unsafe.
+// The setup of a test may panic; an allocator is unsafe.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -41,11 +41,11 @@ fn a_round_trip_allocates_nothing() {
     const CALLS: usize = 500;
     for spin in [Duration::ZERO, Duration::from_micros(30)] {
         for doorbells in [Doorbells::OnePerLane, Doorbells::Shared] {
-            let (tell, told) = mpsc::channel();
+            let (tx, rx) = mpsc::channel();
             let serving = thread::spawn(move || {
                 let settings = Settings { spin, doorbells, ..Settings::default() };
                 let mut server = Server::new(&settings).unwrap();
-                tell.send(server.acceptor()).unwrap();
+                tx.send(server.acceptor()).unwrap();
                 let mut buffer = vec![0; 4096];
                 let mut counts = Vec::with_capacity(2 * CALLS);
                 server
@@ -57,7 +57,7 @@ fn a_round_trip_allocates_nothing() {
                     .unwrap();
                 counts
             });
-            let acceptor = told.recv().unwrap();
+            let acceptor = rx.recv().unwrap();
             let (ours, theirs) = UnixStream::pair().unwrap();
             let admitting = thread::spawn(move || acceptor.admit(theirs));
             let mut client = Client::connect(ours).unwrap();

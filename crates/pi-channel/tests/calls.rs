@@ -1,6 +1,6 @@
-//! Calls between two threads, each with an end of its own.
+//! Calls between two threads, each with its own end.
 
-// What a test does to set itself up may panic; access in place is unsafe.
+// The setup of a test may panic; access in place is unsafe.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::os::unix::net::UnixStream;
@@ -27,13 +27,13 @@ impl Running {
     where
         H: FnMut(&Request<'_>, &mut Outgoing<'_>) -> Answer + Send + 'static,
     {
-        let (tell, told) = mpsc::channel();
+        let (tx, rx) = mpsc::channel();
         let thread = thread::spawn(move || {
             let mut server = Server::new(&settings).unwrap();
-            tell.send((server.acceptor(), server.stopper())).unwrap();
+            tx.send((server.acceptor(), server.stopper())).unwrap();
             server.serve(handler).unwrap()
         });
-        let (acceptor, stopper) = told.recv().unwrap();
+        let (acceptor, stopper) = rx.recv().unwrap();
         Self { acceptor, stopper, thread }
     }
 
@@ -51,7 +51,7 @@ impl Running {
         thread::scope(|scope| {
             let admitted = scope.spawn(|| self.acceptor.admit(theirs));
             let client = Client::connect(ours);
-            let _told_to_the_client = admitted.join().unwrap();
+            let _the_client_has_the_error = admitted.join().unwrap();
             client
         })
     }
@@ -114,13 +114,13 @@ fn a_payload_can_be_written_and_read_in_place() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_the_lane_goes_on() {
+fn data_that_does_not_fit_is_refused_and_the_lane_goes_on() {
     let server = Running::echo(settings(16));
     let mut client = server.connect().unwrap();
     let error = client.call(&[1; 17], &mut [0; 16]).unwrap_err().to_string();
-    assert_eq!(error, "17 bytes where there is room for 16");
+    assert_eq!(error, "17 bytes do not fit into 16");
     let error = client.call(&[1; 16], &mut [0; 15]).unwrap_err().to_string();
-    assert_eq!(error, "16 bytes where there is room for 15");
+    assert_eq!(error, "16 bytes do not fit into 15");
     assert_eq!(client.call(&[1; 16], &mut [0; 16]).unwrap(), 16);
     assert_eq!(server.stop().calls, 2);
 }
@@ -159,7 +159,7 @@ fn a_late_reply_is_dropped_and_the_next_call_gets_its_own() {
 }
 
 #[test]
-fn a_server_that_ends_tells_its_clients() {
+fn the_clients_of_a_server_that_ends_get_an_error() {
     let server = Running::start(settings(16), |_, _| Answer::ReplyAndStop);
     let (mut stays, mut calls) = (server.connect().unwrap(), server.connect().unwrap());
     calls.call(&[], &mut []).unwrap();
@@ -178,11 +178,11 @@ fn a_server_that_ends_tells_its_clients() {
 
 #[test]
 fn a_client_that_arrives_before_the_server_serves_is_served() {
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let (go, wait) = mpsc::channel::<()>();
     let thread = thread::spawn(move || {
         let mut server = Server::new(&settings(16)).unwrap();
-        tell.send(server.acceptor()).unwrap();
+        tx.send(server.acceptor()).unwrap();
         wait.recv().unwrap();
         let mut calls = 0;
         let mut handler = || {
@@ -191,7 +191,7 @@ fn a_client_that_arrives_before_the_server_serves_is_served() {
         };
         server.serve(|_, _| handler()).unwrap()
     });
-    let acceptor = told.recv().unwrap();
+    let acceptor = rx.recv().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
         scope.spawn(|| acceptor.admit(theirs).unwrap());
@@ -238,23 +238,23 @@ fn many_clients_are_all_answered() {
 }
 
 #[test]
-fn a_server_that_calls_itself_is_told_so() {
+fn a_server_that_calls_itself_is_a_deadlock() {
     let mut client: Option<Client> = None;
     let (give, given) = mpsc::channel::<Client>();
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let server = Running::start(settings(16), move |_, _| {
         let client = client.get_or_insert_with(|| given.recv().unwrap());
         let limit = Duration::from_secs(5);
-        tell.send(client.call_within(limit, &[], &mut []).unwrap_err()).unwrap();
+        tx.send(client.call_within(limit, &[], &mut []).unwrap_err()).unwrap();
         Answer::Reply
     });
     give.send(server.connect().unwrap()).unwrap();
     server.connect().unwrap().call(&[], &mut []).unwrap();
-    assert!(matches!(told.recv().unwrap(), Error::Deadlock));
+    assert!(matches!(rx.recv().unwrap(), Error::Deadlock));
 }
 
 #[test]
-fn servers_that_wait_for_each_other_are_told_so() {
+fn servers_that_wait_for_each_other_are_a_deadlock() {
     let (saw, seen) = mpsc::channel();
     let server = || {
         let (give, given) = mpsc::channel::<Client>();
@@ -280,7 +280,7 @@ fn servers_that_wait_for_each_other_are_told_so() {
 }
 
 #[test]
-fn settings_that_cannot_work_are_refused() {
+fn impossible_settings_are_refused() {
     for lanes in [0, MAX_LANES + 1] {
         let error = Server::new(&Settings { lanes, ..settings(16) }).unwrap_err();
         assert!(matches!(error, Error::Setting { value, .. } if value == lanes), "{error}");
@@ -289,7 +289,7 @@ fn settings_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn a_handler_that_panics_costs_its_client_the_lane_and_nobody_else() {
+fn only_the_client_of_a_panicked_call_loses_its_lane() {
     let thread = thread::spawn(|| {
         let mut server = Server::new(&settings(16)).unwrap();
         let (acceptor, stopper) = (server.acceptor(), server.stopper());

@@ -1,7 +1,7 @@
-//! Clients and servers that are killed in the middle of whatever they do.
-//! The other process is this test program itself, started again.
+//! Clients and servers that are killed at any moment. The other process is this
+//! test program, started again.
 
-// What a test does to set itself up may panic.
+// The setup of a test may panic.
 #![allow(clippy::unwrap_used)]
 
 use std::io::stdin;
@@ -104,7 +104,7 @@ fn serving_peer() {
     }
 }
 
-/// Calls without an end, with a pause now and then.
+/// Calls in an endless loop, with occasional pauses.
 #[test]
 fn calling_peer() {
     if is_role("calling_peer") {
@@ -119,7 +119,7 @@ fn calling_peer() {
 }
 
 #[test]
-fn a_client_of_a_killed_server_is_told() {
+fn a_client_of_a_killed_server_gets_an_error() {
     let watchdog = Watchdog::start();
     for round in 0..ROUNDS {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(u64::from(round));
@@ -151,13 +151,13 @@ fn a_client_of_a_killed_server_is_told() {
 #[test]
 fn a_server_goes_on_without_clients_that_were_killed() {
     let watchdog = Watchdog::start();
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let serving = thread::spawn(move || {
         let mut server = Server::new(&settings()).unwrap();
-        tell.send((server.acceptor(), server.stopper())).unwrap();
+        tx.send((server.acceptor(), server.stopper())).unwrap();
         server.serve(echo).unwrap()
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let survivor = thread::scope(|scope| {
         scope.spawn(|| acceptor.admit(theirs).unwrap());
@@ -203,7 +203,7 @@ fn a_server_for_its_client_alone_ends_with_it() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut server = Peer::start("serving_peer", theirs);
         if killed {
-            // The client is a process of its own here, and gets our end.
+            // Here the client is another process, which gets this end.
             let client = Peer::start("calling_peer", ours);
             thread::sleep(Duration::from_millis(20));
             drop(client);

@@ -1,6 +1,6 @@
 //! A forked child does not disturb the channel of its parent.
 
-// What a test does to set itself up may panic; fork(2) is unsafe.
+// The setup of a test may panic; fork(2) is unsafe.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::os::unix::net::UnixStream;
@@ -9,10 +9,9 @@ use std::thread;
 
 use unjank_pi_channel::{Answer, Client, Error, Server, Settings};
 
-/// Runs `child` in a forked process, and tells its exit status.
+/// Runs `child` in a forked process; returns its exit status.
 fn fork(child: impl FnOnce() -> bool) -> i32 {
-    // SAFETY: the child only looks at memory, makes system calls and ends
-    // (fork(2)).
+    // SAFETY: the child only reads memory, makes system calls and exits (fork(2)).
     match unsafe { libc::fork() } {
         -1 => panic!("fork: {}", std::io::Error::last_os_error()),
         0 => {
@@ -31,12 +30,11 @@ fn fork(child: impl FnOnce() -> bool) -> i32 {
 }
 
 #[test]
-fn a_child_neither_calls_nor_serves_and_leaves_nothing() {
-    let (tell, told) = mpsc::channel();
+fn a_child_can_neither_call_nor_serve() {
+    let (tx, rx) = mpsc::channel();
     let serving = thread::spawn(move || {
         let mut server = Some(Server::new(&Settings::default()).unwrap());
-        tell.send((server.as_ref().unwrap().acceptor(), server.as_ref().unwrap().stopper()))
-            .unwrap();
+        tx.send((server.as_ref().unwrap().acceptor(), server.as_ref().unwrap().stopper())).unwrap();
         let status = fork(|| {
             let outcome = server.as_mut().unwrap().serve(|_, _| Answer::Reply);
             let refused = matches!(outcome, Err(Error::WrongOwner));
@@ -46,7 +44,7 @@ fn a_child_neither_calls_nor_serves_and_leaves_nothing() {
         assert_eq!(status, 0);
         server.unwrap().serve(|_, _| Answer::Reply).unwrap()
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let admitting = thread::spawn(move || acceptor.admit(theirs));
     let mut client = Some(Client::connect(ours).unwrap());

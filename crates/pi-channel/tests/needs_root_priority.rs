@@ -1,10 +1,10 @@
-//! Whose priority a server has, while it serves and afterwards.
+//! The priority of a server while it serves and afterwards.
 //!
-//! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
-//! it was skipped.
+//! Needs root. Without it, fails if `UNJANK_TEST_ALL=1`, otherwise prints that it
+//! was skipped.
 
-// A test fails by panicking, also where it prepares itself; scheduling policies
-// have no safe wrapper.
+// Tests and their setup fail by panicking; scheduling policies have no safe
+// wrapper.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::fs;
@@ -24,16 +24,16 @@ use unjank_pi_channel::{Acceptor, Answer, Client, Outgoing, Request, Server, Set
 const ROLE: &str = "PI_CHANNEL_TEST_ROLE";
 const LONG: Duration = Duration::from_secs(1_200);
 
-/// The effective priority of a thread: −81 for real-time priority 80.
-/// `sched_getparam(2)` would show only its own (`proc_pid_stat(5)`).
+/// The effective priority of a thread in `proc_pid_stat(5)`: −81 for real-time
+/// priority 80. `sched_getparam(2)` would return only its own.
 fn effective_priority(process: u32, thread: u32) -> i64 {
     let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(") ").unwrap();
-    // The state, behind the name, is field 3.
+    // The state, after the name, is field 3.
     fields.split(' ').nth(18 - 3).unwrap().parse().unwrap()
 }
 
-/// The effective priority of a thread that has not been lent any.
+/// The effective priority of a thread that inherits none.
 fn normal() -> i64 {
     20 + i64::from(rustix::process::getpriority_process(None).unwrap())
 }
@@ -46,7 +46,7 @@ fn own_thread() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Waits until this thread has a priority, and tells which it has in the end.
+/// Waits until this thread has a priority; returns its last one.
 fn await_priority(expected: i64) -> i64 {
     let start = Instant::now();
     while own_priority() != expected && start.elapsed() < Duration::from_secs(5) {
@@ -123,8 +123,8 @@ fn expected(request: &Request<'_>) -> i64 {
     i64::from_ne_bytes(bytes)
 }
 
-/// Calls with the priority that the server is to wait for, and tells which it
-/// had then, and after it.
+/// Calls with the priority that the server should wait for; returns the one that
+/// it had.
 fn call(client: &mut Client, wanted: i64) -> i64 {
     let mut reply = [0; 8];
     assert_eq!(client.call_within(LONG, &wanted.to_ne_bytes(), &mut reply).unwrap(), 8);
@@ -139,11 +139,11 @@ fn connect(acceptor: &Acceptor) -> Client {
     })
 }
 
-/// The peer: replies with the priority that it has when it has the one that
-/// the client named.
+/// The peer: waits for the priority in the request, and replies with the one that
+/// it has.
 #[test]
-fn telling_peer() {
-    if std::env::var(ROLE).as_deref() != Ok("telling_peer") {
+fn reporting_peer() {
+    if std::env::var(ROLE).as_deref() != Ok("reporting_peer") {
         return;
     }
     let mut server = Server::new(&Settings::default()).unwrap();
@@ -163,11 +163,11 @@ fn a_server_has_the_priority_of_its_client_until_it_replies() {
         return;
     }
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let peer = Peer::start("telling_peer", theirs);
+    let peer = Peer::start("reporting_peer", theirs);
     let mut client = Client::connect(ours).unwrap();
     let process = peer.0.id();
     assert_eq!(client.server().process, process);
-    // The peer serves on the only thread of a test, which is not its first.
+    // The peer serves on the thread of its test, which is not its first thread.
     let server_threads = move || -> Vec<i64> {
         fs::read_dir(format!("/proc/{process}/task"))
             .unwrap()
@@ -187,7 +187,7 @@ fn a_server_has_the_priority_of_its_client_until_it_replies() {
             }
         }
         set_deadline();
-        // What is lent is the deadline itself; a thread with one shows −101.
+        // The server inherits the deadline itself, which shows as −101.
         assert_eq!(call(&mut client, -101), -101);
         assert!(server_threads().iter().all(|priority| *priority == normal()));
     })
@@ -196,21 +196,21 @@ fn a_server_has_the_priority_of_its_client_until_it_replies() {
 }
 
 #[test]
-fn a_client_that_gives_up_lends_nothing_more() {
+fn a_client_that_gives_up_takes_its_priority_back() {
     if !unjank_needs::root() {
         return;
     }
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let (seen, saw) = mpsc::channel();
     let serving = thread::spawn(move || {
         let mut server = Server::new(&Settings::default()).unwrap();
-        tell.send((server.acceptor(), server.stopper())).unwrap();
+        tx.send((server.acceptor(), server.stopper())).unwrap();
         server.serve(|_, _| {
             seen.send((await_priority(-81), await_priority(normal()))).unwrap();
             Answer::Reply
         })
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     let mut client = connect(&acceptor);
     let caller = thread::spawn(move || {
         set_real_time(80);
@@ -224,22 +224,22 @@ fn a_client_that_gives_up_lends_nothing_more() {
 }
 
 #[test]
-fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
+fn an_ordinary_call_runs_at_the_priority_of_a_waiting_urgent_client() {
     if !unjank_needs::root() {
         return;
     }
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let (began, start) = mpsc::channel();
     let serving = thread::spawn(move || {
         let mut server = Server::new(&Settings::default()).unwrap();
-        tell.send((server.acceptor(), server.stopper())).unwrap();
+        tx.send((server.acceptor(), server.stopper())).unwrap();
         server.serve(|request, reply| {
             began.send(()).unwrap();
             reply.write(&await_priority(expected(request)).to_ne_bytes()).unwrap();
             Answer::Reply
         })
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     let (mut slow, mut urgent) = (connect(&acceptor), connect(&acceptor));
     thread::scope(|scope| {
         let slow = scope.spawn(move || call(&mut slow, -81));
@@ -248,7 +248,7 @@ fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
             set_real_time(80);
             assert_eq!(call(&mut urgent, -81), -81);
         });
-        // This client has no priority; who waits behind it has.
+        // This client has no priority, but the one that waits behind it has.
         assert_eq!(slow.join().unwrap(), -81);
     });
     stopper.stop();
@@ -256,23 +256,23 @@ fn a_server_hurries_with_others_when_an_urgent_client_waits_behind_them() {
 }
 
 #[test]
-fn a_server_that_calls_another_passes_on_what_it_was_lent() {
+fn a_server_that_calls_another_passes_its_inherited_priority_on() {
     if !unjank_needs::root() {
         return;
     }
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let _last = Peer::start("telling_peer", theirs);
-    let (tell, told) = mpsc::channel();
+    let _last = Peer::start("reporting_peer", theirs);
+    let (tx, rx) = mpsc::channel();
     let serving = thread::spawn(move || {
         let mut onward = Client::connect(ours).unwrap();
         let mut server = Server::new(&Settings::default()).unwrap();
-        tell.send((server.acceptor(), server.stopper())).unwrap();
+        tx.send((server.acceptor(), server.stopper())).unwrap();
         server.serve(|request: &Request<'_>, reply: &mut Outgoing<'_>| {
             reply.write(&call(&mut onward, expected(request)).to_ne_bytes()).unwrap();
             Answer::Reply
         })
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     let mut client = connect(&acceptor);
     thread::spawn(move || {
         set_real_time(80);
@@ -285,7 +285,7 @@ fn a_server_that_calls_another_passes_on_what_it_was_lent() {
 }
 
 #[test]
-fn who_is_between_client_and_server_does_not_come_between_them() {
+fn a_thread_of_middle_priority_does_not_delay_a_call() {
     if !unjank_needs::root() {
         return;
     }
@@ -294,19 +294,19 @@ fn who_is_between_client_and_server_does_not_come_between_them() {
         cpus.set(0);
         rustix::thread::sched_setaffinity(None, &cpus).unwrap();
     };
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let serving = thread::spawn(move || {
         pin();
         let mut server = Server::new(&Settings::default()).unwrap();
-        tell.send((server.acceptor(), server.stopper())).unwrap();
+        tx.send((server.acceptor(), server.stopper())).unwrap();
         server.serve(|_, _| Answer::Reply)
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     let mut client = connect(&acceptor);
     let (ready, begun, stop) = (Barrier::new(2), Barrier::new(2), AtomicBool::new(false));
     let computes = AtomicBool::new(false);
     thread::scope(|scope| {
-        // On the CPU of both, above the server and below the client.
+        // On the CPU of both, with a priority above the server and below the client.
         scope.spawn(|| {
             pin();
             set_real_time(50);
@@ -314,7 +314,7 @@ fn who_is_between_client_and_server_does_not_come_between_them() {
             computes.store(true, Ordering::Relaxed);
             begun.wait();
             let start = Instant::now();
-            // The kernel stops real-time threads after 950 ms by itself.
+            // Real-time throttling begins after 950 ms.
             while !stop.load(Ordering::Relaxed) && start.elapsed() < Duration::from_millis(800) {
                 spin_loop();
             }

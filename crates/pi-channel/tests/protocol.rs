@@ -1,17 +1,17 @@
-//! The protocol of a lane as a model: every order in which the steps of both
-//! sides can come, with time-outs and deaths at any point.
+//! A model of a lane's protocol: every possible order of the steps of both sides,
+//! with time-outs and deaths at any point.
 //!
-//! A step is one access to a shared word or one system call. The model takes
-//! all accesses to be in one order; in the library, those for which that
-//! matters are on either side of a sequentially consistent fence (the request
-//! and the bell), or of a release and acquire pair (all others).
+//! A step is one access to a shared word or one system call. The model assumes a
+//! single order of all accesses. In the library, the accesses that need it are
+//! separated by a sequentially consistent fence (the request and the bell), or are
+//! a release and acquire pair (all others).
 
 use std::collections::HashSet;
 
 const CALLS: u8 = 4;
 
-/// Who owns a lock word; in the kernel's format: a number, and the bit that
-/// says that letting go needs the kernel.
+/// A lock word. In the kernel's format: the owner's number, and the bit for a
+/// release through the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Lock {
     owner: Option<Side>,
@@ -37,7 +37,7 @@ enum Client {
     /// Owns the lock of this call.
     PutBack,
     Check,
-    /// Dead, told of the server's death, or through with all calls.
+    /// Dead, has detected the server's death, or has finished all calls.
     Ended,
 }
 
@@ -71,7 +71,7 @@ struct State {
     deaths_left: u8,
 }
 
-/// What is modelled: the protocol, or the protocol with one thing left out.
+/// The protocol, complete or without one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Complete,
@@ -82,14 +82,14 @@ enum Variant {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
-    /// A client sleeps on a lock that the server, which lives, does not own:
-    /// its priority is lent to nobody.
-    LentToNobody,
+    /// A client sleeps on a lock that the living server does not own, so the server
+    /// does not inherit its priority.
+    PriorityLost,
     /// The server cannot take the lock for the next call.
     NotPutBack,
     /// The client owns the lock, the server lives, and there is no reply.
     NoReply,
-    /// Nobody can do anything, and the client is not through.
+    /// Neither side can take a step, and the client has not finished.
     Hang,
 }
 
@@ -116,7 +116,7 @@ impl State {
         &mut self.locks[usize::from(number & 1)]
     }
 
-    /// The client's next step, if it can take one by itself.
+    /// The client's next step, unless it sleeps or has ended.
     fn client_step(mut self) -> Result<Option<Self>, Flaw> {
         let number = self.sent;
         let owner = self.lock(number).owner;
@@ -163,7 +163,7 @@ impl State {
         Ok(Some(self))
     }
 
-    /// The server's next step, if it can take one by itself.
+    /// The server's next step, unless it sleeps or is dead.
     fn server_step(mut self, variant: Variant) -> Result<Option<Self>, Flaw> {
         let number = self.served + 1;
         let lock = *self.lock(number);
@@ -220,8 +220,8 @@ impl State {
         Ok(Some(self))
     }
 
-    /// A sleep that ends without the lock; what follows is the next call,
-    /// which waits for the same reply first.
+    /// A sleep that ends without the lock. The next call then first waits for the
+    /// same reply.
     fn timeout(mut self) -> Option<Self> {
         (self.client == Client::Asleep && self.timeouts_left > 0).then(|| {
             self.timeouts_left -= 1;
@@ -240,7 +240,7 @@ impl State {
             if self.server != Server::Dead {
                 let mut orphan = Self { server: Server::Dead, deaths_left, ..self };
                 if orphan.client == Client::Asleep {
-                    // The kernel passes on what the dead thread owned.
+                    // The kernel passes on the locks of the dead thread.
                     *orphan.lock(self.sent) = Lock { owner: Some(Side::Client), waiters: true };
                     orphan.client = Client::PutBack;
                 }
@@ -250,11 +250,11 @@ impl State {
         after
     }
 
-    /// All states that may come next.
+    /// All possible next states.
     fn next(mut self, variant: Variant) -> Result<Vec<Self>, Flaw> {
         let owner = self.lock(self.sent).owner;
         if self.client == Client::Asleep && owner != Some(Side::Server) {
-            return Err(Flaw::LentToNobody);
+            return Err(Flaw::PriorityLost);
         }
         let mut next = self.deaths();
         next.extend(self.timeout());
@@ -265,7 +265,7 @@ impl State {
             after
         }));
         next.extend(self.server_step(variant)?);
-        // A death is no way out for who waits.
+        // A death does not count as progress.
         let can_go_on = next.iter().any(|after| after.deaths_left == self.deaths_left);
         if !can_go_on && self.client != Client::Ended {
             return Err(Flaw::Hang);
@@ -274,7 +274,7 @@ impl State {
     }
 }
 
-/// Looks at every state that can be reached, and tells how many those are.
+/// Explores every reachable state; returns their number.
 fn explore(variant: Variant, timeouts: u8, deaths: u8) -> Result<usize, (Flaw, State)> {
     let start = State::start(timeouts, deaths);
     let (mut seen, mut left) = (HashSet::from([start]), vec![start]);
@@ -293,7 +293,7 @@ fn flaw_of(variant: Variant) -> Flaw {
 }
 
 #[test]
-fn no_order_of_steps_hangs_or_lends_to_nobody() {
+fn no_order_of_steps_hangs_or_loses_a_priority() {
     let states = explore(Variant::Complete, 0, 0).unwrap();
     assert!(states > 200, "{states}");
 }
@@ -306,7 +306,7 @@ fn neither_do_time_outs_and_deaths() {
 }
 
 #[test]
-fn what_is_left_out_is_missed() {
+fn every_step_is_needed() {
     assert_eq!(flaw_of(Variant::WithoutSecondLock), Flaw::NoReply);
     assert_eq!(flaw_of(Variant::WithoutSecondLook), Flaw::Hang);
     assert_eq!(flaw_of(Variant::WithoutPutBack), Flaw::NotPutBack);

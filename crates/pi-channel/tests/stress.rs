@@ -1,7 +1,7 @@
-//! Calls that time out at any moment, from clients that spin and clients that
-//! do not: every reply is the one to its own request.
+//! Calls that time out at any moment, from clients with and without spinning:
+//! every reply answers its own request.
 
-// What a test does to set itself up may panic.
+// The setup of a test may panic.
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::net::UnixStream;
@@ -41,7 +41,7 @@ fn compute(time: Duration) {
     while start.elapsed() < time {}
 }
 
-/// Calls with random limits, and tells how many were answered in time.
+/// Calls with random limits; returns how many were answered in time.
 fn call_at_random(mut client: Client, number: u64) -> u64 {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(number);
     let mut answered = 0;
@@ -75,10 +75,10 @@ fn a_reply_never_answers_another_request() {
     for (doorbells, spin) in [(Doorbells::OnePerLane, 30), (Doorbells::Shared, 0)] {
         let settings =
             Settings { doorbells, spin: Duration::from_micros(spin), ..Settings::default() };
-        let (tell, told) = mpsc::channel();
+        let (tx, rx) = mpsc::channel();
         let serving = thread::spawn(move || {
             let mut server = Server::new(&settings).unwrap();
-            tell.send((server.acceptor(), server.stopper())).unwrap();
+            tx.send((server.acceptor(), server.stopper())).unwrap();
             let mut chance = Xoshiro256PlusPlus::seed_from_u64(spin);
             server.serve(|request, reply| {
                 let mut bytes = [0; 16];
@@ -88,7 +88,7 @@ fn a_reply_never_answers_another_request() {
                 Answer::Reply
             })
         });
-        let (acceptor, stopper) = told.recv().unwrap();
+        let (acceptor, stopper) = rx.recv().unwrap();
         let answered: u64 = thread::scope(|scope| {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|number| {

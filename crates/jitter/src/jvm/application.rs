@@ -19,9 +19,9 @@ use super::variant::{Priorities, Variant};
 /// Name of the application's measuring thread.
 const MEASURING: &str = "meas";
 /// Time limit for a JVM to start, and to end.
-const START: Nanos = Nanos::from_millis(300_000);
+const START_TIMEOUT: Nanos = Nanos::from_millis(300_000);
 /// Time limit to finish and to write after the last wake-up was due.
-const PATIENCE: Nanos = Nanos::from_millis(120_000);
+const FINISH_TIMEOUT: Nanos = Nanos::from_millis(120_000);
 /// Time between two checks of the monitor.
 const LOOK: Duration = Duration::from_millis(100);
 /// Lines of output that the queue holds.
@@ -64,8 +64,12 @@ impl Application {
         forward(err.ok_or_else(gone)?, Line::Complaint, complaints);
         let input = group.take_input().ok_or_else(gone)?;
         let mut application = Self { group, input, said, complaints: VecDeque::new() };
-        let is_ready =
-            application.wait_for("ready", Timestamp::now() + START, monitor, &mut |_| {})?;
+        let is_ready = application.wait_for(
+            "ready",
+            Timestamp::now() + START_TIMEOUT,
+            monitor,
+            &mut |_| {},
+        )?;
         Ok(is_ready.then_some(application))
     }
 
@@ -101,7 +105,7 @@ impl Application {
         Ok(None)
     }
 
-    /// Starts the measurement and waits until it is done, at most [`PATIENCE`]
+    /// Starts the measurement and waits until it is done, at most [`FINISH_TIMEOUT`]
     /// longer than `expected`. Returns false if it was interrupted.
     ///
     /// # Errors
@@ -117,12 +121,12 @@ impl Application {
         self.input
             .write_all(b"go\n")
             .map_err(|error| Error::file("write", "stdin of the JVM", error))?;
-        let until = Timestamp::now() + expected + PATIENCE;
+        let until = Timestamp::now() + expected + FINISH_TIMEOUT;
         let before = threads::list(root, self.group.id())?.threads;
         let answer = self.wait_for("done", until, monitor, progress);
         if answer.is_err() && Timestamp::now() >= until && self.group.is_alive() {
             return Err(Error::Unsupported(format!(
-                "the JVM hangs: not done {PATIENCE} after the last wake-up was due{}",
+                "the JVM hangs: not done {FINISH_TIMEOUT} after the last wake-up was due{}",
                 self.busiest(root, &before)?
             )));
         }
@@ -144,7 +148,7 @@ impl Application {
 
     /// Waits until it has written its file and ended.
     pub(crate) fn end(mut self, monitor: &dyn Monitor) -> Result<()> {
-        let until = Timestamp::now() + START;
+        let until = Timestamp::now() + START_TIMEOUT;
         while self.group.is_alive() && !monitor.stop_requested() && Timestamp::now() < until {
             if let Ok(Line::Complaint(line)) = self.said.recv_timeout(LOOK) {
                 self.complain(line);

@@ -1,4 +1,4 @@
-//! Servers that are none, or do with a lane what they like.
+//! Clients of fake and hostile servers.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ const CAPACITY: usize = 64;
 /// Above the highest number that Linux gives to a thread (`PID_MAX_LIMIT`).
 const NOBODY: u32 = 0x3FFF_FFF0;
 
-/// What a client makes of a welcome with these descriptors.
+/// Connects a client to a server that sends a welcome with these descriptors.
 fn connect(fds: &[BorrowedFd<'_>]) -> Result<(Client, UnixStream)> {
     let (ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
@@ -61,7 +61,7 @@ impl Fake {
 }
 
 #[test]
-fn what_is_no_lane_is_refused() {
+fn descriptors_that_are_not_a_lane_are_refused() {
     let refusal = |fds: &[BorrowedFd<'_>]| connect(fds).unwrap_err().to_string();
     let fake = Fake::new(1);
     let (pipe, _other_end) = std::io::pipe().unwrap();
@@ -69,7 +69,7 @@ fn what_is_no_lane_is_refused() {
     assert!(refusal(&[fake.lane.as_fd()]).ends_with("without its two descriptors"));
     assert!(refusal(&[pipe.as_fd(), fake.bell.as_fd()]).ends_with("that can be sealed"));
     assert!(refusal(&[fake.lane.as_fd(), pipe.as_fd()]).ends_with("that can be sealed"));
-    assert!(refusal(&[fake.bell.as_fd(), fake.lane.as_fd()]).ends_with("not that of a lane"));
+    assert!(refusal(&[fake.bell.as_fd(), fake.lane.as_fd()]).ends_with("not a lane"));
     let (_memory, large) = Mapping::create("large", 1 << 16).unwrap();
     assert!(refusal(&[fake.lane.as_fd(), large.as_fd()]).ends_with("a wrong size"));
     fake.set(Word::Version, 7);
@@ -87,7 +87,7 @@ fn what_is_no_lane_is_refused() {
 }
 
 #[test]
-fn what_is_no_welcome_is_an_error() {
+fn an_answer_that_is_not_a_welcome_is_an_error() {
     let answer = |message: Message| {
         let (ours, theirs) = UnixStream::pair().unwrap();
         thread::scope(|scope| {
@@ -108,7 +108,7 @@ fn what_is_no_welcome_is_an_error() {
 fn a_lock_that_is_not_the_servers_ends_the_connection() {
     let me = crate::thread::number();
     for (owner, expected) in [
-        (0, "the other side broke the protocol: a lock was let go without a reply"),
+        (0, "the other side broke the protocol: a lock was released without a reply"),
         (NOBODY, "the other side of the channel has died"),
         (NOBODY | 1 << 31, "the other side of the channel has died"),
         (me, "the server waits for this thread: the call would never end"),
@@ -123,8 +123,8 @@ fn a_lock_that_is_not_the_servers_ends_the_connection() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_noticed_though_a_stranger_has_its_number() {
-    // The first process never waits for us, and always lives.
+fn a_dead_server_is_detected_though_its_number_was_reused() {
+    // Process 1 never waits for this thread, and always lives.
     let fake = Fake::new(1);
     let (mut client, socket) = fake.connect().unwrap();
     let error = client.call_within(SHORT, &[], &mut []).unwrap_err();
@@ -135,14 +135,14 @@ fn a_server_that_is_gone_is_noticed_though_a_stranger_has_its_number() {
 }
 
 #[test]
-fn a_reply_that_cannot_be_ends_the_connection() {
+fn a_reply_that_is_too_long_ends_the_connection() {
     let fake = Fake::new(1);
     let (mut client, _socket) = fake.connect().unwrap();
     fake.set(Word::ReplyLength, CAPACITY as u32 + 1);
     fake.set(Word::Reply, 1);
     for _ in 0..2 {
         let error = client.call(&[], &mut [0; CAPACITY]).unwrap_err().to_string();
-        let expected = "the other side broke the protocol: a reply longer than the room for it";
+        let expected = "the other side broke the protocol: a reply longer than its capacity";
         assert_eq!(error, expected);
     }
 }

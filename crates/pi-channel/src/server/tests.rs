@@ -1,4 +1,4 @@
-//! Clients that do with their lane what they like.
+//! Servers with hostile clients.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -18,7 +18,7 @@ use crate::message::{Message, Received, ask_for_credentials, receive, send};
 const LONG: Duration = Duration::from_secs(1_200);
 const CAPACITY: usize = 64;
 
-/// A client without manners: the memory of a lane, and what lies where.
+/// A hostile client: the memory of a lane and its layout.
 struct Raw {
     memory: Mapping,
     bell: Bell,
@@ -54,7 +54,7 @@ fn connect(acceptor: &Acceptor) -> Client {
 }
 
 fn start() -> (Acceptor, Stopper, JoinHandle<Served>) {
-    let (tell, told) = mpsc::channel();
+    let (tx, rx) = mpsc::channel();
     let thread = thread::spawn(move || {
         let settings = Settings {
             lanes: 3,
@@ -63,7 +63,7 @@ fn start() -> (Acceptor, Stopper, JoinHandle<Served>) {
             ..Settings::default()
         };
         let mut server = Server::new(&settings).unwrap();
-        tell.send((server.acceptor(), server.stopper())).unwrap();
+        tx.send((server.acceptor(), server.stopper())).unwrap();
         let mut buffer = [0; CAPACITY];
         server
             .serve(|request, reply| {
@@ -72,7 +72,7 @@ fn start() -> (Acceptor, Stopper, JoinHandle<Served>) {
             })
             .unwrap()
     });
-    let (acceptor, stopper) = told.recv().unwrap();
+    let (acceptor, stopper) = rx.recv().unwrap();
     (acceptor, stopper, thread)
 }
 
@@ -85,7 +85,7 @@ fn assert_answered(client: &mut Client) {
 }
 
 #[test]
-fn a_client_that_breaks_the_protocol_loses_its_lane_and_nobody_else_does() {
+fn only_a_client_that_breaks_the_protocol_loses_its_lane() {
     let (acceptor, stopper, thread) = start();
     let mut honest = connect(&acceptor);
     let breaches: [(&[(Word, u32)], &str); 5] = [
@@ -117,7 +117,7 @@ fn a_client_that_breaks_the_protocol_loses_its_lane_and_nobody_else_does() {
 }
 
 #[test]
-fn a_lane_that_only_lies_about_itself_is_served() {
+fn a_lane_with_false_claims_is_served() {
     let (acceptor, stopper, thread) = start();
     let mut honest = connect(&acceptor);
     for word in [Word::ClientCpu, Word::ClientPriority, Word::Version, Word::RequestCapacity] {
@@ -154,7 +154,7 @@ fn no_garbage_stops_the_server_or_reaches_another_lane() {
                         random if random == values.len() => chance.random(),
                         index => values[index],
                     };
-                    // Half of the time something that looks like a call.
+                    // Half of the time, a plausible call.
                     if chance.random() {
                         number = number.wrapping_add(1);
                         raw.word(Word::RequestLength).store(value % 70, SeqCst);
@@ -182,7 +182,7 @@ fn no_garbage_stops_the_server_or_reaches_another_lane() {
 }
 
 #[test]
-fn a_caller_that_is_no_client_is_refused_and_the_server_goes_on() {
+fn a_peer_that_is_not_a_client_is_refused_and_the_server_goes_on() {
     let (acceptor, stopper, thread) = start();
     let (ours, theirs) = UnixStream::pair().unwrap();
     send(&ours, Message::Closed, &[]).unwrap();
@@ -193,7 +193,7 @@ fn a_caller_that_is_no_client_is_refused_and_the_server_goes_on() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     drop(ours);
     assert!(matches!(acceptor.admit(theirs), Err(Error::Closed)));
-    // No lane is lost over it.
+    // All lanes are still free.
     let clients: Vec<Client> = (0..3).map(|_| connect(&acceptor)).collect();
     drop(clients);
     stopper.stop();

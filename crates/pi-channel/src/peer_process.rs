@@ -1,4 +1,4 @@
-//! Who is at the other end, and whether it still is.
+//! The process at the other end of a lane, and whether it is gone.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -6,32 +6,31 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// A process as the kernel vouches for it: `SCM_CREDENTIALS` of `unix(7)`.
+/// A process, identified by the kernel: `SCM_CREDENTIALS` of `unix(7)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credentials {
-    /// Its number, as this process sees it.
+    /// PID in the namespace of this process.
     pub process: u32,
-    /// Its effective user.
+    /// Effective user id.
     pub user: u32,
-    /// Its effective group.
+    /// Effective group id.
     pub group: u32,
 }
 
-/// The other end of a lane.
+/// The process at the other end of a lane.
 ///
-/// It is gone when it has closed the set-up socket, or when its process has
-/// ended. The process is looked at too because a child that it forked may
-/// hold a copy of the socket; the socket, because a process may end its side
-/// of the channel long before itself.
+/// It is gone when it has closed the set-up socket, or when it has ended. Both are
+/// checked: a child that it forked may hold a copy of the socket, and a process
+/// may close the channel long before it ends.
 #[derive(Debug)]
-pub(crate) struct Peer {
+pub(crate) struct PeerProcess {
     credentials: Credentials,
     socket: UnixStream,
-    /// Not there before Linux 5.3.
+    /// `None` before Linux 5.3.
     process: Option<OwnedFd>,
 }
 
-impl Peer {
+impl PeerProcess {
     pub(crate) fn new(credentials: Credentials, socket: UnixStream) -> Self {
         let pid = i32::try_from(credentials.process).ok().and_then(Pid::from_raw);
         let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
@@ -47,10 +46,10 @@ impl Peer {
         &self.socket
     }
 
-    /// Whether there is nobody left at the other end.
+    /// Whether the other side has hung up or ended.
     pub(crate) fn is_gone(&self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // A hang-up is reported without being asked for (poll(2)).
+        // poll(2) always reports a hang-up.
         let mut socket = [PollFd::new(&self.socket, PollFlags::empty())];
         let is_ready =
             |fds: &mut [PollFd<'_>]| matches!(poll(fds, Some(&now)), Ok(ready) if ready > 0);
@@ -68,9 +67,9 @@ mod tests {
 
     use super::*;
 
-    fn peer(process: u32) -> (Peer, UnixStream) {
+    fn peer(process: u32) -> (PeerProcess, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        (Peer::new(Credentials { process, user: 0, group: 0 }, ours), theirs)
+        (PeerProcess::new(Credentials { process, user: 0, group: 0 }, ours), theirs)
     }
 
     #[test]
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_is_gone_when_its_process_has_ended_whoever_holds_its_socket() {
+    fn a_peer_is_gone_when_its_process_has_ended_though_its_socket_is_open() {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let (peer, _theirs) = peer(child.id());
         assert!(!peer.is_gone());
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_cannot_be_is_known_by_its_socket_alone() {
+    fn for_an_impossible_pid_only_the_socket_counts() {
         for process in [0, u32::MAX] {
             let (peer, theirs) = peer(process);
             assert!(!peer.is_gone());

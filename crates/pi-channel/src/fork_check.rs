@@ -1,4 +1,5 @@
-//! Whether a value is still in the process that made it.
+//! Detects that a value is used in a forked child instead of the process that
+//! created it.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,31 +10,31 @@ use crate::error::{Error, Result};
 
 const PAGE: usize = 4096;
 
-/// A page that the kernel empties in a forked child (`MADV_WIPEONFORK`), so
-/// that it takes no system call to see that there was a fork.
+/// A page that the kernel zeroes in a forked child (`MADV_WIPEONFORK`), so that
+/// the check takes no system call.
 #[derive(Debug)]
-pub(crate) struct Owner(*mut u8);
+pub(crate) struct ForkCheck(*mut u8);
 
 // SAFETY: the page belongs to this value, and is only accessed atomically.
-unsafe impl Send for Owner {}
+unsafe impl Send for ForkCheck {}
 
-impl Owner {
+impl ForkCheck {
     pub(crate) fn this_process() -> Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice overlaps
+        // SAFETY: a new mapping at an address that the kernel selects overlaps
         // nothing (mmap(2)).
         let page = unsafe { mmap_anonymous(ptr::null_mut(), PAGE, access, MapFlags::PRIVATE) }
             .map_err(Error::request("mmap"))?;
-        let owner = Self(page.cast());
-        // SAFETY: the range is a private anonymous mapping of this value's
-        // own (madvise(2)).
+        let check = Self(page.cast());
+        // SAFETY: the range is this value's own private anonymous mapping
+        // (madvise(2)).
         unsafe { madvise(page, PAGE, Advice::LinuxWipeOnFork) }
             .map_err(Error::request("madvise(MADV_WIPEONFORK)"))?;
-        owner.mark().store(1, Ordering::Relaxed);
-        Ok(owner)
+        check.mark().store(1, Ordering::Relaxed);
+        Ok(check)
     }
 
-    /// Whether this is the process that made the value, not a fork of it.
+    /// Whether this is the process that created the value, not a fork of it.
     #[inline]
     pub(crate) fn is_this_process(&self) -> bool {
         self.mark().load(Ordering::Relaxed) == 1
@@ -46,7 +47,7 @@ impl Owner {
     }
 }
 
-impl Drop for Owner {
+impl Drop for ForkCheck {
     fn drop(&mut self) {
         // SAFETY: the range was mapped by this value. munmap(2) fails only
         // for a bad range.
