@@ -12,7 +12,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.concurrent.FutureTask;
 
-/** The threads that measure allocate nothing while they do. */
+/** The measuring threads allocate nothing during the run. */
 @Timeout(1200)
 class AllocationTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -49,19 +49,19 @@ class AllocationTest {
         assertEquals(0, allocatedBy("meas", "--way park --count 3000"));
     }
 
-    /** What a thread of this name allocates from the first look after the start to the last. */
+    /** Bytes that a thread of this name allocates between the first and the last check of a run. */
     private static long allocatedBy(String name, String arguments) throws Exception {
         Options options = Options.parse((arguments + " --out " + Path.of("unused")).split(" "));
         Lateness lateness = new Lateness(options.wakeups(), options.periodNanos());
         try (WakeUps wakeUps = WakeUps.of(options, lateness)) {
             long thread = idOf(name);
             wakeUps.go();
-            // Its first wake-up comes later than this; what begins the wake-ups may allocate.
+            // The first wake-up comes later than this; the start itself may allocate.
             Thread.sleep(WakeUps.LEAD_NANOS / 2_000_000);
             long before = THREADS.getThreadAllocatedBytes(thread);
             long last = before;
             while (!wakeUps.await(1)) {
-                // Once it has ended, a thread has allocated -1.
+                // For a thread that has ended, the counter is -1.
                 last = Math.max(last, THREADS.getThreadAllocatedBytes(thread));
             }
             assertTrue(before >= 0, "the thread has ended before it was looked at");

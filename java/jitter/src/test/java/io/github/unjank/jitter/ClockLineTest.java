@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** Moments of the recording on the clock of the measurement. */
+/** Conversion of moments of the recording to the clock of the measurement. */
 class ClockLineTest {
     @Test
-    void betweenMarksDriftIsSharedOut() {
+    void betweenMarksMomentsAreInterpolated() {
         ClockLine line = new ClockLine();
         line.add(1_000_000, 100);
         line.add(2_000_000, 1_000_300);
@@ -29,8 +29,8 @@ class ClockLineTest {
     }
 
     @Test
-    void clocksOfTheWallAndOfTheMachineStandStill() {
-        // Set by hand, they would be apart by more.
+    void theWallClockKeepsItsOffset() {
+        // If the wall clock were set, the difference would be larger.
         long apart = WallClock.aheadOfMonotonic() - WallClock.aheadOfMonotonic();
         assertTrue(Math.abs(apart) < 1_000_000_000, "apart by " + apart);
     }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-/** What counts as late, and what as missed. */
+/** Late wake-ups and missed periods. */
 class LatenessTest {
     private static Lateness often() {
         Lateness lateness = new Lateness(10, 1_000);
@@ -52,7 +52,7 @@ class LatenessTest {
     }
 
     @Test
-    void theEndIsTheEnd() {
+    void periodsAfterTheLastAreIgnored() {
         Lateness lateness = often();
         assertEquals(10, lateness.woke(8, 99_000_000));
         assertEquals(10, lateness.woke(10, 99_000_000));
@@ -61,7 +61,7 @@ class LatenessTest {
     }
 
     @Test
-    void aClockThatRunsAheadIsInTime() {
+    void aClockAheadCountsAsInTime() {
         Lateness lateness = often();
         assertEquals(1, lateness.woke(0, 49_990));
         assertEquals(0, lateness.at(0));

@@ -23,10 +23,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
-/** The application as it is run, in a JVM of its own. */
+/** The whole application in its own JVM. */
 @Timeout(1200)
 class MainTest {
-    /** The error that interpolation between the clocks of JFR and of the measurement may have. */
+    /** The largest error of interpolation between the clocks of JFR and of the measurement. */
     private static final long CLOCKS_APART = 100_000;
 
     @TempDir Path dir;
@@ -103,7 +103,7 @@ class MainTest {
                 "--variant native",
                 "--variant process",
             })
-    void everyPeriodIsThere(String way) throws Exception {
+    void everyPeriodIsRecorded(String way) throws Exception {
         Path file = dir.resolve("run.ujj");
         Answer answer =
                 run(
@@ -148,7 +148,7 @@ class MainTest {
         assertTrue(
                 safepoints.stream().anyMatch(s -> s[0] <= middle && middle <= s[0] + s[1]),
                 "no safepoint at " + middle);
-        // Nobody wakes while all threads of Java stand still.
+        // No thread wakes while all Java threads are stopped.
         for (int period = 0; period < run.lateness().length; period++) {
             long woken = run.firstDue() + period * 1_000_000L + run.lateness()[period];
             boolean inside =

@@ -29,7 +29,7 @@ class ResultFileTest {
     }
 
     @Test
-    void aNameWithoutAnEndIsCutOff() {
+    void aLongNameIsTruncated() {
         Lateness lateness = new Lateness(1, 1);
         String name = "x".repeat(70_000);
         int bytes =

@@ -16,10 +16,10 @@ final class ChildJvm {
     private final List<String> options = new ArrayList<>();
     private String classPath = System.getProperty("java.class.path");
 
-    /** What a child said, in both streams, and how it ended. */
+    /** Output of a child, both streams, and its exit code. */
     record Answer(int exit, String text) {}
 
-    /** Without the right to make threads real-time, whoever runs the test. */
+    /** Removes the privilege for real-time threads, for any user. */
     ChildJvm unprivileged() {
         if (Needs.isRoot()) {
             before.addAll(List.of("setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice"));
@@ -70,7 +70,7 @@ final class ChildJvm {
         }
     }
 
-    /** The first line that a child says. */
+    /** The first line of a child's output. */
     static String firstLine(Process child) throws Exception {
         BufferedReader reader =
                 new BufferedReader(

@@ -4,7 +4,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** What {@link ChildJvm} runs: does one thing, and prints what came of it. */
+/** The main class of {@link ChildJvm}: does one thing and prints the result. */
 final class ChildMain {
     private ChildMain() {}
 

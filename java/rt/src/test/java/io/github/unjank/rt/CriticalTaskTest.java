@@ -16,7 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** Tasks that report their wake-ups, on a thread of this process and in one of their own. */
+/** Tasks that report their wake-ups, on a thread of this process and in their own process. */
 @Timeout(1200)
 class CriticalTaskTest {
     private static final Duration MS = Duration.ofMillis(1);
@@ -91,7 +91,7 @@ class CriticalTaskTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void aClosedTaskIsNoTaskAnyMore(boolean ownProcess) throws Exception {
+    void aClosedTaskCannotBeUsed(boolean ownProcess) throws Exception {
         CriticalTask task = task(ownProcess).open();
         task.start();
         WakeUp wakeUp = new WakeUp();
@@ -148,7 +148,7 @@ class CriticalTaskTest {
             long pid = Long.parseLong(ChildJvm.firstLine(jvm));
             ProcessHandle task = ProcessHandle.of(pid).orElseThrow();
             jvm.destroyForcibly().waitFor();
-            // It looks for its parent at each wake-up.
+            // The process checks its parent at each wake-up.
             while (isThere(task)) {
                 Thread.sleep(1);
             }
@@ -157,7 +157,7 @@ class CriticalTaskTest {
         }
     }
 
-    /** Whether a process has not ended; nobody may be there to reap it in a container. */
+    /** Whether a process lives; in a container, it may stay a zombie after its end. */
     private static boolean isThere(ProcessHandle process) throws Exception {
         try {
             String status = Files.readString(Path.of("/proc", process.pid() + "", "status"));
@@ -177,7 +177,7 @@ class CriticalTaskTest {
         try (CriticalTask task = task(ownProcess).capacity(1 << 16).open()) {
             task.start();
             WakeUp wakeUp = new WakeUp();
-            // A busy machine may hold the task up in one collection, not in all of them.
+            // A busy machine may delay the task in one collection, but not in all of them.
             boolean wentOn = false;
             for (int tries = 0; tries < 30 && !wentOn; tries++) {
                 long before = System.nanoTime();
@@ -197,7 +197,7 @@ class CriticalTaskTest {
     }
 
     @Test
-    void whatCannotBeIsRefused() {
+    void impossibleSettingsAreRefused() {
         assertThrows(IllegalArgumentException.class, () -> CriticalTask.every(Duration.ZERO));
         assertThrows(IllegalArgumentException.class, () -> task(false).priority(100));
         assertThrows(IllegalArgumentException.class, () -> task(false).priority(0));
@@ -209,13 +209,13 @@ class CriticalTaskTest {
         assertThrows(
                 IllegalArgumentException.class,
                 () -> task(false).job(Path.of("/job.so"), "job", 0));
-        // A gigabyte of messages at most.
+        // More than a gigabyte of shared memory.
         assertThrows(
                 IllegalArgumentException.class,
                 () -> task(false).job(trustedLibrary(), "job", 1 << 20).capacity(1 << 24).open());
     }
 
-    /** Any library of root's. */
+    /** Any library that belongs to root. */
     private static Path trustedLibrary() {
         return Path.of(System.getProperty("java.home"), "lib", "server", "libjvm.so");
     }

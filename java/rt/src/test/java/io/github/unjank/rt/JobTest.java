@@ -29,7 +29,7 @@ class JobTest {
             #include <unistd.h>
             #include "unjank_rt.h"
 
-            /* Sends back what it gets, with the number of the period before it. */
+            /* Sends the message back, after the number of the period. */
             int32_t echo(const struct unjank_wakeup *wakeup, const void *in, uint32_t in_bytes,
                          void *out, uint32_t out_bytes) {
                 if (in == 0 || in_bytes + 8 > out_bytes) return 0;
@@ -42,11 +42,11 @@ class JobTest {
                                uint32_t in_bytes, void *out, uint32_t out_bytes) {
                 (void)in; (void)in_bytes;
                 memset(out, 'x', out_bytes);
-                /* More than there is room for is cut off. */
+                /* A longer message is truncated. */
                 return wakeup->period >= 5 ? -1 : (int32_t)out_bytes + 1;
             }
 
-            /* Does not come to an end. */
+            /* Does not return. */
             int32_t stuck(const struct unjank_wakeup *wakeup, const void *in, uint32_t in_bytes,
                           void *out, uint32_t out_bytes) {
                 (void)wakeup; (void)in; (void)in_bytes; (void)out; (void)out_bytes;
@@ -115,7 +115,7 @@ class JobTest {
     @ValueSource(booleans = {false, true})
     void aFullRingToTheTaskIsSaid(boolean ownProcess) {
         try (CriticalTask task = job("echo", ownProcess).open()) {
-            // It was not started, so nothing is taken out.
+            // The task was not started, so it takes no message.
             int sent = 0;
             while (task.send(ByteBuffer.allocate(1))) {
                 sent++;

@@ -27,7 +27,7 @@ class MessageRingTest {
     }
 
     @Test
-    void messagesComeOutInOrderAndAFullRingSaysSo() {
+    void messagesComeOutInOrderAndAFullRingRefuses() {
         MessageRing ring = new MessageRing(memory(), 0, SLOTS, MESSAGE);
         ByteBuffer target = ByteBuffer.allocate(MESSAGE);
         for (int round = 0; round < 10; round++) {
@@ -47,7 +47,7 @@ class MessageRingTest {
     }
 
     @Test
-    void whatDoesNotFitIsSaid() {
+    void aMessageThatDoesNotFitIsRefused() {
         MessageRing ring = new MessageRing(memory(), 0, SLOTS, MESSAGE);
         assertThrows(
                 IllegalArgumentException.class, () -> ring.send(ByteBuffer.allocate(MESSAGE + 1)));
@@ -59,7 +59,7 @@ class MessageRingTest {
     }
 
     @Test
-    void aPeerThatLiesAboutALengthBreaksNothing() {
+    void aWrongLengthFromThePeerIsBounded() {
         ByteBuffer memory = memory();
         MessageRing ring = new MessageRing(memory, 0, SLOTS, MESSAGE);
         ByteBuffer target = ByteBuffer.allocate(MESSAGE);
@@ -75,7 +75,7 @@ class MessageRingTest {
 
     @Test
     @Timeout(1200)
-    void twoThreadsLoseAndInventNothing() throws Exception {
+    void twoThreadsExchangeEachMessageOnce() throws Exception {
         MessageRing ring = new MessageRing(memory(), 0, SLOTS, MESSAGE);
         int messages = 200_000;
         Thread writer =

@@ -14,14 +14,14 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.stream.Stream;
 
-/** Native code that is refused, and what is said. */
+/** Native code that is refused, and the messages. */
 class NativeFilesTest {
     @TempDir Path dir;
 
     private static final String RESOURCE =
             "native/linux-" + NativeFiles.architecture() + "/" + NativeFiles.LIBRARY;
 
-    /** The library as a file of its own, which may be loaded. */
+    /** A copy of the library that may be loaded. */
     private Path library(Path file) throws Exception {
         try (InputStream in = NativeFiles.class.getResourceAsStream(RESOURCE)) {
             Files.copy(in, file);
@@ -64,7 +64,7 @@ class NativeFilesTest {
         Path library = library(open.resolve("libunjank_rt.so"));
         allow(open, "rwxrwxrwx");
         assertTrue(refusal(library).contains(open + " can be written by other users"));
-        // Nor by a link from elsewhere.
+        // Not through a link either.
         Path link = Files.createSymbolicLink(dir.resolve("link.so"), library);
         assertTrue(refusal(link).contains("can be written by other users"));
         ChildJvm.Answer answer =
@@ -82,7 +82,7 @@ class NativeFilesTest {
     }
 
     @Test
-    void whatIsNoLibraryIsNamed() throws Exception {
+    void aFileThatIsNotALibraryIsNamed() throws Exception {
         assertTrue(refusal(Path.of("it.so")).contains("not an absolute path"));
         assertTrue(refusal(dir.resolve("absent.so")).contains("cannot read"));
         assertTrue(refusal(dir).contains("is not a file"));

@@ -28,7 +28,7 @@ class NativeThreadsTest {
             """;
 
     @Test
-    void everyVersionTellsTheNumber() {
+    void theDumpOfEveryVersionIsRead() {
         assertEquals(0x5b2e, NativeThreads.find(JDK_17, 1));
         assertEquals(0x5b34, NativeThreads.find(JDK_17, 2));
         assertEquals(23_342, NativeThreads.find(JDK_20, 1));
@@ -36,7 +36,7 @@ class NativeThreadsTest {
     }
 
     @Test
-    void aThreadThatIsNotThereHasNone() {
+    void aMissingThreadHasNoNumber() {
         assertEquals(0, NativeThreads.find(JDK_17, 3));
         assertEquals(0, NativeThreads.find("", 1));
         assertEquals(0, NativeThreads.find("\"main\" #1 prio=5 os_prio=0 nid=0xfffffffff x", 1));
@@ -44,7 +44,7 @@ class NativeThreadsTest {
     }
 
     @Test
-    void anImitationMakesItUncertain() {
+    void anImitatedLineGivesNoNumber() {
         String imitation = "\"x\" #1 prio=5 os_prio=0 nid=0x1 runnable\n" + JDK_17;
         assertEquals(0, NativeThreads.find(imitation, 1));
         String contradiction = JDK_25.replace("[23342]", "[1]");

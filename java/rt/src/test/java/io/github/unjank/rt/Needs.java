@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Assumptions;
 
 import java.util.concurrent.TimeUnit;
 
-/** What a test needs of the machine. It fails, not skips, when {@code UNJANK_TEST_ALL} is 1. */
+/** Requirements of tests. Without them, a test is skipped; with UNJANK_TEST_ALL=1, it fails. */
 final class Needs {
     private Needs() {}
 
@@ -28,7 +28,7 @@ final class Needs {
         }
     }
 
-    /** Root, who can make files of other users. */
+    /** Root, to create files of other users. */
     static void root() {
         if (!isRoot()) {
             missing("this needs root");

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a JVM may not, and what it sets for its whole process; each in a JVM of its own. */
+/** Missing privileges, and limits of the whole process; each in its own JVM. */
 class PrivilegeTest {
     @ParameterizedTest
     @ValueSource(strings = {"raise", "raise-other", "task", "task-process"})
@@ -26,7 +26,7 @@ class PrivilegeTest {
     }
 
     @Test
-    void aBusyRealtimeThreadWillEndTheProcess() throws Exception {
+    void theRunLimitOfTheProcessIsSet() throws Exception {
         Needs.realtime();
         ChildJvm.Answer usual = new ChildJvm().run("limit");
         assertTrue(usual.text().matches("(?s).*timeout\\s+1000000\\s.*"), usual.text());
@@ -36,7 +36,7 @@ class PrivilegeTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0", "-1", "soon", "99999999999999999999"})
-    void aLimitThatCannotBeIsNamed(String millis) throws Exception {
+    void anInvalidLimitIsNamed(String millis) throws Exception {
         ChildJvm.Answer answer =
                 new ChildJvm().option("-Dunjank.rt.longest.run.ms=" + millis).run("raise");
         assertEquals(1, answer.exit());
@@ -45,7 +45,7 @@ class PrivilegeTest {
     }
 
     @Test
-    void aJvmThatDoesNotTellNativeNumbersSaysSo() throws Exception {
+    void aJvmWithoutNativeNumbersIsUnsupported() throws Exception {
         ChildJvm.Answer answer =
                 new ChildJvm().option("--limit-modules=java.base").run("raise-other");
         assertTrue(answer.text().contains("UnsupportedOperationException"), answer.text());

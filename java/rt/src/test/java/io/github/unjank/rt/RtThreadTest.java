@@ -13,7 +13,7 @@ import java.util.concurrent.FutureTask;
 
 /** The contract of {@link RtThread#setPriority}. */
 class RtThreadTest {
-    /** Runs on a thread of its own, which leaves no priority behind. */
+    /** Runs on a new thread, so that no priority remains. */
     private static <T> T alone(java.util.concurrent.Callable<T> work) throws Exception {
         FutureTask<T> task = new FutureTask<>(work);
         Thread thread = new Thread(task, "alone");
@@ -67,7 +67,7 @@ class RtThreadTest {
     }
 
     @Test
-    void whatARealtimeThreadStartsIsOrdinary() throws Exception {
+    void childrenOfARealtimeThreadAreOrdinary() throws Exception {
         Needs.realtime();
         String policy =
                 alone(
@@ -140,12 +140,12 @@ class RtThreadTest {
     }
 
     @Test
-    void nobodyIsNoThread() {
+    void nullIsRefused() {
         assertThrows(NullPointerException.class, () -> RtThread.setPriority(null, 5));
     }
 
     @Test
-    void theNumberOfAThreadIsThatOfLinux() throws Exception {
+    void theThreadIdIsThatOfLinux() throws Exception {
         assertEquals(
                 "alone",
                 alone(

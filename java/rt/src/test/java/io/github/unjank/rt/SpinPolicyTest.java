@@ -100,7 +100,7 @@ class SpinPolicyTest {
     }
 
     @Test
-    void whatIsNoLengthIsNotExpected() {
+    void anInvalidLengthIsRefused() {
         assertThrows(IllegalArgumentException.class, () -> new SpinPolicy.Expected(-1));
         assertThrows(IllegalArgumentException.class, () -> new SpinPolicy.Expected(1L << 32));
     }

@@ -13,11 +13,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
-/** Waiting, with real threads. */
+/** {@link SpinWait} with real threads. */
 @Timeout(1200)
 class SpinWaitTest {
     @Test
-    void parkingCostsTheSameEachTimeItIsAsked() {
+    void theParkCostIsMeasuredOnce() {
         Duration cost = SpinWait.parkCost();
         assertTrue(cost.toNanos() >= ParkCost.LEAST_NANOS, cost.toString());
         assertTrue(cost.toNanos() <= ParkCost.MOST_NANOS, cost.toString());
@@ -25,7 +25,7 @@ class SpinWaitTest {
     }
 
     @Test
-    void itLooksUntilItIsTrueAndLearns() throws Exception {
+    void itChecksUntilTheConditionIsTrueAndLearns() throws Exception {
         SpinWait wait = new SpinWait();
         AtomicInteger looks = new AtomicInteger();
         wait.until(() -> looks.incrementAndGet() == 3);
@@ -34,7 +34,7 @@ class SpinWaitTest {
     }
 
     @Test
-    void whatIsTrueIsNotWaitedFor() throws Exception {
+    void aTrueConditionReturnsAtOnce() throws Exception {
         SpinWait wait = new SpinWait();
         Thread.currentThread().interrupt();
         wait.until(() -> true);
@@ -57,7 +57,7 @@ class SpinWaitTest {
         AtomicInteger looks = new AtomicInteger();
         BooleanSupplier never = () -> looks.incrementAndGet() < 0;
         assertFalse(new SpinWait().until(never, Duration.ofMillis(50)));
-        // Spinning through it would be a hundred thousand.
+        // Spinning all the time would be a hundred thousand checks.
         assertTrue(looks.get() < 1_000, looks + " looks");
     }
 
@@ -69,7 +69,7 @@ class SpinWaitTest {
             lasting(2_000_000, wait);
         }
         assertTrue(wait.expected().nanos() > park, wait.expected().toString());
-        // Each lasts longer than a glimpse, so it ends in a nap at first. Timeout tells of failure.
+        // Each is longer than the shortest spin, so it ends in a nap at first. Failure is a timeout.
         while (wait.expected().nanos() > park) {
             lasting(5_000, wait);
         }
