@@ -1,7 +1,7 @@
 //! The layout of a task's shared memory. `TaskMemory` in Java has the same
 //! numbers; [`VERSION`] changes with them.
 //!
-//! One page of control words, each group on a cache line of its own, then the
+//! One page of control words, each group on its own cache line, then the
 //! ring to Java, then the ring from Java.
 
 use unjank_host::memory::SharedRegion;

@@ -81,7 +81,7 @@
 //! | wait | client | *n* | *n*−1 | **server, waiters** | 0 | only if the reply does not come while spinning |
 //! | take | server | *n* | *n*−1 | server | **server** | try-lock, never a wait |
 //! | reply | server | *n* | ***n*** | server | server | bytes, then the number |
-//! | pass on | server | *n* | *n* | **client, waiters** | server | by the kernel; **0** by user space if nobody waits |
+//! | pass on | server | *n* | *n* | **client, waiters** | server | by the kernel; **0** by user space if there is no waiter |
 //! | put back | client | *n* | *n* | **0** | server | only if the client waited |
 //! | idle | | *n* | *n* | 0 | server | as the first row, for call *n*+1 |
 //!

@@ -17,8 +17,7 @@ use crate::seat::{Answer, Request, Seat};
 use crate::spin::{DEFAULT_SPIN, Spin};
 use crate::thread;
 
-/// The most lanes of a server: it sleeps on the bells of all of them and on
-/// one of its own.
+/// The most lanes of a server: it sleeps on all their bells and its own.
 pub const MAX_LANES: usize = MOST - 1;
 
 /// How often a sleeping server checks for dead clients.

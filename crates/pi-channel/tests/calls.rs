@@ -15,7 +15,7 @@ use unjank_pi_channel::{
 
 const LONG: Duration = Duration::from_secs(1_200);
 
-/// A server on a thread of its own.
+/// A server on its own thread.
 struct Running {
     acceptor: Acceptor,
     stopper: Stopper,

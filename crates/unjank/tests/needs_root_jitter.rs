@@ -65,7 +65,7 @@ fn a_deadline_that_the_kernel_cannot_admit_is_a_result() {
     }
     let too_many = native(&["--sched=deadline", "--runtime=999us", "--count=20"]);
     let what = "jitter/native/deadline/wakeup";
-    let said = reason(&too_many, what).expect("nobody gets all of every CPU");
+    let said = reason(&too_many, what).expect("no thread gets all CPU time");
     assert!(said.contains("admits no more") || said.contains("root domain"), "{said}");
     let one_cpu = Command::new("taskset")
         .args(["--cpu-list", &last_cpu(), env!("CARGO_BIN_EXE_unjank"), "jitter", "native"])

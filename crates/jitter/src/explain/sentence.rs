@@ -47,10 +47,10 @@ fn timer(cause: &Cause) -> String {
         match culprits(cause, Phase::Timer).first() {
             None => return format!("the timer fired {late} late"),
             Some(Culprit { who: Occupant::Idle(None), cpu, .. }) => {
-                format!("CPU {cpu} idle in a deep state, or the hypervisor ran others")
+                format!("CPU {cpu} idle in a deep state, or the hypervisor stalled the CPU")
             }
             Some(Culprit { who: Occupant::Idle(Some(state)), cpu, .. }) => {
-                format!("CPU {cpu} in idle state {state}, or the hypervisor ran others")
+                format!("CPU {cpu} in idle state {state}, or the hypervisor stalled the CPU")
             }
             // A CPU that switched threads had interrupts on in between.
             Some(longest) if longest.held.times(2) < late => {
@@ -59,7 +59,7 @@ fn timer(cause: &Cause) -> String {
             }
             Some(Culprit { who: who @ Occupant::Thread(_), cpu, .. }) => {
                 let who = name(who);
-                format!("{who} kept interrupts off on CPU {cpu}, or the hypervisor ran others")
+                format!("{who} kept interrupts off on CPU {cpu}, or the hypervisor stalled the CPU")
             }
             Some(Culprit { who, cpu, .. }) => format!("{who} ran on CPU {cpu}"),
         }
@@ -257,13 +257,13 @@ mod tests {
         let late = |who| of(&with(cause(90, 2, 2), Phase::Timer, who, 90));
         assert_eq!(
             late(Occupant::Idle(None)),
-            "the timer fired 90.0 µs late (CPU 1 idle in a deep state, or the hypervisor ran \
-             others)"
+            "the timer fired 90.0 µs late (CPU 1 idle in a deep state, or the hypervisor stalled \
+             the CPU)"
         );
         assert_eq!(
             late(hog()),
             "the timer fired 90.0 µs late (hog[9] kept interrupts off on CPU 1, or the hypervisor \
-             ran others)"
+             stalled the CPU)"
         );
         assert_eq!(late(disk()), "the timer fired 90.0 µs late (irq 24 (disk) ran on CPU 1)");
         let handled = Cause { since_expiry: Some(Nanos::from_micros(50)), ..cause(90, 2, 2) };

@@ -165,7 +165,7 @@ impl<'a> Bytes<'a> {
     }
 
     fn array<const N: usize>(&mut self) -> std::result::Result<[u8; N], Broken> {
-        Ok(self.take(N)?.try_into().expect("so many were taken"))
+        Ok(self.take(N)?.try_into().expect("`take` returns N bytes"))
     }
 
     fn u32(&mut self) -> std::result::Result<u32, Broken> {

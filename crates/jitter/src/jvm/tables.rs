@@ -120,9 +120,9 @@ fn beside_the_paper(cells: &[&SeriesRecord]) -> Option<Table> {
     let columns = std::iter::once(Column::text("whose")).chain(columns);
     let rows =
         rows.map(|(who, worst)| std::iter::once(who.into()).chain(worst).collect::<Vec<_>>());
-    let title = "The worst wake-up beside the published ones";
+    let title = "Worst wake-ups, published and measured";
     Some(Table::new("jitter/jvm/published", title, columns).with_rows(rows).with_note(format!(
-        "No garbage is with the whole process real-time. Published: {SOURCE}. Other machine, other \
-         JVM: the order counts."
+        "The column without garbage is with whole-process. Published: {SOURCE}. Machine and JVM \
+         differ: compare only the order of the variants."
     )))
 }

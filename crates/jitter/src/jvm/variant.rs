@@ -25,7 +25,7 @@ pub enum Variant {
     /// VM thread has the best nice value. The measuring thread waits for these at
     /// safepoints.
     InversionAware,
-    /// The wake-ups are in a process of their own: future work in the paper.
+    /// The wake-ups are in another process: future work in the paper.
     Process,
     /// The wake-ups are on a native thread, which the collector cannot stop:
     /// future work in the paper.

@@ -41,8 +41,8 @@ garbage. The variant decides what is real-time (SCHED_FIFO):
   thread           only the measuring thread: their remedy
   inversion-aware  the measuring thread; below it the collector's workers; the VM thread
                    stays ordinary, with the best nice value
-  process          the wake-ups, in a process of their own: their future work
-  native           the wake-ups, on a native thread of the same process: the same
+  process          the wake-ups, in another process: future work of Higashiyama et al.
+  native           the wake-ups, on a native thread of the same process: likewise
 Every combination of JVM, collector, CPUs, garbage and variant is a cell. Cells are measured
 in random order.")]
 pub(crate) struct Args {

@@ -106,7 +106,7 @@ class CriticalTaskTest {
             assertTrue(wakeUp.period() > 0, "what it had sent is still there");
         }
         assertEquals(wakeUps, task.wakeUps());
-        assertFalse(task.receive(task.newMessage(), Duration.ofMinutes(1)), "nobody will send");
+        assertFalse(task.receive(task.newMessage(), Duration.ofMinutes(1)), "no message will come");
         if (ownProcess) {
             assertTrue(ProcessHandle.of(task.processId()).isEmpty());
         }

@@ -69,7 +69,7 @@ class SpinWaitTest {
             lasting(2_000_000, wait);
         }
         assertTrue(wait.expected().nanos() > park, wait.expected().toString());
-        // Each is longer than the shortest spin, so it ends in a nap at first. Failure is a timeout.
+        // Each is longer than the shortest spin, so it ends in a nap at first. A failure times out.
         while (wait.expected().nanos() > park) {
             lasting(5_000, wait);
         }
