@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_parser_panic(noise in prop::collection::vec(any::<u8>(), 0..200), place in 0_usize..90) {
+        fn no_bytes_panic(noise in prop::collection::vec(any::<u8>(), 0..200), place in 0_usize..90) {
             let mut bytes = written(&[1, 2, 3], &[(1, 1, 1, "GC")]);
             let from = place.min(bytes.len());
             bytes.splice(from.., noise);
