@@ -1,7 +1,7 @@
 //! A program whose threads wait in a way that `unjank lock doctor` should name:
 //! `cargo run -p unjank-lock --example waits -- yield`. It ends by itself after
-//! a minute.
-#![allow(clippy::print_stdout, reason = "it says when its threads run")]
+//! twenty minutes.
+#![allow(clippy::print_stdout, reason = "it prints when its threads run")]
 
 use std::collections::BTreeMap;
 use std::hint;
@@ -18,19 +18,19 @@ const WAYS: &str = "yield, sleep, spin, poll, lock-short, lock-long, nobody, her
      healthy, compute, rayon, churn";
 const LIFE: Duration = Duration::from_secs(1_200);
 
-/// Never set, so whoever waits for it waits for ever.
+/// Never set: a thread that waits for it waits for ever.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn main() {
     let way = std::env::args().nth(1).unwrap_or_default();
     let end = Instant::now() + LIFE;
-    // Whatever its threads do, the program ends.
+    // The program ends whatever its threads do.
     thread::spawn(|| {
         thread::sleep(LIFE);
         std::process::abort();
     });
     let lock = Mutex::new(0_u64);
-    let (bell, ringing) = (Condvar::new(), Mutex::new(0_u64));
+    let (changed, count) = (Condvar::new(), Mutex::new(0_u64));
     thread::scope(|scope| {
         match way.as_str() {
             "yield" => wait(scope, "yields", thread::yield_now),
@@ -62,21 +62,21 @@ fn main() {
             "herd" => {
                 for _ in 0..8 {
                     named(scope, "sheep", || {
-                        let mut rings = ringing.lock().expect("nobody panics");
+                        let mut guard = count.lock().expect("nobody panics");
                         loop {
-                            rings = bell.wait(rings).expect("nobody panics");
+                            guard = changed.wait(guard).expect("nobody panics");
                         }
                     });
                 }
                 wait(scope, "shepherd", || {
-                    *ringing.lock().expect("nobody panics") += 1;
-                    bell.notify_all();
+                    *count.lock().expect("nobody panics") += 1;
+                    changed.notify_all();
                     thread::sleep(Duration::from_millis(5));
                 });
             }
             "healthy" => wait(scope, "waits", || {
-                let rings = ringing.lock().expect("nobody panics");
-                let _timeout = bell.wait_timeout(rings, Duration::from_millis(100));
+                let guard = count.lock().expect("nobody panics");
+                let _timeout = changed.wait_timeout(guard, Duration::from_millis(100));
             }),
             "compute" => wait(scope, "computes", compute),
             "rayon" => {
@@ -108,10 +108,10 @@ fn main() {
 
 #[allow(clippy::print_stderr, reason = "it is a program")]
 fn eprintln_usage(other: &str) {
-    eprintln!("{other:?} is no way to wait: {WAYS}");
+    eprintln!("unknown way to wait {other:?}: use one of {WAYS}");
 }
 
-/// A thread that waits for ever, in steps.
+/// Starts a thread that waits for ever, in steps.
 fn wait<'scope>(scope: &'scope Scope<'scope, '_>, name: &str, step: impl Fn() + Send + 'scope) {
     named(scope, name, move || {
         while !NEVER.load(Ordering::Relaxed) {
@@ -125,8 +125,8 @@ fn named<'scope>(scope: &'scope Scope<'scope, '_>, name: &str, run: impl FnOnce(
     thread.expect("threads can be made");
 }
 
-/// Takes a lock, works, lets go of it, works outside for so many steps, and so
-/// on.
+/// Takes a lock, works for `time`, releases it, works for `outside` steps, and so
+/// on until `end`.
 fn hold(lock: &Mutex<u64>, time: Duration, outside: u64, end: Instant) {
     while Instant::now() < end {
         let mut count = lock.lock().expect("nobody panics");
@@ -160,7 +160,7 @@ fn compute() {
     hint::black_box(lengths);
 }
 
-/// Some work that depends on itself.
+/// Work whose steps depend on each other.
 fn work(steps: u64) {
     static SUM: AtomicU64 = AtomicU64::new(1);
     let mut x = SUM.load(Ordering::Relaxed);

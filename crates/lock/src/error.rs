@@ -1,4 +1,4 @@
-//! What can go wrong while locks are compared.
+//! Errors of lock comparisons.
 
 use unjank_host::ErrorClass;
 
@@ -14,27 +14,27 @@ pub enum Error {
     Host(#[from] unjank_host::Error),
     /// Two threads were in a section at the same time.
     #[error(
-        "{strategy} does not exclude: of {done} sections, {protected} left a trace in what it \
-         protects"
+        "two threads held {strategy} at the same time: its counter shows {protected} of {done} \
+         sections"
     )]
     NotExclusive {
-        /// The strategy.
+        /// The name of the strategy.
         strategy: &'static str,
-        /// Sections that were entered and left.
+        /// Sections that ran.
         done: u64,
-        /// What they counted together.
+        /// Their counter, which the lock protects.
         protected: u64,
     },
     /// A thread that takes the lock has panicked.
     #[error("a thread that takes the lock panicked")]
     Panicked,
-    /// The process that measures under a quota has failed, and says why.
-    #[error("the process that measures for this one: {0}")]
+    /// The second process (see [`bench::peer`](crate::bench::peer)) failed, with its message.
+    #[error("the measuring process failed: {0}")]
     Elsewhere(String),
 }
 
 impl Error {
-    /// Its kind, e.g. to choose an exit code.
+    /// The class, which decides the exit code.
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Host(error) => error.class(),

@@ -1,4 +1,4 @@
-//! What does a parked thread lose?
+//! The verdict on the wake-up latency of a parked thread.
 
 use unjank_host::Nanos;
 use unjank_measure::{Bound, Findings, Quantity, SeriesRecord, Unit, Verdict};

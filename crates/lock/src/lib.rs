@@ -1,13 +1,13 @@
-//! The delay of waiting for locks: what each way of waiting costs on this
-//! machine, and which one gets most done.
+//! Measures the cost of waiting for locks, compares ways to wait, and diagnoses
+//! programs that waste time in waiting.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | costs of pause, yield, lock and park; hand-offs between threads |
-//! | [`mod@bench`] | ways to wait for a lock against each other, over a grid |
-//! | [`pools`] | thread pools against each other |
-//! | [`doctor`] | what the threads of a running program do instead of waiting |
-//! | [`explain`] | from costs to a verdict |
+//! | [`mod@bench`] | compares ways to wait for a lock over a grid |
+//! | [`pools`] | compares thread pools |
+//! | [`doctor`] | diagnoses the threads of a running program |
+//! | [`explain`] | turns costs into a verdict |
 
 pub mod bench;
 pub mod doctor;

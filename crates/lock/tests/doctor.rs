@@ -1,16 +1,16 @@
-//! `lock doctor` on a program of the same user. As root it sees more; what any
-//! user may see must be told either way.
+//! `lock doctor` on a program of the same user. These tests pass as root, too,
+//! although the doctor sees more then.
 
 mod victim;
 
 use unjank_host::{Nanos, Root};
-use unjank_lock::doctor::{self, Kind, Options};
+use unjank_lock::doctor::{self, DiagnosisKind, Options};
 use unjank_measure::{Answer, Silent};
 
 use victim::{Victim, kinds};
 
 #[test]
-fn a_spinning_thread_is_told_and_one_that_sleeps_is_not() {
+fn a_spinning_thread_is_diagnosed_and_a_sleeping_one_is_not() {
     let victim = Victim::start("spin");
     let examined = victim.examine(Nanos::from_millis(1_500));
     if let Some(missing) =
@@ -18,10 +18,10 @@ fn a_spinning_thread_is_told_and_one_that_sleeps_is_not() {
     {
         return unjank_needs::skip(&missing.reason);
     }
-    assert_eq!(kinds(&examined, "spins"), [[Kind::Spins]]);
-    assert_eq!(examined.patients[0].seen.name, "spins", "the worst is first");
+    assert_eq!(kinds(&examined, "spins"), [[DiagnosisKind::Spins]]);
+    assert_eq!(examined.reports[0].observed.name, "spins", "the worst is first");
     assert_eq!(examined.findings.verdicts[0].answer, Answer::Yes);
-    assert!(kinds(&examined, "waits").iter().flatten().all(|kind| *kind == Kind::Fine));
+    assert!(kinds(&examined, "waits").iter().flatten().all(|kind| *kind == DiagnosisKind::Fine));
 }
 
 #[test]
@@ -33,5 +33,5 @@ fn what_cannot_be_watched_is_an_error() {
     // Numbers of processes end at 2^22: `proc_sys_kernel(5)`.
     assert_eq!(watch(1 << 23, 1_000), "there is no process 8388608");
     let short = watch(std::process::id(), 499);
-    assert_eq!(short, "499 ms are too short to tell anything: 500 ms at least");
+    assert_eq!(short, "a watch of 499 ms is too short; watch for at least 500 ms");
 }

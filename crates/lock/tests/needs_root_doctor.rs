@@ -1,25 +1,25 @@
 //! `lock doctor` on programs that wait badly, with their system calls traced.
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
-//! it was skipped. One test: each victim wants a CPU for itself.
+//! it was skipped. One test, because each victim needs a CPU of its own.
 
 mod victim;
 
 use unjank_host::{Nanos, Root, process::pid};
-use unjank_lock::doctor::{Certainty, Kind};
+use unjank_lock::doctor::{Certainty, DiagnosisKind};
 use unjank_measure::Answer;
 
 use victim::{Victim, kinds};
 
 const SECOND: Nanos = Nanos::from_millis(1_000);
 
-/// What the doctor says of the threads of this name, as soon as something of it is expected. On a busy
-/// machine a program shows in a second little of what it does, so the doctor looks for longer then.
+/// Watches until a thread of this name has an expected diagnosis, for longer each time: on a busy
+/// machine a program does little in a second. Returns the last diagnoses if none is expected.
 fn found(
     victim: &Victim,
     name: &str,
-    expected: impl Fn(&Kind) -> bool,
-) -> Result<(), Vec<Vec<Kind>>> {
+    expected: impl Fn(&DiagnosisKind) -> bool,
+) -> Result<(), Vec<Vec<DiagnosisKind>>> {
     let mut last = Vec::new();
     for times in [1, 2, 4, 8, 16, 32] {
         last = kinds(&victim.examine(SECOND.times(times)), name);
@@ -36,23 +36,24 @@ fn every_way_to_wait_badly_is_named() {
         return;
     }
     for (way, name, expected) in [
-        ("yield", "yields", Kind::Yields),
-        ("sleep", "sleeps", Kind::Naps),
-        ("spin", "spins", Kind::Spins),
-        ("poll", "polls", Kind::Polls),
-        ("lock-long", "locks", Kind::LongWaits),
-        ("nobody", "wakes", Kind::WakesNobody),
-        ("herd", "sheep", Kind::Herd),
-        ("realtime", "yields", Kind::Realtime),
-        ("healthy", "waits", Kind::Fine),
-        ("compute", "computes", Kind::Fine),
-        ("churn", "yields", Kind::Yields),
-        ("rayon", "rayon-0", Kind::Yields),
+        ("yield", "yields", DiagnosisKind::Yields),
+        ("sleep", "sleeps", DiagnosisKind::Naps),
+        ("spin", "spins", DiagnosisKind::Spins),
+        ("poll", "polls", DiagnosisKind::Polls),
+        ("lock-long", "locks", DiagnosisKind::LongWaits),
+        ("nobody", "wakes", DiagnosisKind::WakesNobody),
+        ("herd", "sheep", DiagnosisKind::Herd),
+        ("realtime", "yields", DiagnosisKind::Realtime),
+        ("healthy", "waits", DiagnosisKind::Fine),
+        ("compute", "computes", DiagnosisKind::Fine),
+        ("churn", "yields", DiagnosisKind::Yields),
+        ("rayon", "rayon-0", DiagnosisKind::Yields),
     ] {
         let found = found(&Victim::start(way), name, |kind| *kind == expected);
         assert_eq!(found, Ok(()), "{way}");
     }
-    let contended = |kind: &Kind| matches!(kind, Kind::ShortWaits | Kind::LongWaits);
+    let contended =
+        |kind: &DiagnosisKind| matches!(kind, DiagnosisKind::ShortWaits | DiagnosisKind::LongWaits);
     let found = found(&Victim::start("lock-short"), "locks", contended);
     assert_eq!(found, Ok(()), "how long is the machine's");
 
@@ -75,8 +76,8 @@ fn the_record_says_the_same() {
     assert!(fact("traced").is_some_and(|fact| fact.value > 0.05 && fact.value < 0.5));
     assert!(examined.findings.series_named("lock/doctor/look").is_some_and(|look| look.n > 1));
     assert!(examined.findings.unsupported.is_empty(), "{:?}", examined.findings.unsupported);
-    let worst = &examined.patients[0].diagnoses[0];
-    assert_eq!((worst.kind, worst.certainty), (Kind::Yields, Certainty::Seen));
+    let worst = &examined.reports[0].diagnoses[0];
+    assert_eq!((worst.kind, worst.certainty), (DiagnosisKind::Yields, Certainty::Certain));
 }
 
 fn the_end_of_the_program_is_no_error() {
@@ -97,5 +98,5 @@ fn the_end_of_the_program_is_no_error() {
     let examined = examined.expect("it is there at first");
     ends.join().expect("nothing panics");
     assert!(examined.findings.warnings.iter().any(|it| it.contains("ended after")));
-    assert!(kinds(&examined, "yields").iter().flatten().any(|kind| *kind == Kind::Yields));
+    assert!(kinds(&examined, "yields").iter().flatten().any(|kind| *kind == DiagnosisKind::Yields));
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use unjank_host::Nanos;
-use unjank_lock::doctor::{Certainty, Examined, Kind};
+use unjank_lock::doctor::{Certainty, DiagnosisKind, Examined};
 use unjank_measure::Answer;
 
 use programs::postgres::Server;
@@ -20,8 +20,8 @@ use victim::{Victim, examine, kinds};
 
 const SECOND: Nanos = Nanos::from_millis(1_000);
 
-/// Looks until it sees what is expected, for longer each time: a busy machine
-/// lets a program do little in a second.
+/// Watches until the result is as expected, for longer each time: on a busy
+/// machine a program does little in a second.
 fn look(process: u32, expected: impl Fn(&Examined) -> bool) -> Examined {
     let mut examined = examine(process, true, SECOND);
     for times in [2, 4, 8, 16] {
@@ -30,7 +30,7 @@ fn look(process: u32, expected: impl Fn(&Examined) -> bool) -> Examined {
         }
         examined = examine(process, true, SECOND.times(times));
     }
-    assert!(expected(&examined), "{:#?}\n{:#?}", examined.findings.verdicts, examined.patients);
+    assert!(expected(&examined), "{:#?}\n{:#?}", examined.findings.verdicts, examined.reports);
     examined
 }
 
@@ -38,26 +38,26 @@ fn answer(examined: &Examined) -> Answer {
     examined.findings.verdicts[0].answer
 }
 
-fn has(examined: &Examined, kind: Kind) -> bool {
+fn has(examined: &Examined, kind: DiagnosisKind) -> bool {
     having(examined, kind) > 0
 }
 
-/// Threads of which this is sure.
-fn having(examined: &Examined, kind: Kind) -> usize {
+/// The number of threads that certainly have this diagnosis.
+fn having(examined: &Examined, kind: DiagnosisKind) -> usize {
     let sure =
-        |it: &unjank_lock::doctor::Diagnosis| it.kind == kind && it.certainty == Certainty::Seen;
-    examined.patients.iter().filter(|it| it.diagnoses.iter().any(sure)).count()
+        |it: &unjank_lock::doctor::Diagnosis| it.kind == kind && it.certainty == Certainty::Certain;
+    examined.reports.iter().filter(|it| it.diagnoses.iter().any(sure)).count()
 }
 
-/// One victim at a time: each wants the CPUs for itself.
+/// One victim at a time: each needs the CPUs for itself.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is said about such a diagnosis, first of the worst thread that has it.
-fn evidence(examined: &Examined, kind: Kind) -> &str {
-    let mut all = examined.patients.iter().flat_map(|it| &it.diagnoses);
+/// The evidence of this diagnosis, of the worst thread that has it.
+fn evidence(examined: &Examined, kind: DiagnosisKind) -> &str {
+    let mut all = examined.reports.iter().flat_map(|it| &it.diagnoses);
     all.find(|it| it.kind == kind).map_or("", |it| it.evidence.as_str())
 }
 
@@ -71,18 +71,18 @@ fn a_mutex_in_shared_memory_is_one_lock_for_all_processes() {
     let program = dir.path().join("shared_mutex");
     build(Command::new("cc").arg("-pthread").arg("-o").arg(&program).arg(source("shared_mutex.c")));
     let victim = Victim::of(&mut Command::new(&program));
-    let examined = look(victim.id(), |it| having(it, Kind::LongWaits) == 6);
+    let examined = look(victim.id(), |it| having(it, DiagnosisKind::LongWaits) == 6);
     assert_eq!(answer(&examined), Answer::Yes);
     let processes = examined.findings.fact_named("lock/doctor/processes");
     assert_eq!(processes.map(|fact| fact.value), Some(7.0));
-    let evidence = evidence(&examined, Kind::LongWaits);
+    let evidence = evidence(&examined, DiagnosisKind::LongWaits);
     assert!(
         evidence.contains("of shared memory (file ") && evidence.contains("which 6 threads use"),
         "{evidence}"
     );
-    assert_eq!(examined.patients[0].seen.owner.program, "shared_mutex");
+    assert_eq!(examined.reports[0].observed.owner.program, "shared_mutex");
     let alone = victim.examine(SECOND);
-    assert_eq!(alone.patients.len(), 1, "the parent waits for nobody");
+    assert_eq!(alone.reports.len(), 1, "the parent waits for nobody");
 }
 
 #[test]
@@ -97,9 +97,9 @@ fn backends_of_postgresql_wait_for_a_row() {
     let processes = examined.findings.fact_named("lock/doctor/processes");
     assert!(processes.is_some_and(|fact| fact.value > 16.0), "all backends are watched");
     server.contend(16, "select pg_sleep(0.01);", 12);
-    let examined = look(server.process(), |it| having(it, Kind::LongWaits) > 8);
+    let examined = look(server.process(), |it| having(it, DiagnosisKind::LongWaits) > 8);
     assert_eq!(answer(&examined), Answer::Yes);
-    let mut all = examined.patients.iter().flat_map(|it| &it.diagnoses);
+    let mut all = examined.reports.iter().flat_map(|it| &it.diagnoses);
     assert!(all.any(|it| it.evidence.contains("its title")));
 }
 
@@ -111,7 +111,7 @@ fn threads_of_java_take_turns_on_a_monitor() {
     }
     let victim = Victim::of(Command::new("java").arg(source("Monitor.java")));
     // Two of the eight may have it by turns for a long time.
-    let examined = look(victim.id(), |it| having(it, Kind::TakesTurns) >= 2);
+    let examined = look(victim.id(), |it| having(it, DiagnosisKind::TakesTurns) >= 2);
     assert_eq!(answer(&examined), Answer::Yes);
 }
 
@@ -122,14 +122,14 @@ fn threads_of_python_wait_for_its_interpreter() {
         return;
     }
     let victim = Victim::of(Command::new("python3").arg(source("gil.py")));
-    let examined = look(victim.id(), |it| having(it, Kind::LongWaits) == 5);
+    let examined = look(victim.id(), |it| having(it, DiagnosisKind::LongWaits) == 5);
     assert_eq!(answer(&examined), Answer::Yes);
-    let evidence = evidence(&examined, Kind::LongWaits);
+    let evidence = evidence(&examined, DiagnosisKind::LongWaits);
     assert!(evidence.contains("the GIL of CPython"), "{evidence}");
 }
 
 #[test]
-fn a_mutex_of_go_is_named_and_never_denied() {
+fn a_mutex_of_go_is_named_or_the_answer_is_cannot_tell() {
     let _alone = alone();
     if !unjank_needs::root() || !is_there("go", "version") {
         return;
@@ -146,7 +146,7 @@ fn a_mutex_of_go_is_named_and_never_denied() {
     let victim = Victim::of(Command::new(&named).arg("short"));
     // On a busy machine its threads may run one after the other, and then hardly fight.
     let examined = look(victim.id(), |it| answer(it) != Answer::No);
-    if has(&examined, Kind::LockCode) {
+    if has(&examined, DiagnosisKind::LockCode) {
         assert_eq!(answer(&examined), Answer::Yes);
     }
     drop(victim);
@@ -155,7 +155,10 @@ fn a_mutex_of_go_is_named_and_never_denied() {
         let examined = look(victim.id(), |it| answer(it) == Answer::CannotTell);
         let name = program.file_name().and_then(|name| name.to_str()).expect("it has one");
         let kinds = kinds(&examined, name).concat();
-        assert!(!kinds.contains(&Kind::Naps), "sysmon sleeps, and is no sleep loop: {kinds:?}");
+        assert!(
+            !kinds.contains(&DiagnosisKind::Naps),
+            "sysmon sleeps, and is no sleep loop: {kinds:?}"
+        );
         let reason = &examined.findings.verdicts[0].reason;
         assert!(reason.contains("goroutines wait"), "{reason}");
     }

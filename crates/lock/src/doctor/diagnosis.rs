@@ -1,73 +1,78 @@
-//! What is wrong with a thread, and what to do about it.
+//! The diagnoses of a thread, with a remedy for each.
 
 use unjank_host::program_code::CodeLocation;
 
-/// What a thread does with its time.
+/// How a thread spends its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DiagnosisKind {
     /// A real-time thread waits without sleeping.
     Realtime,
     /// It calls `sched_yield` again and again.
     Yields,
     /// It spins on a memory location.
     Spins,
-    /// It asks for events without waiting for them.
+    /// It polls for events without waiting for them.
     Polls,
-    /// It sleeps for a short time, looks, and sleeps again.
+    /// It sleeps for a short time, checks a condition, and sleeps again.
     Naps,
-    /// It waits often and shortly for a lock.
+    /// It waits for a lock often, and for a short time.
     ShortWaits,
     /// It spends its time waiting for a lock.
     LongWaits,
-    /// It and others wake each other, and run one after the other.
+    /// It and others wake each other and run one after the other.
     TakesTurns,
     /// It is in functions that wait for a lock.
     LockCode,
-    /// It hands something over so often that the wake-ups cost more.
+    /// It hands over so often that the wake-ups cost more than the work.
     Handovers,
-    /// It wakes nobody, again and again.
+    /// Its wake-up calls find no sleeper.
     WakesNobody,
-    /// It is woken with others, for little or nothing.
+    /// It is woken together with others, and finds little or no work.
     Herd,
-    /// Nothing of all this.
+    /// None of these.
     Fine,
-    /// Too little was seen.
+    /// Too little was observed.
     CannotTell,
 }
 
-/// How sure it is.
+/// How certain a diagnosis is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
-    /// It was counted.
-    Seen,
-    /// It looks like it; only the program's source can tell.
+    /// The evidence was counted.
+    ObservedThread,
+    /// The evidence fits, but the program's source is needed to confirm it.
     Suspected,
 }
 
-/// One thing that was found out about a thread.
+/// One diagnosis of a thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
-    /// What it does.
-    pub kind: Kind,
-    /// How sure that is.
+    /// How the thread spends its time.
+    pub kind: DiagnosisKind,
+    /// How certain that is.
     pub certainty: Certainty,
-    /// The share of one CPU that goes to it, at most.
+    /// The share of one CPU that it wastes, at most.
     pub wasted: f64,
-    /// The figures that tell: a clause without a full stop.
+    /// The figures behind it: a clause without a full stop.
     pub evidence: String,
-    /// What to do: a clause without a full stop; nothing where nothing is wrong.
+    /// The remedy: a clause without a full stop; `None` if nothing is wrong.
     pub action: Option<&'static str>,
 }
 
 impl Diagnosis {
-    /// Something is wrong, and there may be something to do about it.
-    pub(super) fn bad(kind: Kind, certainty: Certainty, wasted: f64, evidence: String) -> Self {
+    /// A problem, with the remedy of its kind.
+    pub(super) fn bad(
+        kind: DiagnosisKind,
+        certainty: Certainty,
+        wasted: f64,
+        evidence: String,
+    ) -> Self {
         Self { kind, certainty, wasted, evidence, action: kind.action() }
     }
 }
 
-impl Kind {
-    /// In a word or two, for a table.
+impl DiagnosisKind {
+    /// A short name for tables.
     pub fn words(self) -> &'static str {
         match self {
             Self::Realtime => "REAL-TIME BUSY WAIT",
@@ -87,7 +92,7 @@ impl Kind {
         }
     }
 
-    /// Its name in a record.
+    /// The name in a record.
     pub fn name(self) -> &'static str {
         match self {
             Self::Realtime => "realtime_busy_wait",
@@ -107,26 +112,27 @@ impl Kind {
         }
     }
 
-    /// Whether it holds a thread up, whatever CPU time that takes.
+    /// Whether it delays the thread, even if it takes no CPU time.
     pub fn holds_up(self) -> bool {
         matches!(self, Self::LongWaits | Self::TakesTurns | Self::LockCode)
     }
 
-    /// Whether something should be done about it.
+    /// Whether it is a problem.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Fine | Self::CannotTell)
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub fn action(self) -> Option<&'static str> {
         Some(match self {
             Self::Realtime => {
-                "let it sleep on a futex with priority inheritance, or take its real-time policy away: \
-                 a thread of lower priority that it waits for may never run"
+                "let it sleep on a futex with priority inheritance, or take away its real-time \
+                 policy: a thread of lower priority that it waits for may never run"
             }
             Self::Yields => {
                 "wait on a futex, a condition variable or a channel, after a short spin with \
-                 pause at most: sched_yield comes back at once if nobody else wants the CPU, and costs a switch if one does"
+                 pause at most: sched_yield returns at once if no other thread wants the CPU, and \
+                 costs a context switch otherwise"
             }
             Self::Spins => {
                 "spin for the break-even of `unjank lock probe` at most, then park on a futex or a \
@@ -134,25 +140,26 @@ impl Kind {
             }
             Self::Polls => "give the poll a time limit, or let an eventfd or a signal end it",
             Self::Naps => {
-                "let whoever makes the awaited true wake this thread (futex, condition variable, \
-                 eventfd, semaphore)"
+                "let the thread that makes the condition true wake this one (futex, condition \
+                 variable, eventfd, semaphore)"
             }
             Self::ShortWaits => {
-                "hold the lock for less, or spin shortly before parking; the waits are shorter \
-                 than parking costs"
+                "hold the lock for less time, or spin briefly before parking: the waits are \
+                 shorter than parking takes"
             }
             Self::LongWaits => {
-                "move work out of the section that the lock guards, or split the lock; spinning \
-                 would not help"
+                "move work out of the critical section, or split the lock; spinning would not help"
             }
             Self::TakesTurns => {
-                "find what only one of these threads may use at a time, and hold it for less, or \
-                 split it"
+                "find the resource that only one of these threads may use at a time, and hold it \
+                 for less time, or split it"
             }
-            Self::LockCode => "hold the lock for less, split it, or let fewer threads use it",
-            Self::Handovers => "hand over several at once, or let the receiver spin shortly first",
+            Self::LockCode => "hold the lock for less time, split it, or let fewer threads use it",
+            Self::Handovers => {
+                "hand over several items at once, or let the receiver spin briefly first"
+            }
             Self::WakesNobody => {
-                "count the waiters, or keep a flag beside the word, and wake only when one sleeps"
+                "count the waiters, or keep a flag beside the futex, and wake only if one sleeps"
             }
             Self::Herd => "wake as many threads as there is work for (notify_one)",
             Self::Fine | Self::CannotTell => return None,
@@ -165,6 +172,6 @@ pub(crate) fn place_words(place: &CodeLocation) -> String {
     match (&place.function, &place.file) {
         (Some(function), Some(file)) => format!("{function} in {file}"),
         (_, Some(file)) => format!("{file} at {:#x}", place.offset),
-        (_, None) => format!("code made at run time, at {:#x}", place.offset),
+        (_, None) => format!("code generated at run time, at {:#x}", place.offset),
     }
 }

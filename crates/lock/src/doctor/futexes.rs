@@ -1,4 +1,4 @@
-//! Which futex a thread's call is about, and what it is called.
+//! Identifies the futex of a call across processes, and finds its name.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use unjank_host::waiting_call::FutexWord;
 
 use super::roster::Roster;
 
-/// Memory maps that are read of one process: it may map more while it runs.
+/// How often the memory map of one process is read: it may map more while it runs.
 const MOST_MAPS: u32 = 20;
-/// Futexes whose names are looked for.
+/// How many futexes are looked up by name.
 const MOST_NAMED: usize = 16;
 
-/// What processes have mapped, as far as it was needed.
+/// The address spaces of the processes, read on demand.
 #[derive(Debug, Default)]
 pub(crate) struct Futexes {
     spaces: HashMap<u32, (AddressSpace, u32)>,
-    /// Processes of threads that the roster does not know yet.
+    /// Processes of threads that are not in the roster yet.
     owners: HashMap<ThreadId, u32>,
 }
 
 impl Futexes {
-    /// The futex that a call of this thread is about.
+    /// The futex of a call by this thread.
     pub(crate) fn id(
         &mut self,
         root: &Root,

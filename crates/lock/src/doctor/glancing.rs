@@ -1,5 +1,5 @@
-//! In which call a thread is held up, at single moments: what any user may see
-//! of their own programs.
+//! Reads at single moments in which system call a thread is blocked. This needs
+//! no privilege for the user's own programs.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use unjank_host::Root;
 use unjank_host::sched::ThreadId;
 use unjank_host::waiting_call::{Doing, WaitingCall, doing};
 
-use super::seen::{Glances, Seen, rate};
+use super::observed::{Glances, ObservedThread, rate};
 
-/// Threads that are glanced at: those that sleep most often.
+/// How many threads are glanced at: those that sleep most often.
 const MOST: usize = 32;
-/// A thread that sleeps less often needs no explanation.
+/// A thread that sleeps less often per second is not glanced at.
 const RESTLESS: f64 = 50.0;
 
-/// Threads that are glanced at, and what was seen of them.
+/// The threads that are glanced at, with the counts of each.
 #[derive(Debug, Default)]
 pub(crate) struct Glancing {
     /// Each with its process.
@@ -22,10 +22,10 @@ pub(crate) struct Glancing {
 }
 
 impl Glancing {
-    /// Glances at the most restless of these from now on, too.
-    pub(crate) fn choose(&mut self, seen: impl Iterator<Item = Seen>) {
-        let sleeps = |it: &Seen| rate(it.voluntary, it.watched);
-        let mut restless: Vec<Seen> =
+    /// Adds those of these threads that sleep most often.
+    pub(crate) fn choose(&mut self, seen: impl Iterator<Item = ObservedThread>) {
+        let sleeps = |it: &ObservedThread| rate(it.voluntary, it.watched);
+        let mut restless: Vec<ObservedThread> =
             seen.filter(|it| sleeps(it) >= RESTLESS && !self.of.contains_key(&it.thread)).collect();
         restless.sort_by(|one, other| sleeps(other).total_cmp(&sleeps(one)));
         let room = MOST.saturating_sub(self.of.len());
@@ -48,7 +48,7 @@ impl Glancing {
         }
     }
 
-    /// What was seen of a thread.
+    /// The counts of a thread.
     pub(crate) fn of(&self, thread: ThreadId) -> Glances {
         self.of.get(&thread).map(|(_, glances)| *glances).unwrap_or_default()
     }
@@ -60,21 +60,21 @@ mod tests {
 
     use unjank_host::Nanos;
 
-    use super::super::seen::Owner;
+    use super::super::observed::Owner;
 
     use super::*;
 
     #[test]
-    fn the_restless_are_glanced_at() {
+    fn threads_that_sleep_often_are_glanced_at() {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
         let task = top.path().join("proc/7/task/9");
         fs::create_dir_all(&task).unwrap();
-        let second = |thread, voluntary| Seen {
+        let second = |thread, voluntary| ObservedThread {
             watched: Nanos::from_millis(1_000),
             voluntary,
             owner: Owner { process: 7, ..Owner::default() },
-            ..Seen::new(ThreadId(thread), "w")
+            ..ObservedThread::new(ThreadId(thread), "w")
         };
         let mut glancing = Glancing::default();
         glancing.choose([second(8, 49), second(9, 50), second(10, 60)].into_iter());

@@ -1,9 +1,8 @@
-//! Functions in which a thread is only when it has found a lock taken, or wakes
-//! one that has: pure.
+//! Functions that run only if a lock is found taken, or to wake a waiter: pure.
 
 use std::collections::BTreeMap;
 
-/// By parts of their names.
+/// Parts of their names.
 const SLOW_PATHS: [&str; 16] = [
     // Go's sync.Mutex, and what it and sync.RWMutex wait on.
     "(*Mutex).lockSlow",
@@ -28,8 +27,8 @@ const SLOW_PATHS: [&str; 16] = [
     "ProcSleep",
 ];
 
-/// Of these functions, those that wait for locks: the one that is there most
-/// often, and how often all of them are.
+/// Counts the lock functions among these: the most frequent one, and the count
+/// of all of them.
 pub(super) fn most_frequent<'a>(functions: impl Iterator<Item = &'a str>) -> Option<(String, u64)> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for function in functions.filter(|name| SLOW_PATHS.iter().any(|path| name.contains(path))) {

@@ -1,17 +1,17 @@
-//! What to watch.
+//! Options of `lock doctor`.
 
 use unjank_host::{Error, Nanos, Result};
 
 /// What `lock doctor` watches.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// The process.
+    /// The process number (PID).
     pub process: u32,
     /// Whether the processes that it has started are watched as well.
     pub tree: bool,
-    /// For how long.
+    /// How long to watch.
     pub duration: Nanos,
-    /// Of so many threads the record has facts, the worst ones.
+    /// How many threads have facts in the record: the worst ones.
     pub top: usize,
 }
 
@@ -20,12 +20,12 @@ impl Options {
     pub const SHORTEST: Nanos = Nanos::from_millis(500);
 
     /// # Errors
-    /// `Invalid`: too short a watch to tell anything.
+    /// `Invalid`: too short a watch.
     pub(crate) fn check(&self) -> Result<()> {
         if self.duration < Self::SHORTEST {
             let (asked, least) = (self.duration, Self::SHORTEST);
             return Err(Error::Invalid(format!(
-                "{asked} are too short to tell anything: {least} at least"
+                "a watch of {asked} is too short; watch for at least {least}"
             )));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The processes that are watched: one, or all that it has started, too.
+//! The watched processes: one, or also all that it has started.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +7,15 @@ use unjank_host::sched::ThreadId;
 use unjank_host::threads::{self, Began};
 use unjank_host::{Error, Nanos, Result, Root, Timestamp, hotspot, process::pid, waiting_call};
 
-use super::seen::{Owner, Title, rate};
+use super::observed::{Owner, Title, rate};
 
-/// Programs whose processes say in their title that they wait for a lock.
+/// Programs whose process titles say that they wait for a lock.
 const TITLED: [&str; 2] = ["postgres", "postmaster"];
-/// What such a title ends with then: `src/backend/utils/misc/ps_status.c` of
-/// PostgreSQL.
+/// The end of the title of a waiting process: `src/backend/utils/misc/ps_status.c`
+/// of PostgreSQL.
 const WAITS: &str = " waiting";
 
-/// The watched processes, also those that have ended.
+/// The watched processes, including those that have ended.
 #[derive(Debug)]
 pub(crate) struct Processes {
     leader: u32,
@@ -29,10 +29,10 @@ struct Known {
     alive: bool,
     program: String,
     runtimes: BTreeSet<LanguageRuntime>,
-    /// Contended entries of monitors, at first and last, and when.
+    /// The first and the last count of contended monitor entries, with their times.
     monitors: [Option<(u64, Timestamp)>; 2],
     title: Title,
-    /// Whether its system calls have the numbers of another architecture.
+    /// Whether it uses the system call numbers of another architecture.
     foreign: bool,
 }
 
@@ -49,14 +49,15 @@ impl Processes {
         Ok(Self { leader, tree, known: BTreeMap::new() })
     }
 
-    /// Looks at them, and for new ones. Whether the first one is still there.
+    /// Updates all processes and finds new ones. Returns whether the first one
+    /// still lives.
     pub(crate) fn look(&mut self, root: &Root) -> bool {
         let tree = if self.tree {
             pid::tree(root, self.leader, std::process::id())
         } else {
             vec![self.leader]
         };
-        // What has lost its parent is no part of the tree any more.
+        // A process that has lost its parent is no longer found through the tree.
         let all: BTreeSet<u32> = tree.into_iter().chain(self.known.keys().copied()).collect();
         for process in all {
             let lives = pid::Waits::of(root, process).is_some();
@@ -75,22 +76,22 @@ impl Processes {
         self.known.get(&self.leader).is_some_and(|leader| leader.alive)
     }
 
-    /// Those that live.
+    /// The numbers of the living processes.
     pub(crate) fn numbers(&self) -> Vec<u32> {
         self.known.iter().filter(|(_, known)| known.alive).map(|(number, _)| *number).collect()
     }
 
-    /// How many were watched.
+    /// How many processes were watched.
     pub(crate) fn count(&self) -> usize {
         self.known.len()
     }
 
-    /// How many have system calls that are not understood.
+    /// How many have system calls of another architecture.
     pub(crate) fn foreign(&self) -> usize {
         self.known.values().filter(|known| known.foreign).count()
     }
 
-    /// What is known of the process of a thread.
+    /// What is known about the process of a thread.
     pub(crate) fn owner(&self, process: u32, thread: ThreadId) -> Owner {
         let Some(known) = self.known.get(&process) else {
             return Owner { process, ..Owner::default() };
@@ -125,8 +126,7 @@ impl Known {
         }
     }
 
-    /// Looks at a process that lives. One that was forked a moment ago may
-    /// become another program.
+    /// Updates a living process. A recently forked one may become another program.
     fn look(&mut self, root: &Root, process: u32) {
         let program = program(root, process);
         if program != self.program || self.program.is_empty() {
@@ -160,7 +160,7 @@ fn says_waiting(title: &str) -> bool {
     title.trim_end().ends_with(WAITS)
 }
 
-/// The name of a process's program: of its file, or else what the kernel knows.
+/// The name of a process's program: its file name, or else `comm`.
 fn program(root: &Root, process: u32) -> String {
     let file = pid::executable(root, process);
     let name = file.as_ref().and_then(|file| file.file_name());
@@ -170,7 +170,7 @@ fn program(root: &Root, process: u32) -> String {
         .unwrap_or_default()
 }
 
-/// When a process began: when its first thread did.
+/// The start time of a process: that of its first thread.
 fn began(root: &Root, process: u32) -> Result<Option<Began>> {
     let first = threads::look(root, process, ThreadId(process))?;
     Ok(first.map(|thread| thread.began))

@@ -1,14 +1,14 @@
-//! From what was seen to findings.
+//! Turns observations into findings.
 
 use unjank_host::{Root, process::pid};
 use unjank_measure::{Answer, Direction, Fact, Findings, Unit, Verdict};
 
+use super::observed::{Prices, rate, share};
 use super::options::Options;
-use super::patient::Patient;
-use super::seen::{Prices, rate, share};
-use super::surroundings::{Whole, surroundings};
+use super::surroundings::{Totals, surroundings};
 use super::tables::tables;
-use super::verdict::{Sight, overall};
+use super::thread_report::ThreadReport;
+use super::verdict::{Coverage, overall};
 use super::watch::Watched;
 
 /// Adds facts, series, verdicts and warnings.
@@ -17,17 +17,17 @@ pub(super) fn report(
     root: &Root,
     watched: Watched,
     prices: &Prices,
-    patients: &[Patient],
-    whole: &Whole,
+    reports: &[ThreadReport],
+    totals: &Totals,
     findings: &mut Findings,
 ) {
     let name = pid::command_line(root, options.process)
         .and_then(|words| words.first().map(|word| word.to_string_lossy().into_owned()))
         .or_else(|| {
-            patients
+            reports
                 .iter()
-                .find(|it| it.seen.thread.0 == options.process)
-                .map(|it| it.seen.name.clone())
+                .find(|it| it.observed.thread.0 == options.process)
+                .map(|it| it.observed.name.clone())
         });
     let who = match name {
         Some(name) => format!("process {} ({name})", options.process),
@@ -38,15 +38,15 @@ pub(super) fn report(
         2 => format!("{who} with one process that it has started"),
         count => format!("{who} with {} processes that it has started", count - 1),
     };
-    let (answer, reason) = overall(patients, &sight(&watched, patients));
+    let (answer, reason) = overall(reports, &coverage(&watched, reports));
     let question = format!("Does {who} waste its time in waiting?");
     findings.verdicts.push(verdict(question, answer, reason));
-    findings.tables.extend(tables(patients, options));
-    for sentence in surroundings(whole) {
+    findings.tables.extend(tables(reports, options));
+    for sentence in surroundings(totals) {
         findings.warn(sentence);
     }
     if watched.ended {
-        findings.warn(format!("{who} ended after {}; this is what was seen", watched.length));
+        findings.warn(format!("{who} ended after {}; results until then", watched.length));
     }
     if watched.roster.lost() > 0 {
         findings
@@ -54,12 +54,12 @@ pub(super) fn report(
     }
     if findings.unsupported.iter().any(|missing| missing.what.starts_with("system calls")) {
         findings.warn(
-            "without system calls, yields and sleep loops are suspicions at best, and locks cannot be judged: run it as root",
+            "system calls were not traced, so yields and sleep loops are suspicions at best and locks are not judged: run it as root",
         );
     }
-    facts(&watched, prices, patients, whole, findings);
-    for patient in patients.iter().take(options.top) {
-        of_patient(patient, findings);
+    facts(&watched, prices, reports, totals, findings);
+    for report in reports.iter().take(options.top) {
+        thread_facts(report, findings);
     }
     findings.series.push(watched.looks.finish());
     if let Some(tally) = watched.tally {
@@ -68,14 +68,14 @@ pub(super) fn report(
     }
 }
 
-/// What could be seen of the waits of all threads.
-fn sight(watched: &Watched, patients: &[Patient]) -> Sight {
-    let owners = || patients.iter().map(|it| &it.seen.owner);
-    Sight {
+/// How much of the waits of all threads was observed.
+fn coverage(watched: &Watched, reports: &[ThreadReport]) -> Coverage {
+    let owners = || reports.iter().map(|it| &it.observed.owner);
+    Coverage {
         traced: watched.tally.as_ref().map(|tally| tally.traced),
-        waits: patients
+        waits: reports
             .iter()
-            .filter_map(|it| Some(it.seen.calls.as_ref()?.waits))
+            .filter_map(|it| Some(it.observed.calls.as_ref()?.waits))
             .map(|waits| waits.woken + waits.changed)
             .sum(),
         runtimes: owners().flat_map(|owner| owner.runtimes.iter().copied()).collect(),
@@ -89,24 +89,24 @@ fn verdict(question: String, answer: Answer, reason: String) -> Verdict {
     Verdict::new("lock/doctor", question, answer, reason)
 }
 
-/// About the process, and about the watching.
+/// Facts about the process and about the watching.
 fn facts(
     watched: &Watched,
     prices: &Prices,
-    patients: &[Patient],
-    whole: &Whole,
+    reports: &[ThreadReport],
+    totals: &Totals,
     findings: &mut Findings,
 ) {
-    let used: f64 = patients.iter().map(|it| it.seen.cpu_share()).sum();
+    let used: f64 = reports.iter().map(|it| it.observed.cpu_share()).sum();
     let mut fact = |name: &str, value: f64, unit: Unit| {
         let fact = Fact::new(format!("lock/doctor/{name}"), value, unit);
         findings.facts.push(fact.with_better(Direction::Smaller));
     };
     fact("processes", watched.roster.processes().count() as f64, Unit::Count);
-    fact("threads", patients.len() as f64, Unit::Count);
+    fact("threads", reports.len() as f64, Unit::Count);
     fact("cpu", used, Unit::Ratio);
-    fact("wasted", whole.wasted, Unit::Ratio);
-    fact("runnable", whole.runnable, Unit::Count);
+    fact("wasted", totals.wasted, Unit::Ratio);
+    fact("runnable", totals.runnable, Unit::Count);
     fact("own_cpu", share(watched.own_cpu, watched.length), Unit::Ratio);
     if let Some(tally) = &watched.tally {
         fact("traced", share(tally.traced, watched.length), Unit::Ratio);
@@ -125,20 +125,20 @@ fn facts(
     fact("park_wake", prices.park.get() as f64, Unit::Nanoseconds);
 }
 
-/// About one thread.
-fn of_patient(patient: &Patient, findings: &mut Findings) {
-    let seen = &patient.seen;
+/// Facts about one thread.
+fn thread_facts(report: &ThreadReport, findings: &mut Findings) {
+    let seen = &report.observed;
     let mut fact = |name: &str, value: f64, unit: Unit| {
         let fact = Fact::new(format!("lock/doctor/thread/{name}"), value, unit)
             .with_better(Direction::Smaller)
             .with_label("process", seen.owner.process.to_string())
             .with_label("thread", seen.thread.0.to_string())
             .with_label("name", seen.name.clone())
-            .with_label("diagnosis", patient.worst().kind.name());
+            .with_label("diagnosis", report.worst().kind.name());
         findings.facts.push(fact);
     };
     fact("cpu", seen.cpu_share(), Unit::Ratio);
-    fact("wasted", patient.wasted(), Unit::Ratio);
+    fact("wasted", report.wasted(), Unit::Ratio);
     if let Some(ready) = seen.ready_share() {
         fact("ready", ready, Unit::Ratio);
     }

@@ -1,5 +1,5 @@
-//! The threads of the watched processes, and what they had done when they were
-//! seen first and last.
+//! The threads of the watched processes, with the first and the last reading of
+//! their counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,50 +7,48 @@ use unjank_host::sched::{Policy, ThreadId};
 use unjank_host::thread_activity::{self, Activity};
 use unjank_host::{Nanos, Result, Root, Timestamp, threads};
 
+use super::observed::ObservedThread;
 use super::processes::Processes;
-use super::seen::Seen;
 
-/// All threads that were seen, by their number, which no two threads of a
-/// machine have at a time.
+/// All observed threads by their number, which is unique on the machine at any
+/// one time.
 #[derive(Debug)]
 pub(crate) struct Roster {
     processes: Processes,
-    /// When all threads were looked at last, and what had been traced then.
+    /// The time of the last look at all threads, and how much had been traced then.
     looked: Timestamp,
     traced: Nanos,
     known: BTreeMap<ThreadId, Known>,
-    /// Threads whose numbers others have now.
+    /// Threads whose numbers have been reused.
     past: Vec<Known>,
 }
 
-/// A thread.
 #[derive(Debug)]
 struct Known {
     process: u32,
-    /// What it had done at first; nothing if it began while it was watched.
+    /// The first reading; `None` if it began while it was watched.
     first: Option<Activity>,
     since: Timestamp,
     last: Activity,
     until: Timestamp,
-    /// What of the trace lies before it, and up to which moment of the trace
-    /// it was there.
+    /// How much had been traced when it was first and last present.
     traced: [Nanos; 2],
 }
 
-/// What a look has shown.
+/// The result of one look at all threads.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// Whether the first process is still there.
+    /// Whether the first process still lives.
     pub(crate) alive: bool,
-    /// Threads that were not there before.
+    /// Threads that are new since the last look.
     pub(crate) new: Vec<ThreadId>,
     /// How long it took.
     pub(crate) took: Nanos,
 }
 
 impl Roster {
-    /// The threads that `process` has now, and with `tree` those of all that it
-    /// has started.
+    /// The present threads of `process`, and with `tree` those of all processes
+    /// that it has started.
     ///
     /// # Errors
     /// `Invalid` if there is no such process, or it has ended and waits for
@@ -73,10 +71,10 @@ impl Roster {
         Ok(roster)
     }
 
-    /// Looks at all threads; `traced` is what was traced until now.
+    /// Reads all threads; `traced` is how much was traced until now.
     ///
     /// # Errors
-    /// A `stat` that no kernel wrote.
+    /// A `stat` file that cannot be parsed.
     pub(crate) fn look(&mut self, root: &Root, traced: Nanos) -> Result<Look> {
         let start = Timestamp::now();
         let mut look = Look { alive: false, new: Vec::new(), took: Nanos::ZERO };
@@ -101,7 +99,7 @@ impl Roster {
                 }
             }
         }
-        // What a thread did after the look before was still traced.
+        // Threads that have ended were still traced after the previous look.
         let was_there = |known: &&mut Known| known.traced[1] == self.traced;
         let ended = self.known.iter_mut().filter(|(id, _)| !present.contains(*id));
         for known in ended.map(|(_, known)| known).filter(was_there) {
@@ -112,7 +110,7 @@ impl Roster {
         Ok(look)
     }
 
-    /// The numbers of all threads that were there at the last look or before.
+    /// The numbers of all threads that were ever seen.
     pub(crate) fn ids(&self) -> Vec<ThreadId> {
         self.known.keys().copied().collect()
     }
@@ -122,33 +120,32 @@ impl Roster {
         &self.processes
     }
 
-    /// Whose thread this is, or was.
+    /// The process of this thread.
     pub(crate) fn process_of(&self, thread: ThreadId) -> Option<u32> {
         self.known.get(&thread).map(|known| known.process)
     }
 
-    /// Threads of which too little is known to judge them: others have their
-    /// numbers now.
+    /// Threads that cannot be judged, because their numbers were reused.
     pub(crate) fn lost(&self) -> usize {
         self.past.len()
     }
 
-    /// What was seen of each thread, and how much was traced meanwhile.
-    pub(crate) fn seen(&self) -> impl Iterator<Item = (Seen, Nanos)> {
+    /// The observations of each thread, and for how long it was traced.
+    pub(crate) fn observed(&self) -> impl Iterator<Item = (ObservedThread, Nanos)> {
         self.known.values().map(|known| {
             let owner = self.processes.owner(known.process, known.last.thread.id);
-            (Seen { owner, ..known.seen() }, known.traced[1] - known.traced[0])
+            (ObservedThread { owner, ..known.observed() }, known.traced[1] - known.traced[0])
         })
     }
 }
 
 impl Known {
-    fn seen(&self) -> Seen {
+    fn observed(&self) -> ObservedThread {
         let last = &self.last;
         let first = self.first.as_ref();
         let time = |of: fn(&Activity) -> Nanos| of(last) - first.map_or(Nanos::ZERO, of);
         let count = |of: fn(&Activity) -> u64| of(last).saturating_sub(first.map_or(0, of));
-        Seen {
+        ObservedThread {
             realtime: last.thread.policy.is_some_and(Policy::is_realtime),
             watched: self.until.since(self.since),
             cpu: time(|it| it.cpu),
@@ -160,7 +157,7 @@ impl Known {
             voluntary: count(|it| it.voluntary),
             involuntary: count(|it| it.involuntary),
             cpus: last.cpus.clone(),
-            ..Seen::new(last.thread.id, last.thread.name.clone())
+            ..ObservedThread::new(last.thread.id, last.thread.name.clone())
         }
     }
 }
@@ -202,7 +199,7 @@ mod tests {
         let look = roster.look(&root, Nanos(5)).unwrap();
         assert!(look.alive);
         assert_eq!(look.new, [ThreadId(8), ThreadId(9)], "8 is another thread now");
-        let cpu: Vec<_> = roster.seen().map(|(seen, traced)| (seen.cpu.0, traced.0)).collect();
+        let cpu: Vec<_> = roster.observed().map(|(seen, traced)| (seen.cpu.0, traced.0)).collect();
         assert_eq!(cpu, [(50, 5), (40, 5), (30, 5)]);
         assert_eq!(roster.lost(), 1);
     }
@@ -215,7 +212,7 @@ mod tests {
         let mut roster = Roster::of(&root, 7, false).unwrap();
         write(top.path(), 7, 2, 900);
         assert!(!roster.look(&root, Nanos::ZERO).unwrap().alive);
-        assert_eq!(roster.seen().next().unwrap().0.cpu, Nanos::ZERO);
+        assert_eq!(roster.observed().next().unwrap().0.cpu, Nanos::ZERO);
         fs::remove_dir_all(top.path().join("proc/7")).unwrap();
         assert!(!roster.look(&root, Nanos::ZERO).unwrap().alive);
     }

@@ -1,4 +1,4 @@
-//! Where in their program the busiest threads are.
+//! Samples where in their program the busiest threads are.
 
 use std::collections::HashMap;
 
@@ -8,27 +8,27 @@ use unjank_host::sched::ThreadId;
 use unjank_host::{Nanos, Root};
 
 use super::lock_functions;
-use super::seen::{Code, Seen, share_of};
+use super::observed::{Code, ObservedThread, share_of};
 
-/// A sample is taken each time a thread has used so much CPU time: not a
-/// divisor of a clock tick, so that no loop keeps in step.
+/// CPU time between two samples of a thread: no divisor of a clock tick, so that
+/// no loop runs in step with it.
 const EVERY: Nanos = Nanos(1_009_000);
-/// Threads that are sampled: each has 20 KiB of memory that cannot be swapped.
+/// How many threads are sampled: each needs 20 KiB of locked memory.
 const MOST: usize = 16;
-/// A thread that uses less of a CPU has too few samples.
+/// A thread that uses a smaller share of a CPU has too few samples.
 const SUSPECT: f64 = 0.05;
-/// Samples that are kept of each.
+/// How many samples are kept for each thread.
 const KEPT: usize = 20_000;
-/// Code is looked at in lines of a cache.
+/// Samples are grouped by cache line.
 const LINE: u64 = 64;
-/// A loop has few lines; of more, none is read.
+/// A loop has at most this many lines; code with more is not read.
 const FEW: usize = 8;
 
-/// Threads that are sampled, and what was seen of them.
+/// The sampled threads.
 #[derive(Debug, Default)]
 pub(crate) struct Sampling {
     of: HashMap<ThreadId, Sampled>,
-    /// Why a thread could not be sampled.
+    /// The reason if a thread could not be sampled.
     pub(crate) refused: Option<String>,
 }
 
@@ -40,11 +40,11 @@ struct Sampled {
 }
 
 impl Sampling {
-    /// Samples the busiest of these from now on, too.
-    pub(crate) fn choose(&mut self, seen: impl Iterator<Item = Seen>) {
+    /// Adds the busiest of these threads.
+    pub(crate) fn choose(&mut self, seen: impl Iterator<Item = ObservedThread>) {
         let new = seen.filter(|it| !self.of.contains_key(&it.thread));
-        let wants = |it: &Seen| it.cpu_share() + it.ready_share().unwrap_or(0.0);
-        let mut suspects: Vec<Seen> =
+        let wants = |it: &ObservedThread| it.cpu_share() + it.ready_share().unwrap_or(0.0);
+        let mut suspects: Vec<ObservedThread> =
             new.filter(|it| wants(it) >= SUSPECT && it.cpu > Nanos::ZERO).collect();
         suspects.sort_by(|one, other| other.cpu_share().total_cmp(&one.cpu_share()));
         for suspect in suspects.into_iter().take(MOST.saturating_sub(self.of.len())) {
@@ -60,7 +60,7 @@ impl Sampling {
         }
     }
 
-    /// Takes what has come, before there is no more room for it.
+    /// Empties the kernel's buffers before they overflow.
     pub(crate) fn drain(&mut self) {
         for Sampled { samples, kept, .. } in self.of.values_mut() {
             let room = KEPT.saturating_sub(kept.len());
@@ -68,7 +68,7 @@ impl Sampling {
         }
     }
 
-    /// What was seen, with names as far as the processes are still there.
+    /// The result, with function names if the processes still live.
     pub(crate) fn finish(mut self, root: &Root) -> HashMap<ThreadId, Code> {
         self.drain();
         let mut by_process: HashMap<u32, Vec<(ThreadId, Vec<u64>)>> = HashMap::new();
@@ -82,7 +82,7 @@ impl Sampling {
     }
 }
 
-/// What was seen of the threads of one process.
+/// The result for the threads of one process.
 fn codes(
     root: &Root,
     process: u32,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nine_tenths_of_the_samples_are_held_by_the_fullest_lines() {
+    fn the_fullest_lines_hold_nine_tenths_of_the_samples() {
         let samples = [&[0x1000; 60][..], &[0x1080; 35], &[0x2000; 5]].concat();
         assert_eq!(hot_lines(&samples), [0x1000, 0x1080]);
         assert_eq!(most_frequent(&samples), Some(0x1000));
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn an_idle_thread_is_no_suspect() {
         let mut sampling = Sampling::default();
-        sampling.choose([Seen::new(ThreadId::current(), "idle")].into_iter());
+        sampling.choose([ObservedThread::new(ThreadId::current(), "idle")].into_iter());
         assert!(sampling.of.is_empty() && sampling.refused.is_none());
         assert!(sampling.finish(&Root::system()).is_empty());
     }

@@ -1,26 +1,25 @@
-//! What people read of threads: a line for each, and what to do about those
-//! that are not well.
+//! The printed tables: one line per thread, and the diagnoses with remedies.
 
 use std::collections::BTreeSet;
 
 use unjank_host::Nanos;
 use unjank_measure::{Cell, Column, Table, Unit};
 
-use super::diagnosis::{Certainty, Diagnosis, Kind};
+use super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
+use super::observed::{Calls, rate};
 use super::options::Options;
-use super::patient::Patient;
-use super::seen::{Calls, rate};
+use super::thread_report::ThreadReport;
 
-/// The first `top` threads, the most wasteful first, and their diagnoses; those
-/// of threads that are alike are told once.
-pub(super) fn tables(patients: &[Patient], options: &Options) -> Vec<Table> {
-    let shown = &patients[..options.top.min(patients.len())];
-    let processes: BTreeSet<u32> = patients.iter().map(|it| it.seen.owner.process).collect();
+/// The first `top` threads, the most wasteful first, and their diagnoses. Similar
+/// threads share one diagnosis row.
+pub(super) fn tables(reports: &[ThreadReport], options: &Options) -> Vec<Table> {
+    let shown = &reports[..options.top.min(reports.len())];
+    let processes: BTreeSet<u32> = reports.iter().map(|it| it.observed.owner.process).collect();
     let several = processes.len() > 1;
     let mut threads = Table::new("lock/doctor/threads", TITLE, columns())
-        .with_rows(shown.iter().map(|patient| row(patient, several)));
-    if patients.len() > shown.len() {
-        let more = patients.len() - shown.len();
+        .with_rows(shown.iter().map(|report| row(report, several)));
+    if reports.len() > shown.len() {
+        let more = reports.len() - shown.len();
         threads = threads.with_note(format!("{more} more threads: --top shows them"));
     }
     vec![threads, diagnoses(shown, several)]
@@ -28,7 +27,7 @@ pub(super) fn tables(patients: &[Patient], options: &Options) -> Vec<Table> {
 
 const TITLE: &str = "Threads, the most wasteful first";
 
-/// The first one only where there are several processes.
+/// The first column is empty if there is only one process.
 fn columns() -> [Column; 11] {
     [
         Column::text("process"),
@@ -45,13 +44,13 @@ fn columns() -> [Column; 11] {
     ]
 }
 
-fn row(patient: &Patient, several: bool) -> Vec<Cell> {
-    let seen = &patient.seen;
+fn row(report: &ThreadReport, several: bool) -> Vec<Cell> {
+    let seen = &report.observed;
     let often = |count: u64, time: Nanos| (count > 0).then(|| rate(count, time));
     let called = |count: fn(&Calls) -> u64| {
         Cell::maybe(seen.calls.as_ref().and_then(|calls| often(count(calls), calls.watched)))
     };
-    let worst = patient.worst();
+    let worst = report.worst();
     let doubt = if worst.certainty == Certainty::Suspected { "?" } else { "" };
     let process = format!("{} {}", seen.owner.program, seen.owner.process);
     vec![
@@ -59,7 +58,7 @@ fn row(patient: &Patient, several: bool) -> Vec<Cell> {
         seen.name.as_str().into(),
         seen.thread.0.to_string().into(),
         format!("{}{doubt}", worst.kind.words()).into(),
-        Cell::maybe(worst.kind.is_bad().then(|| patient.wasted())),
+        Cell::maybe(worst.kind.is_bad().then(|| report.wasted())),
         seen.cpu_share().into(),
         Cell::maybe(seen.ready_share()),
         called(|calls| calls.yields),
@@ -69,21 +68,21 @@ fn row(patient: &Patient, several: bool) -> Vec<Cell> {
     ]
 }
 
-/// What is wrong with threads, what tells it, and what to do.
-fn diagnoses(shown: &[Patient], several: bool) -> Table {
+/// Diagnoses with evidence and remedy.
+fn diagnoses(shown: &[ThreadReport], several: bool) -> Table {
     let columns = ["thread", "diagnosis", "seen", "to do"].map(Column::text);
     let mut table = Table::new("lock/doctor/diagnoses", "What is wrong, and what to do", columns);
-    let unwell = |it: &&Patient| it.worst().kind != Kind::Fine;
-    let unwell: Vec<&Patient> = shown.iter().filter(unwell).collect();
-    for alike in unwell.chunk_by(|one, other| illness(one) == illness(other)) {
-        let [patient, others @ ..] = alike else { continue };
-        let who = who(patient, others.len(), several);
-        table = table.with_rows(patient.diagnoses.iter().map(|it| told(&who, it)));
+    let unhealthy = |it: &&ThreadReport| it.worst().kind != DiagnosisKind::Fine;
+    let unhealthy: Vec<&ThreadReport> = shown.iter().filter(unhealthy).collect();
+    for alike in unhealthy.chunk_by(|one, other| signature(one) == signature(other)) {
+        let [report, others @ ..] = alike else { continue };
+        let who = who(report, others.len(), several);
+        table = table.with_rows(report.diagnoses.iter().map(|it| diagnosis_row(&who, it)));
     }
     table
 }
 
-fn told(who: &str, diagnosis: &Diagnosis) -> [Cell; 4] {
+fn diagnosis_row(who: &str, diagnosis: &Diagnosis) -> [Cell; 4] {
     let doubt = if diagnosis.certainty == Certainty::Suspected { ", suspected" } else { "" };
     [
         who.into(),
@@ -93,17 +92,17 @@ fn told(who: &str, diagnosis: &Diagnosis) -> [Cell; 4] {
     ]
 }
 
-fn who(patient: &Patient, others: usize, several: bool) -> String {
-    let seen = &patient.seen;
+fn who(report: &ThreadReport, others: usize, several: bool) -> String {
+    let seen = &report.observed;
     let process = || format!(" of process {} ({})", seen.owner.process, seen.owner.program);
     let of = if several { process() } else { String::new() };
     let more = if others > 0 { format!(", and {others} more like it") } else { String::new() };
     format!("{} ({}){of}{more}", seen.thread, seen.name)
 }
 
-/// What threads have in common that are told of once.
-fn illness(patient: &Patient) -> (&str, Vec<Kind>) {
+/// Equal for threads that share a diagnosis row.
+fn signature(report: &ThreadReport) -> (&str, Vec<DiagnosisKind>) {
     let numbered = |last: char| last.is_ascii_digit() || matches!(last, '-' | '#' | '_' | ' ');
-    let name = patient.seen.name.trim_end_matches(numbered);
-    (name, patient.diagnoses.iter().map(|it| it.kind).collect())
+    let name = report.observed.name.trim_end_matches(numbered);
+    (name, report.diagnoses.iter().map(|it| it.kind).collect())
 }

@@ -1,18 +1,18 @@
-//! The system calls of the watched threads, and who wakes them, in windows.
+//! Traces the system calls and wake-ups of the watched threads in windows.
 
 use unjank_host::sched::ThreadId;
 use unjank_host::tracefs::{Instance, InstanceOptions, Tracefs, buffer_per_cpu};
 use unjank_host::waiting_call::{WaitingCall, has_our_numbers};
 use unjank_host::{Bytes, Nanos, Result, Root, Support, Timestamp};
 
-/// A window is open for so long …
+/// The length of a window …
 pub(super) const WINDOW: Nanos = Nanos::from_millis(25);
-/// … once in so long.
+/// … and of a period, which has one window.
 pub(super) const PERIOD: Nanos = Nanos::from_millis(125);
-/// Room on each CPU for a window of two million calls a second.
+/// The buffer of each CPU, enough for a window with two million calls a second.
 const BUFFER: Bytes = Bytes::from_mib(4);
 
-/// System calls begin and end here.
+/// Start and end of a system call.
 const ENTER: &str = "raw_syscalls/sys_enter";
 const EXIT: &str = "raw_syscalls/sys_exit";
 /// A thread wakes another …
@@ -21,8 +21,8 @@ const WAKING: &str = "sched/sched_waking";
 /// `include/linux/trace_events.h` say that it was only interrupted.
 const BY_ITSELF: &str = "!(common_flags & 24)";
 
-/// A trace instance for these threads and those that they start. It records
-/// in windows only.
+/// A trace instance for these threads and those that they start. It is off
+/// outside of windows.
 pub(crate) fn open(root: &Root, process: u32, threads: &[ThreadId]) -> Result<Support<Instance>> {
     if has_our_numbers(root, process) == Some(false) {
         return Ok(Support::no("the program's system calls have numbers of another architecture"));
@@ -49,8 +49,8 @@ pub(crate) fn open(root: &Root, process: u32, threads: &[ThreadId]) -> Result<Su
     }
 }
 
-/// When the window of this number begins: spread over the periods by the
-/// golden ratio, so that no loop of the program keeps in step with them.
+/// The start of a window: its place in the period follows the golden ratio, so
+/// that no loop of the program runs in step with the windows.
 pub(crate) fn begin(start: Timestamp, number: u64, seed: u64) -> Timestamp {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let place = number.wrapping_add(seed).wrapping_mul(GOLDEN) >> 32;
@@ -58,7 +58,7 @@ pub(crate) fn begin(start: Timestamp, number: u64, seed: u64) -> Timestamp {
     start + PERIOD.times(number) + Nanos((room * place) >> 32)
 }
 
-/// Records until the window closes, or `stop` says so.
+/// Records until the window ends or `stop` returns true.
 pub(crate) fn record(
     instance: &Instance,
     stop: impl Fn() -> bool,

@@ -1,20 +1,20 @@
-//! Threads that wake each other, as those do that share a lock, in whatever
-//! way they sleep: pure.
+//! Finds threads that take turns: they wake each other, as threads do that share
+//! a lock. Pure.
 //!
-//! A lock whose waiters sleep on a word of their own each (HotSpot's park,
-//! PostgreSQL's semaphores), in a poll or for a signal is no futex that they
-//! share. But its holder wakes the next, and is woken by another one later.
+//! Some locks are no shared futex: each waiter sleeps on a word of its own
+//! (HotSpot's park, PostgreSQL's semaphores), in a poll, or for a signal. But the
+//! holder wakes the next waiter, and is woken by another one later.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use unjank_host::sched::ThreadId;
 
-use super::seen::Turns;
+use super::observed::Turns;
 
-/// Fewer threads are a client and its server, …
+/// Two threads may be a client and its server, …
 const FEWEST: usize = 3;
-/// … unless they fight for a monitor: HotSpot may let two have it by turns for a long time while
-/// all others get it never.
+/// … unless they contend for a monitor: HotSpot may let two threads alternate for
+/// a long time while the others starve.
 const FEWEST_AT_A_MONITOR: usize = 2;
 /// A member waits for this share of its time at least, …
 const WAITING: f64 = 0.3;
@@ -22,23 +22,22 @@ const WAITING: f64 = 0.3;
 const WOKEN: u64 = 5;
 /// … and this share of it by other members.
 const BY_MEMBERS: f64 = 0.4;
-/// Who gives or takes this share of all wake-ups among members is none: threads
-/// of a pool are woken by one that gives work, and wake that one.
+/// A thread that gives or takes this share of all wake-ups is no member: threads
+/// of a pool are woken by one that hands out work, and wake that one.
 const HUB: f64 = 0.45;
-/// Where a JVM counts contended monitors, one that its threads fight for is
-/// what they wake each other for: one thread may get it again and again, and
-/// others hardly ever.
+/// The same limit for threads of a JVM that counts contended monitors: HotSpot is
+/// not fair, so a thread may get the monitor, and be woken, only once.
 const WOKEN_FOR_A_MONITOR: u64 = 1;
 
-/// A thread that waits, and how often each other thread woke it.
+/// A waiting thread, and how often each other thread woke it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sleeper {
     /// The share of the time in which it neither ran nor was ready.
     pub(crate) waiting: f64,
-    /// All wake-ups by threads, in the trace's windows.
+    /// All wake-ups by threads within the windows.
     pub(crate) woken: u64,
     pub(crate) by: HashMap<ThreadId, u64>,
-    /// It runs Java in a JVM whose monitors are contended.
+    /// Whether it runs Java in a JVM whose monitors are contended.
     pub(crate) fights_for_monitors: bool,
 }
 
@@ -49,7 +48,7 @@ impl Sleeper {
     }
 }
 
-/// Those that take turns, by their numbers; `seconds` is the windows' length.
+/// The threads that take turns; `seconds` is the length of all windows.
 pub(crate) fn take_turns(
     sleepers: &BTreeMap<ThreadId, Sleeper>,
     seconds: f64,
@@ -89,7 +88,7 @@ pub(crate) fn take_turns(
     members.iter().map(|thread| (*thread, turns(thread))).collect()
 }
 
-/// Wake-ups of some threads by each other.
+/// Wake-ups among some threads.
 #[derive(Debug, Default)]
 struct Wakes {
     given: HashMap<ThreadId, u64>,
@@ -123,7 +122,7 @@ impl Wakes {
 mod tests {
     use super::*;
 
-    /// Threads from who wakes whom how often.
+    /// From tuples of waker, woken thread and count.
     fn sleepers(wakes: &[(u32, u32, u64)]) -> BTreeMap<ThreadId, Sleeper> {
         let mut sleepers: BTreeMap<ThreadId, Sleeper> = BTreeMap::new();
         for &(waker, woken, times) in wakes {
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_pipelines_and_pairs_do_not() {
+    fn pools_pipelines_and_pairs_do_not_take_turns() {
         let pool: Vec<_> = (2..9).flat_map(|it| [(1, it, 50), (it, 1, 50)]).collect();
         assert!(members(&pool).is_empty());
         let pipeline: Vec<_> = (1..9).map(|it| (it, it + 1, 50)).collect();
@@ -165,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_fight_for_a_monitor_do_so_even_if_one_gets_it_most_often() {
-        // Seen with HotSpot: it is not fair.
+    fn threads_at_a_monitor_take_turns_even_if_one_gets_it_most_often() {
+        // Observed with HotSpot: it is not fair.
         let barging = [(4, 3, 455), (4, 1, 429), (3, 4, 400), (1, 4, 294), (1, 7, 2), (7, 3, 1)];
         let mut sleepers = sleepers(&barging);
         assert!(take_turns(&sleepers, 3.2).is_empty());
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hardly_waits_or_is_hardly_woken_is_none() {
+    fn threads_that_hardly_wait_or_are_hardly_woken_do_not_take_turns() {
         let mut busy = sleepers(&LOCK);
         for sleeper in busy.values_mut() {
             sleeper.waiting = 0.29;

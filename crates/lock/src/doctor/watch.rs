@@ -1,4 +1,5 @@
-//! Watching: looks at all threads, windows of a trace, samples of the busiest.
+//! Watches the processes: reads all threads, opens trace windows, samples the
+//! busiest threads.
 
 use std::collections::HashMap;
 
@@ -11,22 +12,22 @@ use unjank_measure::{Findings, Monitor, Series};
 
 use super::futexes::{self, Futexes};
 use super::glancing::Glancing;
+use super::observed::Code;
 use super::options::Options;
 use super::roster::{Look, Roster};
 use super::sampling::Sampling;
-use super::seen::Code;
 use super::tally::Tally;
 use super::tracing;
 use crate::probe::prices;
 
-/// All threads are looked at this often, unless that takes long.
+/// The time between two looks at all threads, unless a look takes long.
 const LOOK: Nanos = Nanos::from_millis(250);
-/// The next look comes after so many times what the last one took.
+/// The least pause after a look, as a multiple of its length.
 const REST: u64 = 20;
-/// How often threads are glanced at in place of a window.
+/// How many glances replace a window.
 const GLANCES: u64 = 5;
 
-/// What was seen.
+/// All that was observed.
 pub(crate) struct Watched {
     pub(crate) roster: Roster,
     /// `None` if nothing was traced.
@@ -34,23 +35,23 @@ pub(crate) struct Watched {
     pub(crate) code: HashMap<ThreadId, Code>,
     /// Empty if system calls were traced.
     pub(crate) glancing: Glancing,
-    /// The variables in which locks lie.
+    /// The variables that hold the locks.
     pub(crate) names: HashMap<FutexId, String>,
     /// How long each look at all threads took.
     pub(crate) looks: Series,
     pub(crate) length: Nanos,
-    /// Whether the first process has ended meanwhile.
+    /// Whether the first process ended during the watch.
     pub(crate) ended: bool,
-    /// Periods in which its control group was throttled, and its quota.
+    /// Periods in which its control group was throttled, and the quota in CPUs.
     pub(crate) throttled: Option<(u64, f64)>,
     pub(crate) stolen: Option<f64>,
-    /// CPU time that watching took.
+    /// CPU time of the watching process.
     pub(crate) own_cpu: Nanos,
-    /// A `sched_yield` of a thread whose system calls are traced.
+    /// CPU time of a `sched_yield` of a traced thread.
     pub(crate) traced_yield: Option<Nanos>,
 }
 
-/// Watches the processes until the time is up, it ends, or somebody says stop.
+/// Watches until the time is up, the first process ends, or a stop is requested.
 pub(crate) fn watch(
     options: &Options,
     root: &Root,
@@ -60,14 +61,14 @@ pub(crate) fn watch(
 ) -> Result<Watched> {
     let process = options.process;
     let mut roster = Roster::of(root, process, options.tree)?;
-    // This thread is traced, too: what that costs is measured on it.
+    // This thread is traced as well, to measure the cost of tracing.
     let traced = [roster.ids(), vec![ThreadId::current()]].concat();
     let instance = tracing::open(root, process, &traced);
-    // A trace that cannot be had is a result: the rest can be told without.
+    // A missing trace is a result: the other sources work without it.
     let instance = instance.unwrap_or_else(|error| Support::No(error.to_string()));
     let instance = findings.require("system calls (yields, sleeps, futexes)", instance);
     let traced_yield = instance.as_ref().map(price_of_tracing).transpose()?;
-    // Threads that came before the trace followed.
+    // Threads that began before the trace instance was open.
     late(instance.as_ref(), &roster.look(root, Nanos::ZERO)?)?;
     let quota = || throttling(root, process).ok().flatten();
     let (quota_before, stolen_before) = (quota(), CpuTime::read(root).ok());
@@ -168,7 +169,7 @@ impl Watching {
         Ok(())
     }
 
-    /// In the place of a window, a few glances.
+    /// Takes a few glances in place of a window.
     fn glances(&mut self, root: &Root, monitor: &dyn Monitor) {
         let from = Timestamp::now();
         for glance in 0..GLANCES {
@@ -178,8 +179,7 @@ impl Watching {
         }
     }
 
-    /// Looks at all threads, and chooses those to be sampled. How long that
-    /// took.
+    /// Reads all threads and chooses those to sample. Returns how long that took.
     fn look(
         &mut self,
         root: &Root,
@@ -192,16 +192,16 @@ impl Watching {
         self.looks.record(look.took);
         late(instance, &look)?;
         if look.alive {
-            self.sampling.choose(roster.seen().map(|(seen, _)| seen));
+            self.sampling.choose(roster.observed().map(|(seen, _)| seen));
             if instance.is_none() {
-                self.glancing.choose(roster.seen().map(|(seen, _)| seen));
+                self.glancing.choose(roster.observed().map(|(seen, _)| seen));
             }
         }
         Ok(look.took)
     }
 }
 
-/// A `sched_yield` of this thread while it is traced.
+/// CPU time of a `sched_yield` of this thread while it is traced.
 fn price_of_tracing(instance: &Instance) -> Result<Nanos> {
     instance.start()?;
     let price = prices::yielding();
@@ -210,8 +210,7 @@ fn price_of_tracing(instance: &Instance) -> Result<Nanos> {
     Ok(price)
 }
 
-/// Has new threads traced. Most are already, through the thread that started
-/// them.
+/// Adds new threads to the trace. Most are traced already, through their parent.
 fn late(instance: Option<&Instance>, look: &Look) -> Result<()> {
     match instance {
         Some(instance) if !look.new.is_empty() => match instance.record_also(&look.new) {

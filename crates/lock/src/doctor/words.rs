@@ -1,4 +1,4 @@
-//! Numbers in words, as sentences about threads have them.
+//! Numbers and counts in words.
 
 /// `one other thread`, `3 threads`.
 pub(super) fn threads(count: usize) -> String {

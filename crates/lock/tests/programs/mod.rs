@@ -1,11 +1,11 @@
-//! Programs of other people's making that wait for locks.
+//! Programs with other runtimes that wait for locks.
 
 pub(crate) mod postgres;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Whether a program answers to this.
+/// Whether a program runs with this argument.
 pub(crate) fn is_there(program: &str, argument: &str) -> bool {
     let mut command = Command::new(program);
     let command = command.arg(argument).stdout(Stdio::null()).stderr(Stdio::null());

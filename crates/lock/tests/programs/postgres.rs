@@ -13,7 +13,7 @@ use unjank_needs::wait::until;
 /// `SIGQUIT`, on which the server ends at once: `pg_ctl(1)`.
 const AT_ONCE: i32 = 3;
 
-/// A server, ended when dropped.
+/// A server that ends when dropped.
 pub(crate) struct Server {
     programs: PathBuf,
     user: u32,
@@ -50,8 +50,8 @@ impl Server {
         Some(it)
     }
 
-    /// From now on so many clients update one row, each in its own transaction
-    /// that ends with `then`, and so many wait for another one already.
+    /// Starts `clients` clients that update one row, each in its own transaction
+    /// that ends with `then`. Returns when `waiting` of them wait.
     pub(crate) fn contend(&mut self, clients: u32, then: &str, waiting: u32) {
         self.end_clients();
         let table = "create table if not exists counts as select 1 as id, 0::bigint as count";

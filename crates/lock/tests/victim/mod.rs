@@ -1,4 +1,4 @@
-//! A program that waits badly, and what the doctor says of it.
+//! A program that waits badly, and its diagnosis by the doctor.
 
 // Each test uses only a part of this.
 #![allow(dead_code)]
@@ -8,19 +8,19 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use unjank_host::{Nanos, Root};
-use unjank_lock::doctor::{self, Examined, Kind, Options};
+use unjank_lock::doctor::{self, DiagnosisKind, Examined, Options};
 use unjank_measure::Silent;
 
 /// `examples/waits.rs` as a process; killed when dropped.
 pub(crate) struct Victim(Child);
 
 impl Victim {
-    /// Waits in this way, and runs already.
+    /// Starts it and waits until it runs.
     pub(crate) fn start(way: &str) -> Self {
         Self::of(Command::new(example()).arg(way))
     }
 
-    /// Any program that says when it runs.
+    /// Starts any program that prints `ready` when it runs.
     pub(crate) fn of(command: &mut Command) -> Self {
         let child = command.stdout(Stdio::piped()).spawn();
         let mut child = child.expect("cargo builds examples with the tests");
@@ -43,15 +43,15 @@ impl Victim {
     }
 }
 
-/// Watches a process, or all of its tree.
+/// Watches a process, or its whole tree.
 pub(crate) fn examine(process: u32, tree: bool, duration: Nanos) -> Examined {
     let options = Options { process, tree, duration, top: 20 };
     doctor::run(&options, &Root::system(), 7, &Silent).expect("it is there")
 }
 
-/// What is wrong with the threads of this name.
-pub(crate) fn kinds(examined: &Examined, name: &str) -> Vec<Vec<Kind>> {
-    let named = examined.patients.iter().filter(|it| it.seen.name == name);
+/// The diagnoses of each thread of this name.
+pub(crate) fn kinds(examined: &Examined, name: &str) -> Vec<Vec<DiagnosisKind>> {
+    let named = examined.reports.iter().filter(|it| it.observed.name == name);
     named.map(|it| it.diagnoses.iter().map(|it| it.kind).collect()).collect()
 }
 

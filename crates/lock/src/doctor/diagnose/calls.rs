@@ -1,35 +1,38 @@
-//! What traced system calls tell.
+//! Diagnoses from traced system calls.
 
 use unjank_host::Nanos;
 
-use super::super::diagnosis::{Certainty, Diagnosis, Kind};
-use super::super::seen::{Around, Calls, Futex, Naps, Prices, Seen, Waits, rate, share};
+use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind};
+use super::super::observed::{
+    Calls, Futex, Naps, ObservedThread, OtherThreads, Prices, Waits, rate, share,
+};
 use super::super::words::{percent, threads, were};
 use super::limits::WASTE;
 use super::locks::{self, futex_words, sleeps_are_the_runtime_s};
 
-/// Yields and empty polls a second that are a storm: one each millisecond.
+/// Yields, empty polls or vain wake-ups a second that are a storm: one each
+/// millisecond.
 const STORM: f64 = 1_000.0;
 /// Naps a second that are a loop: a period of 20 ms.
 const NAPS: f64 = 50.0;
-/// Whoever only looks whether something has happened computes for no longer.
+/// A thread that only checks a condition computes for no longer than this.
 const LOOK: Nanos = Nanos::from_micros(100);
 /// Waits a second for one lock by one thread that are contention.
 const CONTENTION: f64 = 100.0;
 /// Hand-overs a second to one thread that are a storm.
 const HANDOVERS: f64 = 2_000.0;
-/// A thread that waits for one lock for this share of its time is held up.
+/// The share of its time in one lock from which a thread is held up.
 const HELD_UP: f64 = 0.2;
-/// Threads woken by one call that are a crowd, and how often a second one
-/// thread is woken in one for nothing.
+/// Threads woken by one call that are a crowd, and wake-ups a second of one thread
+/// in a crowd for nothing.
 const CROWD: u64 = 3;
 const FOR_NOTHING: f64 = 20.0;
 
-/// Yields that mostly come back at once.
+/// Yields that mostly return at once.
 pub(super) fn yields(
-    seen: &Seen,
+    seen: &ObservedThread,
     calls: &Calls,
-    around: &Around,
+    others: &OtherThreads,
     prices: &Prices,
 ) -> Option<Diagnosis> {
     let yields = rate(calls.yields, calls.watched);
@@ -43,25 +46,29 @@ pub(super) fn yields(
         percent(wasted / seen.cpu_share().max(wasted)),
         percent(switched),
     );
-    if around.hungry > 0 {
+    if others.runnable > 0 {
         evidence.push_str(", while ");
-        evidence.push_str(&were(around.hungry));
+        evidence.push_str(&were(others.runnable));
         evidence.push_str(" ready and did not run");
     }
-    Some(Diagnosis::bad(Kind::Yields, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Yields, Certainty::Certain, wasted, evidence))
 }
 
 /// Polls without a time limit.
-pub(super) fn empty_polls(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+pub(super) fn empty_polls(
+    seen: &ObservedThread,
+    calls: &Calls,
+    prices: &Prices,
+) -> Option<Diagnosis> {
     let polls = rate(calls.empty_polls, calls.watched);
     let wasted = (polls * prices.traced.as_secs_f64()).min(seen.cpu_share());
     let evidence = format!("{polls:.0} polls a second found nothing and did not wait");
     (polls >= STORM && wasted >= WASTE)
-        .then(|| Diagnosis::bad(Kind::Polls, Certainty::Seen, wasted, evidence))
+        .then(|| Diagnosis::bad(DiagnosisKind::Polls, Certainty::Certain, wasted, evidence))
 }
 
-/// Short sleeps in a cadence.
-pub(super) fn naps(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
+/// Short sleeps in a loop.
+pub(super) fn naps(seen: &ObservedThread, calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     let Naps { sleeps, polls, waits, time } = calls.naps;
     let sleeps = if sleeps_are_the_runtime_s(seen) { 0 } else { sleeps };
     // Of polls without a time limit, some are interrupted and look like naps.
@@ -78,27 +85,27 @@ pub(super) fn naps(seen: &Seen, calls: &Calls, prices: &Prices) -> Option<Diagno
     } else {
         "timed waits on a futex"
     };
-    // What it does after other waits is not the naps' fault.
+    // CPU time after other waits is not attributed to the naps.
     let all = rate(seen.voluntary, seen.watched).max(naps);
     let wasted = seen.cpu_share() * naps / all;
     let period = Nanos((1e9 / naps) as u64);
     let work = Nanos((seen.cpu_share() / all * 1e9) as u64);
     if work > LOOK {
         let evidence = format!(
-            "{naps:.0} {way} a second, and {work} of computing for each: work in a cadence, or a \
-             look at what it waits for that takes long"
+            "{naps:.0} {way} a second, and {work} of computing for each: periodic work, or a slow \
+             check of what it waits for"
         );
         let wasted = (naps * prices.park.as_secs_f64()).min(wasted);
-        return Some(Diagnosis::bad(Kind::Naps, Certainty::Suspected, wasted, evidence));
+        return Some(Diagnosis::bad(DiagnosisKind::Naps, Certainty::Suspected, wasted, evidence));
     }
     let evidence = format!(
-        "{naps:.0} {way} a second, {} each, in vain; {} of a CPU, and what it waits for is seen {} \
-         late on average",
+        "{naps:.0} {way} a second, {} each, in vain; {} of a CPU, and it notices what it waits for \
+         {} late on average",
         Nanos(time.get() / calls.naps.count().max(1)),
         percent(wasted),
         Nanos(period.get() / 2),
     );
-    Some(Diagnosis::bad(Kind::Naps, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Naps, Certainty::Certain, wasted, evidence))
 }
 
 /// Waits for a lock, or for a hand-over.
@@ -115,15 +122,17 @@ fn lock_waits(calls: &Calls, lock: &Futex, prices: &Prices) -> Option<Diagnosis>
     let waiting = share(lock.waited, calls.watched);
     let wait = lock.wait.unwrap_or(Nanos(lock.waited.get() / lock.waits.max(1)));
     let kind = match wait <= short_wait(prices) {
-        true if waits >= CONTENTION => Kind::ShortWaits,
-        false if waits >= CONTENTION || (waiting >= HELD_UP && lock.waits > 1) => Kind::LongWaits,
+        true if waits >= CONTENTION => DiagnosisKind::ShortWaits,
+        false if waits >= CONTENTION || (waiting >= HELD_UP && lock.waits > 1) => {
+            DiagnosisKind::LongWaits
+        }
         _ => return None,
     };
     let parked = (waits * prices.park.as_secs_f64()).min(1.0);
-    let wasted = if kind == Kind::LongWaits { 0.0 } else { parked };
+    let wasted = if kind == DiagnosisKind::LongWaits { 0.0 } else { parked };
     let evidence = waits_words(calls, lock, waits, waiting, wait);
     let action = locks::action(lock, kind);
-    Some(Diagnosis { action, ..Diagnosis::bad(kind, Certainty::Seen, wasted, evidence) })
+    Some(Diagnosis { action, ..Diagnosis::bad(kind, Certainty::Certain, wasted, evidence) })
 }
 
 fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
@@ -136,7 +145,7 @@ fn handovers(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
     }
     let wasted = (waits * prices.park.as_secs_f64()).min(1.0);
     let evidence = waits_words(calls, futex, waits, share(time, calls.watched), wait);
-    Some(Diagnosis::bad(Kind::Handovers, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Handovers, Certainty::Certain, wasted, evidence))
 }
 
 fn waits_words(calls: &Calls, futex: &Futex, waits: f64, waiting: f64, wait: Nanos) -> String {
@@ -148,7 +157,7 @@ fn waits_words(calls: &Calls, futex: &Futex, waits: f64, waiting: f64, wait: Nan
         percent(waiting),
         futex_words(futex),
         threads(futex.threads),
-        if changed > woken { ", and most had changed before the thread slept" } else { "" },
+        if changed > woken { "; mostly the futex had changed before the thread slept" } else { "" },
     )
 }
 
@@ -163,7 +172,7 @@ pub(super) fn wakes_nobody(calls: &Calls, prices: &Prices) -> Option<Diagnosis> 
         "{nobody:.0} futex wake-ups a second woke nobody, {} of all",
         percent(calls.nobody as f64 / calls.wakes.max(1) as f64)
     );
-    Some(Diagnosis::bad(Kind::WakesNobody, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(DiagnosisKind::WakesNobody, Certainty::Certain, wasted, evidence))
 }
 
 /// Woken with others, and asleep again at once.
@@ -184,11 +193,11 @@ pub(super) fn herd(calls: &Calls, prices: &Prices) -> Option<Diagnosis> {
         Waits::AGAIN,
         percent(for_nothing as f64 / in_crowds.max(1) as f64),
     );
-    Some(Diagnosis::bad(Kind::Herd, Certainty::Seen, wasted, evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Herd, Certainty::Certain, wasted, evidence))
 }
 
-/// A wait that costs less to spin than to sleep through: the wake-up itself,
-/// and what a park takes there and back.
+/// A wait that is cheaper spun than slept: the wake-up itself, and a park there
+/// and back.
 fn short_wait(prices: &Prices) -> Nanos {
     prices.park.times(3)
 }

@@ -1,18 +1,18 @@
-//! From what on a thread is judged.
+//! Limits of the diagnoses.
 
-use super::super::seen::Seen;
+use super::super::observed::ObservedThread;
 
-/// A busy thread has its CPU for this share of the time, or would have it.
+/// The share of the time for which a busy thread has a CPU or waits for one.
 const BUSY: f64 = 0.9;
-/// Which part of its CPU time a spinning thread spends outside the kernel.
+/// The share of its CPU time that a spinning thread spends outside the kernel.
 const OUTSIDE: f64 = 0.9;
-/// So many samples say where a thread is.
+/// The least number of samples that show where a thread is.
 pub(super) const SAMPLES: u64 = 50;
-/// Less than this share of a CPU is no waste of CPU time.
+/// The least share of a CPU that counts as waste.
 pub(super) const WASTE: f64 = 0.01;
 
-/// Whether it has a CPU, or waits to have one, and calls the kernel hardly.
-pub(super) fn is_busy(seen: &Seen) -> bool {
+/// Whether it runs or wants to run nearly all the time, and hardly in the kernel.
+pub(super) fn is_busy(seen: &ObservedThread) -> bool {
     let wants = seen.cpu_share() + seen.ready_share().unwrap_or(0.0);
     wants >= BUSY && seen.user_part().is_some_and(|user| user >= OUTSIDE)
 }

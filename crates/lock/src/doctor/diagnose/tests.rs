@@ -1,11 +1,11 @@
-//! Every rule, from both sides.
+//! Each rule, just below and just above its limit.
 
 use unjank_host::address_space::FutexId;
 use unjank_host::language_runtime::LanguageRuntime;
 use unjank_host::program_code::CodeLocation;
 use unjank_host::sched::ThreadId;
 
-use super::super::seen::{Code, Futex, Naps, Title, Turns, Waits};
+use super::super::observed::{Code, Futex, Naps, Title, Turns, Waits};
 use super::*;
 
 const PRICES: Prices = Prices {
@@ -14,11 +14,11 @@ const PRICES: Prices = Prices {
     wake_nobody: Nanos(250),
     park: Nanos::from_micros(20),
 };
-const ALONE: Around = Around { hungry: 0, idle: 0, same_cpu: 0 };
+const ALONE: OtherThreads = OtherThreads { runnable: 0, idle: 0, same_cpu: 0 };
 
 /// A second of a thread, traced for a fifth of it.
-fn thread(cpu_millis: u64, change: impl FnOnce(&mut Seen, &mut Calls)) -> Seen {
-    let mut seen = Seen::new(ThreadId(7), "w");
+fn thread(cpu_millis: u64, change: impl FnOnce(&mut ObservedThread, &mut Calls)) -> ObservedThread {
+    let mut seen = ObservedThread::new(ThreadId(7), "w");
     let mut calls = Calls { watched: Nanos::from_millis(200), ..Calls::default() };
     seen.watched = Nanos::from_millis(1_000);
     seen.cpu = Nanos::from_millis(cpu_millis);
@@ -29,16 +29,16 @@ fn thread(cpu_millis: u64, change: impl FnOnce(&mut Seen, &mut Calls)) -> Seen {
     seen
 }
 
-fn untraced(cpu_millis: u64, change: impl FnOnce(&mut Seen)) -> Seen {
-    Seen { calls: None, ..thread(cpu_millis, |seen, _| change(seen)) }
+fn untraced(cpu_millis: u64, change: impl FnOnce(&mut ObservedThread)) -> ObservedThread {
+    ObservedThread { calls: None, ..thread(cpu_millis, |seen, _| change(seen)) }
 }
 
-fn kinds(seen: &Seen, around: Around) -> Vec<Kind> {
-    diagnose(seen, &around, &PRICES).iter().map(|it| it.kind).collect()
+fn kinds(seen: &ObservedThread, others: OtherThreads) -> Vec<DiagnosisKind> {
+    diagnose(seen, &others, &PRICES).iter().map(|it| it.kind).collect()
 }
 
-fn evidence(seen: &Seen, around: Around) -> String {
-    diagnose(seen, &around, &PRICES)[0].evidence.clone()
+fn evidence(seen: &ObservedThread, others: OtherThreads) -> String {
+    diagnose(seen, &others, &PRICES)[0].evidence.clone()
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is what a field takes")]
@@ -64,13 +64,13 @@ fn code(samples: u64, lines: usize, pauses: Option<bool>) -> Option<Code> {
 fn a_short_watch_decides_nothing() {
     let mut seen = thread(100, |_, calls| calls.yields = 400_000);
     seen.watched = Nanos::from_millis(199);
-    assert_eq!(kinds(&seen, ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&seen, ALONE), [DiagnosisKind::CannotTell]);
     let brief = thread(900, |seen, calls| {
         calls.watched = Nanos::from_millis(39);
         calls.yields = 400_000;
         seen.system = seen.user;
     });
-    assert_eq!(kinds(&brief, ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&brief, ALONE), [DiagnosisKind::CannotTell]);
     assert!(evidence(&brief, ALONE).ends_with("its system calls were traced for 39.0 ms only"));
 }
 
@@ -82,14 +82,17 @@ fn yields_are_a_storm_from_a_thousand_a_second_that_cost_something() {
             seen.involuntary = 100;
         })
     };
-    assert_eq!(kinds(&storm(199), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&storm(200), ALONE), [Kind::Fine], "half a thousandth of a CPU");
-    assert_eq!(kinds(&storm(20_000), ALONE), [Kind::Yields]);
-    let told = diagnose(&storm(20_000), &Around { hungry: 2, ..ALONE }, &PRICES);
-    assert!((told[0].wasted - 0.05).abs() < 1e-9, "{told:?}");
-    assert!(told[0].evidence.contains("100000 calls of sched_yield a second, 10 % of its CPU"));
-    assert!(told[0].evidence.contains("0.1 % let another thread run"));
-    assert!(told[0].evidence.ends_with(", while 2 threads were ready and did not run"), "{told:?}");
+    assert_eq!(kinds(&storm(199), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(kinds(&storm(200), ALONE), [DiagnosisKind::Fine], "half a thousandth of a CPU");
+    assert_eq!(kinds(&storm(20_000), ALONE), [DiagnosisKind::Yields]);
+    let found = diagnose(&storm(20_000), &OtherThreads { runnable: 2, ..ALONE }, &PRICES);
+    assert!((found[0].wasted - 0.05).abs() < 1e-9, "{found:?}");
+    assert!(found[0].evidence.contains("100000 calls of sched_yield a second, 10 % of its CPU"));
+    assert!(found[0].evidence.contains("0.1 % let another thread run"));
+    assert!(
+        found[0].evidence.ends_with(", while 2 threads were ready and did not run"),
+        "{found:?}"
+    );
     let all = diagnose(&storm(1_000_000), &ALONE, &PRICES);
     assert!((all[0].wasted - 0.5).abs() < 1e-9, "no more than it used");
 }
@@ -97,14 +100,14 @@ fn yields_are_a_storm_from_a_thousand_a_second_that_cost_something() {
 #[test]
 fn polls_that_find_nothing_are_counted() {
     let polls = |polls| thread(900, |_, calls| calls.empty_polls = polls);
-    assert_eq!(kinds(&polls(199), ALONE), [Kind::CannotTell], "busy, and not sampled");
-    assert_eq!(kinds(&polls(200), ALONE), [Kind::CannotTell]);
-    assert_eq!(kinds(&polls(20_000), ALONE), [Kind::Polls]);
+    assert_eq!(kinds(&polls(199), ALONE), [DiagnosisKind::CannotTell], "busy, and not sampled");
+    assert_eq!(kinds(&polls(200), ALONE), [DiagnosisKind::CannotTell]);
+    assert_eq!(kinds(&polls(20_000), ALONE), [DiagnosisKind::Polls]);
     let interrupted = thread(900, |_, calls| {
         calls.empty_polls = 20_000;
         calls.naps.polls = 100;
     });
-    assert_eq!(kinds(&interrupted, ALONE), [Kind::Polls]);
+    assert_eq!(kinds(&interrupted, ALONE), [DiagnosisKind::Polls]);
 }
 
 #[test]
@@ -116,14 +119,14 @@ fn naps_are_a_loop_from_fifty_a_second() {
             seen.voluntary = voluntary;
         })
     };
-    assert_eq!(kinds(&naps(9, 0, 0, 45), ALONE), [Kind::Fine]);
-    let told = diagnose(&naps(100, 0, 0, 1_000), &ALONE, &PRICES);
-    assert_eq!(told[0].kind, Kind::Naps);
-    assert!((told[0].wasted - 0.025).abs() < 1e-9, "half of its sleeps are naps: {told:?}");
+    assert_eq!(kinds(&naps(9, 0, 0, 45), ALONE), [DiagnosisKind::Fine]);
+    let found = diagnose(&naps(100, 0, 0, 1_000), &ALONE, &PRICES);
+    assert_eq!(found[0].kind, DiagnosisKind::Naps);
+    assert!((found[0].wasted - 0.025).abs() < 1e-9, "half of its sleeps are naps: {found:?}");
     assert_eq!(
-        told[0].evidence,
-        "500 sleeps a second, 1.00 ms each, in vain; 2.5 % of a CPU, and what it waits for is \
-         seen 1.00 ms late on average"
+        found[0].evidence,
+        "500 sleeps a second, 1.00 ms each, in vain; 2.5 % of a CPU, and it notices what it waits \
+         for 1.00 ms late on average"
     );
     assert!(evidence(&naps(0, 100, 1, 0), ALONE).contains("polls with a time limit"));
     assert!(evidence(&naps(0, 1, 100, 0), ALONE).contains("timed waits on a futex"));
@@ -142,69 +145,87 @@ fn waits_for_a_lock_are_short_or_long() {
             calls.wakes = woken;
         })
     };
-    assert_eq!(kinds(&waits(1_000, 0, 10_000, None), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&waits(19, 0, 300, futex(true, Some(15), 0)), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&waits(20, 0, 300, futex(true, Some(15), 0)), ALONE), [Kind::ShortWaits]);
-    assert_eq!(kinds(&waits(20, 0, 4_000, futex(true, None, 0)), ALONE), [Kind::LongWaits]);
-    assert_eq!(kinds(&waits(3, 0, 60_000, futex(true, Some(20_000), 0)), ALONE), [Kind::LongWaits]);
-    assert_eq!(kinds(&waits(1, 0, 60_000, futex(true, Some(60_000), 0)), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&waits(3, 0, 600, futex(true, Some(200), 0)), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&waits(399, 0, 600, futex(false, Some(15), 0)), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&waits(400, 0, 600, futex(false, Some(15), 0)), ALONE), [Kind::Handovers]);
-    assert_eq!(kinds(&waits(400, 0, 6_000, futex(false, Some(150), 0)), ALONE), [Kind::Fine]);
-    let told = evidence(&waits(10, 30, 300, futex(true, Some(15), 0)), ALONE);
-    assert!(
-        told.contains("200 waits and 50 wake-ups a second") && told.contains("0x1000, which 3")
+    assert_eq!(kinds(&waits(1_000, 0, 10_000, None), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(kinds(&waits(19, 0, 300, futex(true, Some(15), 0)), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(
+        kinds(&waits(20, 0, 300, futex(true, Some(15), 0)), ALONE),
+        [DiagnosisKind::ShortWaits]
     );
-    assert!(told.ends_with("most had changed before the thread slept"), "{told}");
+    assert_eq!(
+        kinds(&waits(20, 0, 4_000, futex(true, None, 0)), ALONE),
+        [DiagnosisKind::LongWaits]
+    );
+    assert_eq!(
+        kinds(&waits(3, 0, 60_000, futex(true, Some(20_000), 0)), ALONE),
+        [DiagnosisKind::LongWaits]
+    );
+    assert_eq!(
+        kinds(&waits(1, 0, 60_000, futex(true, Some(60_000), 0)), ALONE),
+        [DiagnosisKind::Fine]
+    );
+    assert_eq!(kinds(&waits(3, 0, 600, futex(true, Some(200), 0)), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(kinds(&waits(399, 0, 600, futex(false, Some(15), 0)), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(
+        kinds(&waits(400, 0, 600, futex(false, Some(15), 0)), ALONE),
+        [DiagnosisKind::Handovers]
+    );
+    assert_eq!(
+        kinds(&waits(400, 0, 6_000, futex(false, Some(150), 0)), ALONE),
+        [DiagnosisKind::Fine]
+    );
+    let found = evidence(&waits(10, 30, 300, futex(true, Some(15), 0)), ALONE);
+    assert!(
+        found.contains("200 waits and 50 wake-ups a second") && found.contains("0x1000, which 3")
+    );
+    assert!(found.ends_with("the futex had changed before the thread slept"), "{found}");
 }
 
 #[test]
-fn python_s_own_lock_has_its_name_and_its_remedy() {
+fn the_gil_of_cpython_has_a_name_and_a_remedy_of_its_own() {
     let held = thread(100, |_, calls| {
         let name = Some("_PyRuntime".to_owned());
         let (waits, waited) = (40, Nanos::from_millis(100));
         calls.lock = futex(true, Some(5_000), 0).map(|it| Futex { name, waits, waited, ..it });
     });
-    let told = &diagnose(&held, &ALONE, &PRICES)[0];
-    assert_eq!(told.kind, Kind::LongWaits);
-    assert!(told.evidence.contains("(the GIL of CPython)"), "{told:?}");
-    assert!(told.action.is_some_and(|action| action.contains("processes")));
+    let found = &diagnose(&held, &ALONE, &PRICES)[0];
+    assert_eq!(found.kind, DiagnosisKind::LongWaits);
+    assert!(found.evidence.contains("(the GIL of CPython)"), "{found:?}");
+    assert!(found.action.is_some_and(|action| action.contains("processes")));
 }
 
 #[test]
-fn a_title_that_says_it_waits_is_believed_from_a_fifth_on() {
+fn a_title_that_says_it_waits_is_certain_from_a_fifth_of_the_looks_on() {
     let says = |waiting, looks| {
         let seen = thread(5, |seen, _| seen.owner.title = Some(Title { looks, waiting }));
-        let told = &diagnose(&seen, &ALONE, &PRICES)[0];
-        (told.kind, told.certainty)
+        let found = &diagnose(&seen, &ALONE, &PRICES)[0];
+        (found.kind, found.certainty)
     };
-    assert_eq!(says(2, 10), (Kind::LongWaits, Certainty::Seen));
-    assert_eq!(says(1, 10), (Kind::LongWaits, Certainty::Suspected));
-    assert_eq!(says(2, 2), (Kind::LongWaits, Certainty::Suspected), "too few looks");
-    assert_eq!(says(0, 10).0, Kind::Fine);
+    assert_eq!(says(2, 10), (DiagnosisKind::LongWaits, Certainty::Certain));
+    assert_eq!(says(1, 10), (DiagnosisKind::LongWaits, Certainty::Suspected));
+    assert_eq!(says(2, 2), (DiagnosisKind::LongWaits, Certainty::Suspected), "too few looks");
+    assert_eq!(says(0, 10).0, DiagnosisKind::Fine);
 }
 
 #[test]
-fn threads_that_take_turns_are_suspected_and_sure_where_the_jvm_counts() {
+fn taking_turns_is_suspected_and_certain_where_the_jvm_counts() {
     let turns = Turns { members: 8, waiting: 0.8, woken: 500.0, by_members: 0.9 };
     let seen = thread(100, |seen, _| seen.turns = Some(turns));
-    let told = &diagnose(&seen, &ALONE, &PRICES)[0];
-    assert_eq!((told.kind, told.certainty), (Kind::TakesTurns, Certainty::Suspected));
-    assert!(told.evidence.contains("90 % of these by 7 threads"), "{told:?}");
+    let found = &diagnose(&seen, &ALONE, &PRICES)[0];
+    assert_eq!((found.kind, found.certainty), (DiagnosisKind::TakesTurns, Certainty::Suspected));
+    assert!(found.evidence.contains("90 % of these by 7 threads"), "{found:?}");
     let counted = |rate| {
         let mut seen = seen.clone();
         seen.owner.monitors = Some(rate);
         diagnose(&seen, &ALONE, &PRICES)[0].certainty
     };
-    assert_eq!(counted(500.0), Certainty::Seen);
+    assert_eq!(counted(500.0), Certainty::Certain);
     assert_eq!(counted(4.9), Certainty::Suspected, "they take turns for something else");
     let lock = thread(100, |seen, calls| {
         seen.turns = Some(turns);
         let (waits, waited) = (40, Nanos::from_millis(100));
         calls.lock = futex(true, Some(5_000), 0).map(|it| Futex { waits, waited, ..it });
     });
-    assert_eq!(kinds(&lock, ALONE), [Kind::LongWaits], "the lock says it already");
+    assert_eq!(kinds(&lock, ALONE), [DiagnosisKind::LongWaits], "the lock says it already");
 }
 
 #[test]
@@ -215,12 +236,12 @@ fn samples_in_a_lock_s_slow_path_name_it() {
             seen.code = code(samples, 40, None).map(|it| Code { lock, ..it });
         })
     };
-    assert_eq!(kinds(&sampled(50, 0.02), ALONE), [Kind::LockCode]);
+    assert_eq!(kinds(&sampled(50, 0.02), ALONE), [DiagnosisKind::LockCode]);
     assert!(
         evidence(&sampled(50, 0.02), ALONE).ends_with("mostly internal/sync.(*Mutex).lockSlow")
     );
-    assert_eq!(kinds(&sampled(49, 0.02), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&sampled(50, 0.019), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&sampled(49, 0.02), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(kinds(&sampled(50, 0.019), ALONE), [DiagnosisKind::Fine]);
 }
 
 #[test]
@@ -231,19 +252,19 @@ fn sleeps_of_go_s_runtime_are_no_sleep_loop() {
             seen.owner.runtimes = runtime.into_iter().collect();
         })
     };
-    assert_eq!(kinds(&sleeps(None), ALONE), [Kind::Naps]);
-    assert_eq!(kinds(&sleeps(Some(LanguageRuntime::Go)), ALONE), [Kind::Fine]);
-    let told = evidence(&sleeps(Some(LanguageRuntime::Go)), ALONE);
-    assert!(told.ends_with("short sleeps are those of Go's runtime"), "{told}");
+    assert_eq!(kinds(&sleeps(None), ALONE), [DiagnosisKind::Naps]);
+    assert_eq!(kinds(&sleeps(Some(LanguageRuntime::Go)), ALONE), [DiagnosisKind::Fine]);
+    let found = evidence(&sleeps(Some(LanguageRuntime::Go)), ALONE);
+    assert!(found.ends_with("short sleeps are those of Go's runtime"), "{found}");
 }
 
 #[test]
 fn wakes_of_nobody_are_half_of_all_at_least() {
     let wakes =
         |wakes, nobody| thread(100, |_, calls| (calls.wakes, calls.nobody) = (wakes, nobody));
-    assert_eq!(kinds(&wakes(199, 199), ALONE), [Kind::Fine]);
-    assert_eq!(kinds(&wakes(400, 200), ALONE), [Kind::WakesNobody]);
-    assert_eq!(kinds(&wakes(401, 200), ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&wakes(199, 199), ALONE), [DiagnosisKind::Fine]);
+    assert_eq!(kinds(&wakes(400, 200), ALONE), [DiagnosisKind::WakesNobody]);
+    assert_eq!(kinds(&wakes(401, 200), ALONE), [DiagnosisKind::Fine]);
 }
 
 #[test]
@@ -254,48 +275,56 @@ fn a_herd_is_woken_together_for_nothing() {
             calls.busiest = futex(false, Some(1_000), crowd);
         })
     };
-    assert_eq!(kinds(&herd(10, 10, 2), ALONE), [Kind::Fine], "two are no crowd");
-    assert_eq!(kinds(&herd(10, 3, 8), ALONE), [Kind::Fine], "seldom");
-    assert_eq!(kinds(&herd(100, 10, 8), ALONE), [Kind::Fine], "mostly for something");
-    assert_eq!(kinds(&herd(10, 8, 8), ALONE), [Kind::Herd]);
+    assert_eq!(kinds(&herd(10, 10, 2), ALONE), [DiagnosisKind::Fine], "two are no crowd");
+    assert_eq!(kinds(&herd(10, 3, 8), ALONE), [DiagnosisKind::Fine], "seldom");
+    assert_eq!(kinds(&herd(100, 10, 8), ALONE), [DiagnosisKind::Fine], "mostly for something");
+    assert_eq!(kinds(&herd(10, 8, 8), ALONE), [DiagnosisKind::Herd]);
     assert!(evidence(&herd(10, 8, 8), ALONE).contains("up to 8 by one call"));
     let alone = thread(50, |_, _| {});
-    assert_eq!(kinds(&alone, ALONE), [Kind::Fine]);
+    assert_eq!(kinds(&alone, ALONE), [DiagnosisKind::Fine]);
 }
 
 #[test]
-fn a_tight_loop_beside_others_is_a_suspicion_and_with_a_pause_a_fact() {
+fn a_tight_loop_is_suspected_and_with_a_pause_certain() {
     let busy = |cpu, found| thread(cpu, |seen, _| seen.code = found);
-    let idle = Around { idle: 1, ..ALONE };
-    let hungry = Around { hungry: 2, idle: 1, same_cpu: 1 };
-    assert_eq!(kinds(&busy(950, code(500, 2, Some(false))), idle), [Kind::Spins]);
-    let told = diagnose(&busy(950, code(500, 2, Some(false))), &hungry, &PRICES);
-    assert_eq!(told[0].certainty, Certainty::Suspected);
-    assert!(told[0].evidence.contains("2 threads were ready and did not run"), "{told:?}");
-    assert!(told[0].evidence.contains("one other thread may run on this CPU only"), "{told:?}");
-    assert!(told[0].evidence.ends_with("a loop that computes looks the same"));
-    let told = diagnose(&busy(950, code(500, 1, Some(true))), &ALONE, &PRICES);
-    assert_eq!((told[0].kind, told[0].certainty), (Kind::Spins, Certainty::Seen));
-    assert!(told[0].evidence.contains("in one line of 64 bytes with a pause among them"));
-    assert_eq!(kinds(&busy(950, code(500, 3, Some(false))), idle), [Kind::Fine], "it computes");
+    let idle = OtherThreads { idle: 1, ..ALONE };
+    let runnable = OtherThreads { runnable: 2, idle: 1, same_cpu: 1 };
+    assert_eq!(kinds(&busy(950, code(500, 2, Some(false))), idle), [DiagnosisKind::Spins]);
+    let found = diagnose(&busy(950, code(500, 2, Some(false))), &runnable, &PRICES);
+    assert_eq!(found[0].certainty, Certainty::Suspected);
+    assert!(found[0].evidence.contains("2 threads were ready and did not run"), "{found:?}");
+    assert!(found[0].evidence.contains("one other thread may run on this CPU only"), "{found:?}");
+    assert!(found[0].evidence.ends_with("a loop that computes looks the same"));
+    let found = diagnose(&busy(950, code(500, 1, Some(true))), &ALONE, &PRICES);
+    assert_eq!((found[0].kind, found[0].certainty), (DiagnosisKind::Spins, Certainty::Certain));
+    assert!(found[0].evidence.contains("in one line of 64 bytes with a pause among them"));
+    assert_eq!(
+        kinds(&busy(950, code(500, 3, Some(false))), idle),
+        [DiagnosisKind::Fine],
+        "it computes"
+    );
     for (seen, why) in [
         (busy(950, code(500, 2, None)), "nobody else is there"),
         (busy(950, code(500, 9, Some(true))), "spread over the code"),
         (busy(800, code(500, 2, Some(true))), "not busy"),
     ] {
-        assert_eq!(kinds(&seen, ALONE), [Kind::Fine], "{why}");
+        assert_eq!(kinds(&seen, ALONE), [DiagnosisKind::Fine], "{why}");
     }
-    assert_eq!(kinds(&busy(950, code(49, 2, Some(true))), idle), [Kind::CannotTell], "few samples");
+    assert_eq!(
+        kinds(&busy(950, code(49, 2, Some(true))), idle),
+        [DiagnosisKind::CannotTell],
+        "few samples"
+    );
     let in_kernel = thread(950, |seen, _| {
         seen.code = code(500, 2, Some(true));
         seen.system = seen.user;
     });
-    assert_eq!(kinds(&in_kernel, idle), [Kind::Fine]);
+    assert_eq!(kinds(&in_kernel, idle), [DiagnosisKind::Fine]);
     let waits_for_cpu = thread(500, |seen, _| {
         seen.code = code(500, 2, Some(true));
         seen.ready = Some(Nanos::from_millis(450));
     });
-    assert_eq!(kinds(&waits_for_cpu, ALONE), [Kind::Spins]);
+    assert_eq!(kinds(&waits_for_cpu, ALONE), [DiagnosisKind::Spins]);
 }
 
 #[test]
@@ -308,7 +337,7 @@ fn the_place_of_a_loop_is_named() {
     };
     assert!(place(Some("/bin/x"), Some("poll_once")).contains("mostly poll_once in /bin/x"));
     assert!(place(Some("/bin/x"), None).contains("mostly /bin/x at 0x10"));
-    assert!(place(None, None).contains("mostly code made at run time, at 0x10"));
+    assert!(place(None, None).contains("mostly code generated at run time, at 0x10"));
 }
 
 #[test]
@@ -317,12 +346,12 @@ fn a_real_time_thread_that_does_not_sleep_is_named_first() {
         seen.realtime = true;
         calls.yields = 20_000;
     });
-    assert_eq!(kinds(&yields, ALONE), [Kind::Realtime, Kind::Yields]);
+    assert_eq!(kinds(&yields, ALONE), [DiagnosisKind::Realtime, DiagnosisKind::Yields]);
     let naps = thread(50, |seen, calls| {
         seen.realtime = true;
         calls.naps = Naps { sleeps: 100, time: Nanos::from_millis(100), ..Naps::default() };
     });
-    assert_eq!(kinds(&naps, ALONE), [Kind::Naps], "it lets others run");
+    assert_eq!(kinds(&naps, ALONE), [DiagnosisKind::Naps], "it lets others run");
 }
 
 #[test]
@@ -331,24 +360,24 @@ fn the_worst_comes_first() {
         seen.code = code(500, 2, Some(false));
         (calls.wakes, calls.nobody) = (400, 400);
     });
-    let idle = Around { idle: 1, ..ALONE };
-    assert_eq!(kinds(&sure_and_not, idle), [Kind::WakesNobody, Kind::Spins]);
+    let idle = OtherThreads { idle: 1, ..ALONE };
+    assert_eq!(kinds(&sure_and_not, idle), [DiagnosisKind::WakesNobody, DiagnosisKind::Spins]);
     let both = thread(900, |_, calls| {
         calls.yields = 20_000;
         calls.empty_polls = 100_000;
     });
-    assert_eq!(kinds(&both, ALONE), [Kind::Polls, Kind::Yields]);
+    assert_eq!(kinds(&both, ALONE), [DiagnosisKind::Polls, DiagnosisKind::Yields]);
 }
 
 #[test]
-fn without_a_trace_little_can_be_told() {
-    assert_eq!(kinds(&untraced(9, |_| {}), ALONE), [Kind::Fine], "it hardly runs");
+fn without_a_trace_a_thread_in_the_kernel_is_not_judged() {
+    assert_eq!(kinds(&untraced(9, |_| {}), ALONE), [DiagnosisKind::Fine], "it hardly runs");
     let seen = untraced(300, |seen| {
         seen.voluntary = 1_800;
         seen.user = Nanos::from_millis(60);
         seen.system = Nanos::from_millis(240);
     });
-    assert_eq!(kinds(&seen, ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&seen, ALONE), [DiagnosisKind::CannotTell]);
     assert_eq!(
         evidence(&seen, ALONE),
         "30 % of a CPU, 1800 sleeps or waits a second, 80 % of its CPU time in the kernel; its \
@@ -357,9 +386,9 @@ fn without_a_trace_little_can_be_told() {
     let little = untraced(100, |_| {});
     assert!(!evidence(&little, ALONE).contains("in the kernel"), "too little to divide");
     let computes = untraced(950, |seen| seen.code = code(500, 40, None));
-    assert_eq!(kinds(&computes, Around { idle: 3, ..ALONE }), [Kind::Fine]);
-    let restless = Seen { voluntary: 10, ..computes };
-    assert_eq!(kinds(&restless, ALONE), [Kind::CannotTell]);
+    assert_eq!(kinds(&computes, OtherThreads { idle: 3, ..ALONE }), [DiagnosisKind::Fine]);
+    let restless = ObservedThread { voluntary: 10, ..computes };
+    assert_eq!(kinds(&restless, ALONE), [DiagnosisKind::CannotTell]);
 }
 
 #[test]
@@ -373,12 +402,12 @@ fn without_a_trace_samples_and_glances_raise_a_suspicion() {
             (seen.user, seen.system) = (Nanos::from_millis(100), Nanos::from_millis(600));
         })
     };
-    let told = diagnose(&samples_in(60, Some("__sched_yield")), &ALONE, &PRICES);
-    assert_eq!((told[0].kind, told[0].certainty), (Kind::Yields, Certainty::Suspected));
+    let found = diagnose(&samples_in(60, Some("__sched_yield")), &ALONE, &PRICES);
+    assert_eq!((found[0].kind, found[0].certainty), (DiagnosisKind::Yields, Certainty::Suspected));
     for other in
         [samples_in(49, Some("sched_yield")), samples_in(60, Some("read")), samples_in(60, None)]
     {
-        assert_eq!(kinds(&other, ALONE), [Kind::CannotTell]);
+        assert_eq!(kinds(&other, ALONE), [DiagnosisKind::CannotTell]);
     }
     let glances = |all, sleeps, voluntary| {
         untraced(50, |seen| {
@@ -386,12 +415,12 @@ fn without_a_trace_samples_and_glances_raise_a_suspicion() {
             seen.voluntary = voluntary;
         })
     };
-    assert_eq!(kinds(&glances(20, 10, 200), ALONE), [Kind::Naps]);
-    assert_eq!(kinds(&glances(20, 9, 200), ALONE), [Kind::CannotTell]);
-    assert_eq!(kinds(&glances(9, 9, 200), ALONE), [Kind::CannotTell]);
-    assert_eq!(kinds(&glances(20, 20, 199), ALONE), [Kind::CannotTell]);
-    let told = evidence(&glances(20, 9, 200), ALONE);
-    assert!(told.ends_with("of 20 glances, 9 found it in a sleep, 1 in a poll, 2 on a futex"));
+    assert_eq!(kinds(&glances(20, 10, 200), ALONE), [DiagnosisKind::Naps]);
+    assert_eq!(kinds(&glances(20, 9, 200), ALONE), [DiagnosisKind::CannotTell]);
+    assert_eq!(kinds(&glances(9, 9, 200), ALONE), [DiagnosisKind::CannotTell]);
+    assert_eq!(kinds(&glances(20, 20, 199), ALONE), [DiagnosisKind::CannotTell]);
+    let found = evidence(&glances(20, 9, 200), ALONE);
+    assert!(found.ends_with("of 20 glances, 9 found it in a sleep, 1 in a poll, 2 on a futex"));
     assert_eq!(
         evidence(&glances(20, 10, 200), ALONE),
         "200 sleeps or waits a second, and asleep \
@@ -401,7 +430,7 @@ fn without_a_trace_samples_and_glances_raise_a_suspicion() {
 
 #[test]
 fn every_kind_has_a_name_and_bad_ones_an_action() {
-    use Kind::*;
+    use DiagnosisKind::*;
     let all = [
         Realtime,
         Yields,

@@ -1,5 +1,4 @@
-//! From traced system calls and wake-ups to what each thread and each futex
-//! did: pure.
+//! Counts traced system calls and wake-ups for each thread and each futex: pure.
 
 mod of_futex;
 
@@ -12,44 +11,44 @@ use unjank_host::waiting_call::{Ended, FutexWord, WaitingCall};
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 
-use super::seen::{Calls, Naps, Waits};
+use super::observed::{Calls, Naps, Waits};
 use of_futex::{OfFutex, Use};
 
-/// Futexes beyond these are counted for their threads only.
+/// How many futexes are tracked; further ones count for their threads only.
 const MOST_FUTEXES: usize = 8_192;
-/// A poll that finds nothing within this did not wait.
+/// A poll that finds nothing within this time did not wait.
 const AT_ONCE: Nanos = Nanos::from_micros(20);
-/// A call that may wake so many may wake a crowd.
+/// A call that may wake this many threads may wake a crowd.
 const CROWD: u32 = 3;
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Debug)]
 pub(crate) struct Tally {
     /// The length of all windows.
     pub(crate) traced: Nanos,
     threads: HashMap<ThreadId, OfThread>,
     futexes: HashMap<FutexId, OfFutex>,
-    /// How long waits on futexes took that ended with a wake-up.
+    /// Lengths of futex waits that ended with a wake-up.
     pub(crate) waits: Series,
-    /// How long naps took.
+    /// Lengths of naps.
     pub(crate) naps: Series,
 }
 
-/// Which futex a thread's word is.
+/// Identifies the futex of a thread's word.
 pub(crate) type Identify<'a> = &'a mut dyn FnMut(ThreadId, FutexWord) -> FutexId;
 
 #[derive(Debug, Default)]
 struct OfThread {
     calls: Calls,
-    /// Its system call, as long as that has not ended.
+    /// Its system call, until that ends.
     open: Option<Open>,
-    /// The futex on which it was woken last, and when.
+    /// The futex on which it was last woken in a crowd, and when.
     woken: Option<(FutexId, Timestamp)>,
-    /// What it did on each futex.
+    /// Its counts on each futex.
     uses: HashMap<FutexId, Use>,
     /// How often each thread woke it.
     wakers: HashMap<ThreadId, u64>,
-    /// Whether a call of it was seen in this window.
+    /// Whether this window contains a call by it.
     acted: bool,
 }
 
@@ -59,8 +58,8 @@ struct Open {
     call: WaitingCall,
     futex: Option<FutexId>,
     since: Timestamp,
-    /// Whether it was seen to begin.
-    whole: bool,
+    /// Whether the window contains its beginning.
+    is_whole: bool,
 }
 
 impl Tally {
@@ -74,8 +73,8 @@ impl Tally {
         }
     }
 
-    /// Counts what happened in one window. Where the buffer of a CPU has
-    /// overflowed, the window begins when all CPUs' events are known.
+    /// Counts one window. If the buffer of a CPU has overflowed, the window begins
+    /// when the events of all CPUs are complete.
     pub(crate) fn window(
         &mut self,
         trace: &Trace,
@@ -108,7 +107,7 @@ impl Tally {
         self.close(stopped);
     }
 
-    /// What a thread did, of which so much was traced.
+    /// The counts of a thread that was traced for `watched`.
     pub(crate) fn calls_of(&self, thread: ThreadId, watched: Nanos) -> Calls {
         let Some(of) = self.threads.get(&thread) else {
             return Calls { watched, ..Calls::default() };
@@ -120,7 +119,7 @@ impl Tally {
         Calls { watched, busiest, lock, ..of.calls.clone() }
     }
 
-    /// Futexes that are locks, those that most threads use first.
+    /// The futexes that are locks, those with the most threads first.
     pub(crate) fn locks(&self) -> Vec<FutexId> {
         let is_lock = |(_, futex): &(&FutexId, &OfFutex)| futex.is_lock();
         let mut locks: Vec<_> = self.futexes.iter().filter(is_lock).collect();
@@ -169,14 +168,14 @@ impl Tally {
                 Some(id)
             }
         };
-        let open = Open { call, futex, since: at, whole: true };
+        let open = Open { call, futex, since: at, is_whole: true };
         self.threads.entry(thread).or_default().open = Some(open);
     }
 
     fn ends(&mut self, at: Timestamp, thread: ThreadId, result: i64) {
         let Some(of) = self.threads.get_mut(&thread) else { return };
-        // A call that began before the window says nothing of its length.
-        let Some(Open { call, futex, since, whole }) = of.open.take() else { return };
+        // A call that began before the window has no known length.
+        let Some(Open { call, futex, since, is_whole }) = of.open.take() else { return };
         let took = at.since(since);
         let mut known = futex.and_then(|id| Some((id, self.futexes.get_mut(&id)?)));
         let Calls { naps, waits, empty_polls, nobody, .. } = &mut of.calls;
@@ -193,7 +192,7 @@ impl Tally {
                 }
             }
             (WaitingCall::Poll, Ended::TimeUp) if took <= AT_ONCE => *empty_polls += 1,
-            (_, Ended::TimeUp) if whole && took <= Naps::LONGEST => {
+            (_, Ended::TimeUp) if is_whole && took <= Naps::LONGEST => {
                 match call {
                     WaitingCall::Sleep => naps.sleeps += 1,
                     WaitingCall::Poll => naps.polls += 1,
@@ -205,12 +204,12 @@ impl Tally {
             (WaitingCall::Wait(_), Ended::Woken) => {
                 waits.woken += 1;
                 waits.time = waits.time + took;
-                if whole {
+                if is_whole {
                     self.waits.record(took);
                 }
                 if let Some((id, futex)) = &mut known {
                     futex.waited(took);
-                    // The waker's own call may end long after the woken run.
+                    // The waker's call may return long after the woken threads run.
                     if futex.called.is_some_and(|called| since < called) {
                         waits.in_crowds += 1;
                         of.woken = Some((*id, at));
@@ -223,9 +222,9 @@ impl Tally {
         }
     }
 
-    /// One thread wakes another. If it does so through a futex, the other one
-    /// waits there, and did so from the begin of the window on if it was not
-    /// seen to begin.
+    /// One thread wakes another. If it does so through a futex, the other one waits
+    /// there; if the window has no beginning of that wait, it counts from the
+    /// beginning of the window.
     fn wakes(&mut self, from: Timestamp, waker: ThreadId, woken: ThreadId) {
         let open = self.threads.get(&waker).and_then(|of| of.open);
         let of = self.threads.entry(woken).or_default();
@@ -235,12 +234,12 @@ impl Tally {
         }
         if let Some(Open { call: WaitingCall::Wake { word, .. }, futex: Some(id), .. }) = open {
             let call = WaitingCall::Wait(word);
-            of.open = Some(Open { call, futex: Some(id), since: from, whole: false });
+            of.open = Some(Open { call, futex: Some(id), since: from, is_whole: false });
             self.waits_on(woken, id);
         }
     }
 
-    /// What has not ended with the window is not seen to end.
+    /// Ends the window: waits that are still open count up to here.
     fn close(&mut self, stopped: Timestamp) {
         for of in self.threads.values_mut() {
             if let Some(Open { call: WaitingCall::Wait(_), futex, since, .. }) = of.open.take() {
@@ -266,7 +265,7 @@ impl Tally {
         }
     }
 
-    /// Of a futex; of more than [`MOST_FUTEXES`], nothing is kept.
+    /// The entry of a futex; `None` beyond [`MOST_FUTEXES`].
     fn futex(&mut self, id: FutexId) -> Option<&mut OfFutex> {
         let room = self.futexes.len() < MOST_FUTEXES || self.futexes.contains_key(&id);
         room.then(|| self.futexes.entry(id).or_default())

@@ -1,4 +1,4 @@
-//! What threads did on one futex.
+//! Counts of one futex.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use unjank_host::address_space::FutexId;
 use unjank_host::sched::ThreadId;
 use unjank_host::{Nanos, Timestamp};
 
-use super::super::seen::Futex;
+use super::super::observed::Futex;
 
-/// Waits that are kept of each futex, for their median.
+/// How many waits are kept for the median of a futex.
 const KEPT: usize = 1_024;
 
-/// What all threads did on one futex.
+/// The counts of all threads on one futex.
 #[derive(Debug, Default)]
 pub(super) struct OfFutex {
     pub(super) users: BTreeMap<ThreadId, User>,
     waits: Vec<Nanos>,
     /// The most threads that one call woke.
     pub(super) crowd: u64,
-    /// When a call last set out to wake a crowd.
+    /// When a call that may wake a crowd last began.
     pub(super) called: Option<Timestamp>,
 }
 
-/// What one thread did on one futex.
+/// The counts of one thread on one futex.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Use {
     /// Waits and wake-ups.
@@ -45,7 +45,7 @@ pub(super) struct User {
 }
 
 impl OfFutex {
-    /// A wait has ended with a wake-up.
+    /// Adds a wait that ended with a wake-up.
     pub(super) fn waited(&mut self, took: Nanos) {
         if self.waits.len() < KEPT {
             self.waits.push(took);
@@ -57,7 +57,7 @@ impl OfFutex {
         self.users.values().filter(|user| user.waits > 0 && user.wakes > 0).count() >= 2
     }
 
-    /// For a thread that has used it so.
+    /// The futex as seen by a thread with these counts.
     pub(super) fn futex(&self, id: FutexId, used: &Use) -> Futex {
         let mut waits = self.waits.clone();
         waits.sort_unstable();

@@ -51,7 +51,7 @@ fn ends(result: i64) -> SystemCall {
     SystemCall::Ends { number: 0, result }
 }
 
-fn told(lines: &[(u64, u32, SystemCall)]) -> Tally {
+fn tally_of(lines: &[(u64, u32, SystemCall)]) -> Tally {
     let mut tally = Tally::new();
     tally.window(&trace(lines), at(0), at(25_000), &mut identify);
     tally
@@ -63,7 +63,7 @@ fn calls(tally: &Tally, thread: u32) -> Calls {
 
 #[test]
 fn yields_and_naps_are_counted() {
-    let tally = told(&[
+    let tally = tally_of(&[
         (1, 7, begins(YIELD, 0)),
         (2, 7, begins(YIELD, 0)),
         (3, 7, begins(SLEEP, 0)),
@@ -90,7 +90,7 @@ fn yields_and_naps_are_counted() {
 
 #[test]
 fn a_lock_is_waited_on_and_woken_by_the_same_threads() {
-    let tally = told(&[
+    let tally = tally_of(&[
         (1, 7, wait()),
         (2, 8, wake(1)),
         (3, 8, ends(1)),
@@ -115,8 +115,8 @@ fn a_lock_is_waited_on_and_woken_by_the_same_threads() {
 }
 
 #[test]
-fn who_is_woken_in_a_crowd_and_sleeps_again_was_woken_for_nothing() {
-    let tally = told(&[
+fn a_thread_that_is_woken_in_a_crowd_and_sleeps_again_was_woken_for_nothing() {
+    let tally = tally_of(&[
         (1, 7, wait()),
         (10, 1, wake(u64::from(u32::MAX >> 1))),
         (20, 7, ends(0)),
@@ -132,7 +132,7 @@ fn who_is_woken_in_a_crowd_and_sleeps_again_was_woken_for_nothing() {
 }
 
 #[test]
-fn what_was_overwritten_shortens_the_window() {
+fn overwritten_events_shorten_the_window() {
     let mut trace = trace(&[(1, 7, begins(YIELD, 0)), (20_001, 7, begins(YIELD, 0))]);
     trace.cpus[0].gaps = vec![
         Gap { from: at(0), to: at(20_000) },
@@ -145,13 +145,13 @@ fn what_was_overwritten_shortens_the_window() {
 }
 
 #[test]
-fn an_end_without_a_begin_says_nothing() {
-    let tally = told(&[(1, 7, ends(0)), (2, 7, begins(YIELD, 0)), (3, 7, ends(0))]);
+fn an_end_without_a_begin_is_not_counted() {
+    let tally = tally_of(&[(1, 7, ends(0)), (2, 7, begins(YIELD, 0)), (3, 7, ends(0))]);
     assert_eq!(calls(&tally, 7).waits, Waits::default());
 }
 
 #[test]
-fn a_wait_that_began_before_the_window_is_known_by_who_ends_it() {
+fn a_wait_that_began_before_the_window_is_known_by_its_waker() {
     let mut trace = trace(&[(900, 8, wake(1)), (902, 8, ends(1)), (950, 7, ends(0))]);
     trace.cpus[0].events.insert(1, waking(901, 8, 7));
     let mut tally = Tally::new();
@@ -176,7 +176,7 @@ fn a_wake_up_in_another_way_is_no_wait_on_a_futex() {
 
 #[test]
 fn a_wait_whose_time_is_up_counts_as_time_on_its_futex() {
-    let tally = told(&[
+    let tally = tally_of(&[
         (1, 7, wait()),
         (5_001, 7, ends(-110)),
         (5_002, 7, wake(1)),

@@ -1,24 +1,24 @@
-//! What samples and glances tell, without a trace.
+//! Diagnoses from samples and glances, which need no trace.
 
-use super::super::diagnosis::{Certainty, Diagnosis, Kind, place_words};
-use super::super::seen::{Around, Glances, Seen, rate};
+use super::super::diagnosis::{Certainty, Diagnosis, DiagnosisKind, place_words};
+use super::super::observed::{Glances, ObservedThread, OtherThreads, rate};
 use super::super::words::{percent, threads, were};
 use super::limits::{SAMPLES, is_busy};
 
-/// A tight loop is so many lines of 64 bytes at most.
+/// The most lines of 64 bytes in a tight loop.
 const TIGHT: usize = 8;
 /// One without a pause is shorter: a load, a comparison and a jump.
 const TIGHT_UNMARKED: usize = 2;
-/// So many, where they are not told from other waits; and so many glances say
-/// what a thread mostly does.
+/// Sleeps a second that are a loop, if they cannot be told from other waits; and
+/// the least number of glances that show what a thread mostly does.
 const NAPS_BY_GLANCES: f64 = 200.0;
 const GLANCES: u64 = 10;
 
-/// A CPU for nothing, as far as that can be seen from outside.
-pub(super) fn spins(seen: &Seen, around: &Around) -> Option<Diagnosis> {
+/// A busy wait, by the samples of its loop.
+pub(super) fn spins(seen: &ObservedThread, others: &OtherThreads) -> Option<Diagnosis> {
     let code = seen.code.as_ref().filter(|code| code.samples >= SAMPLES && code.lines <= TIGHT)?;
     let pauses = code.pauses == Some(true);
-    let tight = code.lines <= TIGHT_UNMARKED && around.hungry + around.idle > 0;
+    let tight = code.lines <= TIGHT_UNMARKED && others.runnable + others.idle > 0;
     let suspicious = pauses || tight;
     if !is_busy(seen) || !suspicious {
         return None;
@@ -28,13 +28,13 @@ pub(super) fn spins(seen: &Seen, around: &Around) -> Option<Diagnosis> {
         lines => format!("{lines} lines"),
     };
     let place = code.place.as_ref().map(|place| format!(", mostly {}", place_words(place)));
-    let others = match (around.hungry, around.idle) {
+    let meanwhile = match (others.runnable, others.idle) {
         (0, 0) => None,
         (0, idle) => Some(format!("; {} asleep meanwhile", were(idle))),
-        (hungry, _) => Some(format!("; {} ready and did not run", were(hungry))),
+        (runnable, _) => Some(format!("; {} ready and did not run", were(runnable))),
     };
-    let same_cpu = (around.same_cpu > 0)
-        .then(|| format!("; {} may run on this CPU only, as it does", threads(around.same_cpu)));
+    let same_cpu = (others.same_cpu > 0)
+        .then(|| format!("; {} may run on this CPU only, as it does", threads(others.same_cpu)));
     let evidence = [
         Some(format!(
             "{} of a CPU outside the kernel; nine tenths of {} samples in {lines} of 64 bytes",
@@ -43,18 +43,18 @@ pub(super) fn spins(seen: &Seen, around: &Around) -> Option<Diagnosis> {
         )),
         pauses.then(|| " with a pause among them".to_owned()),
         place,
-        others,
+        meanwhile,
         same_cpu,
         (!pauses).then(|| "; a loop that computes looks the same".to_owned()),
     ];
-    let certainty = if pauses { Certainty::Seen } else { Certainty::Suspected };
+    let certainty = if pauses { Certainty::Certain } else { Certainty::Suspected };
     let evidence = evidence.into_iter().flatten().collect();
-    Some(Diagnosis::bad(Kind::Spins, certainty, seen.cpu_share(), evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Spins, certainty, seen.cpu_share(), evidence))
 }
 
-/// Where nothing is traced: samples outside the kernel lie where the call of
-/// `sched_yield` comes back.
-pub(super) fn yields_by_samples(seen: &Seen) -> Option<Diagnosis> {
+/// Without a trace: the samples outside the kernel lie where `sched_yield`
+/// returns.
+pub(super) fn yields_by_samples(seen: &ObservedThread) -> Option<Diagnosis> {
     let code = seen.code.as_ref().filter(|code| code.samples >= SAMPLES)?;
     let place = code.place.as_ref()?;
     let yields = place.function.as_ref().is_some_and(|name| name.contains("sched_yield"));
@@ -64,12 +64,13 @@ pub(super) fn yields_by_samples(seen: &Seen) -> Option<Diagnosis> {
         code.samples,
         place_words(place)
     );
-    yields.then(|| Diagnosis::bad(Kind::Yields, Certainty::Suspected, seen.cpu_share(), evidence))
+    yields.then(|| {
+        Diagnosis::bad(DiagnosisKind::Yields, Certainty::Suspected, seen.cpu_share(), evidence)
+    })
 }
 
-/// Where nothing is traced: it sleeps often, and nearly always in a call for
-/// that.
-pub(super) fn naps_by_glances(seen: &Seen) -> Option<Diagnosis> {
+/// Without a trace: it sleeps often, and mostly in `nanosleep`.
+pub(super) fn naps_by_glances(seen: &ObservedThread) -> Option<Diagnosis> {
     let Glances { all, sleeps, .. } = seen.glances;
     let naps = rate(seen.voluntary, seen.watched);
     if all < GLANCES || sleeps * 2 < all || naps < NAPS_BY_GLANCES {
@@ -80,5 +81,5 @@ pub(super) fn naps_by_glances(seen: &Seen) -> Option<Diagnosis> {
          {} of a CPU",
         percent(seen.cpu_share())
     );
-    Some(Diagnosis::bad(Kind::Naps, Certainty::Suspected, seen.cpu_share(), evidence))
+    Some(Diagnosis::bad(DiagnosisKind::Naps, Certainty::Suspected, seen.cpu_share(), evidence))
 }

@@ -1,0 +1,28 @@
+//! One thread: its observations and diagnoses.
+
+use super::diagnosis::Diagnosis;
+use super::observed::ObservedThread;
+
+/// One thread with its diagnoses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadReport {
+    /// The observations.
+    pub observed: ObservedThread,
+    /// At least one, the worst first.
+    pub diagnoses: Vec<Diagnosis>,
+}
+
+impl ThreadReport {
+    /// The worst diagnosis.
+    pub fn worst(&self) -> &Diagnosis {
+        self.diagnoses.first().expect("diagnose() gives at least one")
+    }
+
+    /// The share of a CPU that it wastes, at most: by the certain diagnoses, if
+    /// there is one.
+    pub fn wasted(&self) -> f64 {
+        let as_certain = |it: &&Diagnosis| it.certainty == self.worst().certainty;
+        let shares = self.diagnoses.iter().filter(as_certain).map(|it| it.wasted);
+        shares.fold(0.0, f64::max).min(self.observed.cpu_share())
+    }
+}
