@@ -1,5 +1,5 @@
-//! `unjank lock bench` in all its forms, over cells of a few milliseconds: what is counted and
-//! said, not how fast anything is.
+//! `unjank lock bench` in all its forms, over cells of a few milliseconds. The tests check counts
+//! and output, not speed.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -124,7 +124,7 @@ fn environments_but_a_quota_need_no_privilege() {
 }
 
 #[test]
-fn what_is_printed_names_cells_and_who_lost() {
+fn the_output_names_cells_and_losers() {
     let output = bench(&[
         "--threads",
         "1,2",
@@ -227,13 +227,13 @@ fn ctrl_c_prints_what_was_measured() {
 }
 
 #[test]
-fn what_cannot_work_is_told_before_anything_is_measured() {
+fn values_out_of_range_are_errors_before_anything_is_measured() {
     for (arguments, said) in [
-        (&["--threads", "0"][..], "error: 0 threads: it goes from 1 to 1024\n"),
-        (&["--section", "1s"], "error: work of 1.00 s: it goes up to 10.0 ms\n"),
-        (&["--rounds", "0"], "error: 0 rounds: it goes from 1 to 1000\n"),
-        (&["--visit", "1us"], "error: cells of 1.00 µs: it goes from 1.00 ms to 60.0 s\n"),
-        (&["--strategies", "hope"], "error: there is no strategy \"hope\", only std, "),
+        (&["--threads", "0"][..], "error: 0 threads: must be 1 to 1024\n"),
+        (&["--section", "1s"], "error: work of 1.00 s: must be at most 10.0 ms\n"),
+        (&["--rounds", "0"], "error: 0 rounds: must be 1 to 1000\n"),
+        (&["--visit", "1us"], "error: phases of 1.00 µs: must be 1.00 ms to 60.0 s\n"),
+        (&["--strategies", "hope"], "error: unknown strategy \"hope\": use one of std, "),
         (&["--environment", "calm"], "error: invalid value 'calm' for '--environment"),
         (&["--threads", "few"], "error: invalid value 'few' for '--threads"),
     ] {

@@ -1,4 +1,4 @@
-//! `unjank lock doctor`: what it prints, and of whom.
+//! `unjank lock doctor`: its output and its errors.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output};
@@ -57,7 +57,7 @@ fn a_hostile_name_does_nothing() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_a_mistake_of_the_user() {
+fn a_process_that_cannot_be_watched_is_a_usage_error() {
     // Numbers of processes end at 2^22.
     let output = doctor(1 << 23, &[]);
     assert_eq!(output.status.code(), Some(2));
@@ -80,7 +80,7 @@ fn ctrl_c_prints_what_was_seen() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    // It takes samples and sleeps between them; what it says of a thread, it says after seconds.
+    // It samples and sleeps in between; a diagnosis needs a few seconds.
     Process(child.id()).until_it_has_slept(400);
     std::thread::sleep(std::time::Duration::from_secs(3));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();

@@ -1,4 +1,4 @@
-//! `unjank lock bench` under a quota: a control group that is there while it measures, and gone
+//! `unjank lock bench` under a quota: the control group exists while it measures, and is removed
 //! afterwards, however it ends.
 //!
 //! Needs root and the CPU controller. Fails without them when `UNJANK_TEST_ALL=1`, otherwise says
@@ -46,7 +46,7 @@ fn find(directory: &Path, name: &str, depth: u32, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Begins what does not end by itself: the process that measures, in its group.
+/// Starts a long run. Returns its process, and the number of its peer in the control group.
 fn begin(home: &Path) -> (Child, u32) {
     let child = bench(home, &["--threads", "4", "--rounds", "1000"]).spawn().unwrap();
     let mut peer = None;
@@ -104,14 +104,14 @@ fn kills_leave_nothing(home: &Path) {
     child.wait().unwrap();
     wait("the peer's end", || !Path::new(&format!("/proc/{peer}")).exists());
     wait("the keeper", || groups(child.id()).is_empty());
-    // A peer that dies is told, and its group goes, too.
+    // A peer that dies is an error, and its group is removed.
     let (child, peer) = begin(home);
     let id = child.id();
     send_signal(peer, 9).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("error: the process that measures for this one: "), "{said}");
+    assert!(said.contains("error: the measuring process failed: "), "{said}");
     assert!(groups(id).is_empty());
 }
 

@@ -1,4 +1,5 @@
-//! Results as findings: facts and series of every cell, heat maps, verdicts.
+//! Turns results into findings: facts and series of every cell, heat maps,
+//! verdicts.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,11 @@ use unjank_host::Nanos;
 use unjank_measure::record::{Axis, Curve, Direction, Point};
 use unjank_measure::{Answer, Fact, Findings, Quantity, Unit, Verdict};
 
+use super::comparison::{self, ComparisonOutcome, Overall, Ratio};
 use super::grid::{Cell, Environment};
-use super::judge::{self, Outcome, Overall, Ratio};
 use super::results::{Arm, CellResult, Results, Round};
 
-/// What is averaged over rounds: its name, its unit, which way it gets better,
-/// and where it stands.
+/// A quantity that is averaged over rounds: name, unit, better direction, value.
 type Averaged = (&'static str, Unit, Direction, fn(&Round) -> Option<f64>);
 
 const AVERAGED: [Averaged; 6] = [
@@ -23,7 +23,7 @@ const AVERAGED: [Averaged; 6] = [
     ("energy", Unit::Joules, Direction::Smaller, |round| round.energy),
 ];
 
-/// Adds all that there is to know.
+/// Adds all facts, series, curves and verdicts.
 pub(super) fn note(results: &Results, findings: &mut Findings) {
     for (&strategy, &cost) in &results.uncontended {
         let fact = Fact::new("lock/bench/uncontended", cost, Unit::Nanoseconds);
@@ -42,7 +42,7 @@ pub(super) fn note(results: &Results, findings: &mut Findings) {
             findings.facts.push(fact.with_label("environment", environment.name()));
         }
         for strategy in results.strategies() {
-            // Of two yardsticks, the better of each cell is no rival to either.
+            // The better of two baselines in each cell is no fair rival to either.
             let judged = !results.against.contains(&strategy);
             if let Some(overall) = results.overall(environment, strategy) {
                 note_overall(&overall, findings);
@@ -54,7 +54,7 @@ pub(super) fn note(results: &Results, findings: &mut Findings) {
     }
 }
 
-/// The labels of a cell, by which facts are found.
+/// The labels of a cell's facts.
 fn labels(environment: Environment, cell: Cell, strategy: &str) -> BTreeMap<String, String> {
     [
         ("environment", environment.to_string()),
@@ -80,7 +80,7 @@ fn note_arm(results: &Results, cell: &CellResult, arm: &Arm, findings: &mut Find
         }
         let stream = format!("{what} {name} {} {}", cell.environment, cell.cell);
         let of = |round: &Round| of(round).unwrap_or_default();
-        let (value, interval) = judge::mean(arm, of, results.seed, &stream);
+        let (value, interval) = comparison::mean(arm, of, results.seed, &stream);
         let mut fact = Fact::new(format!("lock/bench/{what}"), value, unit).with_better(better);
         fact.n = Some(arm.rounds.len() as u64);
         fact.interval = interval;
@@ -108,7 +108,7 @@ fn ratio(name: &str, ratio: Ratio, better: Direction) -> Fact {
     fact
 }
 
-/// What a heat map shows of a strategy in a cell.
+/// A heat map: name, title, unit, better direction, value of a strategy in a cell.
 type Shown =
     (&'static str, &'static str, Unit, Direction, fn(&Results, &CellResult, &str) -> Option<Point>);
 
@@ -143,7 +143,7 @@ fn point(cell: &CellResult, Ratio { value, interval, .. }: Ratio) -> Point {
     Point { x: cell.cell.threads as f64, y: value, interval }
 }
 
-/// Heat maps, one for each section and outside: strategies down, threads
+/// Adds heat maps, one for each section and outside: strategies down, threads
 /// across.
 fn note_maps(results: &Results, environment: Environment, findings: &mut Findings) {
     let cells: Vec<&CellResult> =
@@ -177,7 +177,7 @@ fn note_maps(results: &Results, environment: Environment, findings: &mut Finding
     }
 }
 
-/// The geometric means, and how many cells were won and lost.
+/// Adds the geometric means, and the numbers of cells won and lost.
 fn note_overall(overall: &Overall<'_>, findings: &mut Findings) {
     let mut add = |fact: Fact| {
         let fact = fact.with_label("environment", overall.environment.name());
@@ -185,23 +185,26 @@ fn note_overall(overall: &Overall<'_>, findings: &mut Findings) {
     };
     add(ratio("lock/bench/overall/operations", overall.operations, Direction::Larger));
     add(ratio("lock/bench/overall/cpu_time", overall.cpu_time, Direction::Smaller));
-    for (name, outcome) in
-        [("won", Outcome::Won), ("lost", Outcome::Lost), ("cannot_tell", Outcome::CannotTell)]
-    {
+    for (name, outcome) in [
+        ("won", ComparisonOutcome::Won),
+        ("lost", ComparisonOutcome::Lost),
+        ("cannot_tell", ComparisonOutcome::CannotTell),
+    ] {
         let count = overall.with(outcome).count() as f64;
         add(Fact::new(format!("lock/bench/overall/{name}"), count, Unit::Count));
     }
 }
 
-/// Whether a strategy gets more done, and whether it takes less CPU time.
+/// Two verdicts: whether a strategy gets more done, and with less CPU time.
 fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [Verdict; 2] {
     let Overall { environment, strategy, .. } = overall;
     let rival = match against {
         [only] => (*only).to_owned(),
         several => format!("the better of {}", several.join(" and ")),
     };
-    let [won, lost, open] = [Outcome::Won, Outcome::Lost, Outcome::CannotTell]
-        .map(|outcome| overall.with(outcome).count());
+    let [won, lost, open] =
+        [ComparisonOutcome::Won, ComparisonOutcome::Lost, ComparisonOutcome::CannotTell]
+            .map(|outcome| overall.with(outcome).count());
     let all = overall.cells.len();
     let subject = match environment {
         Environment::Idle => format!("lock/{strategy}"),
@@ -209,7 +212,7 @@ fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [V
     };
     let mut reason = format!("of {all} cells {won} won, {lost} lost, {open} cannot tell");
     let worst = overall
-        .with(Outcome::Lost)
+        .with(ComparisonOutcome::Lost)
         .min_by(|one, other| one.operations.value.total_cmp(&other.operations.value));
     if let Some(worst) = worst {
         let share = Unit::Ratio.show(worst.operations.value);
@@ -231,8 +234,9 @@ fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [V
         };
     let (operations, cpu_time) = (overall.operations, overall.cpu_time);
     let rivals = || overall.cells.iter().filter(|one| !one.is_own(strategy));
-    let [more, less, open] = [Outcome::Won, Outcome::Lost, Outcome::CannotTell]
-        .map(|outcome| rivals().filter(|one| one.cpu_time.outcome() == outcome).count());
+    let [more, less, open] =
+        [ComparisonOutcome::Won, ComparisonOutcome::Lost, ComparisonOutcome::CannotTell]
+            .map(|outcome| rivals().filter(|one| one.cpu_time.outcome() == outcome).count());
     [
         verdict(
             format!("Does {strategy} get more done than {rival}? ({environment})"),
@@ -251,12 +255,14 @@ fn verdicts(overall: &Overall<'_>, against: &[&str], ceiling: Option<f64>) -> [V
     ]
 }
 
-/// `Won` of a ratio means that it lies above 1.
-fn answer(outcome: Outcome, better: Direction) -> Answer {
+/// `Won` means that the ratio lies above 1.
+fn answer(outcome: ComparisonOutcome, better: Direction) -> Answer {
     match (outcome, better) {
-        (Outcome::CannotTell, _) => Answer::CannotTell,
-        (Outcome::Won, Direction::Larger) | (Outcome::Lost, Direction::Smaller) => Answer::Better,
-        (Outcome::Lost, Direction::Larger) | (Outcome::Won, Direction::Smaller) => Answer::Worse,
+        (ComparisonOutcome::CannotTell, _) => Answer::CannotTell,
+        (ComparisonOutcome::Won, Direction::Larger)
+        | (ComparisonOutcome::Lost, Direction::Smaller) => Answer::Better,
+        (ComparisonOutcome::Lost, Direction::Larger)
+        | (ComparisonOutcome::Won, Direction::Smaller) => Answer::Worse,
     }
 }
 

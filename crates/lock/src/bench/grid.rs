@@ -1,5 +1,5 @@
-//! What is varied: how many threads, how long they hold the lock and leave it
-//! alone, and what else goes on.
+//! The grid: number of threads, length of the section, time outside, and
+//! environment.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,22 +7,21 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use unjank_host::{Error, Nanos};
 
-/// Threads that one CPU carries before a cell is made longer: each of them is
-/// to run a few times, and a slice is some milliseconds.
+/// Threads per CPU from which a cell takes longer: each thread is to run a few
+/// times, and a time slice is some milliseconds.
 const THREADS_PER_CPU: u64 = 5;
 
-/// Under a quota a cell is this many times as long: it is to span several
-/// periods.
+/// Under a quota a cell takes this many times as long, to span several periods.
 const LONGER_UNDER_QUOTA: u64 = 5;
 
-/// One combination.
+/// One combination of the grid's variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
-    /// Threads that take the lock.
+    /// Number of threads that take the lock.
     pub threads: usize,
     /// How long they hold it.
     pub section: Nanos,
-    /// How long they leave it alone.
+    /// How long they work without it.
     pub outside: Nanos,
 }
 
@@ -33,11 +32,11 @@ impl fmt::Display for Cell {
     }
 }
 
-/// What else goes on while a cell is measured.
+/// What else runs while a cell is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
-    /// Nothing of unjank's.
+    /// Nothing else of unjank's.
     Idle,
     /// A busy thread for each CPU, in another process.
     Load,
@@ -50,11 +49,11 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// All that there are.
+    /// All environments.
     pub const ALL: [Self; 5] =
         [Self::Idle, Self::Load, Self::Quota, Self::Priorities, Self::Pinned];
 
-    /// As it is typed.
+    /// The name, as typed.
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -65,12 +64,12 @@ impl Environment {
         }
     }
 
-    /// How many of `cpus` the threads have.
+    /// How many of `cpus` the threads may use.
     pub(crate) fn cpus(self, cpus: usize) -> usize {
         if self == Self::Pinned { 1 } else { cpus }
     }
 
-    /// How long a phase of this cell is where one with few threads has `base`.
+    /// The length of a phase of this cell; cells with few threads have `base`.
     pub(crate) fn phase(self, cell: Cell, base: Nanos, cpus: usize) -> Nanos {
         let carried = THREADS_PER_CPU * self.cpus(cpus).max(1) as u64;
         let phase = base.max(Nanos(base.times(cell.threads as u64).get() / carried));
@@ -90,7 +89,7 @@ impl FromStr for Environment {
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            Error::Invalid(format!("there is no environment {text:?}, only {names}"))
+            Error::Invalid(format!("unknown environment {text:?}: use one of {names}"))
         })
     }
 }
@@ -120,7 +119,7 @@ mod tests {
             assert_eq!(environment.to_string().parse::<Environment>().unwrap(), environment);
         }
         let error = "calm".parse::<Environment>().unwrap_err().to_string();
-        assert!(error.ends_with("only idle, load, quota, priorities, pinned"), "{error}");
+        assert!(error.ends_with("one of idle, load, quota, priorities, pinned"), "{error}");
     }
 
     #[test]

@@ -1,44 +1,44 @@
-//! `unjank lock bench`: ways to wait for a lock against each other, over a grid
-//! of threads, lengths of sections and work outside them, among others' work.
+//! `unjank lock bench`: compares ways to wait for a lock over a grid of threads,
+//! section lengths and work outside, in several environments.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `run` | visits to all cells with all strategies |
-//! | [`strategy`], `section` | what is compared: one table; what a lock is for it |
-//! | `sleep_loops`, `peers` | the paper's loops; locks that others have made |
-//! | [`grid`], [`options`] | what is varied, and how long that takes |
-//! | `work` | work whose length is known |
-//! | `visit` | threads that take one lock over and over |
-//! | `surroundings` | what goes on around them |
+//! | `run` | runs a trial of every strategy in every cell |
+//! | [`strategy`], `tested_lock` | the table of strategies, and the trait of their locks |
+//! | `sleep_loops`, `library_locks` | locks: the paper's loops, and those of libraries |
+//! | [`grid`], [`options`] | the grid, and how long it takes |
+//! | `work` | work of known length |
+//! | `trial` | one measurement: threads take one lock over and over |
+//! | `surroundings` | sets up an environment: load, quota |
 //! | [`peer`] | the second process |
-//! | [`results`] | what was measured, cell by cell |
-//! | [`judge`] | ratios with intervals, and who has won |
-//! | `findings`, [`paper`] | the same as findings; what the paper says |
-//! | `tables` | what people read of it |
+//! | [`results`] | measurements, cell by cell |
+//! | [`comparison`] | ratios with intervals, and who has won |
+//! | `findings`, [`paper`] | turns results into findings; the paper's figures |
+//! | `tables` | the printed tables |
 
+pub mod comparison;
 mod findings;
 pub mod grid;
-pub mod judge;
+mod library_locks;
 pub mod options;
 pub mod paper;
 pub mod peer;
-mod peers;
 pub mod results;
 mod run;
-mod section;
 mod sleep_loops;
 pub mod strategy;
 mod surroundings;
 mod tables;
-mod visit;
+mod tested_lock;
+mod trial;
 mod work;
 
+pub use comparison::{Compared, ComparisonOutcome, Overall, Ratio};
 pub use grid::{Cell, Environment};
-pub use judge::{Compared, Outcome, Overall, Ratio};
 pub use options::Options;
 pub use peer::{PeerCommand, serve};
 pub use results::{Arm, CellResult, Results, Round};
 pub use run::run;
 pub use strategy::Strategy;
-pub use surroundings::Means;
+pub use surroundings::Setup;
 pub use tables::tables;

@@ -1,4 +1,4 @@
-//! What to compare, and how long that takes.
+//! Options of `lock bench`, and how long a run takes.
 
 use unjank_host::{Error, Nanos, Result};
 use unjank_measure::experiment::FEWEST_PAIRS;
@@ -6,7 +6,8 @@ use unjank_measure::experiment::FEWEST_PAIRS;
 use super::grid::{Cell, Environment};
 use super::strategy::Strategy;
 
-/// Phases of a visit, in tenths: the first is a fifth of each of the others.
+/// Length of a trial in tenths of a phase: the first phase is a fifth of each of
+/// the other two.
 const TENTHS_OF_PHASES: u64 = 22;
 
 /// The most threads: each has a histogram of its waits.
@@ -18,25 +19,25 @@ const PHASES: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(60_000)];
 /// The most rounds.
 const MOST_ROUNDS: usize = 1_000;
 
-/// What to compare.
+/// Options of `lock bench`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Ways to wait.
+    /// The compared strategies.
     pub strategies: Vec<Strategy>,
-    /// The others are compared with the better of these, cell by cell.
+    /// The baselines: in each cell, the others are compared with the better of these.
     pub against: Vec<&'static str>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
     /// How long they hold the lock.
     pub sections: Vec<Nanos>,
-    /// How long they leave it alone.
+    /// How long they work without it.
     pub outsides: Vec<Nanos>,
-    /// What else goes on.
+    /// The environments.
     pub environments: Vec<Environment>,
-    /// How often each cell is visited by each strategy.
+    /// Trials of each strategy in each cell.
     pub rounds: usize,
-    /// How long operations are counted, and then waits timed, in a cell with
-    /// few threads.
+    /// The length of the phase that counts operations, and of the one that times
+    /// waits, in a cell with few threads.
     pub phase: Nanos,
 }
 
@@ -66,14 +67,14 @@ impl Options {
         }
     }
 
-    /// The paper's experiment: threads of a pool take tasks from one queue that
-    /// a lock protects. To take a task is a short section, and to do it is what
-    /// is outside: long for a coarse grain, short for a fine one.
+    /// The paper's experiment: threads of a pool take tasks from one queue that a
+    /// lock protects. Taking a task is the section; running it is the time outside,
+    /// long for a coarse grain and short for a fine one.
     pub fn paper() -> Self {
         let names = ["sleep0", "pause-yield", "busy", "sleep1", "std", "parking_lot", "unjank"];
         Self {
             strategies: names.into_iter().filter_map(|name| Strategy::named(name).ok()).collect(),
-            against: vec![PAPERS_YARDSTICK],
+            against: vec![PAPERS_BASELINE],
             sections: vec![Nanos(100)],
             outsides: vec![FINE, MEDIUM, COARSE],
             ..Self::usual()
@@ -85,7 +86,7 @@ impl Options {
         Self { threads: vec![1, 8, 32], phase: Nanos::from_millis(50), ..Self::paper() }
     }
 
-    /// The same with these strategies, and those that they are compared with.
+    /// Replaces the strategies by the baselines and these.
     ///
     /// # Errors
     /// `Invalid` for a name that no strategy has.
@@ -103,25 +104,25 @@ impl Options {
         Ok(self)
     }
 
-    /// Whether this can work.
+    /// Checks the ranges.
     ///
     /// # Errors
-    /// `Invalid` names what cannot.
+    /// `Invalid` names the value that is out of range.
     pub fn check(&self) -> Result<()> {
         let wrong = |text: String| Err(Error::Invalid(text));
         if let Some(threads) = self.threads.iter().find(|&&n| n == 0 || n > MOST_THREADS) {
-            return wrong(format!("{threads} threads: it goes from 1 to {MOST_THREADS}"));
+            return wrong(format!("{threads} threads: must be 1 to {MOST_THREADS}"));
         }
         let works = self.sections.iter().chain(&self.outsides);
         if let Some(work) = works.copied().find(|&work| work > LONGEST_WORK) {
-            return wrong(format!("work of {work}: it goes up to {LONGEST_WORK}"));
+            return wrong(format!("work of {work}: must be at most {LONGEST_WORK}"));
         }
         if self.rounds == 0 || self.rounds > MOST_ROUNDS {
-            return wrong(format!("{} rounds: it goes from 1 to {MOST_ROUNDS}", self.rounds));
+            return wrong(format!("{} rounds: must be 1 to {MOST_ROUNDS}", self.rounds));
         }
         let [shortest, longest] = PHASES;
         if self.phase < shortest || self.phase > longest {
-            return wrong(format!("cells of {}: it goes from {shortest} to {longest}", self.phase));
+            return wrong(format!("phases of {}: must be {shortest} to {longest}", self.phase));
         }
         if self.cells().is_empty() || self.environments.is_empty() || self.strategies.is_empty() {
             return wrong("there is nothing to compare".to_owned());
@@ -129,7 +130,7 @@ impl Options {
         Ok(())
     }
 
-    /// The combinations, without repetitions, by outside, section and threads.
+    /// All combinations once, ordered by outside, section and threads.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &outside in &self.outsides {
@@ -145,35 +146,40 @@ impl Options {
         cells
     }
 
-    /// How long it takes where threads may use so many CPUs. What threads that
-    /// still wait in the end need is not in it.
+    /// How long a run takes if threads may use this many CPUs, without the time that
+    /// threads which still wait at the end need.
     pub fn duration(&self, cpus: usize) -> Nanos {
         let mut all = Nanos::ZERO;
         for &environment in &self.environments {
             for cell in self.cells() {
-                all = all + self.visit(environment, cell, cpus);
+                all = all + self.trial_duration(environment, cell, cpus);
             }
         }
-        // The control is visited like a strategy.
+        // The control has trials like a strategy.
         all.times(((self.strategies.len() + 1) * self.rounds) as u64)
     }
 
-    /// How long one visit takes.
-    pub(crate) fn visit(&self, environment: Environment, cell: Cell, cpus: usize) -> Nanos {
+    /// How long one trial takes.
+    pub(crate) fn trial_duration(
+        &self,
+        environment: Environment,
+        cell: Cell,
+        cpus: usize,
+    ) -> Nanos {
         let phase = environment.phase(cell, self.phase, cpus);
         Nanos(phase.times(TENTHS_OF_PHASES).get() / 10)
     }
 }
 
-/// What the paper compares with.
-pub const PAPERS_YARDSTICK: &str = "sleep0";
+/// The paper's baseline.
+pub const PAPERS_BASELINE: &str = "sleep0";
 /// The strategy that the paper recommends.
 pub const PAPERS_CHOICE: &str = "pause-yield";
-/// A task of a fine grain: as long as it takes to get it.
+/// A task of fine grain: as long as taking it from the queue.
 pub const FINE: Nanos = Nanos(100);
-/// A task of a medium grain.
+/// A task of medium grain.
 pub const MEDIUM: Nanos = Nanos::from_micros(1);
-/// A task of a coarse grain.
+/// A task of coarse grain.
 pub const COARSE: Nanos = Nanos::from_micros(100);
 
 #[cfg(test)]
@@ -194,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_with_is_measured_too() {
+    fn baselines_are_always_measured() {
         let options = Options::usual().with_strategies(["spin", "std", "spin"]).unwrap();
         let names: Vec<_> = options.strategies.iter().map(|strategy| strategy.name).collect();
         assert_eq!(names, ["std", "parking_lot", "spin"]);
@@ -204,21 +210,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_told() {
+    fn values_out_of_range_are_named() {
         let says = |options: Options| options.check().unwrap_err().to_string();
         let usual = Options::usual;
         assert_eq!(
             says(Options { threads: vec![4, 0], ..usual() }),
-            "0 threads: it goes from 1 to 1024"
+            "0 threads: must be 1 to 1024"
         );
         assert_eq!(
             says(Options { sections: vec![Nanos::from_millis(20)], ..usual() }),
-            "work of 20.0 ms: it goes up to 10.0 ms"
+            "work of 20.0 ms: must be at most 10.0 ms"
         );
-        assert_eq!(says(Options { rounds: 0, ..usual() }), "0 rounds: it goes from 1 to 1000");
+        assert_eq!(says(Options { rounds: 0, ..usual() }), "0 rounds: must be 1 to 1000");
         assert_eq!(
             says(Options { phase: Nanos(5), ..usual() }),
-            "cells of 5 ns: it goes from 1.00 ms to 60.0 s"
+            "phases of 5 ns: must be 1.00 ms to 60.0 s"
         );
         assert_eq!(says(Options { outsides: vec![], ..usual() }), "there is nothing to compare");
     }

@@ -1,4 +1,4 @@
-//! What the paper says of its loops, beside what was measured here.
+//! The paper's figures beside those measured here.
 //!
 //! Olivas and Chynoweth, *Benefitting Power and Performance Sleep Loops*
 //! (Intel): with pauses and a read-only check before `Sleep(0)`, up to four
@@ -10,17 +10,17 @@
 use unjank_host::Nanos;
 use unjank_measure::{Answer, Fact, Findings, Quantity, Unit, Verdict};
 
-use super::judge::{Compared, Outcome};
-use super::options::{COARSE, FINE, MEDIUM, PAPERS_CHOICE, PAPERS_YARDSTICK};
+use super::comparison::{Compared, ComparisonOutcome};
+use super::options::{COARSE, FINE, MEDIUM, PAPERS_BASELINE, PAPERS_CHOICE};
 use super::results::Results;
 
-/// What the paper found with so many threads: times the performance.
+/// The paper's results: number of threads, and times the performance.
 const PUBLISHED: [(usize, f64); 2] = [(8, 4.0), (32, 3.0)];
 
-/// Watts that the paper's loop took less.
+/// Watts that the paper's loop saves.
 const PUBLISHED_WATTS: f64 = 0.73;
 
-/// The grain of a task, by its length.
+/// The paper's name for tasks of this length.
 pub fn grain(outside: Nanos) -> &'static str {
     match outside {
         FINE => "fine grain",
@@ -30,7 +30,7 @@ pub fn grain(outside: Nanos) -> &'static str {
     }
 }
 
-/// Adds the paper's figures and a verdict on each: whether its loop gets more
+/// Adds the paper's figures, and a verdict for each: whether its loop gets more
 /// done here than `Sleep(0)` alone.
 pub fn note(results: &Results, findings: &mut Findings) {
     for (threads, times) in PUBLISHED {
@@ -52,9 +52,9 @@ fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
     let cell = compared.cell.cell;
     let ratio = compared.operations;
     let answer = match ratio.outcome() {
-        Outcome::Won => Answer::Yes,
-        Outcome::Lost => Answer::No,
-        Outcome::CannotTell => Answer::CannotTell,
+        ComparisonOutcome::Won => Answer::Yes,
+        ComparisonOutcome::Lost => Answer::No,
+        ComparisonOutcome::CannotTell => Answer::CannotTell,
     };
     let cpu = compared.cpu_time;
     let interval =
@@ -70,7 +70,7 @@ fn verdict(compared: &Compared<'_>, threads: usize, published: f64) -> Verdict {
         ..Verdict::new(
             "lock/paper",
             format!(
-                "Does {PAPERS_CHOICE} get more done than {PAPERS_YARDSTICK}? ({threads} threads, {})",
+                "Does {PAPERS_CHOICE} get more done than {PAPERS_BASELINE}? ({threads} threads, {})",
                 grain(cell.outside)
             ),
             answer,

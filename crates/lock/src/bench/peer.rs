@@ -1,7 +1,7 @@
-//! The second process: it measures under a quota, or keeps CPUs busy.
+//! The second process, or peer: it measures under a quota, or keeps CPUs busy.
 //!
-//! It hears one order a line, as JSON, and answers each with a line. It ends
-//! when nobody orders any more, and the kernel kills it with its owner.
+//! It reads one order a line, as JSON, and answers each with a line. It ends at
+//! the end of its input, and the kernel kills it when its owner dies.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read as _, Write};
@@ -15,14 +15,14 @@ use unjank_host::cgroup::cpu::CpuGroup;
 use unjank_host::process::Helper;
 
 use super::strategy::Strategy;
-use super::visit::{Seen, Task};
+use super::trial::{Task, TrialResult};
 use super::work;
 use crate::error::{Error, Result};
 
-/// The longest line that is listened to: a report has one histogram.
+/// The longest line that is read: a result contains one histogram.
 const LONGEST_LINE: u64 = 16 << 20;
 
-/// Multiplications between two looks whether to stop.
+/// Multiplications between two checks for the end.
 const BURST: u32 = 100_000;
 
 /// The command that starts a second process, which calls [`serve`].
@@ -34,27 +34,27 @@ pub struct PeerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// What the second process is to do.
+/// A request to the second process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Order {
-    /// Make a visit.
-    Visit { strategy: String, task: Task },
-    /// Keep so many threads busy until there are no more orders.
+    /// Run a trial.
+    Trial { strategy: String, task: Task },
+    /// Keep this many threads busy until the end of the input.
     Burn { threads: usize },
 }
 
-/// What it answers.
+/// Its answer.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
-    /// What was seen in the visit.
-    Seen(Box<Seen>),
+    /// The result of the trial.
+    Measured(Box<TrialResult>),
     /// The threads are busy.
     Burning,
-    /// It could not be done, and why.
+    /// The error message.
     Failed(String),
 }
 
-/// The second process, seen from the first. It ends when this is dropped.
+/// The first process's handle to the second one, which ends when this is dropped.
 pub(crate) struct Peer {
     process: Helper,
     orders: PipeWriter,
@@ -75,24 +75,24 @@ impl Peer {
             group.enter(&mut peer)?;
         }
         let process = Helper::start(&mut peer)?;
-        // Its ends of the pipes are closed here, so that its end is seen.
+        // Closes this process's copies of its pipe ends, so that end of file arrives.
         drop(peer);
         Ok(Self { process, orders, answers: BufReader::new(answers) })
     }
 
-    /// Makes a visit there.
-    pub(crate) fn visit(&mut self, strategy: Strategy, task: Task) -> Result<Seen> {
-        match self.ask(&Order::Visit { strategy: strategy.name.to_owned(), task })? {
-            Answer::Seen(seen) => Ok(*seen),
-            other => Err(Error::Elsewhere(format!("{other:?} is no answer to a visit"))),
+    /// Runs a trial in it.
+    pub(crate) fn run_trial(&mut self, strategy: Strategy, task: Task) -> Result<TrialResult> {
+        match self.ask(&Order::Trial { strategy: strategy.name.to_owned(), task })? {
+            Answer::Measured(result) => Ok(*result),
+            other => Err(Error::Elsewhere(format!("unexpected answer to a trial: {other:?}"))),
         }
     }
 
-    /// Keeps so many threads busy from now on.
+    /// Starts this many busy threads in it.
     pub(crate) fn burn(&mut self, threads: usize) -> Result<()> {
         match self.ask(&Order::Burn { threads })? {
             Answer::Burning => Ok(()),
-            other => Err(Error::Elsewhere(format!("{other:?} is no answer to busy threads"))),
+            other => Err(Error::Elsewhere(format!("unexpected answer to a load: {other:?}"))),
         }
     }
 
@@ -106,14 +106,17 @@ impl Peer {
         }
     }
 
-    /// What is known of its end.
+    /// How it ended.
     fn end(&mut self) -> String {
         let ended = self.process.ended();
-        ended.map_or_else(|| "it says no more".to_owned(), |status| format!("it ended: {status}"))
+        ended.map_or_else(
+            || "it closed its output".to_owned(),
+            |status| format!("it ended: {status}"),
+        )
     }
 }
 
-/// Follows orders until there are no more.
+/// Carries out orders until the end of the input.
 ///
 /// # Errors
 /// An order that cannot be read, an answer that cannot be written.
@@ -124,9 +127,8 @@ pub fn serve(orders: impl BufRead, mut answers: impl Write) -> io::Result<()> {
         let _stops = Stops(&stop);
         while let Some(order) = hear::<Order>(&mut orders)? {
             let answer = match order {
-                Order::Visit { strategy, task } => {
-                    visit(&strategy, task).unwrap_or_else(|error| Answer::Failed(error.to_string()))
-                }
+                Order::Trial { strategy, task } => run_trial(&strategy, task)
+                    .unwrap_or_else(|error| Answer::Failed(error.to_string())),
                 Order::Burn { threads } => {
                     for _ in 0..threads {
                         thread::Builder::new().name("lock/load".to_owned()).spawn_scoped(
@@ -147,7 +149,7 @@ pub fn serve(orders: impl BufRead, mut answers: impl Write) -> io::Result<()> {
     })
 }
 
-/// Ends busy threads, however the order-taking ends.
+/// Ends the busy threads when it is dropped.
 struct Stops<'a>(&'a AtomicBool);
 
 impl Drop for Stops<'_> {
@@ -156,9 +158,9 @@ impl Drop for Stops<'_> {
     }
 }
 
-fn visit(strategy: &str, task: Task) -> Result<Answer> {
-    let seen = Strategy::of_visit(strategy)?.visit(task, &|| None)?;
-    Ok(Answer::Seen(Box::new(seen)))
+fn run_trial(strategy: &str, task: Task) -> Result<Answer> {
+    let result = Strategy::of_trial(strategy)?.run_trial(task, &|| None)?;
+    Ok(Answer::Measured(Box::new(result)))
 }
 
 fn tell(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
@@ -195,29 +197,33 @@ mod tests {
         let phase = Nanos::from_millis(2);
         let task = Task { threads: 2, section: 5, outside: 5, phase, pinned: None, nicer: None };
         let order = |strategy: &str| {
-            let order = Order::Visit { strategy: strategy.to_owned(), task };
+            let order = Order::Trial { strategy: strategy.to_owned(), task };
             serde_json::to_string(&order).unwrap() + "\n"
         };
         let burn = serde_json::to_string(&Order::Burn { threads: 1 }).unwrap() + "\n";
         let answers = answers(&(order("std") + &order("hope") + &burn + &order("no lock")));
-        let [Answer::Seen(std), Answer::Failed(hope), Answer::Burning, Answer::Seen(control)] =
-            &*answers
+        let [
+            Answer::Measured(std),
+            Answer::Failed(hope),
+            Answer::Burning,
+            Answer::Measured(control),
+        ] = &*answers
         else {
             panic!("{answers:?}")
         };
         assert_eq!((std.operations.len(), control.operations.len()), (2, 2));
-        assert!(hope.starts_with("there is no strategy \"hope\""), "{hope}");
+        assert!(hope.starts_with("unknown strategy \"hope\""), "{hope}");
     }
 
     #[test]
-    fn what_is_no_order_ends_it() {
+    fn an_invalid_order_ends_it() {
         assert!(serve("please\n".as_bytes(), Vec::new()).is_err());
     }
 
     #[test]
-    fn a_peer_that_is_none_is_told() {
+    fn a_program_that_does_not_answer_is_an_error() {
         let command = PeerCommand { program: "true".into(), arguments: Vec::new() };
         let error = Peer::start(&command, None).unwrap().burn(1).unwrap_err().to_string();
-        assert!(error.starts_with("the process that measures for this one: "), "{error}");
+        assert!(error.starts_with("the measuring process failed: "), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What was measured, cell by cell.
+//! Measurements, cell by cell.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use unjank_measure::Series;
 
 use super::grid::{Cell, Environment};
 use super::strategy::Strategy;
-use super::visit::Seen;
+use super::trial::TrialResult;
 use crate::error::{Error, Result};
 
-/// All that a run has measured.
+/// All measurements of a run.
 #[derive(Debug, Clone)]
 pub struct Results {
-    /// The others are compared with the better of these.
+    /// The baselines: the others are compared with the better of these.
     pub against: Vec<&'static str>,
-    /// The cells that were visited, environment by environment.
+    /// The measured cells, environment by environment.
     pub cells: Vec<CellResult>,
-    /// What an empty section costs a thread that is alone, in nanoseconds.
+    /// The cost of an uncontended empty section of each strategy, in nanoseconds.
     pub uncontended: BTreeMap<&'static str, f64>,
-    /// Decides every bootstrap.
+    /// The seed of every bootstrap.
     pub seed: u64,
 }
 
 /// One cell in one environment.
 #[derive(Debug, Clone)]
 pub struct CellResult {
-    /// What else went on.
+    /// The environment.
     pub environment: Environment,
-    /// The combination.
+    /// The combination of the grid's variables.
     pub cell: Cell,
     /// The control, which takes no lock.
     pub control: Arm,
@@ -35,57 +35,57 @@ pub struct CellResult {
     pub arms: Vec<Arm>,
 }
 
-/// What one strategy did in a cell.
+/// The measurements of one strategy in a cell.
 #[derive(Debug, Clone)]
 pub struct Arm {
     /// The strategy.
     pub strategy: Strategy,
-    /// The visits that were made, by the number of the round.
+    /// The results of the trials, by the number of the round.
     pub rounds: BTreeMap<usize, Round>,
     /// Waits of all rounds; of the control, how long each operation took.
     pub waits: Option<Series>,
 }
 
-/// What was counted in one visit. None of it is zero where a ratio is made of
-/// it: a visit without an operation counts as half a one.
+/// The result of one trial. Values that become ratios are never zero: a trial
+/// without an operation counts as half an operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// Operations per second, of all threads.
     pub operations: f64,
     /// CPU time per operation, in nanoseconds, of all threads.
     pub cpu_time: f64,
-    /// How evenly the operations were shared out, if there were any.
+    /// Jain's fairness index of the operations, if there were any.
     pub fairness: Option<f64>,
     /// Voluntary context switches per second.
     pub voluntary: f64,
-    /// Involuntary ones, yields among them.
+    /// Involuntary ones, including yields.
     pub involuntary: f64,
-    /// Joules per operation, where something measured them.
+    /// Joules per operation, if there is a meter.
     pub energy: Option<f64>,
 }
 
 impl Round {
-    fn of(seen: &Seen) -> Self {
-        let operations = seen.operations.iter().sum::<u64>() as f64;
+    fn of(result: &TrialResult) -> Self {
+        let operations = result.operations.iter().sum::<u64>() as f64;
         let operations = operations.max(0.5);
-        let seconds = seen.elapsed.as_secs_f64().max(1e-9);
+        let seconds = result.elapsed.as_secs_f64().max(1e-9);
         Self {
             operations: operations / seconds,
-            cpu_time: seen.cpu_time.get().max(1) as f64 / operations,
-            fairness: jain(&seen.operations),
-            voluntary: seen.voluntary as f64 / seconds,
-            involuntary: seen.involuntary as f64 / seconds,
-            energy: seen.energy.map(|energy| energy.0 / operations),
+            cpu_time: result.cpu_time.get().max(1) as f64 / operations,
+            fairness: jain(&result.operations),
+            voluntary: result.voluntary as f64 / seconds,
+            involuntary: result.involuntary as f64 / seconds,
+            energy: result.energy.map(|energy| energy.0 / operations),
         }
     }
 }
 
 impl Results {
-    /// How much more than the yardstick any lock could get done in a cell.
+    /// The limit that no lock can exceed in a cell, relative to the baseline.
     pub fn ceiling(&self, cell: &CellResult) -> Option<f64> {
         let cheapest = self.uncontended.values().copied().min_by(f64::total_cmp)?;
-        let yardstick = cell.yardstick(&self.against)?.mean(|round| round.operations);
-        Some(cell.ceiling(cheapest)? / yardstick)
+        let baseline = cell.baseline(&self.against)?.mean(|round| round.operations);
+        Some(cell.ceiling(cheapest)? / baseline)
     }
 
     /// The geometric mean of the ceilings of an environment's cells.
@@ -99,20 +99,20 @@ impl Results {
 }
 
 impl CellResult {
-    /// A cell that was not visited yet.
+    /// A cell without measurements.
     pub(crate) fn new(environment: Environment, cell: Cell, strategies: &[Strategy]) -> Self {
         let arms = strategies.iter().copied().map(Arm::new).collect();
         Self { environment, cell, control: Arm::new(Strategy::control()), arms }
     }
 
-    /// The strategy with this name, if it was visited.
+    /// The strategy with this name, if it was measured.
     pub fn arm(&self, name: &str) -> Option<&Arm> {
         self.arms.iter().find(|arm| arm.strategy.name == name && !arm.rounds.is_empty())
     }
 
-    /// The better of `against` here: the one with more operations, in the mean
-    /// of all rounds.
-    pub fn yardstick(&self, against: &[&str]) -> Option<&Arm> {
+    /// The better of `against` here: the one with more operations in the mean of
+    /// all rounds.
+    pub fn baseline(&self, against: &[&str]) -> Option<&Arm> {
         let known = against.iter().filter_map(|name| self.arm(name));
         known.max_by(|one, other| {
             let of = |arm: &Arm| arm.mean(|round| round.operations);
@@ -120,10 +120,10 @@ impl CellResult {
         })
     }
 
-    /// Operations per second that no lock can exceed here: those of the same
-    /// threads without one, and those of sections that follow each other on one
-    /// CPU, where taking and giving back the lock costs no more than the
-    /// `cheapest` there is does when nobody else wants it (nanoseconds).
+    /// Operations per second that no lock can exceed here. The smaller of two
+    /// limits: those of the same threads without a lock, and those of sections one
+    /// after the other on one CPU, each with the `cheapest` uncontended lock
+    /// (nanoseconds).
     pub fn ceiling(&self, cheapest: f64) -> Option<f64> {
         if self.control.rounds.is_empty() {
             return None;
@@ -132,8 +132,8 @@ impl CellResult {
         Some(one_by_one.min(self.control.mean(|round| round.operations)))
     }
 
-    /// The share of its CPU time that a strategy did not put to use: work, and
-    /// taking and giving back a lock that nobody else wants, are of use.
+    /// The share of CPU time beyond the useful time, which is the work and an
+    /// uncontended section.
     pub fn wasted(&self, arm: &Arm, uncontended: f64) -> Option<f64> {
         if self.control.rounds.is_empty() || arm.rounds.is_empty() {
             return None;
@@ -148,12 +148,12 @@ impl Arm {
         Self { strategy, rounds: BTreeMap::new(), waits: None }
     }
 
-    /// Adds what was seen in a visit.
-    pub(crate) fn add(&mut self, round: usize, seen: &Seen) -> Result<()> {
+    /// Adds the result of a trial.
+    pub(crate) fn add(&mut self, round: usize, result: &TrialResult) -> Result<()> {
         let name = if self.strategy.is_control() { FLOOR } else { WAIT };
         let waits = self.waits.get_or_insert_with(|| Series::new(name));
-        waits.absorb_record(&seen.waits).map_err(|error| Error::Elsewhere(error.to_string()))?;
-        self.rounds.insert(round, Round::of(seen));
+        waits.absorb_record(&result.waits).map_err(|error| Error::Elsewhere(error.to_string()))?;
+        self.rounds.insert(round, Round::of(result));
         Ok(())
     }
 
@@ -162,15 +162,13 @@ impl Arm {
         self.rounds.values().map(of).sum::<f64>() / self.rounds.len().max(1) as f64
     }
 
-    /// How evenly operations were shared out, in the mean of the rounds that
-    /// had any.
+    /// Jain's fairness index, in the mean of the rounds with operations.
     pub fn fairness(&self) -> Option<f64> {
         let known: Vec<f64> = self.rounds.values().filter_map(|round| round.fairness).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     }
 
-    /// The value below which the share `q` of all waits lies, in nanoseconds,
-    /// if any was timed.
+    /// The quantile `q` of all waits, in nanoseconds, if any was timed.
     pub fn wait(&self, q: f64) -> Option<f64> {
         let waits = self.waits.as_ref().filter(|waits| waits.n() > 0)?;
         Some(waits.quantile(q) as f64)
@@ -179,12 +177,12 @@ impl Arm {
 
 /// The series of waits.
 pub(super) const WAIT: &str = "lock/bench/wait";
-/// The series of the control: how long each operation took without a lock.
+/// The series of the control: lengths of operations without a lock.
 pub(super) const FLOOR: &str = "lock/bench/floor";
 
-/// Jain's fairness index: 1 if all threads did equally much, 1/n if one did
-/// everything (Jain, Chiu and Hawe, *A Quantitative Measure of Fairness*, DEC
-/// TR-301, 1984); nothing where nobody did anything.
+/// Jain's fairness index: 1 if all threads did as many operations, 1/n if one did
+/// all (Jain, Chiu and Hawe, *A Quantitative Measure of Fairness*, DEC TR-301,
+/// 1984); `None` without operations.
 fn jain(operations: &[u64]) -> Option<f64> {
     let sum: f64 = operations.iter().map(|&done| done as f64).sum();
     let squares: f64 = operations.iter().map(|&done| (done as f64).powi(2)).sum();
@@ -216,10 +214,10 @@ pub(super) mod tests {
         Round { operations, cpu_time: 100.0, fairness, voluntary, involuntary, energy: None }
     }
 
-    fn seen(operations: &[u64]) -> Seen {
+    fn trial_result(operations: &[u64]) -> TrialResult {
         let mut waits = Series::new("");
         waits.record(Nanos(70));
-        Seen {
+        TrialResult {
             operations: operations.to_vec(),
             elapsed: Nanos::from_millis(500),
             cpu_time: Nanos::from_millis(1_000),
@@ -240,11 +238,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_visit_becomes_rates() {
-        let round = Round::of(&seen(&[60, 40]));
+    fn a_trial_becomes_rates() {
+        let round = Round::of(&trial_result(&[60, 40]));
         assert_eq!((round.operations, round.cpu_time), (200.0, 1e7));
         assert_eq!((round.voluntary, round.involuntary, round.energy), (6.0, 8.0, Some(0.02)));
-        let none = Round::of(&seen(&[0])).operations;
+        let none = Round::of(&trial_result(&[0])).operations;
         assert!((none - 1.0).abs() < 1e-12, "as half an operation: {none}");
     }
 
@@ -252,17 +250,17 @@ pub(super) mod tests {
     fn rounds_are_added_up() {
         let mut result = cell(2, &[("spin", &[])]);
         let arm = &mut result.arms[0];
-        arm.add(0, &seen(&[60, 40])).unwrap();
-        arm.add(1, &seen(&[100, 100])).unwrap();
+        arm.add(0, &trial_result(&[60, 40])).unwrap();
+        arm.add(1, &trial_result(&[100, 100])).unwrap();
         assert!((arm.mean(|round| round.operations) - 300.0).abs() < 1e-9);
         assert_eq!(arm.wait(0.5), Some(70.0));
         assert_eq!(arm.waits.as_ref().unwrap().n(), 2);
     }
 
     #[test]
-    fn the_yardstick_is_the_better_in_the_mean() {
+    fn the_baseline_is_the_better_in_the_mean() {
         let result = cell(2, &[("std", &[10.0, 30.0]), ("parking_lot", &[19.0, 19.0])]);
-        let name = |against: &[&str]| result.yardstick(against).map(|arm| arm.strategy.name);
+        let name = |against: &[&str]| result.baseline(against).map(|arm| arm.strategy.name);
         assert_eq!(name(&["std", "parking_lot"]), Some("std"));
         assert_eq!(name(&["parking_lot"]), Some("parking_lot"));
         assert_eq!(name(&["spin"]), None);
@@ -284,7 +282,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_not_work_is_wasted() {
+    fn time_beyond_work_is_wasted() {
         let mut result = cell(2, &[("std", &[10.0])]);
         let wasted = |result: &CellResult| result.wasted(&result.arms[0], 20.0);
         assert_eq!(wasted(&result), None, "without the control");

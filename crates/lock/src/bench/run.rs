@@ -1,4 +1,4 @@
-//! Visits to all cells with all strategies, in an order that chance has drawn.
+//! Runs the trials of all strategies in all cells, in random order.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,27 +14,26 @@ use super::grid::{Cell, Environment};
 use super::options::Options;
 use super::results::{Arm, CellResult, Results};
 use super::strategy::Strategy;
-use super::surroundings::{Means, Surroundings};
-use super::visit::Task;
+use super::surroundings::{Setup, Surroundings};
+use super::trial::Task;
 use super::work::Pace;
 use crate::error::{Error, Result};
 
-/// Visits every cell in every environment with every strategy, round by round,
-/// each round in an order that chance has drawn and every second one backwards.
-/// A request to stop ends it after the visit under way, and what was measured
-/// until then is the result.
+/// Runs a trial of every strategy in every cell and environment, round by round.
+/// The order is random, and reversed in every second round. A request to stop ends
+/// the run after the current trial; the result has the trials until then.
 ///
 /// # Errors
-/// `Invalid` options; a lock that lets two threads in; what the kernel refuses.
+/// `Invalid` options; a lock that does not exclude; errors of the kernel.
 pub fn run(
     options: &Options,
-    means: &Means<'_>,
+    setup: &Setup<'_>,
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<(Results, Findings)> {
     options.check()?;
     let mut findings = Findings::default();
-    monitor.progress(0.0, "how long work takes");
+    monitor.progress(0.0, "calibrating work");
     let pace = Pace::calibrate()?;
     findings.facts.push(Fact::new("lock/bench/multiplication", pace.nanos, Unit::Nanoseconds));
     let uncontended = uncontended(options, &mut findings)?;
@@ -44,14 +43,14 @@ pub fn run(
         .copied()
         .filter(|strategy| uncontended.contains_key(strategy.name))
         .collect();
-    let meter = RefCell::new(meter(means.root, &mut findings));
+    let meter = RefCell::new(meter(setup.root, &mut findings));
     let mut bench = Bench {
         options,
         pace,
-        cpus: means.cpus.len(),
+        cpus: setup.cpus.len(),
         meter: &meter,
         monitor,
-        all: options.duration(means.cpus.len()),
+        all: options.duration(setup.cpus.len()),
         done: Nanos::ZERO,
     };
     let mut results =
@@ -60,14 +59,14 @@ pub fn run(
         if monitor.stop_requested() {
             break;
         }
-        let mut scene = match Surroundings::make(environment, means)? {
+        let mut scene = match Surroundings::make(environment, setup)? {
             Support::Yes(scene) => scene,
             Support::No(reason) => {
                 findings.not_supported(format!("lock bench --environment {environment}"), reason);
                 continue;
             }
         };
-        let cells = bench.visit_all(environment, &strategies, &mut scene, seed)?;
+        let cells = bench.run_all_trials(environment, &strategies, &mut scene, seed)?;
         results.cells.extend(cells);
         if let Some(throttled) = scene.throttled()? {
             let fact = Fact::new("lock/bench/throttled_periods", throttled as f64, Unit::Count);
@@ -75,14 +74,14 @@ pub fn run(
         }
     }
     if monitor.stop_requested() {
-        findings.warn("interrupted: cells may have fewer rounds than were asked for, or none");
+        findings.warn("interrupted: cells may have fewer rounds than requested, or none");
         results.cells.retain(|cell| cell.arms.iter().any(|arm| !arm.rounds.is_empty()));
     }
     findings::note(&results, &mut findings);
     Ok((results, findings))
 }
 
-/// The strategies that this machine has, and what each costs a thread alone.
+/// The supported strategies, with the cost of an uncontended section of each.
 fn uncontended(options: &Options, findings: &mut Findings) -> Result<BTreeMap<&'static str, f64>> {
     let mut costs = BTreeMap::new();
     for strategy in &options.strategies {
@@ -99,8 +98,7 @@ fn uncontended(options: &Options, findings: &mut Findings) -> Result<BTreeMap<&'
     Ok(costs)
 }
 
-/// A counter of the processor's energy; sensors of the board are too slow for a
-/// visit.
+/// The processor's energy counter; sensors of the board are too slow for a trial.
 fn meter(root: &Root, findings: &mut Findings) -> Option<Box<dyn Meter>> {
     let mut reasons = Vec::new();
     for kind in [MeterKind::Rapl, MeterKind::Perf] {
@@ -117,22 +115,22 @@ fn meter(root: &Root, findings: &mut Findings) -> Option<Box<dyn Meter>> {
     None
 }
 
-/// A run under way.
+/// A run in progress.
 struct Bench<'a> {
     options: &'a Options,
     pace: Pace,
     cpus: usize,
     meter: &'a RefCell<Option<Box<dyn Meter>>>,
     monitor: &'a dyn Monitor,
-    /// How long all of it takes, and what of that has been done.
+    /// The length of the run, and the part of it that is done.
     all: Nanos,
     done: Nanos,
 }
 
 impl Bench<'_> {
-    /// All rounds in one environment. Rounds are outermost, so that one that
-    /// was stopped has fewer rounds of all cells rather than fewer cells.
-    fn visit_all(
+    /// Runs all rounds in one environment. Rounds are the outer loop, so that an
+    /// interrupted run has fewer rounds rather than fewer cells.
+    fn run_all_trials(
         &mut self,
         environment: Environment,
         strategies: &[Strategy],
@@ -142,7 +140,7 @@ impl Bench<'_> {
         let cells = self.options.cells();
         let mut results: Vec<CellResult> =
             cells.iter().map(|&cell| CellResult::new(environment, cell, strategies)).collect();
-        // The control is an arm, too: the first.
+        // The control is the first arm.
         let arms = strategies.len() + 1;
         let orders: Vec<Vec<Vec<usize>>> = (0_u64..)
             .take(cells.len())
@@ -161,14 +159,14 @@ impl Bench<'_> {
                         None => &mut result.control,
                         Some(place) => &mut result.arms[place],
                     };
-                    self.visit(environment, result.cell, arm, round, scene)?;
+                    self.run_trial(environment, result.cell, arm, round, scene)?;
                 }
             }
         }
         Ok(results)
     }
 
-    fn visit(
+    fn run_trial(
         &mut self,
         environment: Environment,
         cell: Cell,
@@ -193,9 +191,9 @@ impl Bench<'_> {
             let reading = meter.as_mut()?.read().ok()?;
             reading.ended.is_none().then_some(reading.energy)
         };
-        let seen = scene.visit(arm.strategy, task, &energy)?;
-        arm.add(round, &seen)?;
-        self.done = self.done + self.options.visit(environment, cell, self.cpus);
+        let result = scene.run_trial(arm.strategy, task, &energy)?;
+        arm.add(round, &result)?;
+        self.done = self.done + self.options.trial_duration(environment, cell, self.cpus);
         Ok(())
     }
 }

@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use unjank_host::Result;
 
-use super::section::Section;
+use super::tested_lock::TestedLock;
 
 /// `max_spin_count`, which the paper does not give: as many pauses as the
 /// standard library's mutex makes, so that the two differ in what follows.
 const MAX_SPIN_COUNT: u32 = 100;
 
-/// Taken or not. Who takes it (acquire) sees what was done before it was given
-/// back (release).
+/// A lock flag. Taking it (acquire) pairs with giving it back (release).
 #[derive(Debug, Default)]
 pub(super) struct Flag(AtomicBool);
 
@@ -31,7 +30,7 @@ impl Flag {
         !self.0.load(Ordering::Relaxed)
     }
 
-    /// Runs `section` and gives the flag back, which this thread has taken.
+    /// Runs `section` and releases the flag, which this thread holds.
     #[inline]
     pub(super) fn held<R>(&self, section: impl FnOnce() -> R) -> R {
         let result = section();
@@ -57,7 +56,7 @@ pub(super) struct Sleep1(Flag);
 #[derive(Debug, Default)]
 pub(super) struct PauseYield(Flag);
 
-impl Section for Busy {
+impl TestedLock for Busy {
     fn new() -> Result<Self> {
         Ok(Self::default())
     }
@@ -69,7 +68,7 @@ impl Section for Busy {
     }
 }
 
-impl Section for Sleep0 {
+impl TestedLock for Sleep0 {
     fn new() -> Result<Self> {
         Ok(Self::default())
     }
@@ -83,7 +82,7 @@ impl Section for Sleep0 {
     }
 }
 
-impl Section for Sleep1 {
+impl TestedLock for Sleep1 {
     fn new() -> Result<Self> {
         Ok(Self::default())
     }
@@ -115,7 +114,7 @@ impl PauseYield {
     }
 }
 
-impl Section for PauseYield {
+impl TestedLock for PauseYield {
     fn new() -> Result<Self> {
         Ok(Self::default())
     }

@@ -1,33 +1,35 @@
-//! What is compared: ways to wait for a lock.
+//! The table of strategies: ways to wait for a lock.
 
 use unjank_host::{Error, Result};
 
-use super::peers::{Crossbeam, ParkingLot, Pthread, PthreadAdaptive, PthreadPi, Spin, Std, Unjank};
-use super::section::{Nothing, Section};
+use super::library_locks::{
+    Crossbeam, ParkingLot, Pthread, PthreadAdaptive, PthreadPi, Spin, Std, Unjank,
+};
 use super::sleep_loops::{Busy, PauseYield, Sleep0, Sleep1};
-use super::visit::{self, ReadEnergy, Seen, Task, Visit};
+use super::tested_lock::{NoLock, TestedLock};
+use super::trial::{self, ReadEnergy, Task, Trial, TrialResult};
 use crate::error;
 
-/// A way to wait, by its name.
+/// A way to wait for a lock.
 #[derive(Debug, Clone, Copy)]
 pub struct Strategy {
-    /// As it is typed and printed.
+    /// The name, as typed and printed.
     pub name: &'static str,
-    /// What it does while it waits.
+    /// What a thread does while it waits.
     pub about: &'static str,
-    /// Whether it is measured unless others are asked for.
+    /// Whether it is measured by default.
     pub usual: bool,
-    visit: fn(&Visit<'_>) -> error::Result<Seen>,
+    trial: fn(&Trial<'_>) -> error::Result<TrialResult>,
     uncontended: fn() -> error::Result<f64>,
 }
 
-/// All strategies. To add one is to add a line.
+/// All strategies. A new one needs only a new line.
 static STRATEGIES: &[Strategy] = &[
     Strategy::of::<Std>("std", "100 pauses with a look each, then futex").usual(),
     Strategy::of::<ParkingLot>("parking_lot", "2, 4, 8 pauses, 7 yields, then parked").usual(),
     Strategy::of::<Unjank>(
         "unjank",
-        "spins while that is worth it, then futex; rests where one thread keeps the lock busy",
+        "spins while that pays, then futex; rests while one thread keeps the lock busy",
     )
     .usual(),
     Strategy::of::<PauseYield>("pause-yield", "100 pauses with a look each, then sched_yield")
@@ -45,23 +47,23 @@ static STRATEGIES: &[Strategy] = &[
     Strategy::of::<PthreadPi>("pthread-pi", "futex at once, lending its priority"),
 ];
 
-/// What takes no lock: what runnable threads lose without one.
-static CONTROL: Strategy = Strategy::of::<Nothing>("no lock", "waits for nobody");
+/// The control, which takes no lock: it shows the delays that locks do not cause.
+static CONTROL: Strategy = Strategy::of::<NoLock>("no lock", "does not wait");
 
 impl Strategy {
-    /// All that there are.
+    /// All strategies, without the control.
     pub fn all() -> &'static [Self] {
         STRATEGIES
     }
 
-    /// The one with this name.
+    /// The strategy with this name.
     ///
     /// # Errors
-    /// `Invalid` names those that there are.
+    /// `Invalid`, with all names, if there is none.
     pub fn named(name: &str) -> Result<Self> {
         STRATEGIES.iter().copied().find(|strategy| strategy.name == name).ok_or_else(|| {
             let names: Vec<&str> = STRATEGIES.iter().map(|strategy| strategy.name).collect();
-            Error::Invalid(format!("there is no strategy {name:?}, only {}", names.join(", ")))
+            Error::Invalid(format!("unknown strategy {name:?}: use one of {}", names.join(", ")))
         })
     }
 
@@ -75,28 +77,32 @@ impl Strategy {
         self.name == CONTROL.name
     }
 
-    /// Of any name, the control's too.
-    pub(crate) fn of_visit(name: &str) -> Result<Self> {
+    /// The strategy with this name, which may be the control's.
+    pub(crate) fn of_trial(name: &str) -> Result<Self> {
         if name == CONTROL.name { Ok(CONTROL) } else { Self::named(name) }
     }
 
-    /// Measures one visit.
-    pub(crate) fn visit(self, task: Task, energy: ReadEnergy<'_>) -> error::Result<Seen> {
-        (self.visit)(&Visit { task, strategy: self.name, energy })
+    /// Runs one trial.
+    pub(crate) fn run_trial(
+        self,
+        task: Task,
+        energy: ReadEnergy<'_>,
+    ) -> error::Result<TrialResult> {
+        (self.trial)(&Trial { task, strategy: self.name, energy })
     }
 
-    /// What one empty section costs a thread that is alone, in nanoseconds.
+    /// The cost of an uncontended empty section, in nanoseconds.
     pub(crate) fn uncontended(self) -> error::Result<f64> {
         (self.uncontended)()
     }
 
-    const fn of<L: Section>(name: &'static str, about: &'static str) -> Self {
+    const fn of<L: TestedLock>(name: &'static str, about: &'static str) -> Self {
         Self {
             name,
             about,
             usual: false,
-            visit: visit::run::<L>,
-            uncontended: visit::uncontended::<L>,
+            trial: trial::run::<L>,
+            uncontended: trial::uncontended::<L>,
         }
     }
 
@@ -117,10 +123,10 @@ mod tests {
         }
         let error = Strategy::named("hope").unwrap_err().to_string();
         assert!(
-            error.starts_with("there is no strategy \"hope\", only std, parking_lot"),
+            error.starts_with("unknown strategy \"hope\": use one of std, parking_lot"),
             "{error}"
         );
         assert!(Strategy::named(CONTROL.name).is_err(), "it cannot be typed");
-        assert!(Strategy::of_visit(CONTROL.name).unwrap().is_control());
+        assert!(Strategy::of_trial(CONTROL.name).unwrap().is_control());
     }
 }

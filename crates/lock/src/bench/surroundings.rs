@@ -1,4 +1,4 @@
-//! What goes on around a cell: other work, a quota, a shared CPU.
+//! Sets up what runs beside a cell: other work, a quota, a shared CPU.
 
 use unjank_host::cgroup::cpu::{CpuGroup, Quota};
 use unjank_host::journal::Session;
@@ -8,33 +8,31 @@ use unjank_host::{ErrorClass, Nanos, Root, Support};
 use super::grid::Environment;
 use super::peer::{Peer, PeerCommand};
 use super::strategy::Strategy;
-use super::visit::{ReadEnergy, Seen, Task};
+use super::trial::{ReadEnergy, Task, TrialResult};
 use crate::error::{Error, Result};
 
-/// The period of the quota: the kernel's default, and what container runtimes
-/// set.
+/// The period of the quota: the default of the kernel and of container runtimes.
 const PERIOD: Nanos = Nanos::from_millis(100);
 
-/// What every second thread is nicer by, among mixed priorities.
+/// Added to the nice value of every second thread in `priorities`.
 const NICER: i32 = 10;
 
-/// What it takes to change the surroundings.
-pub struct Means<'a> {
+/// The means to set up an environment.
+pub struct Setup<'a> {
     /// The machine.
     pub root: &'a Root,
-    /// For the control group of a quota: it is removed whatever happens.
+    /// The journal of the quota's control group, which removes it whatever happens.
     pub session: Option<&'a Session>,
-    /// Starts the second process.
+    /// The command that starts the second process.
     pub peer: PeerCommand,
     /// The CPUs that threads may use.
     pub cpus: CpuSet,
 }
 
-/// The surroundings of the cells of one environment. They end when this is
-/// dropped.
+/// One environment, set up until this is dropped.
 pub(crate) struct Surroundings {
     environment: Environment,
-    /// Gone before the group that it is in.
+    /// Runs the trials under a quota. Dropped before the group that it is in.
     elsewhere: Option<Peer>,
     group: Option<CpuGroup>,
     /// Keeps CPUs busy while it is there.
@@ -43,9 +41,9 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Sets the scene; `No` where this machine, or this user, cannot.
-    pub(crate) fn make(environment: Environment, means: &Means<'_>) -> Result<Support<Self>> {
-        match Self::try_make(environment, means) {
+    /// Sets up an environment; `No` if this machine or user cannot.
+    pub(crate) fn make(environment: Environment, setup: &Setup<'_>) -> Result<Support<Self>> {
+        match Self::try_make(environment, setup) {
             Err(error) if error.class() == ErrorClass::Permission => {
                 Ok(Support::No(error.to_string()))
             }
@@ -53,58 +51,58 @@ impl Surroundings {
         }
     }
 
-    fn try_make(environment: Environment, means: &Means<'_>) -> Result<Support<Self>> {
-        let first_cpu = means.cpus.iter().next();
+    fn try_make(environment: Environment, setup: &Setup<'_>) -> Result<Support<Self>> {
+        let first_cpu = setup.cpus.iter().next();
         let mut scene = Self { environment, elsewhere: None, group: None, load: None, first_cpu };
         match environment {
             Environment::Idle | Environment::Priorities | Environment::Pinned => {}
             Environment::Load => {
-                let mut load = Peer::start(&means.peer, None)?;
-                load.burn(means.cpus.len())?;
+                let mut load = Peer::start(&setup.peer, None)?;
+                load.burn(setup.cpus.len())?;
                 scene.load = Some(load);
             }
             Environment::Quota => {
-                let Some(session) = means.session else {
-                    return Ok(Support::no("without a journal no control group is made"));
+                let Some(session) = setup.session else {
+                    return Ok(Support::no("a control group needs a journal"));
                 };
-                let quota = Quota { time: half(means.cpus.len()), period: PERIOD };
-                let group = match CpuGroup::make(session, means.root, quota)? {
+                let quota = Quota { time: half(setup.cpus.len()), period: PERIOD };
+                let group = match CpuGroup::make(session, setup.root, quota)? {
                     Support::Yes(group) => group,
                     Support::No(reason) => return Ok(Support::No(reason)),
                 };
-                scene.elsewhere = Some(Peer::start(&means.peer, Some(&group))?);
+                scene.elsewhere = Some(Peer::start(&setup.peer, Some(&group))?);
                 scene.group = Some(group);
             }
         }
         Ok(Support::Yes(scene))
     }
 
-    /// Makes a visit here.
-    pub(crate) fn visit(
+    /// Runs a trial in this environment.
+    pub(crate) fn run_trial(
         &mut self,
         strategy: Strategy,
         task: Task,
         energy: ReadEnergy<'_>,
-    ) -> Result<Seen> {
+    ) -> Result<TrialResult> {
         let task = Task {
             pinned: self.first_cpu.filter(|_| self.environment == Environment::Pinned),
             nicer: (self.environment == Environment::Priorities).then_some(NICER),
             ..task
         };
         match &mut self.elsewhere {
-            Some(peer) => peer.visit(strategy, task),
-            None => strategy.visit(task, energy),
+            Some(peer) => peer.run_trial(strategy, task),
+            None => strategy.run_trial(task, energy),
         }
     }
 
-    /// Periods in which threads had to wait for the next one, under a quota.
+    /// Under a quota: the number of periods in which threads were throttled.
     pub(crate) fn throttled(&self) -> Result<Option<u64>> {
         let throttled = self.group.as_ref().map(CpuGroup::throttled).transpose();
         throttled.map(Option::flatten).map_err(Error::from)
     }
 }
 
-/// Half of the time that so many CPUs have in a period.
+/// Half of the CPU time of a period.
 fn half(cpus: usize) -> Nanos {
     Nanos(PERIOD.times(cpus as u64).get() / 2)
 }
@@ -113,9 +111,9 @@ fn half(cpus: usize) -> Nanos {
 mod tests {
     use super::*;
 
-    fn means(root: &Root) -> Means<'_> {
+    fn setup(root: &Root) -> Setup<'_> {
         let peer = PeerCommand { program: "/no/such/program".into(), arguments: Vec::new() };
-        Means { root, session: None, peer, cpus: CpuSet::allowed().unwrap() }
+        Setup { root, session: None, peer, cpus: CpuSet::allowed().unwrap() }
     }
 
     fn task() -> Task {
@@ -127,18 +125,19 @@ mod tests {
     fn threads_are_placed_without_another_process() {
         let root = Root::system();
         for environment in [Environment::Idle, Environment::Priorities, Environment::Pinned] {
-            let scene = Surroundings::make(environment, &means(&root)).unwrap();
-            let seen = scene.yes().unwrap().visit(Strategy::control(), task(), &|| None).unwrap();
-            assert_eq!(seen.operations.len(), 2);
+            let scene = Surroundings::make(environment, &setup(&root)).unwrap();
+            let result =
+                scene.yes().unwrap().run_trial(Strategy::control(), task(), &|| None).unwrap();
+            assert_eq!(result.operations.len(), 2);
         }
     }
 
     #[test]
-    fn what_is_missing_is_told() {
+    fn an_environment_that_cannot_be_set_up_has_a_reason() {
         let root = Root::system();
-        let quota = Surroundings::make(Environment::Quota, &means(&root)).unwrap();
-        assert_eq!(quota.reason(), Some("without a journal no control group is made"));
-        assert!(Surroundings::make(Environment::Load, &means(&root)).is_err());
+        let quota = Surroundings::make(Environment::Quota, &setup(&root)).unwrap();
+        assert_eq!(quota.reason(), Some("a control group needs a journal"));
+        assert!(Surroundings::make(Environment::Load, &setup(&root)).is_err());
     }
 
     #[test]

@@ -1,20 +1,22 @@
-//! What people read of a comparison: each strategy in each cell, and where each
-//! of them loses.
+//! The printed tables of a comparison: each strategy in each cell, and the cells
+//! that it loses.
 
 use unjank_measure::{Cell as Shown, Column, Mark, Number, Table, Unit};
 
-use super::{Arm, CellResult, Compared, Environment, Outcome, Overall, Ratio, Results, paper};
+use super::{
+    Arm, CellResult, Compared, ComparisonOutcome, Environment, Overall, Ratio, Results, paper,
+};
 
-const MARKS: &str = "+ won, − lost: the 95 % interval over rounds does not hold 1.";
-const CEILING: &str = "ceiling: what no lock can exceed, because threads without a lock do no \
-                       more, or because sections follow each other.";
-const NO_LOCK: &str = "no lock: the longest time between two operations of threads that take \
-                       none, on a CPU or waiting for one. Waits up to that are the scheduler's.";
-const WASTED: &str = "Wasted: what exceeds the CPU time of the same work without a lock, and of a \
-                      lock that nobody else wants.";
+const MARKS: &str = "+ won, − lost: the 95 % interval over rounds does not contain 1.";
+const CEILING: &str = "ceiling: the limit that no lock can exceed, because threads without a lock \
+                       do no more, or because sections follow each other.";
+const NO_LOCK: &str = "no lock: the longest time between two operations of threads without a lock, \
+                       on a CPU or waiting for one. Waits up to that come from the scheduler.";
+const WASTED: &str = "Wasted: CPU time beyond that of the same work without a lock and of an \
+                      uncontended lock.";
 
-/// For each environment: throughput, waits, wasted CPU time, the sum of each
-/// strategy, and the cells that it loses.
+/// For each environment: throughput, waits, wasted CPU time, the overall result
+/// of each strategy, and the cells that it loses.
 pub fn tables(results: &Results, is_paper: bool) -> Vec<Table> {
     results
         .environments()
@@ -47,7 +49,7 @@ impl View<'_> {
         let before = [Column::text("1 is"), Column::of("ceiling", Unit::Times)];
         let strategy = |name: &str| Column::of(name, Unit::Times).beside(Unit::Times);
         let rows = self.cells.iter().map(|cell| {
-            let yardstick = cell.yardstick(&self.results.against).map_or(Shown::Empty, |arm| {
+            let baseline = cell.baseline(&self.results.against).map_or(Shown::Empty, |arm| {
                 let rate = arm.mean(|round| round.operations);
                 format!("{} {}", arm.strategy.name, Unit::PerSecond.show(rate)).into()
             });
@@ -56,7 +58,7 @@ impl View<'_> {
                 Shown::maybe(compared.map(|compared| ratio(&compared, strategy)))
             });
             let ceiling = Shown::maybe(self.results.ceiling(cell));
-            self.place(cell).into_iter().chain([yardstick, ceiling]).chain(ratios).collect()
+            self.place(cell).into_iter().chain([baseline, ceiling]).chain(ratios).collect()
         });
         self.grid("relative", &title, before, strategy, rows).with_note(MARKS).with_note(CEILING)
     }
@@ -78,7 +80,7 @@ impl View<'_> {
         self.grid("waits", title, before, strategy, rows).with_note(NO_LOCK)
     }
 
-    /// Cells down, strategies across: how CPU time was used, and by whom.
+    /// Cells down, strategies across: wasted CPU time and fairness.
     fn shares(&self) -> Table {
         let title = "CPU time wasted (Jain's index of fairness)";
         let strategy = |name: &str| Column::of(name, Unit::Ratio).beside(Unit::Count);
@@ -97,7 +99,7 @@ impl View<'_> {
         self.grid("shares", title, [], strategy, rows).with_note(WASTED)
     }
 
-    /// Each strategy's sum.
+    /// The overall result of each strategy.
     fn overall(&self) -> Table {
         let columns = [
             Column::text("strategy"),
@@ -106,12 +108,14 @@ impl View<'_> {
             Column::of("won", Unit::Count),
             Column::of("lost", Unit::Count),
             Column::of("cannot tell", Unit::Count),
-            Column::of("yardstick of", Unit::Count),
+            Column::of("baseline of", Unit::Count),
         ];
         let rows = self.judged().into_iter().map(|overall| {
             let count = |outcome| overall.with(outcome).count() as f64;
             let own = overall.cells.iter().filter(|cell| cell.is_own(overall.strategy)).count();
-            let outcomes = [Outcome::Won, Outcome::Lost, Outcome::CannotTell].map(count);
+            let outcomes =
+                [ComparisonOutcome::Won, ComparisonOutcome::Lost, ComparisonOutcome::CannotTell]
+                    .map(count);
             [overall.strategy.into(), factor(overall.operations), factor(overall.cpu_time)]
                 .into_iter()
                 .chain(outcomes.map(Shown::number))
@@ -129,13 +133,13 @@ impl View<'_> {
             Column::text("with"),
         ];
         let rows = self.judged().into_iter().flat_map(|overall| {
-            let mut lost: Vec<&Compared<'_>> = overall.with(Outcome::Lost).collect();
+            let mut lost: Vec<&Compared<'_>> = overall.with(ComparisonOutcome::Lost).collect();
             lost.sort_by(|one, other| one.operations.value.total_cmp(&other.operations.value));
             let row = |compared: &Compared<'_>| {
                 [
                     overall.strategy.into(),
                     factor(compared.operations),
-                    compared.yardstick.strategy.name.into(),
+                    compared.baseline.strategy.name.into(),
                     compared.cell.cell.to_string().into(),
                 ]
             };
@@ -144,7 +148,7 @@ impl View<'_> {
         self.table("lost", "cells that a strategy loses, the worst first", columns).with_rows(rows)
     }
 
-    /// The strategies that are not their own yardstick everywhere.
+    /// The strategies that are not their own baseline in every cell.
     fn judged(&self) -> Vec<Overall<'_>> {
         let strategies = self.results.strategies().into_iter();
         let overall =
@@ -157,7 +161,7 @@ impl View<'_> {
         Table::new(format!("lock/bench/{name}"), title, columns)
     }
 
-    /// Cells down, strategies across.
+    /// A table with cells down and strategies across.
     fn grid<const N: usize>(
         &self,
         name: &str,
@@ -177,7 +181,7 @@ impl View<'_> {
         self.table(name, title, place.into_iter().chain(before).chain(strategies)).with_rows(rows)
     }
 
-    /// Which cell it is.
+    /// The first columns, which identify the cell.
     fn place(&self, cell: &CellResult) -> [Shown; 3] {
         let cell = cell.cell;
         let outside = if self.is_paper {
@@ -189,15 +193,15 @@ impl View<'_> {
     }
 }
 
-/// Operations and whether they are won, CPU time.
+/// Operations with their mark, and CPU time.
 fn ratio(compared: &Compared<'_>, strategy: &str) -> Number {
     if compared.is_own(strategy) {
         return Number::new(1.0);
     }
     let mark = match compared.operations.outcome() {
-        Outcome::Won => Some(Mark::Won),
-        Outcome::Lost => Some(Mark::Lost),
-        Outcome::CannotTell => None,
+        ComparisonOutcome::Won => Some(Mark::Won),
+        ComparisonOutcome::Lost => Some(Mark::Lost),
+        ComparisonOutcome::CannotTell => None,
     };
     Number::new(compared.operations.value).marked(mark).beside(compared.cpu_time.value)
 }

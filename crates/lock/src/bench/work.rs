@@ -1,5 +1,5 @@
-//! Work whose length is known: a chain of multiplications, each of which needs
-//! the one before.
+//! Work of known length: a chain of multiplications, each of which needs the
+//! result of the previous one.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 
 /// Multiplications of a batch; a batch takes about a tenth of a millisecond.
 const BATCH: u32 = 100_000;
-/// Batches, of which the median counts: an interrupt falls into few of them.
+/// How many batches; their median counts, because interrupts fall into few of them.
 const BATCHES: usize = 31;
 
 /// How long one multiplication takes.
@@ -21,7 +21,7 @@ impl Pace {
     /// Measures for some milliseconds on the calling thread.
     ///
     /// # Errors
-    /// `Unsupported` on a clock that does not tick meanwhile.
+    /// `Unsupported` if the clock does not advance meanwhile.
     pub(crate) fn calibrate() -> Result<Self> {
         run(BATCH);
         let mut batches: Vec<f64> = (0..BATCHES)
@@ -36,22 +36,22 @@ impl Pace {
         if nanos > 0.0 {
             Ok(Self { nanos })
         } else {
-            Err(Error::Unsupported("the clock stands still".to_owned()))
+            Err(Error::Unsupported("the clock does not advance".to_owned()))
         }
     }
 
-    /// The multiplications that take this long.
+    /// The number of multiplications that take this long.
     pub(crate) fn turns(self, length: Nanos) -> u32 {
         (length.get() as f64 / self.nanos).round() as u32
     }
 }
 
-/// Does so many multiplications.
+/// Does this many multiplications.
 #[inline]
 pub(crate) fn run(turns: u32) {
     let mut value = black_box(1_u64);
     for _ in 0..turns {
-        // Knuth's multiplier for MMIX; odd, so nothing is ever lost.
+        // Knuth's multiplier for MMIX; odd, so the map is invertible.
         value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
     }
     black_box(value);

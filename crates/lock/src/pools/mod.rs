@@ -1,29 +1,29 @@
-//! `unjank lock bench --pool`: thread pools against each other, for work that
-//! comes one piece at a time.
+//! `unjank lock bench --pool`: compares thread pools for work that comes one
+//! piece at a time.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`peers`] | what is compared: one table |
-//! | [`options`] | what is varied, and how long that takes |
-//! | `visit` | a thread that gives work to a pool, in steady gaps |
-//! | [`results`] | what was measured, and what it says |
+//! | [`pool`] | the compared pools |
+//! | [`options`] | options, and how long a run takes |
+//! | `trial` | one measurement: a thread gives work to a pool in steady gaps |
+//! | [`results`] | measurements, table and verdicts |
 
 pub mod options;
-pub mod peers;
+pub mod pool;
 pub mod results;
-mod visit;
+mod trial;
 
 use unjank_measure::experiment::rounds;
 use unjank_measure::{Findings, Monitor, Plan};
 
 use crate::error::Result;
 pub use options::Options;
-pub use peers::Kind;
+pub use pool::PoolKind;
 pub use results::{Cell, Results};
 
-/// Visits every pool with every gap, round by round, each round in an order
-/// that chance has drawn and every second one backwards. A request to stop ends
-/// it after the visit under way.
+/// Runs a trial of every pool with every gap, round by round. The order is random,
+/// and reversed in every second round. A request to stop ends the run after the
+/// current trial.
 ///
 /// # Errors
 /// `Invalid` options; a thread that cannot be started.
@@ -43,7 +43,7 @@ pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<Findin
                 let pool = options.pools[place];
                 let progress = done as f64 / all as f64;
                 monitor.progress(progress, &format!("{} every {}", pool.name(), cell.gap));
-                round.push((place, visit::run(pool, options.threads, cell.gap, options.visit)?));
+                round.push((place, trial::run(pool, options.threads, cell.gap, options.trial)?));
                 done += 1;
             }
             cell.add(round);
@@ -51,7 +51,7 @@ pub fn run(options: &Options, seed: u64, monitor: &dyn Monitor) -> Result<Findin
     }
     let mut findings = Findings::default();
     if monitor.stop_requested() {
-        findings.warn("interrupted: gaps may have fewer rounds than were asked for, or none");
+        findings.warn("interrupted: gaps may have fewer rounds than requested, or none");
     }
     results.note(&mut findings);
     Ok(findings)

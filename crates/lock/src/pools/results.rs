@@ -1,4 +1,4 @@
-//! What was measured, and what it says.
+//! Measurements of thread pools, with their table and verdicts.
 
 use unjank_host::Nanos;
 use unjank_measure::experiment::{Question, Visits, family};
@@ -8,26 +8,26 @@ use unjank_measure::{
 };
 
 use super::options::Options;
-use super::peers::Kind;
+use super::pool::PoolKind;
 
-/// One visit.
-pub(super) struct Seen {
+/// The result of one trial.
+pub(super) struct TrialResult {
     /// From giving work until it begins.
     pub(super) latencies: Series,
-    /// CPUs that the pool has used.
+    /// CPU time of the pool per second.
     pub(super) cpus: f64,
 }
 
-/// All visits.
+/// The results of all trials.
 pub struct Results {
     /// The pools; the first is compared with each of the others.
-    pub pools: Vec<Kind>,
+    pub pools: Vec<PoolKind>,
     /// Gap by gap.
     pub cells: Vec<Cell>,
     plan: Plan,
 }
 
-/// All visits with one gap.
+/// The results of all trials with one gap.
 pub struct Cell {
     /// From one piece of work to the next.
     pub gap: Nanos,
@@ -42,8 +42,9 @@ impl Results {
         Self { pools: options.pools.clone(), cells, plan }
     }
 
-    /// Series and facts of each pool, and for each gap whether work begins
-    /// sooner, and with less CPU time, in the first pool than in each other.
+    /// Adds series and facts of each pool. For each gap, adds verdicts on whether
+    /// work begins sooner, and with less CPU time, in the first pool than in each
+    /// other one.
     pub(super) fn note(&self, findings: &mut Findings) {
         for cell in &self.cells {
             cell.note(&self.pools, findings);
@@ -67,7 +68,7 @@ impl Results {
         }
     }
 
-    /// A line for each gap and pool.
+    /// The table, with a line for each gap and pool.
     fn table(&self) -> Table {
         let columns = [
             Column::of("work every", Unit::Nanoseconds),
@@ -78,7 +79,7 @@ impl Results {
             Column::of("CPUs used", Unit::Count),
         ];
         let title = "From giving work until it begins, and CPUs that the pool uses";
-        let row = |cell: &Cell, place: usize, pool: Kind| {
+        let row = |cell: &Cell, place: usize, pool: PoolKind| {
             let (cpus, interval) = cell.cpus(place)?;
             let latency = |q| cell.latency(place, q).map(|latency| latency.get() as f64);
             let [median, tail, longest] = [0.5, 0.99, 1.0].map(latency).map(Shown::maybe);
@@ -110,8 +111,8 @@ impl Results {
 }
 
 impl Cell {
-    fn new(gap: Nanos, pools: &[Kind]) -> Self {
-        let series = |pool: &Kind| {
+    fn new(gap: Nanos, pools: &[PoolKind]) -> Self {
+        let series = |pool: &PoolKind| {
             Series::new(format!("lock/pool/{}/spawn_to_start", pool.name()))
                 .with_label("gap", gap.to_string())
         };
@@ -119,8 +120,8 @@ impl Cell {
         Self { gap, latencies, medians: Vec::new(), cpus: Vec::new() }
     }
 
-    /// What one round has seen of each pool that it came to.
-    pub(super) fn add(&mut self, round: Vec<(usize, Seen)>) {
+    /// Adds one round, with the results of the pools that it measured.
+    pub(super) fn add(&mut self, round: Vec<(usize, TrialResult)>) {
         let mut medians = Vec::new();
         let mut cpus = Vec::new();
         for (place, seen) in round {
@@ -132,20 +133,19 @@ impl Cell {
         self.cpus.push(cpus);
     }
 
-    /// A quantile of all times from giving work until it begins.
+    /// A quantile of the times from giving work until it begins.
     pub fn latency(&self, pool: usize, q: f64) -> Option<Nanos> {
         let series = self.latencies.get(pool)?;
         (series.n() > 0).then(|| Nanos(series.quantile(q)))
     }
 
-    /// The median over rounds of the CPUs that a pool has used, with its
-    /// interval.
+    /// The median over rounds of the CPUs that a pool used, with its interval.
     pub fn cpus(&self, pool: usize) -> Option<(f64, Option<[f64; 2]>)> {
         let of_pool = self.cpus.iter().flatten().filter(|(place, _)| *place == pool);
         order::median(&mut of_pool.map(|(_, cpus)| *cpus).collect::<Vec<f64>>())
     }
 
-    fn note(&self, pools: &[Kind], findings: &mut Findings) {
+    fn note(&self, pools: &[PoolKind], findings: &mut Findings) {
         for (place, pool) in pools.iter().enumerate() {
             let series = self.latencies[place].clone();
             if series.n() > 0 {

@@ -1,4 +1,4 @@
-//! What one operation costs: batches of many, divided.
+//! Measures the cost of single operations, in batches.
 
 use std::hint;
 use std::sync::Mutex;
@@ -13,11 +13,11 @@ use unjank_measure::{Fact, Findings, Unit};
 
 /// Batches per operation; the interval is that of their median.
 const BATCHES: usize = 51;
-/// After this time no other one begins: a yield takes milliseconds beside
-/// programs that compute.
+/// No batch begins after this time: a yield takes milliseconds beside programs
+/// that compute.
 const LONG_ENOUGH: Nanos = Nanos::from_millis(50);
 
-/// Turns of the standard library's mutex before it parks: `spin_until` in
+/// Iterations of the standard library's mutex before it parks: `spin_until` in
 /// `library/std/src/sys/sync/mutex/futex.rs`.
 const STD_SPINS: f64 = 100.0;
 
@@ -47,8 +47,8 @@ pub(crate) fn note(findings: &mut Findings) {
     findings.facts.push(calibrated(&costs));
 }
 
-/// For how long unjank-backoff spins here before it parks, at most: what it
-/// believes of these calibrations in a program that asks it to calibrate.
+/// How long unjank-backoff spins before it parks, at most, in a program that
+/// calibrates: the median of these calibrations within the library's bounds.
 fn calibrated(costs: &[Costs]) -> Fact {
     let mut parks: Vec<f64> =
         costs.iter().map(|costs| costs.believed().park.as_nanos() as f64).collect();
@@ -67,8 +67,7 @@ struct Cost {
     batches: usize,
 }
 
-/// Whether another one may begin: the first, and those before so much time has
-/// gone by.
+/// True for the first iteration, and for all that begin within `time`.
 fn until(time: Nanos) -> impl FnMut(&usize) -> bool {
     let end = Timestamp::now() + time;
     move |number| *number == 0 || Timestamp::now() < end
@@ -109,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_budget_is_the_one_that_the_library_goes_by() {
-        // From now on the rate of ticks stays as it is.
+    fn the_budget_is_the_one_that_the_library_uses() {
+        // From now on the rate of ticks does not change.
         let _costs = calibrate::measure();
         let measured = |nanos| {
             let park = Ticks::from_nanos(nanos);

@@ -1,9 +1,8 @@
-//! Two threads that hand a turn to each other.
+//! Measures two threads that hand a turn to each other.
 //!
-//! One word holds whose turn it is: even is the first thread's, odd the
-//! second's, and each hand-off adds one. It is stored with release order and
-//! loaded with acquire order, so that what one thread stamped before a
-//! hand-off is seen by the other after it.
+//! One word holds the turn: even is the first thread's, odd the second's, and each
+//! hand-off adds one. It is stored with release order and loaded with acquire
+//! order, so a thread sees the stamps that the other wrote before the hand-off.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -66,7 +65,7 @@ impl Placement {
     }
 }
 
-/// What was seen.
+/// The result of one hand-off measurement.
 pub(crate) struct Measured {
     pub(crate) round_trips: Series,
     /// From just before the wake-up call until the second thread runs.
@@ -75,23 +74,22 @@ pub(crate) struct Measured {
     pub(crate) cpu_time: f64,
 }
 
-/// A turn that takes longer than this is looked at for the stop flag, so a
-/// thread whose partner has died does not wait for ever.
-const PATIENCE: Nanos = Nanos::from_millis(100);
-/// Round trips before the first that counts, as far as a quarter of the time
-/// has room for them: beside programs that compute, each yield takes
-/// milliseconds.
+/// A parked thread wakes after this time to check the end flag, so that it does
+/// not wait for ever for a dead partner.
+const CHECK_END: Nanos = Nanos::from_millis(100);
+/// Round trips that do not count, for at most a quarter of the time: beside
+/// programs that compute, each yield takes milliseconds.
 const WARM_UP: u32 = 200;
-/// Round trips between two looks at the stop request.
+/// Round trips between two checks for a stop request.
 const BATCH: u32 = 64;
 
-/// What the two threads share. `sent` and `turn` are on lines of their own by
-/// alignment: spinning on one must not slow the stamp in the other.
-struct Table {
+/// What the two threads share. `sent` and `turn` have their own cache lines:
+/// spinning on one must not slow down the stamp in the other.
+struct Shared {
     turn: Line<AtomicU32>,
     /// When the first thread handed over, in nanoseconds.
     sent: Line<AtomicU64>,
-    /// Whether round trips count by now.
+    /// Whether round trips count: the warm-up is over.
     counts: AtomicBool,
     over: AtomicBool,
 }
@@ -99,8 +97,8 @@ struct Table {
 #[repr(align(128))]
 struct Line<T>(T);
 
-impl Table {
-    /// Waits until the turn is `turn`; false when the game is over.
+impl Shared {
+    /// Waits until the turn is `turn`; false if the measurement has ended.
     #[inline]
     fn await_turn(&self, turn: u32, how: Wait) -> bool {
         let mut polls = 0_u32;
@@ -119,7 +117,7 @@ impl Table {
             match how {
                 Wait::Spin => hint::spin_loop(),
                 Wait::Yield => thread::yield_now(),
-                Wait::Park => wait(&self.turn.0, seen, Scope::Process, PATIENCE),
+                Wait::Park => wait(&self.turn.0, seen, Scope::Process, CHECK_END),
             }
         }
     }
@@ -133,23 +131,23 @@ impl Table {
     }
 }
 
-/// Ends the game when a thread leaves, however it leaves.
-struct EndsGame<'a>(&'a Table);
+/// Ends the measurement when dropped, however the thread ends.
+struct EndsMeasurement<'a>(&'a Shared);
 
-impl Drop for EndsGame<'_> {
+impl Drop for EndsMeasurement<'_> {
     fn drop(&mut self) {
         self.0.over.store(true, Ordering::Relaxed);
         wake(&self.0.turn.0, 1, Scope::Process);
     }
 }
 
-/// Hands turns over for `duration`.
+/// Measures hand-offs for `duration`.
 pub(crate) fn measure(
     handoff: Handoff,
     duration: Nanos,
     monitor: &dyn Monitor,
 ) -> Result<Measured> {
-    let table = Table {
+    let shared = Shared {
         turn: Line(AtomicU32::new(0)),
         sent: Line(AtomicU64::new(0)),
         counts: AtomicBool::new(false),
@@ -158,11 +156,11 @@ pub(crate) fn measure(
     thread::scope(|scope| {
         let second = thread::Builder::new()
             .name("lock/second".to_owned())
-            .spawn_scoped(scope, || second_thread(&table, handoff))
+            .spawn_scoped(scope, || second_thread(&shared, handoff))
             .map_err(|error| Error::syscall("clone", "the second thread", error))?;
         let (round_trips, cpu_time) = {
-            let _ends = EndsGame(&table);
-            first_thread(&table, handoff, duration, monitor)?
+            let _ends = EndsMeasurement(&shared);
+            first_thread(&shared, handoff, duration, monitor)?
         };
         let (wake_ups, their_cpu_time) = second
             .join()
@@ -174,20 +172,20 @@ pub(crate) fn measure(
 }
 
 fn first_thread(
-    table: &Table,
+    shared: &Shared,
     handoff: Handoff,
     duration: Nanos,
     monitor: &dyn Monitor,
 ) -> Result<(Series, Nanos)> {
     let _pinned = AffinityGuard::pin_to(handoff.cpus.0)?;
     let mut turn = 0_u32;
-    // None when the other thread has left.
+    // None if the other thread has ended.
     let mut round_trip = || {
         let before = Timestamp::now();
-        table.sent.0.store(before.as_nanos(), Ordering::Relaxed);
-        table.hand_over(turn.wrapping_add(1), handoff.wait);
+        shared.sent.0.store(before.as_nanos(), Ordering::Relaxed);
+        shared.hand_over(turn.wrapping_add(1), handoff.wait);
         turn = turn.wrapping_add(2);
-        table.await_turn(turn, handoff.wait).then(|| (before, Timestamp::now()))
+        shared.await_turn(turn, handoff.wait).then(|| (before, Timestamp::now()))
     };
     let warm = Timestamp::now() + Nanos(duration.get() / 4);
     for _ in 0..WARM_UP {
@@ -196,20 +194,20 @@ fn first_thread(
             break;
         }
     }
-    // Seen by the other thread with the next turn.
-    table.counts.store(true, Ordering::Relaxed);
+    // The other thread sees this with the next turn.
+    shared.counts.store(true, Ordering::Relaxed);
     let start = Timestamp::now();
     let end = start + duration;
     let cpu_before = thread_cpu_time();
     let name = format!("lock/{}/round_trip", handoff.wait.name());
     let mut series = Series::new(name).with_course(start, duration);
     // At least one, so that there is something to report.
-    'game: loop {
+    'measuring: loop {
         for _ in 0..BATCH {
-            let Some((before, after)) = round_trip() else { break 'game };
+            let Some((before, after)) = round_trip() else { break 'measuring };
             series.record_at(after, after.since(before));
             if after >= end {
-                break 'game;
+                break 'measuring;
             }
         }
         if monitor.stop_requested() {
@@ -219,17 +217,17 @@ fn first_thread(
     Ok((series, thread_cpu_time() - cpu_before))
 }
 
-fn second_thread(table: &Table, handoff: Handoff) -> Result<(Series, Nanos)> {
-    let _ends = EndsGame(table);
+fn second_thread(shared: &Shared, handoff: Handoff) -> Result<(Series, Nanos)> {
+    let _ends = EndsMeasurement(shared);
     let _pinned = AffinityGuard::pin_to(handoff.cpus.1)?;
     let mut wake_ups = Series::new("lock/park_wake");
     let mut turn = 1_u32;
     let mut cpu_before = thread_cpu_time();
-    while table.await_turn(turn, handoff.wait) {
+    while shared.await_turn(turn, handoff.wait) {
         let now = Timestamp::now();
-        let sent = Timestamp::from_nanos(table.sent.0.load(Ordering::Relaxed));
-        let counts = table.counts.load(Ordering::Relaxed);
-        table.hand_over(turn.wrapping_add(1), handoff.wait);
+        let sent = Timestamp::from_nanos(shared.sent.0.load(Ordering::Relaxed));
+        let counts = shared.counts.load(Ordering::Relaxed);
+        shared.hand_over(turn.wrapping_add(1), handoff.wait);
         turn = turn.wrapping_add(2);
         if counts {
             wake_ups.record(now.since(sent));

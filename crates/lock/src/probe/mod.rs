@@ -1,4 +1,4 @@
-//! `unjank lock probe`: what waiting costs on this machine.
+//! `unjank lock probe`: measures the cost of each way of waiting on this machine.
 
 mod costs;
 mod handoff;
@@ -55,8 +55,8 @@ pub fn run(options: &Options, monitor: &dyn Monitor) -> Result<Findings> {
     Ok(findings)
 }
 
-/// The hand-offs to measure. Two threads on one CPU cannot spin for each
-/// other: the one that spins keeps the other from running.
+/// The hand-offs to measure. There is no spin on one CPU, because the spinning
+/// thread keeps the other one from running.
 fn cells(one: usize, two: Option<(usize, usize)>) -> Vec<Handoff> {
     let mut cells: Vec<Handoff> = [Wait::Yield, Wait::Park]
         .map(|wait| Handoff { wait, placement: Placement::OneCpu, cpus: (one, one) })

@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `lock probe`.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
@@ -7,17 +7,17 @@ use unjank_host::{Error, Nanos, Result};
 /// What `lock probe` measures.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Options {
-    /// The CPUs of the two threads: two of these.
+    /// The two threads use two of these CPUs.
     pub cpus: Option<CpuSet>,
-    /// The number of this start: each has another pair of CPUs, and another
+    /// The number of this start: each start has another pair of CPUs and another
     /// order.
     pub turn: usize,
-    /// For all hand-offs together.
+    /// The time for all hand-offs together.
     pub duration: Nanos,
 }
 
 impl Options {
-    /// One CPU for threads that share one, and two for those that do not, if
+    /// One CPU for threads that share it, and a pair of CPUs for those that do not, if
     /// there are two.
     pub(crate) fn cpus(&self, allowed: &CpuSet) -> Result<(usize, Option<(usize, usize)>)> {
         let chosen = match &self.cpus {

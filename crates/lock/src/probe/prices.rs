@@ -1,4 +1,4 @@
-//! What waiting costs here, in a few milliseconds: for whoever judges it.
+//! Measures the costs of waiting in a few milliseconds, for `lock doctor`.
 
 use std::sync::atomic::AtomicU32;
 use std::thread;
@@ -11,26 +11,26 @@ use unjank_measure::Monitor;
 
 use super::handoff::{Handoff, Placement, Wait, measure};
 
-/// Operations of a batch, batches, and after how long no other one begins: a
-/// yield takes milliseconds beside programs that compute.
+/// Operations of a batch, number of batches, and the time after which no batch
+/// begins: a yield takes milliseconds beside programs that compute.
 const TURNS: u64 = 50;
 const BATCHES: usize = 80;
 const LONG_ENOUGH: Nanos = Nanos::from_millis(50);
 /// How long hand-offs are measured.
 const HAND_OFFS: Nanos = Nanos::from_millis(20);
 
-/// One `sched_yield`, without what others do with the CPU meanwhile.
+/// CPU time of one `sched_yield`.
 pub(crate) fn yielding() -> Nanos {
     cpu_time_of(thread::yield_now)
 }
 
-/// One futex wake without a sleeper.
+/// CPU time of one futex wake without a sleeper.
 pub(crate) fn wake_nobody() -> Nanos {
     let word = AtomicU32::new(0);
     cpu_time_of(|| wake(&word, 1, Scope::Process))
 }
 
-/// CPU time of one operation: that of the batch that was disturbed least.
+/// CPU time of one operation, from the fastest batch.
 fn cpu_time_of(operation: impl Fn()) -> Nanos {
     let batch = |_| {
         let before = thread_cpu_time();
@@ -45,8 +45,8 @@ fn cpu_time_of(operation: impl Fn()) -> Nanos {
     Nanos(least.get().div_ceil(TURNS))
 }
 
-/// From the wake-up call until a parked thread runs, on another CPU if there is
-/// one: the median.
+/// Median time from the wake-up call until a parked thread runs, on another CPU if
+/// there is one.
 pub(crate) fn park(monitor: &dyn Monitor) -> Result<Nanos> {
     let allowed = CpuSet::allowed()?;
     let mut cpus = allowed.iter();

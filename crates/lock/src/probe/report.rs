@@ -1,4 +1,4 @@
-//! From hand-offs to findings.
+//! Turns hand-offs into findings.
 
 use unjank_measure::{Fact, Findings, Quantity, Unit};
 
@@ -18,11 +18,11 @@ pub(crate) fn note_handoff(handoff: Handoff, measured: Measured, findings: &mut 
         .push(Fact::new(name, cpu_time, Unit::Nanoseconds).with_label("placement", placement));
 }
 
-/// Adds the break-even between spinning and parking: what a parked hand-off
-/// takes longer than a spun one, one way. A wait that is expected to be
-/// shorter than this ends sooner if it is spun; spinning for just this long
-/// before parking never costs more than twice the best choice (ski rental:
-/// Karlin et al., *Competitive randomized algorithms*, 1990).
+/// Adds the break-even between spinning and parking: how much longer a parked
+/// hand-off takes than a spun one, one way. A shorter wait ends sooner if it is
+/// spun. Spinning for this long before parking never costs more than twice the
+/// best choice (ski rental: Karlin et al., *Competitive randomized algorithms*,
+/// 1990).
 pub(crate) fn note_break_even(findings: &mut Findings) {
     let median = |wait: &str| {
         let name = format!("lock/{wait}/round_trip");

@@ -1,5 +1,5 @@
-//! `unjank lock doctor`: what the threads of a running program do instead of
-//! waiting.
+//! `unjank lock doctor`: finds the threads of a running program that waste time
+//! in waiting.
 
 use std::process::ExitCode;
 
@@ -18,22 +18,22 @@ use crate::values;
   sudo unjank lock doctor $(head -n 1 /var/lib/postgresql/15/main/postmaster.pid)
   unjank lock doctor 4711 --quick --json | jq '.tables[1].rows[]'
 
-Watches all threads of a process and of those that it has started, new ones too, and
-says of each whether it waits in a sleep loop, with sched_yield, by spinning, by polls
-that find nothing, for a contended lock, takes turns with others, or is woken for nothing;
-the worst first, with what to do. It says no only where it could have seen a lock.
+Watches all threads of a process and of the processes that it has started, new ones
+included. For each thread, the worst first, it prints a diagnosis with a remedy: sleep
+loop, yield storm, busy wait, empty polls, contended lock, taking turns, useless wake-ups.
+The answer is no only if a contended lock would have been seen.
 
-As root it records system calls in a trace instance of its own, in windows of 25 ms
-every 125 ms; it is removed afterwards, and nobody else's tracing is touched. Any user
-may watch their own programs, but without system calls it knows and suspects less, and says so.")]
+As root it traces system calls in windows of 25 ms every 125 ms, in a trace instance of
+its own, which it removes afterwards. Other tracing is not touched. Any user may watch
+their own programs; without system calls there are fewer diagnoses, and it says so.")]
 pub(crate) struct Args {
-    /// The process
+    /// Number of the process to watch
     #[arg(value_name = "PID")]
     process: u32,
     /// How long to watch
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
-    /// Watch the processes that it has started, too (the default)
+    /// Also watch the processes that it has started (the default)
     #[arg(long, overrides_with = "no_tree")]
     tree: bool,
     /// Watch this process alone
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Watch for one second
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
-    /// How many threads to tell of, the worst first
+    /// How many threads to show, the worst first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     top: u64,
     #[command(flatten)]

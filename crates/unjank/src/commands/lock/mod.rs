@@ -1,4 +1,4 @@
-//! `unjank lock`: the thread waits for a lock.
+//! `unjank lock`: waiting for locks.
 
 pub(crate) mod bench;
 pub(crate) mod doctor;
@@ -17,14 +17,13 @@ pub(crate) enum Verb {
     Probe(probe::Args),
     /// Compare ways to wait for a lock: throughput, CPU time, waits and fairness over a grid
     Bench(bench::Args),
-    /// Started by lock bench, to measure under a quota or to keep CPUs busy
+    /// Started by lock bench to measure under a quota or to keep CPUs busy
     #[command(hide = true)]
     Peer(peer::Args),
     /// Watch a running program: sleep loops, yields, spinning, contended locks
     Doctor(doctor::Args),
 }
 
-/// Runs the verb that was typed.
 pub(crate) fn run(verb: &Verb) -> Result<ExitCode> {
     match verb {
         Verb::Probe(args) => probe::run(args),

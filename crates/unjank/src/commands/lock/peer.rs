@@ -1,4 +1,4 @@
-//! `unjank lock peer`: the other process of a comparison of locks.
+//! `unjank lock peer`: the second process of `lock bench`.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,11 +10,11 @@ use unjank_lock::bench::{self, PeerCommand};
 /// Arguments of `unjank lock peer`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The process that started it
+    /// Number of the process that started it
     parent: u32,
 }
 
-/// Does what it is told on stdin, and answers on stdout.
+/// Reads orders from stdin and writes answers to stdout.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if process::die_with_parent(args.parent)? {
         bench::serve(io::stdin().lock(), io::stdout().lock())

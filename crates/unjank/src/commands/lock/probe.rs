@@ -1,4 +1,4 @@
-//! `unjank lock probe`: what each way of waiting costs on this machine.
+//! `unjank lock probe`: measures the cost of each way of waiting on this machine.
 
 use std::process::ExitCode;
 
@@ -20,8 +20,8 @@ use crate::values;
   unjank lock probe --json | jq '.facts[] | select(.name == \"lock/break_even\")'
 
 Two threads hand a turn to each other by spinning (pause), sched_yield, or
-futex, on one CPU and on two. The break-even is what a parked hand-off takes
-longer than a spun one: spin for about that long before parking.")]
+futex, on one CPU and on two. The break-even is how much longer a parked
+hand-off takes than a spun one: spin for about that long before parking.")]
 pub(crate) struct Args {
     /// CPUs of the two threads: the first two of these [default: of all this process may use]
     #[arg(long, value_name = "LIST")]

@@ -1,4 +1,4 @@
-//! `unjank lock bench`: ways to wait for a lock against each other.
+//! `unjank lock bench`: compares ways to wait for a lock.
 
 mod args;
 mod pools;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use unjank_host::journal::{Outcome, Session};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Nanos, Root};
-use unjank_lock::bench::{self, Environment, Means, Options};
+use unjank_lock::bench::{self, Environment, Options, Setup};
 
 use super::peer;
 use crate::commands::keeper;
@@ -42,8 +42,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     command.run(|root, seed, monitor| {
         let changes = options.environments.contains(&Environment::Quota);
         let session = if changes { Some(open(root)?) } else { None };
-        let means = Means { root, session: session.as_ref(), peer: peer::command(), cpus };
-        let measured = bench::run(&options, &means, seed, monitor);
+        let setup = Setup { root, session: session.as_ref(), peer: peer::command(), cpus };
+        let measured = bench::run(&options, &setup, seed, monitor);
         for report in session.map(Session::finish).unwrap_or_default() {
             if let Outcome::Failed { .. } = report.outcome {
                 output::remark(&report.to_string());
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// A preset, and what was typed instead of its parts.
+/// A preset, with the typed values in place of its own.
 fn options(args: &Args) -> Result<Options> {
     let mut options = match (args.paper, args.quick) {
         (false, false) => Options::usual(),

@@ -1,4 +1,4 @@
-//! `unjank lock bench --pool`: thread pools against each other.
+//! `unjank lock bench --pool`: compares thread pools.
 
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
             .with("threads", options.threads)
             .with("gap", gaps)
             .with("rounds", options.rounds)
-            .with("visit", options.visit.get()),
+            .with("visit", options.trial.get()),
     };
     command.run(|_, seed, monitor| Ok(pools::run(&options, seed, monitor)?))
 }
@@ -41,6 +41,6 @@ fn options(args: &Args) -> Result<Options> {
     let mut options = if args.quick { Options::quick(cpus) } else { Options::usual(cpus) };
     replace(&mut options.gaps, &args.gap);
     options.rounds = args.rounds.unwrap_or(options.rounds);
-    options.visit = args.visit.unwrap_or(options.visit);
+    options.trial = args.visit.unwrap_or(options.trial);
     Ok(options)
 }

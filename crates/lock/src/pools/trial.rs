@@ -1,4 +1,4 @@
-//! A thread that gives work to a pool, one piece after the other.
+//! One trial: a thread gives work to a pool, one piece after the other.
 
 use std::hint;
 use std::sync::Arc;
@@ -9,20 +9,25 @@ use unjank_host::sched::ExactTimers;
 use unjank_host::{Nanos, Timestamp};
 use unjank_measure::Series;
 
-use super::peers::{Kind, Pool, Work};
-use super::results::Seen;
+use super::pool::{Pool, PoolKind, Work};
+use super::results::TrialResult;
 use crate::error::Result;
 
-/// Pieces of work before the first that counts: a pool that learns has learned.
+/// Pieces of work before the first that counts, so that a pool can learn.
 const WARM_UP: u32 = 20;
 
-/// Has not begun.
+/// The value of `begun` until the work begins.
 const NOT_YET: u64 = 0;
 
-/// Gives work to a new pool for so long. The giver sleeps between two pieces,
-/// with timers that end exactly, and looks only then when the last one began:
-/// it takes no CPU from the pool. Without a gap it waits for that awake.
-pub(super) fn run(kind: Kind, threads: usize, gap: Nanos, length: Nanos) -> Result<Seen> {
+/// Gives work to a new pool for `length`. The giver sleeps between two pieces, with
+/// exact timers, and only then reads when the last one began, so it takes no CPU
+/// from the pool. Without a gap it spins until the last one begins.
+pub(super) fn run(
+    kind: PoolKind,
+    threads: usize,
+    gap: Nanos,
+    length: Nanos,
+) -> Result<TrialResult> {
     let pool = Pool::start(kind, threads)?;
     let _exact = ExactTimers::new()?;
     let mut giver = Giver::new(pool, gap);
@@ -38,7 +43,7 @@ pub(super) fn run(kind: Kind, threads: usize, gap: Nanos, length: Nanos) -> Resu
     let of_pool =
         Nanos((process_cpu_time() - all).get().saturating_sub((thread_cpu_time() - own).get()));
     let took = Timestamp::now().since(start);
-    Ok(Seen { latencies, cpus: of_pool.get() as f64 / took.get().max(1) as f64 })
+    Ok(TrialResult { latencies, cpus: of_pool.get() as f64 / took.get().max(1) as f64 })
 }
 
 /// Gives work at a steady pace.
@@ -68,7 +73,7 @@ impl Giver {
         self.wait()
     }
 
-    /// Until the next piece is due.
+    /// Sleeps until the next piece is due.
     fn pause(&mut self) {
         if self.gap > Nanos::ZERO {
             self.next.sleep_until();

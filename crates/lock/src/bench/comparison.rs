@@ -1,4 +1,4 @@
-//! From rounds to ratios with intervals, and from those to who has won.
+//! Compares strategies: ratios over rounds with intervals, and who has won.
 
 use unjank_measure::experiment::FEWEST_PAIRS;
 use unjank_measure::stats::bootstrap;
@@ -7,43 +7,43 @@ use unjank_measure::stats::random::seeded;
 use super::grid::Environment;
 use super::results::{Arm, CellResult, Results, Round};
 
-/// How often a bootstrap draws: an interval of a few rounds needs no more.
+/// Resamples of a bootstrap: an interval over a few rounds needs no more.
 const DRAWS: usize = 2_000;
 
-/// One value in terms of another, as the mean of the logarithms of all rounds
-/// that both were visited in has it.
+/// The ratio of two strategies: the mean of the logarithms over the rounds that
+/// both have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// 1 where both are equal.
+    /// 1 if both are equal.
     pub value: f64,
-    /// The 95 % interval, from [`FEWEST_PAIRS`] rounds on: fewer decide nothing.
+    /// The 95 % interval; `None` for fewer than [`FEWEST_PAIRS`] rounds.
     pub interval: Option<[f64; 2]>,
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: usize,
 }
 
-/// What a ratio of operations says.
+/// The outcome of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ComparisonOutcome {
     /// The whole interval lies above 1.
     Won,
     /// The whole interval lies below 1.
     Lost,
-    /// The interval holds 1, or there is none.
+    /// The interval contains 1, or there is none.
     CannotTell,
 }
 
 impl Ratio {
-    /// What it says of a quantity that is better the larger it is.
-    pub fn outcome(&self) -> Outcome {
+    /// The outcome for a quantity of which more is better.
+    pub fn outcome(&self) -> ComparisonOutcome {
         match self.interval {
-            Some([low, _]) if low > 1.0 => Outcome::Won,
-            Some([_, high]) if high < 1.0 => Outcome::Lost,
-            _ => Outcome::CannotTell,
+            Some([low, _]) if low > 1.0 => ComparisonOutcome::Won,
+            Some([_, high]) if high < 1.0 => ComparisonOutcome::Lost,
+            _ => ComparisonOutcome::CannotTell,
         }
     }
 
-    /// Of the logarithms of ratios, one for each round.
+    /// From the logarithms of ratios, one for each round.
     fn of(logarithms: &[f64], seed: u64, stream: &str) -> Option<Self> {
         let n = logarithms.len();
         let mean = |drawn: &[usize]| {
@@ -62,7 +62,7 @@ impl Ratio {
     }
 }
 
-/// The mean over rounds of what `of` picks, with its interval.
+/// The mean over rounds of `of`, with its interval.
 pub(super) fn mean(
     arm: &Arm,
     of: impl Fn(&Round) -> f64,
@@ -76,19 +76,19 @@ pub(super) fn mean(
             let sum: f64 = drawn.iter().map(|&place| values[place]).sum();
             [0.0, sum / drawn.len() as f64]
         });
-        // Draws are moved away from what was seen; a rate is never negative.
+        // The widened interval may extend below 0; a rate is never negative.
         contrast.interval_of_b().map(|end| end.max(0.0))
     });
     (arm.mean(of), interval)
 }
 
-/// A cell that a strategy has in common with its yardstick.
+/// A strategy compared with its baseline in one cell.
 #[derive(Debug, Clone)]
 pub struct Compared<'a> {
     /// The cell.
     pub cell: &'a CellResult,
-    /// What it is compared with there: perhaps the strategy itself.
-    pub yardstick: &'a Arm,
+    /// The baseline there: perhaps the strategy itself.
+    pub baseline: &'a Arm,
     /// Operations per second.
     pub operations: Ratio,
     /// CPU time per operation.
@@ -96,30 +96,30 @@ pub struct Compared<'a> {
 }
 
 impl Compared<'_> {
-    /// Whether the strategy is its own yardstick here.
+    /// Whether the strategy is its own baseline here.
     pub fn is_own(&self, strategy: &str) -> bool {
-        self.yardstick.strategy.name == strategy
+        self.baseline.strategy.name == strategy
     }
 }
 
-/// What a strategy did in all cells of an environment.
+/// A strategy compared with its baselines in all cells of an environment.
 #[derive(Debug, Clone)]
 pub struct Overall<'a> {
-    /// What else went on.
+    /// The environment.
     pub environment: Environment,
     /// The strategy.
     pub strategy: &'static str,
     /// Operations per second: the geometric mean of all cells.
     pub operations: Ratio,
-    /// CPU time per operation: the same.
+    /// CPU time per operation: likewise.
     pub cpu_time: Ratio,
     /// Cell by cell.
     pub cells: Vec<Compared<'a>>,
 }
 
 impl<'a> Overall<'a> {
-    /// Cells with this outcome; where it is its own yardstick it has none.
-    pub fn with(&self, outcome: Outcome) -> impl Iterator<Item = &Compared<'a>> {
+    /// Cells with this outcome, without those in which it is its own baseline.
+    pub fn with(&self, outcome: ComparisonOutcome) -> impl Iterator<Item = &Compared<'a>> {
         let is = move |compared: &&Compared<'a>| {
             !compared.is_own(self.strategy) && compared.operations.outcome() == outcome
         };
@@ -128,7 +128,7 @@ impl<'a> Overall<'a> {
 }
 
 impl Results {
-    /// The environments that were visited.
+    /// The measured environments.
     pub fn environments(&self) -> Vec<Environment> {
         let mut environments: Vec<Environment> =
             self.cells.iter().map(|cell| cell.environment).collect();
@@ -142,27 +142,27 @@ impl Results {
         first.map_or_else(Vec::new, |cell| cell.arms.iter().map(|arm| arm.strategy.name).collect())
     }
 
-    /// A strategy against the yardstick of a cell; `None` where one of them was
-    /// not visited.
+    /// Compares a strategy with the baseline of a cell; `None` if one of them was not
+    /// measured.
     pub fn compare<'a>(&self, cell: &'a CellResult, strategy: &str) -> Option<Compared<'a>> {
-        let yardstick = cell.yardstick(&self.against)?;
+        let baseline = cell.baseline(&self.against)?;
         let arm = cell.arm(strategy)?;
         let ratio = |what: &str, of: fn(&Round) -> f64| {
             let logarithms: Vec<f64> =
-                logarithms(arm, yardstick, of).into_iter().map(|(_, value)| value).collect();
+                logarithms(arm, baseline, of).into_iter().map(|(_, value)| value).collect();
             let stream = format!("{what} {strategy} {} {}", cell.environment, cell.cell);
             Ratio::of(&logarithms, self.seed, &stream)
         };
         Some(Compared {
             cell,
-            yardstick,
+            baseline,
             operations: ratio("operations", |round| round.operations)?,
             cpu_time: ratio("cpu_time", |round| round.cpu_time)?,
         })
     }
 
-    /// A strategy in all cells of an environment; `None` where it was not
-    /// visited. Rounds that not all of these cells have do not count.
+    /// Compares a strategy in all cells of an environment; `None` if it was not
+    /// measured. Only rounds that all of these cells have count.
     pub fn overall(&self, environment: Environment, strategy: &'static str) -> Option<Overall<'_>> {
         let of_environment = self.cells.iter().filter(|cell| cell.environment == environment);
         let cells: Vec<Compared<'_>> =
@@ -170,7 +170,7 @@ impl Results {
         let ratio = |what: &str, of: fn(&Round) -> f64| {
             let all: Vec<Vec<(usize, f64)>> = cells
                 .iter()
-                .filter_map(|one| Some(logarithms(one.cell.arm(strategy)?, one.yardstick, of)))
+                .filter_map(|one| Some(logarithms(one.cell.arm(strategy)?, one.baseline, of)))
                 .collect();
             let stream = format!("{what} {strategy} {environment}");
             Ratio::of(&by_round(&all), self.seed, &stream)
@@ -185,10 +185,10 @@ impl Results {
     }
 }
 
-/// The logarithm of the ratio of two strategies, for each round that both have.
-fn logarithms(arm: &Arm, yardstick: &Arm, of: fn(&Round) -> f64) -> Vec<(usize, f64)> {
+/// The logarithms of the ratio of two strategies, for each round that both have.
+fn logarithms(arm: &Arm, baseline: &Arm, of: fn(&Round) -> f64) -> Vec<(usize, f64)> {
     let both = arm.rounds.iter().filter_map(|(number, round)| {
-        let other = yardstick.rounds.get(number)?;
+        let other = baseline.rounds.get(number)?;
         Some((*number, (of(round) / of(other)).ln()))
     });
     both.collect()
@@ -232,7 +232,7 @@ mod tests {
         let compared = results.compare(&results.cells[0], "spin").unwrap();
         let [low, high] = compared.operations.interval.unwrap();
         assert!((low - 2.0).abs() < 1e-9 && (high - 2.0).abs() < 1e-9);
-        assert_eq!(compared.operations.outcome(), Outcome::Won);
+        assert_eq!(compared.operations.outcome(), ComparisonOutcome::Won);
         assert!((compared.cpu_time.value - 1.0).abs() < 1e-12);
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let results = results(vec![cell(2, &[("std", &std), ("spin", &spin)])]);
         let compared = results.compare(&results.cells[0], "spin").unwrap();
         assert_eq!(compared.operations.interval, None);
-        assert_eq!(compared.operations.outcome(), Outcome::CannotTell);
+        assert_eq!(compared.operations.outcome(), ComparisonOutcome::CannotTell);
         assert!(results.compare(&results.cells[0], "busy").is_none());
     }
 
@@ -257,13 +257,17 @@ mod tests {
         ]);
         let spin = results.overall(Environment::Idle, "spin").unwrap();
         let count = |outcome| spin.with(outcome).count();
-        assert_eq!([Outcome::Won, Outcome::Lost, Outcome::CannotTell].map(count), [1, 1, 1]);
-        assert_eq!(spin.with(Outcome::Lost).next().unwrap().cell.cell.threads, 2);
+        assert_eq!(
+            [ComparisonOutcome::Won, ComparisonOutcome::Lost, ComparisonOutcome::CannotTell]
+                .map(count),
+            [1, 1, 1]
+        );
+        assert_eq!(spin.with(ComparisonOutcome::Lost).next().unwrap().cell.cell.threads, 2);
         assert!((spin.operations.value - 1.0).abs() < 0.05, "{:?}", spin.operations);
-        // Where a strategy is the yardstick itself, nobody wins.
+        // No outcome where a strategy is its own baseline.
         let std = results.overall(Environment::Idle, "std").unwrap();
-        assert_eq!((std.cells.len(), std.with(Outcome::CannotTell).count()), (3, 0));
-        assert_eq!(std.with(Outcome::Lost).count(), 1);
+        assert_eq!((std.cells.len(), std.with(ComparisonOutcome::CannotTell).count()), (3, 0));
+        assert_eq!(std.with(ComparisonOutcome::Lost).count(), 1);
     }
 
     #[test]
@@ -281,7 +285,7 @@ mod tests {
         let decided = (0..cells).filter(|cell| {
             let logarithms: Vec<f64> = (0..FEWEST_PAIRS).map(|_| 0.1 * normal()).collect();
             let ratio = Ratio::of(&logarithms, 3, &format!("cell {cell}")).unwrap();
-            ratio.outcome() != Outcome::CannotTell
+            ratio.outcome() != ComparisonOutcome::CannotTell
         });
         let share = decided.count() as f64 / f64::from(cells);
         assert!(share < 0.1, "{share} of equal cells decided");
@@ -295,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn means_have_intervals_that_hold_them() {
+    fn means_have_intervals_that_contain_them() {
         let result = cell(1, &[("std", STEADY)]);
         let (value, interval) = mean(&result.arms[0], |round| round.operations, 1, "t");
         let [low, high] = interval.unwrap();

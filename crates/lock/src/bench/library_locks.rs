@@ -1,16 +1,17 @@
-//! Locks that others have made, as they are used.
+//! The locks of libraries: std, the C library, parking_lot, spin, crossbeam,
+//! unjank-backoff.
 
 use crossbeam_utils::Backoff;
 use unjank_host::Result;
 use unjank_host::pthread_mutex::{MutexKind, PthreadMutex};
 
-use super::section::Section;
 use super::sleep_loops::Flag;
+use super::tested_lock::TestedLock;
 
 /// `std::sync::Mutex`.
 pub(super) struct Std(std::sync::Mutex<()>);
 
-impl Section for Std {
+impl TestedLock for Std {
     fn new() -> Result<Self> {
         Ok(Self(std::sync::Mutex::new(())))
     }
@@ -25,7 +26,7 @@ impl Section for Std {
 /// `parking_lot::Mutex`.
 pub(super) struct ParkingLot(parking_lot::Mutex<()>);
 
-impl Section for ParkingLot {
+impl TestedLock for ParkingLot {
     fn new() -> Result<Self> {
         Ok(Self(parking_lot::Mutex::new(())))
     }
@@ -40,7 +41,7 @@ impl Section for ParkingLot {
 /// `unjank_backoff::Mutex`, in a process that has calibrated.
 pub(super) struct Unjank(unjank_backoff::Mutex<()>);
 
-impl Section for Unjank {
+impl TestedLock for Unjank {
     fn new() -> Result<Self> {
         unjank_backoff::calibrate::calibrate();
         Ok(Self(unjank_backoff::Mutex::new(())))
@@ -56,7 +57,7 @@ impl Section for Unjank {
 /// `spin::Mutex`.
 pub(super) struct Spin(spin::Mutex<()>);
 
-impl Section for Spin {
+impl TestedLock for Spin {
     fn new() -> Result<Self> {
         Ok(Self(spin::Mutex::new(())))
     }
@@ -68,12 +69,12 @@ impl Section for Spin {
     }
 }
 
-/// A flag, with `crossbeam_utils::Backoff::snooze` between two looks. There is
-/// nothing to park on, so it goes on where `is_completed` would have it park.
+/// A flag, with `crossbeam_utils::Backoff::snooze` between two looks. It ignores
+/// `is_completed`, because there is nothing to park on.
 #[derive(Default)]
 pub(super) struct Crossbeam(Flag);
 
-impl Section for Crossbeam {
+impl TestedLock for Crossbeam {
     fn new() -> Result<Self> {
         Ok(Self::default())
     }
@@ -90,13 +91,13 @@ impl Section for Crossbeam {
     }
 }
 
-/// A mutex of the C library, by its kind.
+/// Defines a mutex of the C library of one kind.
 macro_rules! pthread {
     ($name:ident, $kind:expr) => {
         #[doc = concat!("`pthread_mutex_t`: `", stringify!($kind), "`.")]
         pub(super) struct $name(PthreadMutex);
 
-        impl Section for $name {
+        impl TestedLock for $name {
             fn new() -> Result<Self> {
                 PthreadMutex::new($kind).map(Self)
             }

@@ -1,4 +1,4 @@
-//! What is compared: thread pools, as they are used.
+//! The compared thread pools, behind one interface.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use unjank_host::{Error, Result};
 /// A piece of work.
 pub(super) type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread pool, by its name.
+/// The compared thread pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `unjank_backoff::Pool`: one idle thread watches for as long as the gaps
-    /// make that worthwhile.
+pub enum PoolKind {
+    /// `unjank_backoff::Pool`: one idle thread polls for as long as the gaps make
+    /// that worthwhile.
     Unjank,
     /// `rayon::ThreadPool`: an idle thread searches 32 times with `sched_yield`
     /// between two searches, and parks.
@@ -23,11 +23,11 @@ pub enum Kind {
     Tokio,
 }
 
-impl Kind {
-    /// All that there are.
+impl PoolKind {
+    /// All pools.
     pub const ALL: [Self; 4] = [Self::Unjank, Self::Rayon, Self::Threadpool, Self::Tokio];
 
-    /// As it is printed.
+    /// The name, as printed.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unjank => "unjank",
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// One that runs.
+/// A running pool.
 pub(super) enum Pool {
     Unjank(unjank_backoff::Pool),
     Rayon(rayon::ThreadPool),
@@ -47,20 +47,20 @@ pub(super) enum Pool {
 }
 
 impl Pool {
-    /// With so many threads, if all of them are needed.
+    /// Starts a pool of at most this many threads.
     ///
     /// # Errors
     /// A thread that cannot be started.
-    pub(super) fn start(kind: Kind, threads: usize) -> Result<Self> {
+    pub(super) fn start(kind: PoolKind, threads: usize) -> Result<Self> {
         let failed = |error: io::Error| Error::syscall("clone", kind.name(), error);
         Ok(match kind {
-            Kind::Unjank => Self::Unjank(unjank_backoff::Pool::new(threads).map_err(failed)?),
-            Kind::Rayon => {
+            PoolKind::Unjank => Self::Unjank(unjank_backoff::Pool::new(threads).map_err(failed)?),
+            PoolKind::Rayon => {
                 let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
                 Self::Rayon(builder.build().map_err(|error| failed(io::Error::other(error)))?)
             }
-            Kind::Threadpool => Self::Threadpool(threadpool::ThreadPool::new(threads)),
-            Kind::Tokio => {
+            PoolKind::Threadpool => Self::Threadpool(threadpool::ThreadPool::new(threads)),
+            PoolKind::Tokio => {
                 let mut builder = tokio::runtime::Builder::new_current_thread();
                 builder.max_blocking_threads(threads);
                 Self::Tokio(builder.build().map_err(failed)?)
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pool_does_what_it_is_given() {
-        for kind in Kind::ALL {
+    fn every_pool_runs_its_work() {
+        for kind in PoolKind::ALL {
             let pool = Pool::start(kind, 2).unwrap();
             let (done, all) = mpsc::channel();
             for n in 0..100_u64 {

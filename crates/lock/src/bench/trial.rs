@@ -1,12 +1,10 @@
-//! One visit: threads that take one lock over and over, with work inside and
-//! outside.
+//! One trial: threads take one lock over and over, with work inside and outside.
 //!
-//! A visit has three phases, and one word says which it is. In the first,
-//! threads get under way. In the second, operations are counted and nothing
-//! else is done, because a look at a clock takes longer than an empty section.
-//! In the third, each wait is timed. A thread that sees a new phase notes what
-//! it has done so far, so one that was off the CPU when the phase began adds no
-//! more than the operation it was in.
+//! A trial has three phases, and one word holds the current one. In the first,
+//! all threads start. In the second, operations are counted and nothing else,
+//! because reading a clock takes longer than an empty section. In the third, each
+//! wait is timed. A thread notes its count when it first sees a new phase, so one
+//! that was off the CPU at that moment adds no more than the operation it was in.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -20,26 +18,26 @@ use unjank_host::{Joules, Nanos, Timestamp};
 use unjank_measure::stats::order;
 use unjank_measure::{Series, SeriesRecord};
 
-use super::section::Section;
+use super::tested_lock::TestedLock;
 use super::work;
 use crate::error::{Error, Result};
 
-/// The phases, as the word has them. It goes up only.
+/// Values of the phase word, which only increases; 0 is the first phase.
 const COUNTING: u32 = 1;
 const TIMING: u32 = 2;
 const OVER: u32 = 3;
 
-/// Between two looks whether all threads are under way.
+/// The time between two checks that all threads run.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Batches and sections of each, to find out what an empty section costs.
+/// Batches, and sections in each, to measure the cost of an empty section.
 const BATCHES: usize = 31;
 const SECTIONS: u32 = 1_000;
 
-/// What a visit does.
+/// The parameters of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Task {
-    /// Threads that take the lock.
+    /// Number of threads that take the lock.
     pub(crate) threads: usize,
     /// Multiplications with the lock held.
     pub(crate) section: u32,
@@ -49,24 +47,24 @@ pub(crate) struct Task {
     pub(crate) phase: Nanos,
     /// The one CPU of all threads.
     pub(crate) pinned: Option<usize>,
-    /// What every second thread is nicer by.
+    /// Added to the nice value of every second thread.
     pub(crate) nicer: Option<i32>,
 }
 
-/// Reads the energy that was taken so far, where something tells it.
+/// Reads the energy used so far, if there is a meter.
 pub(crate) type ReadEnergy<'a> = &'a dyn Fn() -> Option<Joules>;
 
-/// A task, and what this process adds to it.
-pub(crate) struct Visit<'a> {
+/// A task, with what only this process knows.
+pub(crate) struct Trial<'a> {
     pub(crate) task: Task,
     /// The name of the strategy.
     pub(crate) strategy: &'static str,
     pub(crate) energy: ReadEnergy<'a>,
 }
 
-/// What was seen in a visit.
+/// The result of a trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct TrialResult {
     /// Operations of each thread in the second phase.
     pub(crate) operations: Vec<u64>,
     /// The length of that phase.
@@ -76,18 +74,18 @@ pub(crate) struct Seen {
     /// Context switches of all threads in it.
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
-    /// Energy that was taken in it.
+    /// Energy used in it.
     pub(crate) energy: Option<Joules>,
-    /// Waits of the third phase; for the control, how long each operation took.
+    /// Waits of the third phase; for the control, lengths of operations.
     pub(crate) waits: SeriesRecord,
 }
 
-/// What the threads share. Each part is on a line of its own, so that looking
-/// at one does not slow another.
-struct Table<L> {
+/// What the threads share. Each part has its own cache line, so that reading one
+/// does not slow down another.
+struct Shared<L> {
     lock: Line<L>,
-    /// What the lock protects, written with a plain load and a plain store: two
-    /// threads in the section at once would lose counts.
+    /// A counter that the lock protects, with a separate load and store: two threads
+    /// in the section at once lose counts.
     protected: Line<AtomicU64>,
     phase: Line<AtomicU32>,
     /// Threads that have begun.
@@ -97,7 +95,7 @@ struct Table<L> {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// What one thread has seen.
+/// The counts of one thread.
 struct Own {
     all: u64,
     counted: u64,
@@ -110,32 +108,32 @@ struct Own {
 /// # Errors
 /// `Unsupported` without such a lock; two threads that were in a section at the
 /// same time; a thread could not be started or placed.
-pub(crate) fn run<L: Section>(visit: &Visit<'_>) -> Result<Seen> {
-    let task = visit.task;
-    let table = Table {
+pub(crate) fn run<L: TestedLock>(trial: &Trial<'_>) -> Result<TrialResult> {
+    let task = trial.task;
+    let shared = Shared {
         lock: Line(L::new()?),
         protected: Line(AtomicU64::new(0)),
         phase: Line(AtomicU32::new(0)),
         running: Line(AtomicUsize::new(0)),
     };
     thread::scope(|scope| {
-        let table = &table;
+        let shared = &shared;
         let mut threads = Vec::with_capacity(task.threads);
         for number in 0..task.threads {
             let spawned = thread::Builder::new()
                 .name(format!("lock/{number}"))
-                .spawn_scoped(scope, move || worker(table, task, number));
+                .spawn_scoped(scope, move || worker(shared, task, number));
             match spawned {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
-                    table.phase.0.store(OVER, Ordering::Relaxed);
+                    shared.phase.0.store(OVER, Ordering::Relaxed);
                     let thread = format!("thread {number}");
                     return Err(unjank_host::Error::syscall("clone", thread, error).into());
                 }
             }
         }
-        let (elapsed, cpu_time, energy) = direct(table, visit);
-        let mut seen = Seen {
+        let (elapsed, cpu_time, energy) = run_phases(shared, trial);
+        let mut result = TrialResult {
             operations: Vec::with_capacity(task.threads),
             elapsed,
             cpu_time,
@@ -148,77 +146,82 @@ pub(crate) fn run<L: Section>(visit: &Visit<'_>) -> Result<Seen> {
         for thread in threads {
             let own = thread.join().map_err(|_| Error::Panicked)??;
             all += own.all;
-            seen.operations.push(own.counted);
-            seen.voluntary += own.switches.voluntary;
-            seen.involuntary += own.switches.involuntary;
+            result.operations.push(own.counted);
+            result.voluntary += own.switches.voluntary;
+            result.involuntary += own.switches.involuntary;
             waits.absorb(&own.waits);
         }
-        seen.waits = waits.finish();
+        result.waits = waits.finish();
         if L::EXCLUDES {
-            check(visit.strategy, all, table.protected.0.load(Ordering::Relaxed))?;
+            check(trial.strategy, all, shared.protected.0.load(Ordering::Relaxed))?;
         }
-        Ok(seen)
+        Ok(result)
     })
 }
 
-/// Says which phase it is: the length, CPU time and energy of the second.
-fn direct<L>(table: &Table<L>, visit: &Visit<'_>) -> (Nanos, Nanos, Option<Joules>) {
-    let phase: Duration = visit.task.phase.into();
-    while table.running.0.load(Ordering::Relaxed) < visit.task.threads {
+/// Moves through the phases. Returns length, CPU time and energy of the second.
+fn run_phases<L>(shared: &Shared<L>, trial: &Trial<'_>) -> (Nanos, Nanos, Option<Joules>) {
+    let phase: Duration = trial.task.phase.into();
+    while shared.running.0.load(Ordering::Relaxed) < trial.task.threads {
         thread::sleep(LOOK);
     }
     thread::sleep(phase / 5);
-    let energy = (visit.energy)();
+    let energy = (trial.energy)();
     let (start, cpu) = (Timestamp::now(), process_cpu_time());
-    table.phase.0.store(COUNTING, Ordering::Relaxed);
+    shared.phase.0.store(COUNTING, Ordering::Relaxed);
     thread::sleep(phase);
-    table.phase.0.store(TIMING, Ordering::Relaxed);
+    shared.phase.0.store(TIMING, Ordering::Relaxed);
     let (end, cpu_end) = (Timestamp::now(), process_cpu_time());
-    let energy = (visit.energy)().zip(energy).map(|(end, start)| end - start);
+    let energy = (trial.energy)().zip(energy).map(|(end, start)| end - start);
     thread::sleep(phase);
-    table.phase.0.store(OVER, Ordering::Relaxed);
+    shared.phase.0.store(OVER, Ordering::Relaxed);
     (end.since(start), cpu_end - cpu, energy)
 }
 
-fn worker<L: Section>(table: &Table<L>, task: Task, number: usize) -> Result<Own> {
+fn worker<L: TestedLock>(shared: &Shared<L>, task: Task, number: usize) -> Result<Own> {
     let placed = place(task, number);
-    // Whoever cannot be placed is waited for, too.
-    table.running.0.fetch_add(1, Ordering::Relaxed);
+    // Counts threads that could not be placed as well, or the start would hang.
+    shared.running.0.fetch_add(1, Ordering::Relaxed);
     let _pinned = placed?;
-    // The control has nothing that protects a count of all.
+    // The control cannot protect a common counter.
     let own_count = AtomicU64::new(0);
-    let count = if L::EXCLUDES { &table.protected.0 } else { &own_count };
+    let count = if L::EXCLUDES { &shared.protected.0 } else { &own_count };
     let mut waits = Series::new("lock/bench/wait");
-    let warm_up = count_until(COUNTING, table, task, count);
+    let warm_up = count_until(COUNTING, shared, task, count);
     let before = ContextSwitches::of_this_thread()?;
-    let counted = count_until(TIMING, table, task, count);
+    let counted = count_until(TIMING, shared, task, count);
     let switches = ContextSwitches::of_this_thread()?.since(before);
-    let timed = time_until_over(table, task, count, &mut waits);
+    let timed = time_until_over(shared, task, count, &mut waits);
     Ok(Own { all: warm_up + counted + timed, counted, switches, waits })
 }
 
-/// Takes the lock until a phase begins: how often.
+/// Takes the lock until a phase begins. Returns how often.
 #[inline]
-fn count_until<L: Section>(phase: u32, table: &Table<L>, task: Task, count: &AtomicU64) -> u64 {
+fn count_until<L: TestedLock>(
+    phase: u32,
+    shared: &Shared<L>,
+    task: Task,
+    count: &AtomicU64,
+) -> u64 {
     let mut operations = 0;
-    while table.phase.0.load(Ordering::Relaxed) < phase {
-        table.lock.0.with(|| section(task, count));
+    while shared.phase.0.load(Ordering::Relaxed) < phase {
+        shared.lock.0.with(|| section(task, count));
         work::run(task.outside);
         operations += 1;
     }
     operations
 }
 
-/// The same in the third phase, timing how long each wait took. A thread that
-/// has waited all through that phase counts as one wait of its length.
+/// Takes the lock in the third phase and times each wait. A thread that has waited
+/// all through that phase counts as one wait of its length.
 #[inline]
-fn time_until_over<L: Section>(
-    table: &Table<L>,
+fn time_until_over<L: TestedLock>(
+    shared: &Shared<L>,
     task: Task,
     count: &AtomicU64,
     waits: &mut Series,
 ) -> u64 {
-    if table.phase.0.load(Ordering::Relaxed) == OVER {
+    if shared.phase.0.load(Ordering::Relaxed) == OVER {
         waits.record(task.phase);
         return 0;
     }
@@ -228,7 +231,7 @@ fn time_until_over<L: Section>(
         if L::EXCLUDES {
             before = Timestamp::now();
         }
-        let has_it = table.lock.0.with(|| {
+        let has_it = shared.lock.0.with(|| {
             let has_it = Timestamp::now();
             section(task, count);
             has_it
@@ -237,14 +240,13 @@ fn time_until_over<L: Section>(
         waits.record(has_it.since(before));
         before = has_it;
         operations += 1;
-        if table.phase.0.load(Ordering::Relaxed) == OVER {
+        if shared.phase.0.load(Ordering::Relaxed) == OVER {
             return operations;
         }
     }
 }
 
-/// What is done with the lock held. The store is as far from the load as the
-/// section is long.
+/// The section. Load and store are at its two ends.
 #[inline]
 fn section(task: Task, count: &AtomicU64) {
     let seen = count.load(Ordering::Relaxed);
@@ -252,7 +254,8 @@ fn section(task: Task, count: &AtomicU64) {
     count.store(seen.wrapping_add(1), Ordering::Relaxed);
 }
 
-/// Puts the calling thread, which ends with the visit, where the task has it.
+/// Applies the task's affinity and nice value to the calling thread, which ends
+/// with the trial.
 fn place(task: Task, number: usize) -> Result<Option<AffinityGuard>> {
     if let Some(nicer) = task.nicer.filter(|_| number % 2 == 1) {
         let me = ThreadId::current();
@@ -262,17 +265,17 @@ fn place(task: Task, number: usize) -> Result<Option<AffinityGuard>> {
     Ok(task.pinned.map(AffinityGuard::pin_to).transpose()?)
 }
 
-/// Whether every operation had the lock to itself.
+/// Checks that no two operations held the lock at once.
 fn check(strategy: &'static str, done: u64, protected: u64) -> Result<()> {
     if done == protected { Ok(()) } else { Err(Error::NotExclusive { strategy, done, protected }) }
 }
 
-/// What an empty section costs a thread that is alone, in nanoseconds: the
-/// median of [`BATCHES`] batches.
+/// The cost of an uncontended empty section, in nanoseconds: the median of
+/// [`BATCHES`] batches.
 ///
 /// # Errors
 /// `Unsupported` without such a lock.
-pub(crate) fn uncontended<L: Section>() -> Result<f64> {
+pub(crate) fn uncontended<L: TestedLock>() -> Result<f64> {
     let (lock, count) = (L::new()?, AtomicU64::new(0));
     let mut batches: Vec<f64> = (0..BATCHES)
         .map(|_| {
@@ -299,8 +302,8 @@ mod tests {
         Task { threads, section: 20, outside: 20, phase, pinned: None, nicer: None }
     }
 
-    fn visit(strategy: Strategy, task: Task) -> Result<Seen> {
-        strategy.visit(task, &|| None)
+    fn run_trial(strategy: Strategy, task: Task) -> Result<TrialResult> {
+        strategy.run_trial(task, &|| None)
     }
 
     #[test]
@@ -309,26 +312,26 @@ mod tests {
         for strategy in Strategy::all().iter().copied().chain([control]) {
             for threads in [1, 3] {
                 // On a busy machine, a phase may pass before any thread has a CPU.
-                let mut visits = (0..200).map(|_| visit(strategy, task(threads)));
-                let seen = visits.find(|seen| match seen {
-                    Ok(seen) => seen.operations.iter().sum::<u64>() > 0,
+                let mut trials = (0..200).map(|_| run_trial(strategy, task(threads)));
+                let result = trials.find(|result| match result {
+                    Ok(result) => result.operations.iter().sum::<u64>() > 0,
                     Err(_) => true,
                 });
-                let seen = match seen.expect("one of many visits has an operation") {
+                let result = match result.expect("one of many trials has an operation") {
                     Err(Error::Host(unjank_host::Error::Unsupported(_))) => continue,
-                    seen => seen.unwrap(),
+                    result => result.unwrap(),
                 };
-                assert_eq!(seen.operations.len(), threads, "{}", strategy.name);
-                assert!(seen.waits.n >= threads as u64, "{}", strategy.name);
-                assert!(seen.elapsed >= task(threads).phase);
+                assert_eq!(result.operations.len(), threads, "{}", strategy.name);
+                assert!(result.waits.n >= threads as u64, "{}", strategy.name);
+                assert!(result.elapsed >= task(threads).phase);
             }
         }
     }
 
-    /// Lets everybody in.
+    /// A lock that excludes nobody.
     struct Broken;
 
-    impl Section for Broken {
+    impl TestedLock for Broken {
         fn new() -> unjank_host::Result<Self> {
             Ok(Self)
         }
@@ -339,13 +342,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_does_not_exclude_is_found_out() {
+    fn a_lock_that_does_not_exclude_is_detected() {
         // On one CPU, threads meet in the section only if they are preempted
         // there; so the section is nearly all that they do.
         let task = Task { section: 2_000_000, outside: 0, ..task(4) };
-        let visit = Visit { task, strategy: "broken", energy: &|| None };
-        let error = run::<Broken>(&visit).unwrap_err().to_string();
-        assert!(error.starts_with("broken does not exclude: of "), "{error}");
+        let trial = Trial { task, strategy: "broken", energy: &|| None };
+        let error = run::<Broken>(&trial).unwrap_err().to_string();
+        assert!(error.starts_with("two threads held broken at the same time: "), "{error}");
         assert!(check("x", 7, 7).is_ok() && check("x", 8, 7).is_err());
     }
 
@@ -353,8 +356,8 @@ mod tests {
     fn threads_are_placed_and_made_nicer() {
         let cpu = unjank_host::sched::CpuSet::allowed().unwrap().iter().next().unwrap();
         let placed = Task { pinned: Some(cpu), nicer: Some(10), ..task(2) };
-        assert_eq!(visit(Strategy::control(), placed).unwrap().operations.len(), 2);
+        assert_eq!(run_trial(Strategy::control(), placed).unwrap().operations.len(), 2);
         let nowhere = Task { pinned: Some(1023), ..task(2) };
-        assert!(visit(Strategy::control(), nowhere).is_err(), "and nobody hangs");
+        assert!(run_trial(Strategy::control(), nowhere).is_err(), "and nobody hangs");
     }
 }
