@@ -1,5 +1,5 @@
-//! Gives the shared library its name, so that a program which was linked with
-//! it by a path looks for it by its name, as any other.
+//! Sets the soname of the shared library, so that a program that was linked with
+//! its path looks for it by its name at run time.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libunjank_backoff.so");

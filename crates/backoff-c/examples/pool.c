@@ -22,7 +22,7 @@ _Static_assert(_Alignof(unjank_backoff) == UNJANK_BACKOFF_ALIGN, "that of a back
 
 enum { NUMBERS = 10000, ROOM = 64, WORKERS = 2 };
 
-/* A queue of numbers with an end. */
+/* A bounded queue of numbers that can be closed. */
 struct queue {
     unjank_mutex mutex;
     unjank_condvar changed;
@@ -51,7 +51,7 @@ static void close_queue(struct queue *it)
     unjank_condvar_notify_all(&it->changed);
 }
 
-/* Says whether there was one: none is left once the queue is closed and empty. */
+/* Returns whether it took an item: none is left once the queue is closed and empty. */
 static bool pop(struct queue *from, int *item)
 {
     unjank_mutex_lock(&from->mutex);
@@ -67,7 +67,7 @@ static bool pop(struct queue *from, int *item)
     return is_there;
 }
 
-/* What the workers add up, and a flag with its signal. Zero is ready. */
+/* The total of the workers, and a flag with its signal. Zeroed memory is ready. */
 static struct {
     unjank_mutex mutex;
     long long sum;
@@ -81,7 +81,7 @@ static bool has_begun(void *flag)
     return atomic_load_explicit((atomic_bool *)flag, memory_order_acquire);
 }
 
-/* One piece of work: adds up numbers of the queue until its end. */
+/* One piece of work: adds up the numbers of the queue until it is closed. */
 static void add_up(void *from)
 {
     long long sum = 0;
@@ -97,7 +97,7 @@ static void add_up(void *from)
     unjank_mutex_unlock(&total.mutex);
 }
 
-/* A loop of one's own. */
+/* A loop with a back-off. */
 static void count(void *counter)
 {
     atomic_int *number = counter;

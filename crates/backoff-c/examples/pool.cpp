@@ -1,5 +1,5 @@
-// The lock and the pool in C++: a wrapper each, with which std::lock_guard,
-// std::unique_lock, std::scoped_lock and std::condition_variable_any work.
+// C++ wrappers for the mutex and the pool. The mutex works with std::lock_guard,
+// std::unique_lock, std::scoped_lock and std::condition_variable_any.
 //
 //   cargo build -p unjank-backoff-c --release
 //   c++ -std=c++17 -I crates/backoff-c/include crates/backoff-c/examples/pool.cpp
@@ -21,7 +21,7 @@
 
 namespace unjank {
 
-// Lockable, as the C++ standard calls it.
+// A Lockable, as the C++ standard defines it.
 class Mutex {
 public:
     constexpr Mutex() noexcept = default;
@@ -36,7 +36,7 @@ private:
     unjank_mutex raw_ = UNJANK_MUTEX_INIT;
 };
 
-// Ends its threads, and finishes their work, when it goes.
+// Its destructor finishes all work and ends the threads.
 class Pool {
 public:
     explicit Pool(std::size_t threads = 0) : raw_(unjank_pool_new(threads))
@@ -45,14 +45,14 @@ public:
             throw std::system_error(errno, std::generic_category(), "unjank_pool_new");
     }
 
-    // What the work throws must not leave it: it is kept for wait().
+    // Exceptions must not leave the work: the first one is kept for wait().
     void run(std::function<void()> work)
     {
         auto job = std::make_unique<Job>(Job{this, std::move(work)});
         unjank_pool_run(raw_.get(), &Job::run, job.release());
     }
 
-    // Throws what the first piece of work has thrown.
+    // Rethrows the first exception of the work.
     void wait()
     {
         unjank_pool_wait_idle(raw_.get());
@@ -84,7 +84,7 @@ private:
 
     Mutex mutex_;
     std::exception_ptr thrown_;
-    // Last, so that its work is done before the others go.
+    // Last, so that its work is done before the other members are destroyed.
     std::unique_ptr<unjank_pool, Free> raw_;
 };
 

@@ -1,8 +1,8 @@
-//! What C has given.
+//! Conversion of arguments from C.
 
 use std::time::Duration;
 
-/// What a pointer points to.
+/// Converts a pointer to a reference.
 ///
 /// # Safety
 /// It points to a value for as long as the reference is used, or is null.
@@ -18,10 +18,10 @@ pub(crate) unsafe fn given<'a, T>(pointer: *const T, what: &str) -> &'a T {
     }
 }
 
-/// Puts a value where C keeps room for it.
+/// Writes a value into storage provided by C.
 ///
 /// # Safety
-/// `room` is null, or there is room and nobody uses it.
+/// `room` is null, or points to unused storage.
 ///
 /// # Panics
 /// As [`given`].
@@ -43,7 +43,7 @@ pub(crate) const fn length(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Whether what C keeps room for has it.
+/// Whether the storage is large enough and aligned.
 pub(crate) const fn fits<T, Room>() -> bool {
     size_of::<T>() <= size_of::<Room>() && align_of::<T>() <= align_of::<Room>()
 }

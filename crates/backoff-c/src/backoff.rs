@@ -1,19 +1,19 @@
-//! The back-off of a loop of one's own.
+//! The back-off for own loops.
 
 use backoff::Backoff;
 
 use crate::argument::{given, make};
 
-/// How large an `unjank_backoff` is, in bytes.
+/// Size of an `unjank_backoff` in bytes.
 pub const UNJANK_BACKOFF_SIZE: usize = 64;
-/// By what the address of an `unjank_backoff` is divisible.
+/// Alignment of an `unjank_backoff` in bytes.
 pub const UNJANK_BACKOFF_ALIGN: usize = 8;
 
 /// Backs off in a loop of your own, with budgets in time. It belongs to one
-/// thread, is made with `unjank_backoff_init`, and may be copied.
+/// thread, is initialised with `unjank_backoff_init`, and may be copied.
 ///
-/// Prefer `unjank_signal_wait_until` or `unjank_wait_until` where the condition
-/// can be put into a function: they cannot be used wrongly.
+/// Prefer `unjank_signal_wait_until` or `unjank_wait_until` if the condition fits
+/// into a function: they cannot be misused.
 #[repr(C)]
 pub struct unjank_backoff {
     _opaque: [u64; 8],
@@ -23,19 +23,19 @@ const _: () = assert!(size_of::<unjank_backoff>() == UNJANK_BACKOFF_SIZE);
 const _: () = assert!(align_of::<unjank_backoff>() == UNJANK_BACKOFF_ALIGN);
 
 /// # Safety
-/// `backoff` is null or points to one that was made, of this thread.
+/// `backoff` is null or points to an initialised one of this thread.
 unsafe fn backoff<'a>(backoff: *const unjank_backoff) -> &'a Backoff {
-    // SAFETY: one of C holds one of Rust from `unjank_backoff_init` on.
+    // SAFETY: since `unjank_backoff_init`, it contains the Rust type.
     unsafe { given(backoff.cast(), "backoff") }
 }
 
-/// Makes one that has not waited yet. Costs nothing.
+/// Initialises a back-off that has not waited yet. Costs nothing.
 ///
 /// # Safety
-/// `backoff` points to room for one.
+/// `backoff` points to storage for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_backoff_init(backoff: *mut unjank_backoff) {
-    // SAFETY: there is room for one.
+    // SAFETY: the caller provides storage.
     unsafe { make(backoff, Backoff::new(), "backoff") }
 }
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn unjank_backoff_init(backoff: *mut unjank_backoff) {
 /// 64.
 ///
 /// # Safety
-/// It was made.
+/// `backoff` is initialised.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_backoff_spin(backoff: *mut unjank_backoff) {
     // SAFETY: as the caller says.
@@ -52,32 +52,31 @@ pub unsafe extern "C" fn unjank_backoff_spin(backoff: *mut unjank_backoff) {
 }
 
 /// Backs off in a loop that waits for another thread: pauses for as long as
-/// parking would cost, then yields for as long, and then sleeps for 50 us to
-/// 1 ms.
+/// parking costs, then yields for as long, and then sleeps for 50 us to 1 ms.
 ///
 /// # Safety
-/// It was made.
+/// `backoff` is initialised.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_backoff_snooze(backoff: *mut unjank_backoff) {
     // SAFETY: as the caller says.
     unsafe { self::backoff(backoff) }.snooze();
 }
 
-/// Whether spinning for longer would cost more than parking, so that the thread
-/// had better park, if there is somebody to wake it.
+/// Whether spinning for longer would cost more than parking. Then park the
+/// thread, if another one can wake it.
 ///
 /// # Safety
-/// It was made.
+/// `backoff` is initialised.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_backoff_is_completed(backoff: *const unjank_backoff) -> bool {
     // SAFETY: as the caller says.
     unsafe { self::backoff(backoff) }.is_completed()
 }
 
-/// Starts again, as one that has not waited yet.
+/// Resets it to the state after `unjank_backoff_init`.
 ///
 /// # Safety
-/// It was made.
+/// `backoff` is initialised.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_backoff_reset(backoff: *mut unjank_backoff) {
     // SAFETY: as the caller says.

@@ -5,17 +5,17 @@ use backoff::Condvar;
 use crate::argument::{given, length, make};
 use crate::mutex::{held, mutex, unjank_mutex};
 
-/// How large an `unjank_condvar` is, in bytes.
+/// Size of an `unjank_condvar` in bytes.
 pub const UNJANK_CONDVAR_SIZE: usize = 16;
-/// By what the address of an `unjank_condvar` is divisible.
+/// Alignment of an `unjank_condvar` in bytes.
 pub const UNJANK_CONDVAR_ALIGN: usize = 4;
 
-/// Lets threads that hold an `unjank_mutex` wait for a change of what it
-/// protects. Waiters park at once; for short waits there is `unjank_signal`.
+/// Lets threads that hold an `unjank_mutex` wait for a change of the data that it
+/// protects. Waiters park at once; for short waits use `unjank_signal`.
 ///
-/// As with every condition variable, a wait may end for no reason: look at the
+/// As with every condition variable, a wait may end without a reason: check the
 /// condition in a loop. Notifying without a waiter makes no system call.
-/// `UNJANK_CONDVAR_INIT` is one that nobody waits for.
+/// `UNJANK_CONDVAR_INIT` initialises one without waiters.
 #[repr(C)]
 pub struct unjank_condvar {
     _opaque: [u32; 4],
@@ -27,17 +27,17 @@ const _: () = assert!(align_of::<unjank_condvar>() == UNJANK_CONDVAR_ALIGN);
 /// # Safety
 /// `condvar` is null or points to one.
 unsafe fn condvar<'a>(condvar: *const unjank_condvar) -> &'a Condvar {
-    // SAFETY: one of C holds one of Rust: zeroed memory is one.
+    // SAFETY: it contains the Rust type, for which zeroed memory is valid.
     unsafe { given(condvar.cast(), "condvar") }
 }
 
-/// Makes one that nobody waits for, where an initialiser cannot stand.
+/// Initialises one without waiters, where `UNJANK_CONDVAR_INIT` cannot be used.
 ///
 /// # Safety
-/// Nobody uses it.
+/// No thread uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_condvar_init(condvar: *mut unjank_condvar) {
-    // SAFETY: nobody uses it, and it has room.
+    // SAFETY: no thread uses it, and it is large enough.
     unsafe { make(condvar, Condvar::new(), "condvar") }
 }
 
@@ -54,8 +54,8 @@ pub unsafe extern "C" fn unjank_condvar_wait(
     unsafe { self::condvar(condvar).wait(&mut held(self::mutex(mutex))) }
 }
 
-/// As `unjank_condvar_wait`, for `at_most_ns` at most. Says whether it was over
-/// before that; the calling thread holds the mutex in both cases.
+/// Like `unjank_condvar_wait`, for `at_most_ns` at most. Returns whether the wait
+/// ended before that; the calling thread holds the mutex in both cases.
 ///
 /// # Safety
 /// The calling thread holds the mutex.
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn unjank_condvar_wait_for(
     unsafe { self::condvar(condvar).wait_for(&mut held(self::mutex(mutex)), length(at_most_ns)) }
 }
 
-/// Wakes one thread that waits, if one does.
+/// Wakes one waiting thread, if there is one.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn unjank_condvar_notify_one(condvar: *mut unjank_condvar)
     unsafe { self::condvar(condvar) }.notify_one();
 }
 
-/// Wakes all threads that wait.
+/// Wakes all waiting threads.
 ///
 /// # Safety
 /// The rules at the top of the header.

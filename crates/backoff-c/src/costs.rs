@@ -1,8 +1,8 @@
-//! What waiting costs, and the shortest wait of all.
+//! Calibration, and a pause.
 
 use backoff::{calibrate, hint};
 
-/// What waiting costs on this machine, in nanoseconds.
+/// The costs of waiting on this machine, in nanoseconds.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct unjank_costs {
@@ -25,21 +25,19 @@ impl From<calibrate::Costs> for unjank_costs {
     }
 }
 
-/// Measures what waiting costs, the first time it is called in a process, in
-/// two milliseconds and with two threads. All waits go by that from then on;
-/// until then they assume that parking takes 10 us. `unjank_pool_new` does it,
-/// too.
+/// Measures the costs of waiting when it is first called in a process, in two
+/// milliseconds and with two threads. All waits use them from then on; until then
+/// they assume that parking takes 10 us. `unjank_pool_new` does the same.
 ///
-/// From then on a mutex that nobody waits for is released with a store. What
-/// that needs of the kernel takes up to 20 ms more in a process that has other
-/// threads already.
+/// From then on, a mutex without waiters is released with a store. The kernel's
+/// registration for that takes up to 20 ms more in a process with other threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn unjank_calibrate() -> unjank_costs {
     calibrate::calibrate().into()
 }
 
-/// Waits for a moment, in a way that is kind to the other hardware thread of
-/// the core.
+/// Waits for a moment and leaves resources to the other hardware thread of the
+/// core.
 #[unsafe(no_mangle)]
 pub extern "C" fn unjank_pause() {
     hint::pause();
@@ -50,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calibrating_tells_what_all_waits_go_by() {
+    fn calibrating_returns_the_costs_that_all_waits_use() {
         unjank_pause();
         let costs = unjank_calibrate();
         assert!((999..=50_000).contains(&costs.park_ns), "{costs:?}");

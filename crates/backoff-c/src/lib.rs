@@ -1,22 +1,19 @@
 //! The C and C++ interface of `unjank-backoff`. Its documentation is the header
-//! `include/unjank_backoff.h`, which is made from this source.
+//! `include/unjank_backoff.h`, which is generated from this source.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`mutex`], [`condvar`], [`signal`] | zero when they are made, and of a size with room to grow |
-//! | [`backoff`] | the loop of one's own |
-//! | [`costs`] | calibration and a pause |
-//! | [`pool`] | threads |
-//! | `argument` | what C has given |
+//! | [`mutex`], [`condvar`], [`signal`] | types that are zero at first, with reserved space |
+//! | [`backoff`] | back-off for own loops |
+//! | [`costs`] | calibration and pause |
+//! | [`pool`] | the thread pool |
+//! | `argument` | conversion of arguments from C |
 //!
-//! No panic crosses into C: every function is `extern "C"`, which aborts where
-//! one would leave it. Callbacks are `extern "C-unwind"`, so that the exception
-//! of a C++ callback ends there, too, and is not undefined.
+//! No panic crosses into C: every function is `extern "C"`, which aborts if a panic
+//! would leave it. Callbacks are `extern "C-unwind"`, so that an exception of a C++
+//! callback aborts as well and is not undefined behaviour.
 #![allow(unsafe_code)]
-#![expect(
-    non_camel_case_types,
-    reason = "names as in C, so that the header has those of the source"
-)]
+#![expect(non_camel_case_types, reason = "C names, which the header takes from the source")]
 
 mod argument;
 pub mod backoff;

@@ -6,17 +6,17 @@ use backoff::{Mutex, MutexGuard};
 
 use crate::argument::{given, make};
 
-/// How large an `unjank_mutex` is, in bytes.
+/// Size of an `unjank_mutex` in bytes.
 pub const UNJANK_MUTEX_SIZE: usize = 64;
-/// By what the address of an `unjank_mutex` is divisible.
+/// Alignment of an `unjank_mutex` in bytes.
 pub const UNJANK_MUTEX_ALIGN: usize = 4;
 
-/// A lock. It spins while that is worth it, lets a thread run on that keeps it
-/// busy by itself, and hands over to whoever has waited for some milliseconds.
+/// A mutex. It spins while that pays, lets a thread that keeps it busy continue,
+/// and hands over to threads that have waited for some milliseconds.
 ///
 /// It is not recursive, does not lend priority, and is not for memory that
-/// processes share. Nothing has to be destroyed. `UNJANK_MUTEX_INIT` is a free
-/// one.
+/// processes share. It need not be destroyed. `UNJANK_MUTEX_INIT` initialises a
+/// free one.
 #[repr(C)]
 pub struct unjank_mutex {
     _opaque: [u32; 16],
@@ -28,11 +28,11 @@ const _: () = assert!(align_of::<unjank_mutex>() == UNJANK_MUTEX_ALIGN);
 /// # Safety
 /// `mutex` is null or points to one.
 pub(crate) unsafe fn mutex<'a>(mutex: *const unjank_mutex) -> &'a Mutex<()> {
-    // SAFETY: a mutex of C holds one of Rust: zeroed memory is one.
+    // SAFETY: it contains the Rust type, for which zeroed memory is valid.
     unsafe { given(mutex.cast(), "mutex") }
 }
 
-/// The guard that C has no word for; it never releases the lock by itself.
+/// A guard for a lock held by C code; it never releases the lock by itself.
 ///
 /// # Safety
 /// The calling thread holds the lock.
@@ -41,27 +41,27 @@ pub(crate) unsafe fn held(mutex: &Mutex<()>) -> ManuallyDrop<MutexGuard<'_, ()>>
     ManuallyDrop::new(unsafe { mutex.make_guard_unchecked() })
 }
 
-/// Makes a free mutex, where an initialiser cannot stand.
+/// Initialises a free mutex, where `UNJANK_MUTEX_INIT` cannot be used.
 ///
 /// # Safety
-/// Nobody uses it.
+/// No thread uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_mutex_init(mutex: *mut unjank_mutex) {
-    // SAFETY: nobody uses it, and it has room.
+    // SAFETY: no thread uses it, and it is large enough.
     unsafe { make(mutex, Mutex::new(()), "mutex") }
 }
 
-/// Takes the mutex, and waits for it if need be.
+/// Takes the mutex, and waits for it if necessary.
 ///
 /// # Safety
-/// A thread that holds it already waits for ever.
+/// The calling thread does not hold it: otherwise it waits for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_mutex_lock(mutex: *mut unjank_mutex) {
     // SAFETY: as the caller says.
     let _held = ManuallyDrop::new(unsafe { self::mutex(mutex) }.lock());
 }
 
-/// Takes the mutex if it is free; says whether it did.
+/// Takes the mutex if it is free. Returns whether it did.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -74,14 +74,14 @@ pub unsafe extern "C" fn unjank_mutex_try_lock(mutex: *mut unjank_mutex) -> bool
 /// Releases the mutex.
 ///
 /// # Safety
-/// The calling thread holds it: otherwise it protects nothing any more.
+/// The calling thread holds it: otherwise the mutex no longer excludes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_mutex_unlock(mutex: *mut unjank_mutex) {
     // SAFETY: as the caller says.
     unsafe { self::mutex(mutex).force_unlock() }
 }
 
-/// Whether somebody holds the mutex, at some moment during the call.
+/// Whether the mutex is held, at some moment during the call.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -107,7 +107,7 @@ mod tests {
     fn it_is_taken_once() {
         let mut mutex = unjank_mutex { _opaque: [u32::MAX; 16] };
         let mutex = &raw mut mutex;
-        // SAFETY: it is made first, and released by who holds it.
+        // SAFETY: it is initialised first, and released by the thread that holds it.
         unsafe {
             unjank_mutex_init(mutex);
             unjank_mutex_lock(mutex);

@@ -10,8 +10,7 @@ use backoff::{Pool, Signal};
 
 use crate::argument::{given, missing};
 
-/// Threads that run what they are given, first in, first out. An idle one uses
-/// no CPU.
+/// A pool of threads that run work, first in, first out. An idle pool uses no CPU.
 pub struct unjank_pool {
     pool: Pool,
     outstanding: Arc<Outstanding>,
@@ -20,7 +19,7 @@ pub struct unjank_pool {
 /// A piece of work.
 pub type unjank_work = Option<unsafe extern "C-unwind" fn(context: *mut c_void)>;
 
-/// Work that was given and is not done.
+/// The count of pieces of work that are not done.
 #[derive(Default)]
 struct Outstanding {
     count: AtomicUsize,
@@ -33,7 +32,7 @@ struct Job {
     context: *mut c_void,
 }
 
-// SAFETY: whoever gives work says that it may be run by another thread.
+// SAFETY: the caller of `unjank_pool_run` allows other threads to run it.
 unsafe impl Send for Job {}
 
 thread_local! {
@@ -41,13 +40,13 @@ thread_local! {
     static WORKS_FOR: Cell<*const Outstanding> = const { Cell::new(ptr::null()) };
 }
 
-/// Starts a pool of so many threads; 0 means as many as the process may use
-/// CPUs at once, by its affinity and its CPU quota. The first pool of a process
-/// takes two milliseconds to calibrate, and up to 20 ms more if there are other
-/// threads (`unjank_calibrate`).
+/// Starts a pool of this many threads; 0 means one for each CPU that the process
+/// may use, by its affinity and its CPU quota. The first pool of a process takes
+/// two milliseconds to calibrate, and up to 20 ms more if there are other threads
+/// (`unjank_calibrate`).
 ///
-/// Returns NULL, with `errno` set, if a thread could not be started; none is
-/// left behind.
+/// Returns NULL and sets `errno` if a thread could not be started; those already
+/// started end.
 #[unsafe(no_mangle)]
 pub extern "C" fn unjank_pool_new(threads: usize) -> *mut unjank_pool {
     let pool = if threads == 0 { Pool::for_all_cpus() } else { Pool::new(threads) };
@@ -60,12 +59,11 @@ pub extern "C" fn unjank_pool_new(threads: usize) -> *mut unjank_pool {
     }
 }
 
-/// Gives work to the pool: one of its threads calls `work(context)`. Work may
-/// give more work. Allocates some memory, and ends the process if there is
-/// none.
+/// Gives work to the pool: one of its threads calls `work(context)`. Work may give
+/// more work. Allocates some memory, and ends the process if that fails.
 ///
 /// # Safety
-/// `context` may be used by another thread, until the work is done.
+/// Another thread may use `context` until the work is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_pool_run(
     pool: *mut unjank_pool,
@@ -80,9 +78,9 @@ pub unsafe extern "C" fn unjank_pool_run(
     drop(pool.pool.spawn(move || outstanding.run(&job)));
 }
 
-/// Waits until all work is done that was given to the pool, also what is given
-/// meanwhile. Returns at once and false where it is called by work of the pool
-/// itself, which would wait for its own end; otherwise true.
+/// Waits until all work of the pool is done, including work that is given
+/// meanwhile. Returns true. If work of the pool itself calls this, it returns false
+/// at once, because it would wait for its own end.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -92,7 +90,7 @@ pub unsafe extern "C" fn unjank_pool_wait_idle(pool: *mut unjank_pool) -> bool {
     unsafe { given(pool, "pool") }.outstanding.wait()
 }
 
-/// How many threads the pool has.
+/// The number of threads of the pool.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -102,7 +100,7 @@ pub unsafe extern "C" fn unjank_pool_threads(pool: *const unjank_pool) -> usize 
     unsafe { given(pool, "pool") }.pool.threads()
 }
 
-/// How much work of the pool has not been begun.
+/// The number of pieces of work that have not begun.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -112,16 +110,15 @@ pub unsafe extern "C" fn unjank_pool_waiting(pool: *const unjank_pool) -> usize 
     unsafe { given(pool, "pool") }.pool.waiting()
 }
 
-/// Finishes all work that was given, ends the threads and frees the pool. Does
-/// nothing for NULL. Work of the pool itself may call it, and then is the one
-/// piece of work that is not waited for.
+/// Finishes all work, ends the threads and frees the pool. Does nothing for NULL.
+/// Work of the pool itself may call it, and is then not waited for.
 ///
 /// # Safety
-/// Nobody else uses the pool from now on.
+/// No other thread uses the pool from now on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_pool_free(pool: *mut unjank_pool) {
     if !pool.is_null() {
-        // SAFETY: it was made by `unjank_pool_new`, and nobody else uses it.
+        // SAFETY: it comes from `unjank_pool_new`, and no other thread uses it.
         drop(unsafe { Box::from_raw(pool) });
     }
 }
@@ -129,10 +126,10 @@ pub unsafe extern "C" fn unjank_pool_free(pool: *mut unjank_pool) {
 impl Outstanding {
     fn run(&self, job: &Job) {
         let before = WORKS_FOR.replace(self);
-        // SAFETY: whoever gave the work says that any thread may do it.
+        // SAFETY: the caller of `unjank_pool_run` allows any thread to run it.
         unsafe { (job.work)(job.context) }
         WORKS_FOR.set(before);
-        // Pairs with the load in `wait`: what the work has written is seen there.
+        // Pairs with the load in `wait`, which sees all stores of the work.
         if self.count.fetch_sub(1, Ordering::Release) == 1 {
             self.changed.notify_all();
         }
@@ -172,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_is_when_all_work_is_done() {
+    fn a_pool_is_idle_when_all_work_is_done() {
         let counter = AtomicUsize::new(0);
         let pool = unjank_pool_new(3);
         // SAFETY: the pool is there until it is freed, and the counter for longer.
@@ -213,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_null_is_not_freed() {
+    fn null_is_not_freed() {
         // SAFETY: NULL is allowed.
         unsafe { unjank_pool_free(ptr::null_mut()) }
     }

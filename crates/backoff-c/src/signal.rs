@@ -1,4 +1,4 @@
-//! Waiting for a condition: of which others tell, and of which nobody tells.
+//! Waits for a condition whose change is signalled, or not signalled.
 
 use std::ffi::c_void;
 
@@ -6,24 +6,23 @@ use backoff::{Signal, Wait};
 
 use crate::argument::{given, length, make, missing};
 
-/// How large an `unjank_signal` is, in bytes.
+/// Size of an `unjank_signal` in bytes.
 pub const UNJANK_SIGNAL_SIZE: usize = 16;
-/// By what the address of an `unjank_signal` is divisible.
+/// Alignment of an `unjank_signal` in bytes.
 pub const UNJANK_SIGNAL_ALIGN: usize = 4;
 
-/// A question that is asked until the answer is true.
+/// A condition, called until it returns true.
 ///
-/// It is asked often, by the thread that waits, and does its own ordering:
-/// load with `memory_order_acquire` what was stored with
-/// `memory_order_release`.
+/// The waiting thread calls it often. It does its own ordering: it loads with
+/// `memory_order_acquire` what was stored with `memory_order_release`.
 pub type unjank_condition = Option<unsafe extern "C-unwind" fn(context: *mut c_void) -> bool>;
 
 /// Lets threads wait for a condition that other threads make true, and wakes
 /// them when it may have become true.
 ///
-/// A waiter spins while that is worth it, and learns how long waits last here.
-/// Notifying costs no system call unless a thread is parked.
-/// `UNJANK_SIGNAL_INIT` is one that nobody waits for.
+/// A waiter spins while that pays, and learns how long waits last here. Notifying
+/// costs no system call unless a thread is parked. `UNJANK_SIGNAL_INIT`
+/// initialises one without waiters.
 #[repr(C)]
 pub struct unjank_signal {
     _opaque: [u32; 4],
@@ -35,22 +34,22 @@ const _: () = assert!(align_of::<unjank_signal>() == UNJANK_SIGNAL_ALIGN);
 /// # Safety
 /// `signal` is null or points to one.
 unsafe fn signal<'a>(signal: *const unjank_signal) -> &'a Signal {
-    // SAFETY: one of C holds one of Rust: zeroed memory is one.
+    // SAFETY: it contains the Rust type, for which zeroed memory is valid.
     unsafe { given(signal.cast(), "signal") }
 }
 
-/// Makes one that nobody waits for, where an initialiser cannot stand.
+/// Initialises one without waiters, where `UNJANK_SIGNAL_INIT` cannot be used.
 ///
 /// # Safety
-/// Nobody uses it.
+/// No thread uses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unjank_signal_init(signal: *mut unjank_signal) {
-    // SAFETY: nobody uses it, and it has room.
+    // SAFETY: no thread uses it, and it is large enough.
     unsafe { make(signal, Signal::new(), "signal") }
 }
 
-/// Waits until `condition(context)` is true. Whoever makes it true has to
-/// notify after that.
+/// Waits until `condition(context)` is true. The thread that makes it true has to
+/// notify afterwards.
 ///
 /// # Safety
 /// `condition` may be called with `context`.
@@ -64,8 +63,8 @@ pub unsafe extern "C" fn unjank_signal_wait_until(
     unsafe { self::signal(signal).wait_until(asking(condition, context)) }
 }
 
-/// As `unjank_signal_wait_until`, for `at_most_ns` at most. Returns what the
-/// condition was at last.
+/// Like `unjank_signal_wait_until`, for `at_most_ns` at most. Returns the last
+/// value of the condition.
 ///
 /// # Safety
 /// `condition` may be called with `context`.
@@ -80,8 +79,8 @@ pub unsafe extern "C" fn unjank_signal_wait_until_for(
     unsafe { self::signal(signal).wait_until_for(asking(condition, context), length(at_most_ns)) }
 }
 
-/// Wakes one thread that is parked, if one is. Threads that spin see the
-/// condition by themselves, and one of them may be first.
+/// Wakes one parked thread, if there is one. Spinning threads see the condition by
+/// themselves, and one of them may be first.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -91,7 +90,7 @@ pub unsafe extern "C" fn unjank_signal_notify_one(signal: *mut unjank_signal) {
     unsafe { self::signal(signal) }.notify_one();
 }
 
-/// Wakes all threads that are parked.
+/// Wakes all parked threads.
 ///
 /// # Safety
 /// The rules at the top of the header.
@@ -101,9 +100,9 @@ pub unsafe extern "C" fn unjank_signal_notify_all(signal: *mut unjank_signal) {
     unsafe { self::signal(signal) }.notify_all();
 }
 
-/// Waits until `condition(context)` is true, where nobody tells: a register of
-/// a device, a word of somebody else's library. Spins for as long as parking
-/// would cost, and then sleeps, 50 us at first and 1 ms at last.
+/// Waits until `condition(context)` is true, if its change is not signalled: a
+/// register of a device, a word of another library. Spins for as long as parking
+/// costs, and then sleeps, for 50 us at first and up to 1 ms.
 ///
 /// # Safety
 /// `condition` may be called with `context`.
@@ -113,8 +112,8 @@ pub unsafe extern "C" fn unjank_wait_until(condition: unjank_condition, context:
     Wait::new().until(unsafe { asking(condition, context) });
 }
 
-/// As `unjank_wait_until`, for `at_most_ns` at most. Returns what the condition
-/// was at last.
+/// Like `unjank_wait_until`, for `at_most_ns` at most. Returns the last value of
+/// the condition.
 ///
 /// # Safety
 /// `condition` may be called with `context`.
@@ -128,7 +127,7 @@ pub unsafe extern "C" fn unjank_wait_until_for(
     Wait::at_most(length(at_most_ns)).until(unsafe { asking(condition, context) })
 }
 
-/// What C does when it is asked.
+/// Wraps a condition of C.
 ///
 /// # Safety
 /// `condition` may be called with `context` for as long as the result is used.
@@ -151,7 +150,7 @@ mod tests {
         false
     }
 
-    /// True from the third look on.
+    /// True from the third call on.
     unsafe extern "C-unwind" fn third(looks: *mut c_void) -> bool {
         // SAFETY: each test gives a number of its own.
         let looks = unsafe { &mut *looks.cast::<u32>() };

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// What the static library asks for (`rustc --print native-static-libs`), and
-/// glibc does not have in itself before 2.34.
+/// The libraries that the static library needs (`rustc --print native-static-libs`)
+/// and that are not part of glibc before 2.34.
 const SYSTEM_LIBRARIES: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
 
 const SIGABRT: i32 = 6;
@@ -21,8 +21,7 @@ enum Linked {
     Dynamically,
 }
 
-/// Where the libraries are. Cargo builds them for nobody else, so the test
-/// does.
+/// The directory of the libraries. Cargo does not build them for tests, so this does.
 fn libraries() -> &'static Path {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(|| {
@@ -54,7 +53,7 @@ fn is_there(compiler: &str) -> bool {
     unjank_needs::is_there(&format!("the compiler {compiler}"), there)
 }
 
-/// A program that is gone when this is dropped.
+/// A compiled program, removed when dropped.
 struct Program {
     directory: TempDir,
 }
@@ -80,7 +79,7 @@ impl Program {
         let output = cc.arg(&library).args(SYSTEM_LIBRARIES).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         if let Linked::Dynamically = linked {
-            // It is found by its name, wherever it was when the program was linked.
+            // At run time it is found by its name, not by the path at link time.
             fs::remove_file(library).unwrap();
         }
         Self { directory }
@@ -95,7 +94,7 @@ impl Program {
             .unwrap()
     }
 
-    /// Standard output of a run that ends well.
+    /// Runs it successfully and returns its standard output.
     fn says(&self) -> String {
         let output = self.run(&[]);
         let stderr = String::from_utf8_lossy(&output.stderr);

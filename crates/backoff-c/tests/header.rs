@@ -1,4 +1,4 @@
-//! The header says what the source says.
+//! The committed header is the one generated from the source.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -22,7 +22,7 @@ fn made() -> String {
     let mut text = Vec::new();
     builder.generate().unwrap().write(&mut text);
     let text = String::from_utf8(text).unwrap();
-    // What each function asks is no heading in C, and what all ask is said once.
+    // Replaces the heading for each contract, and drops the rules that all share.
     text.replace(" *\n * # Safety\n * The rules at the top of the header.\n", "")
         .replace(" * # Safety\n * ", " * Contract: ")
 }
@@ -32,7 +32,7 @@ fn committed() -> PathBuf {
 }
 
 #[test]
-fn the_header_is_that_of_the_source() {
+fn the_header_is_up_to_date() {
     let made = made();
     if fs::read_to_string(committed()).is_ok_and(|text| text == made) {
         return;
@@ -40,14 +40,14 @@ fn the_header_is_that_of_the_source() {
     let new = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unjank_backoff.h");
     fs::write(&new, made).unwrap();
     panic!(
-        "the header is not that of the source: look at the new one and put it there\n  cp {} {}",
+        "the header is out of date: review the new one and copy it\n  cp {} {}",
         new.display(),
         committed().display()
     );
 }
 
 #[test]
-fn all_sources_are_in_it() {
+fn the_header_covers_all_sources() {
     let all = fs::read_dir(here().join("src")).unwrap();
     let exporting = all
         .map(|entry| entry.unwrap().path())

@@ -1,4 +1,4 @@
-// What must end the process, and nothing worse, by the word that is given.
+// Misuse that must abort the process; the argument selects which.
 #include <iostream>
 #include <stdexcept>
 #include <string>

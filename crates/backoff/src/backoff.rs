@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::fmt;
 
 use crate::hint;
-use crate::ladder::{Circumstances, Spin, Step};
+use crate::spin_policy::{Circumstances, Spin, Step};
 use crate::ticks::Ticks;
 
 /// Backs off in a loop of your own: the names and the meaning of
@@ -13,13 +13,13 @@ use crate::ticks::Ticks;
 ///
 /// | | `crossbeam_utils` 0.8 | here |
 /// |---|---|---|
-/// | budget | 127 pauses: 1 to 18 µs, by processor | what parking costs on this machine |
+/// | budget | 127 pauses: 1 to 18 µs, by processor | the cost of parking on this machine |
 /// | [`spin`](Self::spin) for ever | never [completes](Self::is_completed) | completes |
 /// | [`snooze`](Self::snooze) for ever | burns the CPU in `sched_yield` | sleeps, for up to 1 ms at a time |
 /// | a `SCHED_FIFO` thread that snoozes for one of lower priority on its CPU | hangs both | sleeps, so the other runs |
 ///
-/// Prefer [`Wait`](crate::Wait) or [`Signal`](crate::Signal) where the condition can be put into a
-/// closure: they cannot be used wrongly.
+/// Prefer [`Wait`](crate::Wait) or [`Signal`](crate::Signal) if the condition fits into a closure:
+/// they cannot be misused.
 ///
 /// ```
 /// use core::sync::atomic::{AtomicUsize, Ordering};
@@ -39,22 +39,23 @@ use crate::ticks::Ticks;
 /// assert_eq!(double(&AtomicUsize::new(21)), 42);
 /// ```
 pub struct Backoff {
-    /// When the first wait began; unknown before that.
+    /// The start of the first wait.
     begun: Cell<Option<Ticks>>,
     spin: Cell<Spin>,
     #[cfg(feature = "std")]
     naps: Cell<u32>,
 }
 
-/// The longest burst of one [`spin`](Backoff::spin), in pauses: as crossbeam's.
+/// The longest burst of one [`spin`](Backoff::spin), in pauses, as in crossbeam.
 const LONGEST_BURST: u32 = 64;
 
-/// Yields after the spin budget, as a share of it.
+/// Yielding ends after this many times the spin budget.
 #[cfg(feature = "std")]
 const YIELDING: u64 = 2;
 
 impl Backoff {
-    /// Nothing waited yet. Costs nothing: clocks are read at the first wait.
+    /// A back-off that has not waited yet. Costs nothing: the clock is read at the
+    /// first wait.
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
@@ -66,7 +67,7 @@ impl Backoff {
         }
     }
 
-    /// Starts again, as [`new`](Self::new).
+    /// Starts again, like [`new`](Self::new).
     #[inline]
     pub fn reset(&self) {
         self.begun.set(None);
@@ -83,12 +84,12 @@ impl Backoff {
         self.burst();
     }
 
-    /// Backs off in a loop that waits for another thread: pauses for as long
-    /// as parking would cost, then yields for as long, and then sleeps for
-    /// 50 µs to 1 ms. Without `std` it pauses only.
+    /// Backs off in a loop that waits for another thread: pauses for as long as
+    /// parking costs, then yields for as long, and then sleeps for 50 µs to 1 ms.
+    /// Without `std` it only pauses.
     ///
-    /// Park the thread instead once [`is_completed`](Self::is_completed), if
-    /// there is somebody to wake it.
+    /// If another thread can wake this one, park it once
+    /// [`is_completed`](Self::is_completed).
     #[inline]
     pub fn snooze(&self) {
         let waited = self.waited();
@@ -99,8 +100,8 @@ impl Backoff {
         }
     }
 
-    /// Whether spinning for longer would cost more than parking: after
-    /// [`spin`](Self::spin)s, too.
+    /// Whether spinning for longer would cost more than parking; also after
+    /// [`spin`](Self::spin).
     #[inline]
     #[must_use]
     pub fn is_completed(&self) -> bool {
@@ -131,7 +132,7 @@ impl Backoff {
         if waited < budget() * YIELDING {
             std::thread::yield_now();
         } else {
-            crate::os::sleep(crate::ladder::nap(self.naps.get()));
+            crate::os::sleep(crate::spin_policy::nap(self.naps.get()));
             self.naps.set(self.naps.get().saturating_add(1));
         }
     }
@@ -143,7 +144,7 @@ impl Backoff {
     }
 }
 
-/// What parking costs here.
+/// The cost of parking on this machine.
 #[cfg(feature = "std")]
 fn budget() -> Ticks {
     crate::calibrate::known().park

@@ -1,14 +1,13 @@
-//! What waiting costs on this machine: a pause, a yield, and being parked and
-//! woken.
+//! Measures the costs of waiting on this machine: a pause, a yield, and being
+//! parked and woken.
 //!
 //! A fixed number of pauses is right on one machine only: a pause takes 10 to
 //! 140 cycles by processor, and a wake-up 2 to 100 µs by kernel, sleep state
 //! and hypervisor. [`calibrate`] measures both in about two milliseconds, once
-//! for each process; a [`Pool`](crate::Pool) does so when it is made. The other
-//! types never do it by themselves, because a lock must not start a thread:
-//! they go by [`known`], which assumes that parking takes 10 µs until the first
-//! thread was parked and woken by a [`Mutex`](crate::Mutex), and learns from
-//! each that is.
+//! for each process; a [`Pool`](crate::Pool) calls it when it is created. The
+//! other types never call it, because a lock must not start a thread. They use
+//! [`known`], which assumes that parking takes 10 µs, and learns from each thread
+//! that a [`Mutex`](crate::Mutex) parks and wakes.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -18,9 +17,9 @@ use std::{thread, vec::Vec};
 use rustix::thread::futex;
 
 use crate::hint::pause;
-use crate::ladder::Expected;
 use crate::mutex::allow_plain_sections;
 use crate::rate::learn_rate;
+use crate::spin_policy::Expected;
 use crate::ticks::Ticks;
 
 /// Costs of waiting, in ticks.
@@ -30,18 +29,17 @@ pub struct Costs {
     pub pause: Ticks,
     /// One `sched_yield(2)` with nobody to yield to.
     pub yield_now: Ticks,
-    /// From a wake-up call until the parked thread runs on another CPU: half of
-    /// a turn that is handed over and back.
+    /// From a wake-up call until the parked thread runs on another CPU: half of a
+    /// round trip.
     pub park: Ticks,
 }
 
 impl Costs {
-    /// What every wait goes by where these costs are [set]: parking is
-    /// believed to take 1 to 50 µs, whatever was measured, so that a machine
-    /// under load does not teach threads to spin for a scheduler's slice. A
-    /// thread spins for `park` at most before it parks; only one that has asked
-    /// the holder of a [`Mutex`](crate::Mutex) for how long it is held waits for
-    /// the answer, up to three times that.
+    /// The costs that waits use once these are [set]: `park` is limited to 1 to
+    /// 50 µs, so that threads on a loaded machine do not learn to spin for a time
+    /// slice. A thread spins for at most `park` before it parks. Only a thread that
+    /// has asked the holder of a [`Mutex`](crate::Mutex) how long it is held waits
+    /// for the answer, for up to three times `park`.
     #[must_use]
     pub fn believed(self) -> Self {
         let (least, most) = (Ticks::from_nanos(*PARK.start()), Ticks::from_nanos(*PARK.end()));
@@ -54,20 +52,20 @@ const ASSUMED_PARK: u64 = 10_000;
 const ASSUMED_PAUSE: u64 = 20;
 const ASSUMED_YIELD: u64 = 500;
 
-/// Bounds of what is [believed](Costs::believed) of a park, in nanoseconds.
+/// Limits of the [believed](Costs::believed) cost of parking, in nanoseconds.
 const PARK: core::ops::RangeInclusive<u64> = 1_000..=50_000;
 
-/// Turns that are handed over: as many as take this long at most.
+/// The time for hand-overs, and the most of them.
 const TIME_FOR_PARKS: Duration = Duration::from_micros(1_500);
 const PARKS: usize = 100;
-/// For so long the two threads that do so are waited for.
+/// The longest wait for the two threads that measure parking.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Batches of pauses and yields, and operations in each. Of yields there are
-/// fewer: beside programs that compute, one takes milliseconds.
+/// Batches of pauses and yields, and operations in each. There are fewer yields,
+/// because one takes milliseconds beside programs that compute.
 const BATCHES: usize = 9;
 const PAUSES: u32 = if cfg!(miri) { 2 } else { 100 };
 const YIELDS: u32 = if cfg!(miri) { 2 } else { 10 };
-/// After this time no other batch begins.
+/// No batch begins after this time.
 const TIME_FOR_BATCHES: Duration = Duration::from_millis(1);
 
 static CALIBRATED: Once = Once::new();
@@ -75,7 +73,7 @@ static PARKING: AtomicU32 = AtomicU32::new(0);
 static PAUSING: AtomicU32 = AtomicU32::new(0);
 static YIELDING: AtomicU32 = AtomicU32::new(0);
 
-/// What is known so far, without measuring anything.
+/// The costs known so far; measures nothing.
 #[inline]
 #[must_use]
 pub fn known() -> Costs {
@@ -90,13 +88,14 @@ pub fn known() -> Costs {
     }
 }
 
-/// Measures what waiting costs, the first time it is called in a process: two
-/// milliseconds, and two threads. From then on every wait in it goes by that.
+/// Measures the costs of waiting when it is first called in a process, in two
+/// milliseconds and with two threads. All waits in the process use them from then
+/// on.
 ///
-/// It also asks the kernel for what lets a [`Mutex`](crate::Mutex) be released
-/// with a store (`MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED` of
-/// `membarrier(2)`): up to 20 ms more if the process has other threads, so do
-/// it before there are any.
+/// It also registers the process with the kernel so that a
+/// [`Mutex`](crate::Mutex) can be released with a store
+/// (`MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED` of `membarrier(2)`). That takes up
+/// to 20 ms more if the process has other threads, so call it before there are any.
 pub fn calibrate() -> Costs {
     CALIBRATED.call_once(|| {
         set(measure());
@@ -105,8 +104,8 @@ pub fn calibrate() -> Costs {
     known()
 }
 
-/// Lets every wait in this process go by these costs from now on: those that
-/// were measured before on the same machine, for example.
+/// Makes all waits in this process use these costs, for example those measured
+/// earlier on the same machine.
 pub fn set(costs: Costs) {
     let costs = costs.believed();
     let store = |to: &AtomicU32, ticks: Ticks| {
@@ -117,8 +116,8 @@ pub fn set(costs: Costs) {
     store(&YIELDING, costs.yield_now);
 }
 
-/// Learns from a thread that has been woken and has begun to run so long after.
-/// One that had to wait for a CPU teaches nothing.
+/// Learns from the wake-up latency of a thread. Latencies above the limit are
+/// ignored: the thread had to wait for a CPU.
 pub(crate) fn observe(wake_up: Ticks) {
     if wake_up > Ticks::from_nanos(*PARK.end()) {
         return;
@@ -128,8 +127,8 @@ pub(crate) fn observe(wake_up: Ticks) {
     PARKING.store(mean.0, Ordering::Relaxed);
 }
 
-/// Measures now, and changes nothing. Where no thread can be started, parking
-/// is said to cost what is known so far.
+/// Measures now, and changes nothing. If no thread can be started, `park` is what
+/// is known so far.
 #[must_use]
 pub fn measure() -> Costs {
     learn_rate(true);
@@ -140,7 +139,7 @@ pub fn measure() -> Costs {
     }
 }
 
-/// Ticks of one operation: the median of batches.
+/// Ticks of one operation: the median over batches.
 fn batches(operations: u32, operation: impl Fn()) -> Ticks {
     let start = Ticks::now();
     let in_time = |done: &usize| *done == 0 || start.elapsed() < TIME_FOR_BATCHES.into();
@@ -162,7 +161,7 @@ fn median(values: &mut [Ticks]) -> Ticks {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// A turn: even is the first thread's, odd the second's.
+/// The turn: even is the first thread's, odd the second's.
 struct Turn(AtomicU32);
 
 impl Turn {
@@ -173,7 +172,7 @@ impl Turn {
         let _ = futex::wake(&self.0, futex::Flags::PRIVATE, 1);
     }
 
-    /// Parks until it is the turn of `mine`; `None` when the game is over.
+    /// Parks until it is the turn of `mine`; `None` if the measurement has ended.
     fn await_mine(&self, mine: u32) -> Option<u32> {
         loop {
             let turn = self.0.load(Ordering::Acquire);
@@ -188,9 +187,8 @@ impl Turn {
     }
 }
 
-/// Two threads, on a CPU each, hand a turn to each other; half of the median
-/// round trip. `None` if they do not get there in time: a real-time thread may
-/// keep their CPUs from them for ever.
+/// Half of the median round trip between two threads on a CPU each. `None` if they
+/// do not finish in time: real-time threads may keep their CPUs busy for ever.
 fn parks() -> Option<Ticks> {
     let turn = Arc::new(Turn(AtomicU32::new(0)));
     let mut cpus = allowed_cpus().into_iter().rev();
@@ -205,14 +203,14 @@ fn parks() -> Option<Ticks> {
     let (tell, hear) = mpsc::channel();
     let first = start(move || {
         stay_on(cpu);
-        // Nobody listens if it took too long.
+        // The receiver is gone if this took too long.
         let _ = tell.send(round_trips(&ours));
     });
     // A thread that could not be started has dropped `tell`.
     let measured = hear.recv_timeout(PATIENCE).ok();
     turn.hand_over(Turn::OVER);
     if measured.is_some() {
-        // They end at that, and have nothing to return.
+        // Both threads end now, and return nothing.
         let _ = (partner.join(), first.map(thread::JoinHandle::join));
     }
     measured
@@ -249,7 +247,7 @@ fn stay_on(cpu: Option<usize>) {
     if let Some(cpu) = cpu {
         let mut set = rustix::thread::CpuSet::new();
         set.set(cpu);
-        // Not allowed: then the measurement is of wherever it runs.
+        // If that is not allowed, the thread is measured wherever it runs.
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
 }
@@ -273,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_park_is_believed_within_bounds() {
-        // From now on the rate of ticks stays as it is.
+        // From now on the rate of ticks does not change.
         let _costs = calibrate();
         let believed = |nanos| {
             let park = Ticks::from_nanos(nanos);

@@ -15,7 +15,7 @@ use crate::mutex::MutexGuard;
 /// Lets threads that hold a [`Mutex`](crate::Mutex) wait for a change of what it protects:
 /// 8 bytes.
 ///
-/// As with every condition variable, a wait may end for no reason: use
+/// As with every condition variable, a wait may end without a reason: use
 /// [`wait_while`](Self::wait_while). Notifying without a waiter makes no system call. A
 /// waiter parks at once, because it waits for work and not for a lock; use a
 /// [`Signal`](crate::Signal) for short waits.
@@ -36,7 +36,7 @@ use crate::mutex::MutexGuard;
 /// });
 /// ```
 pub struct Condvar {
-    /// Counts notifications that had somebody to wake.
+    /// Counts notifications while a thread was waiting.
     events: AtomicU32,
     /// Threads between the start of a wait and its end.
     waiting: AtomicU32,
@@ -44,7 +44,7 @@ pub struct Condvar {
 
 impl Condvar {
     const_except_in_models! {
-        /// Nobody waits.
+        /// A condition variable without waiters.
         #[must_use]
         pub const fn new() -> Self {
             Self { events: AtomicU32::new(0), waiting: AtomicU32::new(0) }
@@ -59,7 +59,7 @@ impl Condvar {
         self.end();
     }
 
-    /// As [`wait`](Self::wait), for so long at most. Says whether it was over before that.
+    /// Like [`wait`](Self::wait), with a time limit. Returns whether it ended before that.
     #[cfg(not(loom))]
     pub fn wait_for<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>, at_most: Duration) -> bool {
         let begun = Instant::now();
@@ -69,7 +69,7 @@ impl Condvar {
         begun.elapsed() < at_most
     }
 
-    /// Waits for as long as `condition` holds for what the mutex protects.
+    /// Waits for as long as `condition` is true for the data that the mutex protects.
     #[cfg(not(loom))]
     pub fn wait_while<T: ?Sized>(
         &self,
@@ -81,8 +81,8 @@ impl Condvar {
         }
     }
 
-    /// As [`wait_while`](Self::wait_while), for so long at most. Says whether the
-    /// condition has ceased to hold.
+    /// Like [`wait_while`](Self::wait_while), with a time limit. Returns whether the
+    /// condition is false now.
     #[cfg(not(loom))]
     pub fn wait_while_for<T: ?Sized>(
         &self,
@@ -103,7 +103,7 @@ impl Condvar {
         }
     }
 
-    /// As [`wait`](Self::wait), for a lock without a value.
+    /// Like [`wait`](Self::wait), for a lock without a value.
     pub fn wait_raw(&self, lock: &RawMutex) {
         let seen = self.begin();
         lock.release();
@@ -112,7 +112,7 @@ impl Condvar {
         self.end();
     }
 
-    /// Wakes one thread that waits, if one does.
+    /// Wakes one waiting thread, if there is one.
     #[inline]
     pub fn notify_one(&self) {
         if self.waiting.load(SeqCst) > 0 {
@@ -121,7 +121,7 @@ impl Condvar {
         }
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     #[inline]
     pub fn notify_all(&self) {
         if self.waiting.load(SeqCst) > 0 {
@@ -130,8 +130,8 @@ impl Condvar {
         }
     }
 
-    /// While the mutex is held: whoever notifies after taking it sees this, and
-    /// changes what is seen here.
+    /// Called with the mutex held. A thread that takes the mutex and notifies sees
+    /// `waiting`, and changes the `events` that are read here.
     fn begin(&self) -> u32 {
         self.waiting.fetch_add(1, SeqCst);
         self.events.load(SeqCst)

@@ -8,7 +8,7 @@ extern crate std;
 pub mod backoff;
 pub mod hint;
 pub mod idle;
-pub mod ladder;
+pub mod spin_policy;
 #[cfg(feature = "std")]
 mod sync;
 pub mod ticks;

@@ -1,4 +1,4 @@
-//! A queue of work, and threads that wait for it.
+//! A work queue for threads.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -10,8 +10,8 @@ use loom::thread;
 
 #[cfg(not(loom))]
 use crate::Mutex;
-use crate::idle::{Gaps, Idle, Idler};
-use crate::ladder::Circumstances;
+use crate::idle::{Gaps, IdlePlan, IdleStep};
+use crate::spin_policy::Circumstances;
 #[cfg(loom)]
 use crate::sync::Mutex;
 use crate::sync::{
@@ -20,12 +20,12 @@ use crate::sync::{
 use crate::ticks::Ticks;
 use crate::{Signal, calibrate, hint, os, rate};
 
-/// First in, first out, for any number of threads on both ends; unbounded, and
-/// closed in the end.
+/// A first-in, first-out queue for any number of threads on both ends; unbounded,
+/// and can be closed.
 ///
-/// One idle thread watches the queue for as long as its gaps make that
-/// worthwhile ([`idle`](crate::idle)); the others are parked. While it is awake,
-/// pushing costs no system call.
+/// One idle thread polls the queue for as long as its gaps make that worthwhile
+/// ([`idle`](crate::idle)); the others are parked. While the poller is awake, a push
+/// makes no system call.
 ///
 /// ```
 /// use unjank_backoff::WorkQueue;
@@ -48,32 +48,31 @@ use crate::{Signal, calibrate, hint, os, rate};
 /// ```
 pub struct WorkQueue<T> {
     inner: Mutex<Inner<T>>,
-    /// How many there are, for those who look without the lock.
+    /// The number of items, for readers without the lock.
     length: AtomicUsize,
     is_closed: AtomicBool,
-    /// A thread has taken it upon itself to watch, or naps until it is time to.
-    has_watcher: AtomicBool,
-    /// It is awake: it sees what is pushed without being woken.
+    /// A thread polls, or naps until it is time to.
+    has_poller: AtomicBool,
+    /// The poller is awake and sees a push without a wake-up.
     watched: AtomicBool,
     changed: Signal,
 }
 
 struct Inner<T> {
     items: VecDeque<T>,
-    /// When a thread was last without work here, if nothing was pushed since.
-    /// Threads take turns, so what each has waited for by itself would be the
-    /// gaps of several pieces of work.
+    /// The time since which a thread is without work, if nothing was pushed since.
+    /// Threads take turns, so the waits of a single thread would span several gaps.
     idle_since: Option<Ticks>,
     gaps: Gaps,
 }
 
-/// The queue has been closed: what could not be pushed.
+/// The queue is closed. Contains the value that could not be pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closed<T>(pub T);
 
 impl<T> core::fmt::Display for Closed<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("the queue has been closed")
+        f.write_str("the queue is closed")
     }
 }
 
@@ -81,7 +80,7 @@ impl<T: core::fmt::Debug> core::error::Error for Closed<T> {}
 
 impl<T> WorkQueue<T> {
     const_except_in_models! {
-        /// An open queue without work.
+        /// An open, empty queue.
         #[must_use]
         pub const fn new() -> Self {
             Self::expecting(Gaps::NONE)
@@ -89,8 +88,7 @@ impl<T> WorkQueue<T> {
     }
 
     const_except_in_models! {
-        /// An open queue without work, where such gaps are expected before any
-        /// was seen.
+        /// An open, empty queue that expects these gaps until it has measured some.
         #[must_use]
         pub const fn expecting(gaps: Gaps) -> Self {
             let inner = Inner { items: VecDeque::new(), idle_since: None, gaps };
@@ -98,14 +96,14 @@ impl<T> WorkQueue<T> {
                 inner: Mutex::new(inner),
                 length: AtomicUsize::new(0),
                 is_closed: AtomicBool::new(false),
-                has_watcher: AtomicBool::new(false),
+                has_poller: AtomicBool::new(false),
                 watched: AtomicBool::new(false),
                 changed: Signal::new(),
             }
         }
     }
 
-    /// Adds one at the end.
+    /// Adds a value at the end.
     ///
     /// # Errors
     /// [`Closed`], with the value, after [`close`](Self::close).
@@ -122,7 +120,7 @@ impl<T> WorkQueue<T> {
         Ok(())
     }
 
-    /// Takes the first, if there is one.
+    /// Takes the first value, if there is one.
     pub fn try_pop(&self) -> Option<T> {
         if self.is_empty() {
             return None;
@@ -131,12 +129,12 @@ impl<T> WorkQueue<T> {
         let item = inner.items.pop_front();
         let left = self.note_length(&inner);
         drop(inner);
-        // Who pushed the rest may have counted on whoever takes this.
+        // The pusher of the rest may have relied on this thread to take it.
         self.wake_for(left);
         item
     }
 
-    /// Takes the first, and waits for it if need be. `None` when the queue is
+    /// Takes the first value, and waits for one if necessary. `None` if the queue is
     /// closed and empty.
     pub fn pop(&self) -> Option<T> {
         loop {
@@ -147,15 +145,15 @@ impl<T> WorkQueue<T> {
                 return None;
             }
             if let Some((since, gaps)) = self.idle()
-                && !self.watch(since, gaps)
+                && !self.poll_or_nap(since, gaps)
             {
                 self.changed.park_until(|| self.has_news());
             }
         }
     }
 
-    /// Takes no more work; what is in the queue stays. Threads that wait for
-    /// work return once it is empty.
+    /// Closes the queue: it takes no more values and keeps those that it has. Waiting
+    /// threads return once it is empty.
     pub fn close(&self) {
         let inner = self.inner.lock();
         self.is_closed.store(true, Release);
@@ -163,18 +161,18 @@ impl<T> WorkQueue<T> {
         self.changed.notify_all();
     }
 
-    /// Whether it has been closed.
+    /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
-        // With what was pushed before.
+        // Acquire: what was pushed before is visible.
         self.is_closed.load(Acquire)
     }
 
-    /// How many there are, at some moment during the call.
+    /// The number of values, at some moment during the call.
     pub fn len(&self) -> usize {
         self.length.load(Relaxed)
     }
 
-    /// Whether there are none, at some moment during the call.
+    /// Whether it is empty, at some moment during the call.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -183,9 +181,9 @@ impl<T> WorkQueue<T> {
         !self.is_empty() || self.is_closed()
     }
 
-    /// Wakes a thread if there is more work than the watcher will take. Either
-    /// who pushes sees that nobody watches, or who has just stopped sees what
-    /// was pushed before it parks: pairs with the fence of [`Signal`] there.
+    /// Wakes a thread if there is more work than the poller will take. Either the
+    /// pusher sees that no thread polls, or a thread that has just stopped polling
+    /// sees the push before it parks: pairs with the fence of [`Signal`] there.
     fn wake_for(&self, length: usize) {
         fence(SeqCst);
         if length > usize::from(self.watched.load(Relaxed)) {
@@ -198,8 +196,8 @@ impl<T> WorkQueue<T> {
         inner.items.len()
     }
 
-    /// The calling thread is without work: since when one is, and what is known
-    /// of how long that lasts. `None` if there is work.
+    /// Notes that the calling thread is without work. Returns since when some thread
+    /// is, and the learned gaps; `None` if there is work.
     fn idle(&self) -> Option<(Ticks, Gaps)> {
         let mut inner = self.inner.lock();
         if !inner.items.is_empty() {
@@ -208,40 +206,40 @@ impl<T> WorkQueue<T> {
         Some((*inner.idle_since.get_or_insert_with(Ticks::now), inner.gaps))
     }
 
-    /// Watches the queue, if nobody does and it is worthwhile. Says whether the
-    /// calling thread is to look for work again, before it parks.
-    fn watch(&self, since: Ticks, gaps: Gaps) -> bool {
+    /// Polls the queue, if no other thread does and it is worthwhile. Returns whether
+    /// the calling thread should try to pop again before it parks.
+    fn poll_or_nap(&self, since: Ticks, gaps: Gaps) -> bool {
         rate::learn_rate(false);
         let park = calibrate::known().park;
-        let idler = Idler::new(gaps, park, os::is_squeezed());
-        if !idler.is_watchful() || self.has_watcher.swap(true, Relaxed) {
-            os::look_for_a_squeeze();
+        let plan = IdlePlan::new(gaps, park, os::is_squeezed());
+        if !plan.polls() || self.has_poller.swap(true, Relaxed) {
+            os::check_for_squeeze();
             return false;
         }
-        if idler.naps() {
-            os::look_for_a_squeeze();
+        if plan.naps() {
+            os::check_for_squeeze();
         }
-        let again = match idler.next(since.elapsed()) {
-            // What was pushed meanwhile may have gone to a thread that was
-            // parked, so it is a new gap that is to be watched after it.
-            Idle::Nap(left) => {
+        let again = match plan.next(since.elapsed()) {
+            // A parked thread may have taken what was pushed meanwhile, so a new gap
+            // may have begun.
+            IdleStep::Nap(left) => {
                 self.nap(left);
                 true
             }
-            _ => self.look(since, &idler),
+            _ => self.look(since, &plan),
         };
-        self.has_watcher.store(false, Relaxed);
+        self.has_poller.store(false, Relaxed);
         again
     }
 
-    /// Says whether there is something to see.
-    fn look(&self, since: Ticks, idler: &Idler) -> bool {
+    /// Polls. Returns whether there is work or the queue is closed.
+    fn look(&self, since: Ticks, plan: &IdlePlan) -> bool {
         self.watched.store(true, Relaxed);
-        while let Idle::Look { looks, pauses } = idler.next(since.elapsed()) {
+        while let IdleStep::Look { looks, pauses } = plan.next(since.elapsed()) {
             if hint::look(looks, pauses, || self.has_news()) || os::is_real_time() {
                 break;
             }
-            if idler.naps() {
+            if plan.naps() {
                 self.give_way();
             }
         }
@@ -249,9 +247,8 @@ impl<T> WorkQueue<T> {
         self.has_news()
     }
 
-    /// Whoever is about to push may have been woken on this CPU, and wait for
-    /// it. So may somebody who keeps it for long; then this was no time to be
-    /// awake.
+    /// Yields, because the next pusher may have been woken on this CPU. If another
+    /// thread then keeps the CPU for long, the nap ended at a bad time.
     fn give_way(&self) {
         let begun = Ticks::now();
         thread::yield_now();
@@ -261,14 +258,14 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Sleeps for so long, unless woken by a push.
+    /// Sleeps for `left`, unless woken by a push.
     fn nap(&self, left: Ticks) {
         let begun = Ticks::now();
         let is_woken = os::with_exact_timers(|| {
             self.changed.park_until_for(|| self.has_news(), Duration::from(left))
         });
         let slept = begun.elapsed();
-        // Woken later than it had set out to be awake: it overslept as well.
+        // A wake-up after the planned end of the nap counts as oversleeping as well.
         if !is_woken || slept > left {
             self.overslept(slept - left);
         }
@@ -281,7 +278,7 @@ impl<T> WorkQueue<T> {
 }
 
 impl<T> Inner<T> {
-    /// Something is pushed: if a thread was without work, a gap is over.
+    /// Called by a push: ends the gap if a thread was without work.
     fn learn_gap(&mut self) {
         if let Some(since) = self.idle_since.take() {
             self.gaps = self.gaps.with(since.elapsed());
@@ -329,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn closing_ends_all_who_wait() {
+    fn closing_ends_all_waits() {
         let queue = WorkQueue::<u8>::new();
         thread::scope(|scope| {
             let waiters: std::vec::Vec<_> = (0..4).map(|_| scope.spawn(|| queue.pop())).collect();
@@ -375,7 +372,7 @@ mod tests {
         assert!(queue.inner.lock().gaps.mean.0 > 0);
     }
 
-    /// Not since each of several threads took its last.
+    /// A gap does not begin again with each further idle thread.
     #[test]
     fn a_gap_is_from_the_first_thread_without_work_until_the_next_push() {
         let queue = WorkQueue::new();
@@ -390,6 +387,6 @@ mod tests {
         assert!(learned.mean.0 > 0);
         assert_eq!([queue.try_pop(), queue.try_pop()], [Some(()); 2]);
         let (third, gaps) = queue.idle().unwrap();
-        assert!(third > first && gaps == learned, "busy threads are no gap");
+        assert!(third > first && gaps == learned, "time with busy threads is no gap");
     }
 }

@@ -1,4 +1,4 @@
-//! How fast the counter of ticks goes.
+//! Measures the rate of the tick counter.
 
 use core::time::Duration;
 use std::hint;
@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use crate::ticks::{self, Ticks};
 
-/// For so long the counter is compared with the clock.
+/// How long the counter is compared with the clock.
 const RATE_TAKES: Duration = Duration::from_micros(200);
 
-/// Measures how fast the counter goes, by the clock of the system. The first
-/// call only notes both; one 200 µs later, or one that `must` know, sets it.
+/// Measures the rate of the counter against the system's clock. The first call only
+/// reads both. A call at least 200 µs later sets the rate; if it `must`, a call
+/// waits until then.
 #[cold]
 pub(crate) fn learn_rate(must: bool) {
     static BEGIN: OnceLock<(Ticks, Instant)> = OnceLock::new();
@@ -30,8 +31,8 @@ pub(crate) fn learn_rate(must: bool) {
     }
 }
 
-/// Counter and clock at one moment: the closest of a few pairs, because the
-/// first look at a clock may cost a page fault.
+/// Counter and clock at one moment: the closest of a few pairs, because the first
+/// reading of a clock may cause a page fault.
 fn both_clocks() -> (Ticks, Instant) {
     let pair = |_| {
         let ticks = Ticks::now();

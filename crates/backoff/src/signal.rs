@@ -1,9 +1,9 @@
-//! Waiting for a condition that other threads make true.
+//! Waits for a condition whose change is signalled.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use crate::ladder::{Circumstances, Expected, Spin, Step};
+use crate::spin_policy::{Circumstances, Expected, Spin, Step};
 use crate::sync::{AtomicU32, Relaxed, SeqCst, const_except_in_models, fence};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, os, rate};
@@ -11,8 +11,8 @@ use crate::{calibrate, hint, os, rate};
 /// Lets threads wait for a condition, and wakes them when it may have become
 /// true: an event count, in 16 bytes.
 ///
-/// A waiter spins while that is worth it, and learns how long waits last here.
-/// Notifying costs no system call unless a thread is parked.
+/// A waiter spins while that pays, and learns how long waits last here. Notifying
+/// costs no system call unless a thread is parked.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,20 +28,20 @@ use crate::{calibrate, hint, os, rate};
 /// });
 /// ```
 pub struct Signal {
-    /// Counts notifications that had somebody to wake.
+    /// Counts notifications while a thread was parked.
     events: AtomicU32,
     /// Threads that are about to park, or have.
     parked: AtomicU32,
-    /// When somebody who was parked was notified last, in ticks of which the
-    /// upper half is cut off.
+    /// The time of the last notification of a parked thread: the lower half of the
+    /// ticks.
     notified_at: AtomicU32,
-    /// How long waits last here: [`Expected`].
+    /// The [`Expected`] length of waits here.
     expected: AtomicU32,
 }
 
 impl Signal {
     const_except_in_models! {
-        /// Nobody waits.
+        /// A signal without waiters.
         #[must_use]
         pub const fn new() -> Self {
             Self {
@@ -53,33 +53,33 @@ impl Signal {
         }
     }
 
-    /// Waits until `condition` is true. Whoever makes it true has to call
-    /// [`notify_one`](Self::notify_one) or [`notify_all`](Self::notify_all) after that.
+    /// Waits until `condition` is true. The thread that makes it true has to call
+    /// [`notify_one`](Self::notify_one) or [`notify_all`](Self::notify_all) afterwards.
     ///
-    /// The condition is evaluated often, and has to do its own ordering: load
-    /// with `Acquire` what was stored with `Release`.
+    /// The condition is evaluated often, and does its own ordering: it loads with
+    /// `Acquire` what was stored with `Release`.
     #[inline]
     pub fn wait_until(&self, condition: impl FnMut() -> bool) {
         self.wait(condition, None);
     }
 
-    /// As [`wait_until`](Self::wait_until), for so long at most. Returns what
-    /// the condition was at last.
+    /// Like [`wait_until`](Self::wait_until), with a time limit. Returns the last
+    /// value of the condition.
     #[inline]
     pub fn wait_until_for(&self, condition: impl FnMut() -> bool, at_most: Duration) -> bool {
-        // A length that somebody has asked for is not to be guessed.
+        // A time limit needs the exact rate of ticks.
         rate::learn_rate(true);
         self.wait(condition, Some(at_most.into()))
     }
 
-    /// As [`wait_until`](Self::wait_until), without spinning first: for whoever
-    /// has decided that by other means.
+    /// Like [`wait_until`](Self::wait_until), without spinning first: for callers with
+    /// their own decision.
     pub fn park_until(&self, mut condition: impl FnMut() -> bool) {
         while !self.park(&mut condition, None) {}
     }
 
-    /// As [`park_until`](Self::park_until), for so long at most. Returns what
-    /// the condition was at last.
+    /// Like [`park_until`](Self::park_until), with a time limit. Returns the last
+    /// value of the condition.
     pub fn park_until_for(&self, mut condition: impl FnMut() -> bool, at_most: Duration) -> bool {
         rate::learn_rate(true);
         let (begun, at_most) = (Ticks::now(), Ticks::from(at_most));
@@ -94,9 +94,9 @@ impl Signal {
         }
     }
 
-    /// Wakes one thread that is parked, if one is. Threads that spin see the
-    /// condition by themselves, and one of them may be first. Where threads wait
-    /// for different conditions here, or one change lets several go on, it takes
+    /// Wakes one parked thread, if there is one. Spinning threads see the condition by
+    /// themselves, and one of them may be first. If threads wait for different
+    /// conditions, or one change lets several continue, use
     /// [`notify_all`](Self::notify_all).
     #[inline]
     pub fn notify_one(&self) {
@@ -107,7 +107,7 @@ impl Signal {
         }
     }
 
-    /// Wakes all threads that are parked.
+    /// Wakes all parked threads.
     #[inline]
     pub fn notify_all(&self) {
         if self.has_parked() {
@@ -117,7 +117,7 @@ impl Signal {
         }
     }
 
-    /// Either the notifier sees who parks, or who parks sees the condition:
+    /// Either the notifier sees the parking thread, or that thread sees the condition:
     /// pairs with the fence in [`park`](Self::park).
     #[inline]
     fn has_parked(&self) -> bool {
@@ -138,7 +138,7 @@ impl Signal {
         if self.spin(condition, begun, &over) {
             return true;
         }
-        os::look_for_a_squeeze();
+        os::check_for_squeeze();
         while !over(Ticks::now()) {
             let left = at_most.map(|at_most| begun + at_most - Ticks::now());
             if self.park(condition, left) {
@@ -149,7 +149,7 @@ impl Signal {
         condition()
     }
 
-    /// Says whether the condition is true.
+    /// Returns whether the condition is true.
     fn spin(
         &self,
         condition: &mut dyn FnMut() -> bool,
@@ -184,7 +184,7 @@ impl Signal {
         }
     }
 
-    /// Parks until something is notified; says whether the condition is true.
+    /// Parks until a notification. Returns whether the condition is true.
     fn park(&self, condition: &mut dyn FnMut() -> bool, left: Option<Ticks>) -> bool {
         self.parked.fetch_add(1, Relaxed);
         let _parked = Parked(self);
@@ -201,11 +201,11 @@ impl Signal {
         condition()
     }
 
-    /// How long a thread has waited that was parked: until it was notified, or
-    /// being woken would make every short wait a long one.
+    /// How long a parked thread has waited: until the notification, because the
+    /// wake-up latency would make every short wait a long one.
     fn waited(&self, begun: Ticks) -> Ticks {
         let (all, until) = (begun.elapsed(), self.notified_at.load(Relaxed));
-        // The half of the ticks that is kept goes round in a second or two.
+        // The lower half of the ticks wraps around in a second or two.
         if all.0 > u64::from(u32::MAX) {
             return all;
         }
@@ -218,7 +218,7 @@ impl Signal {
     }
 }
 
-/// Counts a thread as parked until it is dropped: a condition may panic.
+/// Counts a thread as parked until it is dropped, because a condition may panic.
 struct Parked<'a>(&'a Signal);
 
 impl Drop for Parked<'_> {
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(signal.parked.load(Relaxed), 0);
     }
 
-    /// A wait that ended in a park lasted until the notification.
+    /// A wait that ended in a park lasted until the notification, not the wake-up.
     #[test]
     fn being_woken_is_not_counted_as_waiting() {
         let signal = Signal::new();

@@ -1,4 +1,4 @@
-//! Atomics: the processor's own, or loom's, which tries all orders in which
+//! Atomics: the processor's own, or those of loom, which tries all orders in which
 //! threads may see them (`tests/loom.rs`).
 
 #[cfg(not(loom))]
@@ -22,8 +22,7 @@ pub(crate) use const_except_in_models;
 
 pub(crate) use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 
-/// What protects data in a model of something else: the library's own lock has
-/// models for itself.
+/// The mutex in models of other types: the library's own lock has its own models.
 #[cfg(loom)]
 pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 

@@ -1,55 +1,55 @@
-//! The processor's own counter, which a program reads without a system call,
-//! and how fast it goes.
+//! The processor's tick counter, which a program reads without a system call, and
+//! its rate.
 
 use core::ops::{Add, Div, Mul, Sub};
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 
-/// Ticks of the counter that goes at a constant rate: the TSC of x86-64,
-/// `CNTVCT_EL0` of aarch64. Both a moment and a length, as the counter itself.
+/// Ticks of the processor's counter with constant rate: the TSC of x86-64,
+/// `CNTVCT_EL0` of aarch64. Both a moment and a length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticks(pub u64);
 
-/// The rate is that of 2^20 ns, so that no division is needed.
+/// Rates are in ticks per 2^20 ns, so that no division is needed.
 const SHIFT: u32 = 20;
 
-/// Ticks in 2^20 ns until something better is known: a TSC of 2 GHz. A budget
-/// is wrong by as much as this is.
+/// Ticks in 2^20 ns until the rate is known: a TSC of 2 GHz. Budgets are wrong by
+/// as much as this is.
 const ASSUMED: u32 = 2 << SHIFT;
 
-/// Ticks in 2^20 ns; 0 is not known yet.
+/// Ticks in 2^20 ns; 0 is unknown.
 static RATE: AtomicU32 = AtomicU32::new(0);
 
 impl Ticks {
-    /// None.
+    /// No ticks.
     pub const ZERO: Self = Self(0);
     /// Longer than any wait.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The counter now. It is not ordered against loads and stores around it:
-    /// good enough for a budget, not for a benchmark.
+    /// Reads the counter. The reading is not ordered against loads and stores around
+    /// it: precise enough for a budget, not for a benchmark.
     #[inline]
     #[must_use]
     pub fn now() -> Self {
         Self(counter())
     }
 
-    /// How many have passed since this moment; none if it lies ahead, as it may
-    /// for a counter of another CPU.
+    /// Ticks since this moment; zero if it lies ahead, as it may if another CPU read
+    /// it.
     #[inline]
     #[must_use]
     pub fn elapsed(self) -> Self {
         Self::now() - self
     }
 
-    /// How many nanoseconds these ticks last, at the [rate] that is known.
+    /// The length in nanoseconds, at the known [rate].
     #[must_use]
     pub fn as_nanos(self) -> u64 {
         let nanos = (u128::from(self.0) << SHIFT) / u128::from(rate());
         u64::try_from(nanos).unwrap_or(u64::MAX)
     }
 
-    /// The ticks of so many nanoseconds, at the [rate] that is known.
+    /// The ticks of this many nanoseconds, at the known [rate].
     #[inline]
     #[must_use]
     pub fn from_nanos(nanos: u64) -> Self {
@@ -108,8 +108,8 @@ impl Div<u64> for Ticks {
     }
 }
 
-/// Ticks in 2^20 ns (a millisecond and 4.9 %): what was measured or set, or what
-/// the processor says, or 2 GHz.
+/// Ticks in 2^20 ns (a millisecond and 4.9 %): as measured or set, or as the
+/// processor reports, or 2 GHz.
 #[inline]
 #[must_use]
 pub fn rate() -> u32 {
@@ -119,8 +119,8 @@ pub fn rate() -> u32 {
     }
 }
 
-/// Sets how many ticks there are in 2^20 ns, where the operating system or the
-/// firmware knows it. With `std` it is measured in the first waits.
+/// Sets the number of ticks in 2^20 ns, if the operating system or the firmware
+/// knows it. With `std` it is measured during the first waits.
 pub fn set_rate(per_2_20_nanos: u32) {
     RATE.store(per_2_20_nanos, Ordering::Relaxed);
 }
@@ -144,7 +144,7 @@ fn assumed() -> u32 {
     ASSUMED
 }
 
-/// What the firmware says of the counter (Arm ARM, `CNTFRQ_EL0`).
+/// The counter's rate according to the firmware (Arm ARM, `CNTFRQ_EL0`).
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 #[allow(unsafe_code)]
 fn frequency() -> Option<u32> {
@@ -183,20 +183,20 @@ fn counter() -> u64 {
     counter
 }
 
-/// Without a counter that a program is known to be able to read, the system's
-/// clock.
+/// The system's clock, for processors without a counter that programs can surely
+/// read.
 #[cfg(all(feature = "std", not(any(target_arch = "x86_64", target_arch = "aarch64", miri, loom))))]
 #[inline]
 fn counter() -> u64 {
     use std::sync::OnceLock;
     use std::time::Instant;
     static BEGIN: OnceLock<Instant> = OnceLock::new();
-    // None is 0: that is what a time that was never noted is.
+    // Never 0, which marks a time that was never set.
     let nanos = 1 + BEGIN.get_or_init(Instant::now).elapsed().as_nanos();
     u64::try_from(nanos).unwrap_or(u64::MAX)
 }
 
-/// Without a clock either, each look is a microsecond.
+/// Without a clock, each look counts as a microsecond.
 #[cfg(all(
     any(miri, not(any(feature = "std", target_arch = "x86_64", target_arch = "aarch64"))),
     not(loom)
@@ -208,8 +208,8 @@ fn counter() -> u64 {
     LOOKS.fetch_add(1, Ordering::Relaxed) as u64 * 2_000
 }
 
-/// A model has no clock: each look of a thread is so much later than its last
-/// (see `os/futex_model.rs`).
+/// A loom model has no clock: each look of a thread is a fixed time after its last
+/// one (see `os/futex_model.rs`).
 #[cfg(loom)]
 fn counter() -> u64 {
     loom::thread_local! {

@@ -1,21 +1,21 @@
-//! Waiting for a condition of which nobody tells.
+//! Waits for a condition whose change is not signalled.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 
 use crate::hint::Monitor;
-use crate::ladder::{self, Circumstances, Spin, Step};
+use crate::spin_policy::{self, Circumstances, Spin, Step};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, os, rate};
 
-/// Waits for a condition that somebody makes true without telling: a flag in
-/// shared memory, a register of a device, a word of somebody else's library.
+/// Waits for a condition whose change is not signalled: a flag in shared memory, a
+/// register of a device, a word of another library.
 ///
-/// It spins for as long as parking would cost, and then sleeps, 50 µs at first
-/// and 1 ms at last, so it never burns a CPU, and a `SCHED_FIFO` thread never
-/// keeps whom it waits for from running. There is no way to spin for ever with
-/// it. Where whoever makes the condition true can tell, use a
-/// [`Signal`](crate::Signal): it wakes at once.
+/// It spins for as long as parking costs, and then sleeps, for 50 µs at first and
+/// up to 1 ms. It never spins for ever, so it wastes no CPU, and a `SCHED_FIFO`
+/// thread does not keep the thread that it waits for from running. If the other
+/// side can signal the change, use a [`Signal`](crate::Signal), which wakes at
+/// once.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,38 +35,38 @@ pub struct Wait {
     at_most: Option<Duration>,
 }
 
-/// Pauses between two looks from which on the processor is asked to wait for a
-/// store: the spin has lasted for some 70 pauses by then.
+/// From this many pauses between two looks on, the processor waits for a store
+/// instead: after some 70 pauses.
 const FIRST_PAUSES: u32 = 5;
 
 impl Wait {
-    /// For as long as it takes.
+    /// Without a time limit.
     pub const fn new() -> Self {
         Self { at_most: None }
     }
 
-    /// For so long at most.
+    /// With a time limit.
     pub const fn at_most(length: Duration) -> Self {
         Self { at_most: Some(length) }
     }
 
-    /// Waits until `condition` is true, or the time is over. Returns what the
-    /// condition was at last.
+    /// Waits until `condition` is true or the time is over. Returns the last value of
+    /// the condition.
     pub fn until(self, mut condition: impl FnMut() -> bool) -> bool {
-        self.climb(&mut condition, |condition, looks, pauses, _| {
+        self.wait(&mut condition, |condition, looks, pauses, _| {
             hint::look(looks, pauses, condition)
         })
     }
 
-    /// Waits until `word` is no longer `seen`, or the time is over. Says whether
-    /// it has changed; what was stored before that is seen.
+    /// Waits until `word` is no longer `seen` or the time is over. Returns whether it
+    /// has changed, with acquire order.
     ///
-    /// As [`until`](Self::until), but where the processor can wait for a store
-    /// ([`hint::monitor`]), it does so between the first pauses and sleep: it
-    /// uses less power, and is back as soon as the line is written to.
+    /// Like [`until`](Self::until), but a processor that can wait for a store
+    /// ([`hint::monitor`]) does so between the first pauses and the sleep. That uses
+    /// less power, and ends as soon as the cache line is written to.
     pub fn until_changed(self, word: &AtomicU32, seen: u32) -> bool {
         let mut has_changed = || word.load(Ordering::Acquire) != seen;
-        self.climb(&mut has_changed, |has_changed, looks, pauses, left| {
+        self.wait(&mut has_changed, |has_changed, looks, pauses, left| {
             if pauses < FIRST_PAUSES || hint::monitor() == Monitor::Polling {
                 return hint::look(looks, pauses, has_changed);
             }
@@ -75,10 +75,9 @@ impl Wait {
         })
     }
 
-    /// `spin` is told how often to look, after how many pauses each, and how
-    /// much of the time for spinning is left; it says whether the condition is
-    /// true.
-    fn climb<C: FnMut() -> bool>(
+    /// `spin_on` gets the number of looks, the pauses before each, and the time left
+    /// for spinning; it returns whether the condition is true.
+    fn wait<C: FnMut() -> bool>(
         self,
         condition: &mut C,
         spin_on: impl Fn(&mut C, u32, u32, Ticks) -> bool,
@@ -105,7 +104,7 @@ impl Wait {
                     }
                 }
                 Step::Park => {
-                    os::sleep(ladder::nap(naps).min(left.into()));
+                    os::sleep(spin_policy::nap(naps).min(left.into()));
                     naps += 1;
                     if condition() {
                         return true;

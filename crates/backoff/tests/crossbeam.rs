@@ -1,5 +1,4 @@
-//! `Backoff` takes the place of `crossbeam_utils::Backoff`: the same code runs
-//! with either.
+//! `Backoff` replaces `crossbeam_utils::Backoff`: the same code runs with either.
 
 macro_rules! runs_with {
     ($name:ident, $Backoff:ty) => {
@@ -23,7 +22,7 @@ macro_rules! runs_with {
 runs_with!(crossbeams, crossbeam_utils::Backoff);
 runs_with!(ours, unjank_backoff::Backoff);
 
-/// What crossbeam's never does (crossbeam-rs/crossbeam#949).
+/// Crossbeam's back-off never completes by spinning (crossbeam-rs/crossbeam#949).
 #[test]
 fn spinning_completes() {
     let backoff = unjank_backoff::Backoff::new();

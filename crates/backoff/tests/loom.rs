@@ -1,5 +1,5 @@
-//! All orders in which threads may run and see each other's stores, as loom
-//! finds them: `RUSTFLAGS="--cfg loom" cargo test -p unjank-backoff --test loom --release`.
+//! Loom models, which try all orders in which threads may run and see each other's
+//! stores: `RUSTFLAGS="--cfg loom" cargo test -p unjank-backoff --test loom --release`.
 
 #![cfg(loom)]
 #![expect(clippy::unwrap_used, reason = "a model that fails has failed")]
@@ -16,8 +16,8 @@ use unjank_backoff::os::model::with_timers;
 use unjank_backoff::ticks::Ticks;
 use unjank_backoff::{Condvar, RawMutex, Signal, WorkQueue};
 
-/// A number that only the holder of the lock touches: loom fails the model if
-/// two threads do at once, or one does not see what the other has written.
+/// A number that only the holder of the lock touches. Loom fails the model if two
+/// threads do so at once, or if one does not see the other's store.
 struct Counter {
     lock: RawMutex,
     count: UnsafeCell<usize>,
@@ -62,7 +62,7 @@ impl Counter {
 
 /// Runs a model with as many preemptions as can be tried in a minute or two.
 fn model(timers: bool, preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
-    // How time goes is the same for all threads of the process.
+    // The setting of timers is global.
     static ONE_MODEL: Mutex<()> = Mutex::new(());
     let _one = ONE_MODEL.lock().unwrap_or_else(PoisonError::into_inner);
     with_timers(timers);
@@ -185,10 +185,10 @@ fn a_notification_under_the_lock_is_not_lost() {
     });
 }
 
-/// Gaps that are spun through, napped through, and parked for.
+/// Gaps in which a worker spins, naps, or parks.
 const GAPS: [u64; 3] = [1_000, 1_000_000, 100_000_000];
 
-/// Each of `takers` takes one of as many, and nobody sleeps for ever.
+/// Each of `takers` takes one of as many values, and none sleeps for ever.
 fn hand_over(timers: bool, preemptions: usize, takers: usize) {
     for gap in GAPS {
         model(timers, preemptions, move || {
@@ -221,7 +221,7 @@ fn what_is_pushed_is_taken_without_timers() {
 }
 
 #[test]
-fn closing_a_queue_ends_who_waits() {
+fn closing_a_queue_ends_waits() {
     for (timers, gap) in [(true, GAPS[1]), (false, GAPS[0]), (false, GAPS[1]), (false, GAPS[2])] {
         model(timers, 3, move || {
             let gaps = (0..40).fold(Gaps::NONE, |gaps, _| gaps.with(Ticks::from_nanos(gap)));

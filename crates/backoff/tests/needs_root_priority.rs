@@ -1,6 +1,6 @@
-//! A thread of real-time priority that waits for an ordinary one on its own CPU.
-//! Whoever spins there waits for ever, because whom it waits for never runs:
-//! real-time throttling aside, which these tests do not live on.
+//! A real-time thread waits for an ordinary one on its own CPU. A thread that spins
+//! there would wait for ever, because the other one never runs. (Real-time
+//! throttling would end that; these tests fail long before.)
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that
 //! it was skipped.
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use unjank_backoff::{Backoff, Mutex, Signal, Wait, WorkQueue};
 
-/// Real-time throttling ends such an inversion after 950 ms; nothing here may
-/// take a tenth of that in the way that each test looks at it.
+/// Real-time throttling ends such an inversion after 950 ms; the tests allow less
+/// than a tenth of that.
 const THROTTLING: Duration = Duration::from_millis(950);
 
-/// Puts the calling thread on one CPU, and makes it FIFO if it is to be urgent.
+/// Puts the calling thread on one CPU, and makes it FIFO if it is `urgent`.
 fn settle(urgent: bool) {
     unjank_backoff::calibrate::calibrate();
     let allowed = sched_getaffinity(None).unwrap();
@@ -41,8 +41,8 @@ fn settle(urgent: bool) {
     }
 }
 
-/// Runs both on one CPU; the ordinary one first. Returns the CPU time that the
-/// urgent one has used: what it would burn if it span.
+/// Runs both on one CPU, the ordinary one first. Returns the CPU time of the urgent
+/// one, which is long if it spins.
 fn together(ordinary: impl FnOnce() + Send, urgent: impl FnOnce() + Send) -> Duration {
     thread::scope(|scope| {
         scope.spawn(|| {

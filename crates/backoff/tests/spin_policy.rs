@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde::Deserialize;
-use unjank_backoff::ladder::{Circumstances, Expected, Spin, Step, nap};
+use unjank_backoff::spin_policy::{Circumstances, Expected, Spin, Step, nap};
 use unjank_backoff::ticks::{self, Ticks};
 
 #[derive(Deserialize)]
@@ -20,14 +20,14 @@ struct SpinCase {
     name: String,
     budget: u64,
     steps: Vec<StepCase>,
-    /// Ordered by all steps together.
+    /// The pauses of all steps together.
     pauses: u32,
 }
 
 #[derive(Deserialize)]
 struct StepCase {
     waited: u64,
-    seen: Vec<Seen>,
+    seen: Vec<Circumstance>,
     times: u32,
     extend: Option<u64>,
     then: Then,
@@ -35,7 +35,7 @@ struct StepCase {
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
-enum Seen {
+enum Circumstance {
     RealTime,
     SwitchedOut,
     OthersParked,
@@ -71,19 +71,19 @@ struct NapCase {
     nap: u64,
 }
 
-/// The table; from now on one tick is one nanosecond.
+/// Reads the table, and sets one tick to one nanosecond.
 fn table() -> Table {
     ticks::set_rate(1 << 20);
     serde_json::from_str(include_str!("../fixtures/spin_policy.json")).unwrap()
 }
 
-fn circumstances(seen: &[Seen]) -> Circumstances {
+fn circumstances(seen: &[Circumstance]) -> Circumstances {
     let mut all = Circumstances::default();
     for one in seen {
         match one {
-            Seen::RealTime => all.real_time = true,
-            Seen::SwitchedOut => all.switched_out = true,
-            Seen::OthersParked => all.others_parked = true,
+            Circumstance::RealTime => all.real_time = true,
+            Circumstance::SwitchedOut => all.switched_out = true,
+            Circumstance::OthersParked => all.others_parked = true,
         }
     }
     all

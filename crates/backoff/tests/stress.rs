@@ -1,5 +1,5 @@
-//! Many threads on one lock, in ways that a seed chooses, with a watchdog that
-//! ends the process if they stand still.
+//! Stress tests: many threads, seeded choices, and a watchdog that ends the process
+//! if they hang.
 
 // A test fails by panicking, also where it prepares itself.
 #![allow(clippy::unwrap_used)]
@@ -14,10 +14,11 @@ use unjank_backoff::calibrate::{self, Costs};
 use unjank_backoff::ticks::Ticks;
 use unjank_backoff::{Condvar, Mutex, Pool, Signal, WorkQueue};
 
-/// Far longer than any of these takes, under an emulator and on a busy machine.
+/// Far longer than any of these tests takes, even under an emulator on a busy
+/// machine.
 const LONG: Duration = Duration::from_secs(1_200);
 
-/// Ends the process if nothing happens for long: a test that hangs says nothing.
+/// Ends the process if a test hangs, because a hanging test prints nothing.
 struct Watchdog(Arc<AtomicBool>);
 
 impl Watchdog {
@@ -28,8 +29,8 @@ impl Watchdog {
             let begun = Instant::now();
             while !seen.load(Ordering::Relaxed) {
                 if begun.elapsed() > LONG {
-                    // The message goes to standard error; the other threads stand still.
-                    let said = std::panic::catch_unwind(|| panic!("{what} stands still"));
+                    // Prints the message to standard error.
+                    let said = std::panic::catch_unwind(|| panic!("{what} hangs"));
                     assert!(said.is_err());
                     process::abort();
                 }
@@ -66,8 +67,8 @@ fn work(turns: u64) {
     }
 }
 
-/// Each thread adds to a number that only the lock protects, in sections of
-/// chosen lengths: nothing, some loops, a yield, a sleep of more than a hand-off.
+/// Each thread adds to a number that only the lock protects. The sections are
+/// random: nothing, some loops, a yield, or a sleep longer than a hand-off.
 fn additions(threads: u64, times: u64, seed: u64) {
     let _watchdog = Watchdog::new("the lock");
     let sum = Mutex::new((0_u64, 0_u64));
@@ -116,7 +117,7 @@ fn more_threads_than_cpus() {
 }
 
 #[test]
-fn a_section_of_nothing() {
+fn empty_sections() {
     let _watchdog = Watchdog::new("the lock");
     let sum = Mutex::new(0_u64);
     thread::scope(|scope| {
@@ -127,13 +128,13 @@ fn a_section_of_nothing() {
     assert_eq!(sum.into_inner(), 800_000);
 }
 
-/// A section that nobody waited for when it began ends with a store. It ends
-/// here while others are about to fall asleep beside it, at moments that a seed
-/// chooses: each of them has to be woken, or to see that it has ended.
+/// A section without waiters at its beginning ends with a store. Here it ends while
+/// others are about to fall asleep, at random moments: each of them has to be woken,
+/// or to see that the section has ended.
 #[test]
 fn sections_end_while_a_waiter_falls_asleep() {
     let _watchdog = Watchdog::new("a plain section");
-    // So cheap that it is done at once.
+    // So cheap that threads park at once.
     calibrate::set(Costs { park: Ticks::ZERO, ..calibrate::calibrate() });
     let sum = Mutex::new(0_u64);
     let times = 5_000;
@@ -156,7 +157,7 @@ fn sections_end_while_a_waiter_falls_asleep() {
     assert_eq!(sum.into_inner(), 3 * times);
 }
 
-/// All wait for one that sleeps in its section, and each gets the lock.
+/// All wait for a long section, and each gets the lock.
 #[test]
 fn ten_thousand_threads() {
     let _watchdog = Watchdog::new("ten thousand threads");
@@ -202,8 +203,8 @@ fn a_panic_releases_the_lock() {
     assert_eq!(*lock.lock(), 50);
 }
 
-/// Bounded buffer of Hoare (Monitors, 1974): producers and consumers wait for
-/// each other, so a notification that is lost stops them all.
+/// Hoare's bounded buffer (Monitors, 1974): producers and consumers wait for each
+/// other, so a lost notification stops them all.
 #[test]
 fn a_buffer_of_three() {
     let _watchdog = Watchdog::new("the buffer");
@@ -236,7 +237,7 @@ fn a_buffer_of_three() {
     assert_eq!(sum.into_inner(), 3 * each * (each + 1) / 2);
 }
 
-/// A turn goes round: each waiter is the only one whose condition is true.
+/// Threads pass a turn around: only one waiter's condition is true at a time.
 #[test]
 fn a_turn_that_goes_round() {
     let _watchdog = Watchdog::new("the turn");
@@ -259,8 +260,8 @@ fn a_turn_that_goes_round() {
     assert_eq!(turn.into_inner(), players * rounds);
 }
 
-/// Work with gaps of all lengths: each is seen by a watcher, after a nap, or by
-/// a thread that was parked.
+/// Work with gaps of all lengths: it is taken by a poller, after a nap, or by a
+/// thread that was parked.
 #[test]
 fn a_queue_with_gaps() {
     let _watchdog = Watchdog::new("the queue");
@@ -285,7 +286,7 @@ fn a_queue_with_gaps() {
     assert_eq!(taken, 2_000);
 }
 
-/// Waiting for steady work, a queue naps: none of it may be left lying.
+/// With steady work a queue naps; no work may be left in it.
 #[test]
 fn a_queue_with_steady_gaps() {
     let _watchdog = Watchdog::new("the queue");

@@ -1,5 +1,5 @@
-//! A sandbox that closes after the program has begun takes `membarrier(2)` away
-//! from it: whoever falls asleep beside a plain section then wakes by itself.
+//! A sandbox that a running program enters may forbid `membarrier(2)`. A thread that
+//! falls asleep beside a plain section then wakes by itself.
 #![cfg(not(any(miri, loom)))]
 // A test fails by panicking, also where it prepares itself.
 #![allow(clippy::unwrap_used)]
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use unjank_backoff::{Mutex, calibrate};
 
-/// For this thread and all that it starts from now on, the call fails with
-/// `EPERM` (seccomp(2)).
+/// Makes the call fail with `EPERM` for this thread and all that it starts from now
+/// on (seccomp(2)).
 #[allow(unsafe_code)]
 fn forbid(call: libc::c_long) {
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
@@ -30,8 +30,8 @@ fn forbid(call: libc::c_long) {
         statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: prctl(2) reads the program, which is alive; the filter answers one
-    // call with an error and allows all others.
+    // SAFETY: prctl(2) reads the program, which is alive; the filter makes one call
+    // fail and allows all others.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);

@@ -12,11 +12,11 @@ use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use super::Monitor;
 use crate::ticks::Ticks;
 
-/// Found out already.
+/// The features are known.
 const KNOWN: u8 = 1;
-/// There is `SB`.
+/// The processor has `SB`.
 const SB: u8 = 1 << 1;
-/// There is `WFET`.
+/// The processor has `WFET`.
 const WFET: u8 = 1 << 2;
 
 static FEATURES: AtomicU8 = AtomicU8::new(0);
@@ -32,12 +32,12 @@ fn features() -> u8 {
 #[cold]
 fn find() -> u8 {
     let found = KNOWN | asked();
-    // Whoever else finds out writes the same.
+    // Other threads store the same value.
     FEATURES.store(found, Ordering::Relaxed);
     found
 }
 
-/// What the kernel says that programs may use (`getauxval(3)`).
+/// The features that programs may use, according to the kernel (`getauxval(3)`).
 #[cfg(all(feature = "std", target_os = "linux"))]
 fn asked() -> u8 {
     const HWCAP_SB: u64 = 1 << 29;
@@ -49,7 +49,7 @@ fn asked() -> u8 {
     sb | wfet
 }
 
-/// Without an operating system to ask, only what every processor has.
+/// Without an operating system to ask, only features that every processor has.
 #[cfg(not(all(feature = "std", target_os = "linux")))]
 fn asked() -> u8 {
     0
@@ -72,7 +72,7 @@ pub(super) fn pause() {
     }
 }
 
-/// Arms the monitor and waits, if the word is still `seen`.
+/// Arms the monitor, and waits if the word is still `seen`.
 #[inline]
 pub(super) fn wait_for_store(word: &AtomicU32, seen: u32, at_most: Ticks) -> bool {
     let value: u32;

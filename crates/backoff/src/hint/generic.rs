@@ -1,4 +1,4 @@
-//! Processors without an instruction for it that is known here.
+//! Processors without a known instruction for waiting.
 
 use core::sync::atomic::AtomicU32;
 

@@ -1,15 +1,14 @@
-//! The instructions with which a processor waits: briefly ([`pause`]), and
-//! until somebody writes to a word ([`wait_for_store`]).
+//! The processor's instructions for waiting: briefly ([`pause`]), or until a word
+//! is written to ([`wait_for_store`]).
 //!
 //! | | [`pause`] | [`wait_for_store`] |
 //! |---|---|---|
 //! | x86-64 | `PAUSE` | `UMONITOR`/`UMWAIT` (WAITPKG), else `MONITORX`/`MWAITX` |
 //! | aarch64 | `SB` where it is there, else `ISB` | an armed exclusive monitor and `WFE`, or `WFET` |
-//! | others | [`core::hint::spin_loop`] | looks again and again |
+//! | others | [`core::hint::spin_loop`] | polls |
 //!
-//! `YIELD` of aarch64 is never used: it takes no time at all where there is one
-//! hardware thread in a core, so a loop of it is a loop of nothing
-//! (rust-lang/rust#84725 has it at 0.4 ns on a Neoverse N1).
+//! `YIELD` of aarch64 is not used: on cores with one hardware thread it takes no
+//! time (0.4 ns on a Neoverse N1, rust-lang/rust#84725).
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 #[path = "aarch64.rs"]
@@ -25,7 +24,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::ticks::Ticks;
 
-/// How this processor waits until a word is written to.
+/// How the processor waits until a word is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Monitor {
@@ -38,13 +37,13 @@ pub enum Monitor {
     Wfe,
     /// A load-exclusive and `WFET`, which has a deadline (`FEAT_WFxT`).
     Wfet,
-    /// None, or none that a program may use here: the word is looked at again
-    /// and again, with a [`pause`] between two looks.
+    /// No instruction, or none that programs may use here: the word is polled, with a
+    /// [`pause`] between two looks.
     Polling,
 }
 
-/// Waits for a moment, in a way that is kind to the other hardware thread of
-/// the core: some 10 to 140 cycles on x86-64, by model.
+/// Waits for a moment and leaves resources to the other hardware thread of the
+/// core: some 10 to 140 cycles on x86-64, by model.
 #[inline]
 pub fn pause() {
     if cfg!(not(loom)) {
@@ -54,7 +53,7 @@ pub fn pause() {
     loom::thread::yield_now();
 }
 
-/// So many [pauses](pause).
+/// Does this many [pauses](pause).
 #[inline]
 pub fn pause_times(pauses: u32) {
     for _ in 0..pauses {
@@ -62,8 +61,8 @@ pub fn pause_times(pauses: u32) {
     }
 }
 
-/// Looks at a condition so many times, with so many [pauses](pause) before
-/// each look, until it is true; says whether it is.
+/// Looks at a condition up to `looks` times, with [pauses](pause) before each look,
+/// until it is true. Returns whether it is.
 #[inline]
 pub fn look(looks: u32, pauses: u32, mut condition: impl FnMut() -> bool) -> bool {
     (0..looks).any(|_| {
@@ -72,14 +71,14 @@ pub fn look(looks: u32, pauses: u32, mut condition: impl FnMut() -> bool) -> boo
     })
 }
 
-/// What [`wait_for_store`] uses on this processor; found out once.
+/// What [`wait_for_store`] uses on this processor; detected once.
 #[inline]
 pub fn monitor() -> Monitor {
     arch::monitor()
 }
 
-/// Waits until `word` is no longer `seen`, for about `at_most`. May return
-/// before that for no reason, so look at the word and come back.
+/// Waits until `word` is no longer `seen`, for at most about `at_most`. May return
+/// earlier without a reason, so call it in a loop that reads the word.
 ///
 /// The kernel bounds `UMWAIT` to 100 000 ticks of the TSC
 /// (`/sys/devices/system/cpu/umwait_control/max_time`), and `WFE` ends with
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_writes_and_it_ends() {
+    fn a_wait_without_a_store_ends() {
         let word = AtomicU32::new(7);
         let begin = Ticks::now();
         while begin.elapsed() < Ticks(10_000) {

@@ -26,7 +26,7 @@ const C0: u32 = 0xf0;
 /// `MWAITX`: ECX[1] makes EBX a deadline.
 const HAS_DEADLINE: u32 = 1 << 1;
 
-/// 0 is not known yet; else one more than its place in [`FOUND`].
+/// 0 is unknown; otherwise one more than the index in [`FOUND`].
 static MONITOR: AtomicU8 = AtomicU8::new(0);
 const FOUND: [Monitor; 3] = [Monitor::Umwait, Monitor::Mwaitx, Monitor::Polling];
 
@@ -49,7 +49,7 @@ fn find() -> Monitor {
     } else {
         2
     };
-    // Whoever else finds out writes the same.
+    // Other threads store the same value.
     MONITOR.store(place as u8 + 1, Ordering::Relaxed);
     FOUND[place]
 }
@@ -59,7 +59,7 @@ pub(super) fn pause() {
     core::hint::spin_loop();
 }
 
-/// Whether there is an instruction for it, and then it was used.
+/// Waits if the processor has an instruction for it; returns whether it has.
 #[inline]
 pub(super) fn wait_for_store(word: &AtomicU32, seen: u32, at_most: Ticks) -> bool {
     match monitor() {

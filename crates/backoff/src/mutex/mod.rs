@@ -1,13 +1,13 @@
-//! A mutex that spins when that is worth it, lets a busy thread run on, and
-//! starves nobody.
+//! A mutex that spins while that pays, lets a busy thread continue, and starves no
+//! thread.
 
-mod bells;
 #[cfg(not(any(loom, miri)))]
 mod fork;
-mod lessons;
+mod learned_times;
 mod plain_sections;
 mod policy;
 mod raw;
+mod wait_buckets;
 mod waiting;
 mod watch;
 mod word;
@@ -15,42 +15,40 @@ mod word;
 pub(crate) use plain_sections::allow_plain_sections;
 pub use raw::RawMutex;
 
-/// A mutex that waits the right way on this machine: 56 bytes and the value.
+/// A mutex whose waits adapt to this machine: 56 bytes and the value.
 ///
-/// Five ideas, each learned or measured, none of them a constant number of
-/// turns:
+/// It rests on five ideas, all of them learned or measured, without a constant
+/// number of iterations:
 ///
-/// - **A waiter spins for as long as is worth it**: twice the length of the
-///   section, which the lock learns, and never longer than it costs to be
-///   parked and woken, which [`calibrate`](crate::calibrate) measures. It does not spin where
-///   others sleep already, where it lost its CPU, where the CPU quota is being
-///   used up, and not at all as a real-time thread.
-/// - **One waiter searches.** While it is awake, a release wakes nobody else.
-/// - **A thread that keeps the lock busy by itself runs on.** Where the holder
-///   is back sooner than a hand-over between CPUs takes, handing over makes
-///   everybody slower. The others rest, without a trace in the lock, so the
-///   holder goes at the speed of a lock without waiters.
-/// - **Whoever finds nobody waiting pays for no waiter.** It releases the lock
-///   with a store instead of an exchange, and a waiter that has to sleep beside
-///   such a section makes up for it by `membarrier(2)`.
-/// - **Nobody waits for ever.** Who has waited for a millisecond takes a
-///   ticket, and the next releases hand the lock over in the order of tickets.
-///   Where many wait, they take tickets 0.3 ms apart while that fits into
-///   3 ms.
+/// - **A waiter spins for as long as that pays**: twice the length of the section,
+///   which the lock learns, and never longer than being parked and woken takes,
+///   which [`calibrate`](crate::calibrate) measures. It does not spin if others
+///   sleep already, if it lost its CPU, if the CPU quota is being used up, or if it
+///   is a real-time thread.
+/// - **One waiter searches.** While it is awake, a release wakes no other waiter.
+/// - **A thread that keeps the lock busy continues.** If the holder is back sooner
+///   than a hand-over between CPUs takes, handing over makes all threads slower. The
+///   others rest without a trace in the lock, so the holder is as fast as without
+///   waiters.
+/// - **A release without waiters is a store** instead of an exchange. A waiter that
+///   has to sleep beside such a section compensates for that with `membarrier(2)`.
+/// - **No thread waits for ever.** A thread that has waited for a millisecond takes
+///   a ticket, and the next releases hand the lock over in the order of tickets. If
+///   many wait, they take tickets 0.3 ms apart while that fits into 3 ms.
 ///
-/// It is not fair below that: use it where throughput, CPU time and a bounded
-/// wait count, not where each thread must have the same share. It does not
-/// lend priority: between real-time threads of different priority use
-/// `PTHREAD_PRIO_INHERIT`.
+/// It is not fair below that: use it for throughput, low CPU time and bounded waits,
+/// not where each thread must get the same share. It does not lend priority: between
+/// real-time threads of different priorities use `PTHREAD_PRIO_INHERIT`.
 ///
-/// A panic while it is held releases it, and poisons nothing. A thread that
-/// ends without running destructors never releases it; neither does, in the
-/// child of `fork(2)`, a thread of the parent.
+/// A panic in a section releases the lock without poisoning it. A thread that ends
+/// without running destructors never releases it. In the child of `fork(2)`, locks
+/// held by other threads of the parent stay held.
 ///
 /// It is for the threads of one process. In memory that processes share
-/// (`MAP_SHARED`), it excludes nobody reliably: what its waiters sleep on and how
-/// they are told of each other belong to a process (`FUTEX_PRIVATE_FLAG` of
-/// `futex(2)`, `membarrier(2)`). Use `PTHREAD_PROCESS_SHARED` there.
+/// (`MAP_SHARED`) it does not exclude reliably, because the words that its waiters
+/// sleep on, and the way they learn of each other, belong to one process
+/// (`FUTEX_PRIVATE_FLAG` of `futex(2)`, `membarrier(2)`). Use
+/// `PTHREAD_PROCESS_SHARED` there.
 ///
 /// ```
 /// use unjank_backoff::Mutex;

@@ -1,5 +1,4 @@
-//! Asking the kernel for what plain sections need, and what the children of
-//! this process are to do without.
+//! Registers the process with the kernel for plain sections.
 
 #[cfg(not(any(loom, miri)))]
 use super::fork;
@@ -7,9 +6,8 @@ use super::watch::{ALLOWED, ASKING, REFUSED, STATE, UNASKED, add_to_watchers};
 use crate::os::barrier;
 use crate::sync::{Acquire, Relaxed, Release};
 
-/// Asks the kernel, the first time in a process, for what plain sections need.
-/// That takes up to 20 ms where there are several threads; who comes meanwhile
-/// goes on without them.
+/// Registers the process when it is first called. That takes up to 20 ms if there
+/// are several threads; other callers meanwhile continue without plain sections.
 pub(crate) fn allow_plain_sections() {
     if STATE.compare_exchange(UNASKED, ASKING, Acquire, Relaxed).is_err() {
         return;
@@ -22,7 +20,7 @@ pub(crate) fn allow_plain_sections() {
     }
 }
 
-/// Children of a child have what it has registered.
+/// Registers the handler for forks once; children inherit it.
 fn prepare_for_forks() -> bool {
     #[cfg(any(loom, miri))]
     return true;
@@ -33,8 +31,7 @@ fn prepare_for_forks() -> bool {
     }
 }
 
-/// Whether the kernel, when asked, lets there be plain sections; an emulator of
-/// user programs does not.
+/// Whether the kernel allows plain sections; a user-mode emulator does not.
 #[cfg(all(test, not(any(loom, miri))))]
 pub(super) fn are_allowed() -> bool {
     allow_plain_sections();
@@ -47,8 +44,8 @@ pub(super) fn are_allowed() -> bool {
     }
 }
 
-/// Does something as if another thread were asking the kernel, where that has
-/// [allowed](are_allowed) it.
+/// Runs `does` in the state in which another thread is registering. Only if plain
+/// sections [are allowed](are_allowed).
 #[cfg(all(test, not(any(loom, miri))))]
 pub(super) fn while_asking(does: impl FnOnce()) {
     while STATE.compare_exchange(ALLOWED, ASKING, Acquire, Relaxed).is_err() {

@@ -1,36 +1,34 @@
-//! What a waiter of a mutex does next: a pure decision.
+//! The decisions of a waiter: pure functions.
 
-use super::word::{Mine, Word};
-use crate::ladder::{Circumstances, Expected, Spin, Step};
+use super::word::{OwnBits, Word};
+use crate::spin_policy::{Circumstances, Expected, Spin, Step};
 use crate::ticks::Ticks;
 
-/// Lengths of time that the policy goes by, in nanoseconds.
+/// Times that the policy uses, in nanoseconds.
 mod nanos {
-    /// A lock that passes to another CPU with each section is slower by this
-    /// than one that stays: the lines of the lock and of what it protects are
-    /// fetched, and the waiter has to see that it is free.
+    /// The cost of a hand-over to another CPU: the cache lines of the lock and of its
+    /// data move, and the waiter has to see that the lock is free.
     pub(super) const HAND_OVER: u64 = 300;
-    /// Who has waited for so long takes a ticket.
+    /// After this time a waiter takes a ticket.
     pub(super) const HAND_OFF: u64 = 1_000_000;
-    /// Where more wait than fit into that, they do so at times that are so far
-    /// apart …
+    /// If several wait, they take their tickets this far apart …
     pub(super) const TURN: u64 = 300_000;
-    /// … unless the last would then wait for longer than this.
+    /// … or closer, so that none waits for longer than this.
     pub(super) const LONGEST: u64 = 3_000_000;
-    /// For so long it is believed that a holder comes right back.
+    /// How long a learned gap is believed.
     pub(super) const BELIEVED: u64 = 10_000_000;
-    /// So often it is asked at most.
+    /// The least time between two questions for the gap.
     pub(super) const ASK_AGAIN: u64 = 100_000;
 }
 
-/// A holder that leaves the lock free for less than this share of a section
-/// keeps it busy by itself.
+/// A holder that leaves the lock free for less than a section over this keeps it
+/// busy.
 const BUSY_SHARE: u32 = 8;
 
-/// Spins that failed in a row halve the budget, so many times at most.
+/// Each failed spin in a row halves the budget, at most this often.
 const HALVINGS: u32 = 3;
 
-/// What a mutex has learned, as a waiter sees it.
+/// The learned times of a mutex, as a waiter sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Learned {
     /// From a release until the same thread wants the lock again.
@@ -39,16 +37,16 @@ pub(super) struct Learned {
     pub(super) held: Expected,
     /// How long ago `gap` was learned.
     pub(super) age: Ticks,
-    /// Whether it was learned since the waiter came.
+    /// Whether it was learned since the waiter began to wait.
     pub(super) is_fresh: bool,
-    /// Spins that have failed, since one succeeded.
+    /// Failed spins since the last successful one.
     pub(super) failures: u32,
-    /// Waiters that rest.
+    /// Number of waiters that rest.
     pub(super) resting: u32,
 }
 
 impl Learned {
-    /// Whether one thread by itself keeps the lock busy.
+    /// Whether one thread keeps the lock busy.
     fn is_busy(&self) -> bool {
         let known = self.is_fresh || self.age < Ticks::from_nanos(nanos::BELIEVED);
         let hand_over = Ticks::from_nanos(nanos::HAND_OVER);
@@ -57,48 +55,47 @@ impl Learned {
         known && gap != 0 && (Ticks(u64::from(gap)) < hand_over || gap < held / BUSY_SHARE)
     }
 
-    /// Whether it is time to learn again.
+    /// Whether it is time to learn the gap again.
     fn is_old(&self) -> bool {
         !self.is_fresh && (self.gap.0 == 0 || self.age >= Ticks::from_nanos(nanos::ASK_AGAIN))
     }
 }
 
-/// What a waiter sees at one look.
+/// What a waiter observes at one look.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct Observation {
     pub(super) word: Word,
     pub(super) now: Ticks,
     pub(super) learned: Learned,
     pub(super) squeezed: bool,
-    /// What parking costs on this machine.
+    /// The cost of parking on this machine.
     pub(super) park: Ticks,
 }
 
-/// What a waiter does until its next look.
+/// What a waiter does until its next observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Take the lock.
     Take,
     /// Take a ticket.
     Queue,
-    /// Search for those asleep.
+    /// Become the searcher, on behalf of the sleepers.
     Search,
     /// Ask to learn whether the holder comes right back.
     Ask,
-    /// Find out whether this is a real-time thread.
+    /// Ask the kernel whether this is a real-time thread.
     CheckPriority,
     /// Book the time at which to take a ticket.
     Book,
-    /// Look so many times whether the lock is free, with so many pauses before
-    /// each look.
+    /// Look this often whether the lock is free, with pauses before each look.
     Look { looks: u32, pauses: u32 },
-    /// Have the next section end with an exchange.
+    /// Watch, so that the next section ends with an exchange.
     Watch,
     /// Sleep until the plain section ends.
     AwaitEnd,
-    /// Sleep for so long, known to nobody.
+    /// Sleep for this time, without a trace in the word.
     Rest(Ticks),
-    /// Sleep until a release wakes it, for so long at most.
+    /// Sleep until a release wakes it, for at most this time.
     Sleep(Ticks),
 }
 
@@ -108,16 +105,16 @@ pub(super) struct Waiter {
     begun: Ticks,
     overdue_at: Ticks,
     has_booked: bool,
-    /// What it has put into the word.
-    pub(super) mine: Mine,
-    /// Whether no section is to be plain for its sake.
+    /// Its own bits in the word.
+    pub(super) own: OwnBits,
+    /// Whether it watches, so that no section is plain.
     pub(super) watches: bool,
-    /// Whether it is a real-time thread, once that is known.
+    /// Whether it is a real-time thread; `None` if unknown.
     pub(super) is_real_time: Option<bool>,
     spin: Option<Round>,
 }
 
-/// One spin.
+/// The state of one spin.
 #[derive(Debug)]
 struct Round {
     begun: Ticks,
@@ -132,16 +129,16 @@ impl Waiter {
             begun: now,
             overdue_at: now + Ticks::from_nanos(nanos::HAND_OFF),
             has_booked: false,
-            mine: Mine::default(),
+            own: OwnBits::default(),
             watches: false,
             is_real_time: None,
             spin: None,
         }
     }
 
-    /// Woken by a release, as the one that searches.
+    /// Woken by a release, which makes it the searcher.
     pub(super) fn woken(&mut self) {
-        self.mine = Mine { searcher: true, asked: false };
+        self.own = OwnBits { searcher: true, asked: false };
         self.spin = None;
     }
 
@@ -155,23 +152,22 @@ impl Waiter {
         self.spin.as_ref().is_some_and(|round| round.spin.pauses() > 0)
     }
 
-    /// How much longer it waits before it takes a ticket.
+    /// The time until it takes a ticket.
     pub(super) fn left(&self, now: Ticks) -> Ticks {
         self.overdue_at - now
     }
 
-    /// Books the next time at which to take a ticket, after the last that
-    /// somebody has booked, where so many wait. Both in ticks of which the
-    /// upper half is cut off.
+    /// Books the time at which to take a ticket: after the `last` booked one, if there
+    /// are that many `waiters`. Both times are the lower half of ticks.
     ///
-    /// Whoever sleeps wakes by itself at that time. If all did so at once, the
-    /// lock would go round among threads that have to be woken for it, and
-    /// the one that keeps it busy would lose its CPU to them.
+    /// Sleepers wake up at that time. If all did so at once, the lock would move among
+    /// threads that first have to wake up, and the busy holder would lose its CPU to
+    /// them.
     pub(super) fn book(&mut self, last: u32, waiters: u32, now: Ticks) -> u32 {
         let longest = Ticks::from_nanos(nanos::LONGEST);
         let turn = (longest / u64::from(waiters.max(1))).min(Ticks::from_nanos(nanos::TURN));
         let ahead = Ticks(u64::from(last.wrapping_sub(now.0 as u32)));
-        // Nobody books further ahead: it is long past.
+        // No waiter books further ahead than that, so the last booking is long past.
         let after_last = if ahead > longest { now } else { now + ahead + turn };
         self.overdue_at = self.overdue_at.max(after_last).min(self.begun + longest);
         self.has_booked = true;
@@ -179,8 +175,8 @@ impl Waiter {
     }
 
     /// What to do now.
-    pub(super) fn next(&mut self, look: &Look) -> Action {
-        let Look { word, now, learned, .. } = look;
+    pub(super) fn next(&mut self, look: &Observation) -> Action {
+        let Observation { word, now, learned, .. } = look;
         if !word.is_locked() {
             return Action::Take;
         }
@@ -192,7 +188,7 @@ impl Waiter {
         let seen = Circumstances {
             real_time: self.is_real_time == Some(true),
             switched_out: self.spin.as_ref().is_some_and(|round| round.has_slipped(*now)),
-            others_parked: others_parked && !self.mine.searcher,
+            others_parked: others_parked && !self.own.searcher,
         };
         if seen.forbid_spinning() {
             return self.sleep(look);
@@ -203,11 +199,11 @@ impl Waiter {
                 Some(_) => self.rest(look),
             };
         }
-        let is_to_ask = learned.is_old() && !word.is_asked() && !self.mine.asked;
+        let is_to_ask = learned.is_old() && !word.is_asked() && !self.own.asked;
         if word.is_plain() && !self.watches && (is_late || is_to_ask) {
             return Action::Watch;
         }
-        if word.asleep() > 0 && !self.mine.searcher {
+        if word.asleep() > 0 && !self.own.searcher {
             return Action::Search;
         }
         if is_to_ask && !word.is_plain() {
@@ -216,9 +212,9 @@ impl Waiter {
         self.spin(look)
     }
 
-    fn spin(&mut self, look: &Look) -> Action {
+    fn spin(&mut self, look: &Observation) -> Action {
         let now = look.now;
-        let asked = self.mine.asked;
+        let asked = self.own.asked;
         let round = self.spin.get_or_insert_with(|| Round::new(look));
         if asked && !round.asked {
             round.wait_for_an_answer(look);
@@ -234,7 +230,7 @@ impl Waiter {
         }
     }
 
-    fn rest(&mut self, look: &Look) -> Action {
+    fn rest(&mut self, look: &Observation) -> Action {
         if !self.has_booked {
             return Action::Book;
         }
@@ -242,7 +238,7 @@ impl Waiter {
         Action::Rest(self.left(look.now))
     }
 
-    fn sleep(&mut self, look: &Look) -> Action {
+    fn sleep(&mut self, look: &Observation) -> Action {
         if !self.has_booked {
             return Action::Book;
         }
@@ -255,19 +251,19 @@ impl Waiter {
 }
 
 impl Round {
-    fn new(look: &Look) -> Self {
+    fn new(look: &Observation) -> Self {
         let budget = look.learned.held.budget(look.park, look.squeezed);
         let halved = budget / (1 << look.learned.failures.min(HALVINGS));
         Self { begun: look.now, last_look: look.now, asked: false, spin: Spin::new(halved) }
     }
 
-    /// Whether this look comes much later than was ordered.
+    /// Whether this look comes late because the thread lost its CPU.
     fn has_slipped(&self, now: Ticks) -> bool {
         Circumstances::is_switched_out(now - self.last_look)
     }
 
-    /// The answer comes with the second release from now.
-    fn wait_for_an_answer(&mut self, look: &Look) {
+    /// Extends the spin to the answer, which comes with the second release from now.
+    fn wait_for_an_answer(&mut self, look: &Observation) {
         let answer = Ticks(u64::from(look.learned.held.0)) * 3;
         self.spin.extend(answer.min(look.park * 3));
         self.asked = true;

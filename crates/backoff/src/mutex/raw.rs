@@ -1,7 +1,6 @@
-//! The lock itself, for those who find it free, and for those who release it.
-//! Those who wait are in `waiting.rs`.
+//! The lock: the fast paths and the release. Waiting is in `waiting.rs`.
 
-use super::lessons::Lessons;
+use super::learned_times::LearnedTimes;
 use super::watch::Watch;
 use super::word::{Release, Word};
 use crate::os;
@@ -10,31 +9,29 @@ use crate::ticks::Ticks;
 
 /// A lock without a value, for [`lock_api`].
 ///
-/// It is for the threads of one process: not supported in memory that processes
-/// share, as [`Mutex`](crate::Mutex) says.
+/// It is for the threads of one process, see [`Mutex`](crate::Mutex).
 ///
-/// `word` says who holds the lock and who waits; its states are in `word.rs`.
-/// A thread that has taken itself out of `asleep` there gets exactly one
-/// permit, and one that has added itself to `overdue` exactly one grant, so
-/// the lock cannot be gone before whoever releases it has given them.
+/// `word` says whether the lock is held and who waits; its states are in `word.rs`.
+/// A sleeper that a release takes out of `asleep` there gets exactly one permit, and
+/// a thread that has added itself to `overdue` gets exactly one grant. So the lock
+/// stays alive until the releasing thread has given them.
 ///
-/// What it learns is written by the holder only, and read by waiters as a
-/// hint: all of that is relaxed.
+/// The learned times are written by the holder only and are hints for waiters, so
+/// all their accesses are relaxed.
 pub struct RawMutex {
     pub(super) word: AtomicU32,
     /// One for each sleeper that a release has woken.
     pub(super) permits: AtomicU32,
-    /// Tickets given out, and tickets that have held the lock.
+    /// Numbers of tickets given out, and of tickets that have been granted the lock.
     pub(super) tickets: AtomicU32,
     pub(super) grants: AtomicU32,
-    /// Threads that rest: they sleep, and nobody is to wake them.
+    /// Number of threads that rest: they sleep without a wake-up.
     pub(super) resting: AtomicU32,
-    /// The last time at which a waiter has booked to take a ticket, and the
-    /// last at which a release has woken one; in ticks of which the upper half
-    /// is cut off.
+    /// The latest time that a waiter has booked for its ticket, and the time of the
+    /// last wake-up by a release: the lower half of ticks.
     pub(super) booked: AtomicU32,
     pub(super) woken_at: AtomicU32,
-    pub(super) learned: Lessons,
+    pub(super) learned: LearnedTimes,
 }
 
 impl RawMutex {
@@ -50,12 +47,12 @@ impl RawMutex {
                 resting: AtomicU32::new(0),
                 booked: AtomicU32::new(0),
                 woken_at: AtomicU32::new(0),
-                learned: Lessons::new(),
+                learned: LearnedTimes::new(),
             }
         }
     }
 
-    /// Takes the lock, and waits for it if need be.
+    /// Takes the lock, and waits for it if necessary.
     #[inline]
     pub fn acquire(&self) {
         if !self.take_simply() {
@@ -63,27 +60,27 @@ impl RawMutex {
         }
     }
 
-    /// Takes the lock if it is free; says whether it did.
+    /// Takes the lock if it is free. Returns whether it did.
     #[inline]
     pub fn try_acquire(&self) -> bool {
         self.take_simply() || self.pass()
     }
 
-    /// Whether somebody holds the lock, at some moment during the call.
+    /// Whether the lock is held, at some moment during the call.
     #[inline]
     pub fn is_held(&self) -> bool {
         Word(self.word.load(Relaxed)).is_locked()
     }
 
-    /// Releases the lock. Only for the thread that has taken it; for any other
-    /// it breaks the exclusion that others rely on.
+    /// Releases the lock. Only the thread that holds it may call this; a call by
+    /// another thread breaks exclusion.
     #[inline]
     pub fn release(&self) {
         let word = Word(self.word.load(Relaxed));
         if word.is_plain() {
             let watch = self.watch();
             self.word.store(Word::FREE.0, Releasing);
-            watch.tell();
+            watch.notify();
         } else if !word.is_simply_held() || !self.exchange_to_release(word, word.unlocked()) {
             self.release_noting();
         }
@@ -92,7 +89,7 @@ impl RawMutex {
     #[inline]
     fn take_simply(&self) -> bool {
         let word = Word(self.word.load(Relaxed));
-        let is_plain = word == Word::FREE && !self.watch().is_kept();
+        let is_plain = word == Word::FREE && !self.watch().is_watched();
         let held = if is_plain { Word::PLAIN } else { word.locked() };
         word.is_simply_free() && self.exchange_to_acquire(word, held)
     }
@@ -114,7 +111,7 @@ impl RawMutex {
         self.word.compare_exchange(from.0, to.0, Releasing, Relaxed).is_ok()
     }
 
-    /// Changes what waiters have put into the word, and protects nothing.
+    /// Changes the bits of waiters in the word; orders nothing.
     pub(super) fn exchange(&self, from: Word, to: Word) -> bool {
         debug_assert!(!from.is_plain(), "its holder would overwrite it");
         self.word.compare_exchange(from.0, to.0, Relaxed, Relaxed).is_ok()
@@ -127,7 +124,7 @@ impl RawMutex {
         }
     }
 
-    /// Takes the lock if it is free, without waiting, and notes what is asked.
+    /// Takes the lock if it is free, and notes the times that waiters ask for.
     fn pass(&self) -> bool {
         loop {
             let word = Word(self.word.load(Relaxed));
@@ -166,13 +163,12 @@ impl RawMutex {
         }
     }
 
-    /// Lets the next ticket hold the lock.
+    /// Hands the lock to the next ticket.
     fn hand_over(&self) {
-        let bell = self.bell(self.grants.load(Relaxed));
+        let bucket = self.bucket(self.grants.load(Relaxed));
         self.grants.fetch_add(1, Releasing);
-        // From here on the lock may be gone: whether anybody listens cannot be
-        // looked up.
-        bell.ring();
+        // From here on the lock may be gone, so it cannot be checked for sleepers.
+        bucket.wake();
     }
 }
 
@@ -236,8 +232,7 @@ mod tests {
         assert_eq!(lock.word.load(Relaxed), 0);
     }
 
-    /// Other tests share the lock's place, so it may have to wait until nobody
-    /// there watches.
+    /// Other tests share the lock's slot, so this waits until no thread watches it.
     fn begin_plain_section(lock: &RawMutex) {
         crate::mutex::allow_plain_sections();
         loop {
@@ -252,7 +247,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri does not know membarrier(2): no section is plain")]
-    fn who_waits_beside_a_plain_section_is_let_in() {
+    fn a_waiter_beside_a_plain_section_gets_the_lock() {
         let lock = RawMutex::new();
         for pause in [0, 1, 10, 2_000, 20_000] {
             begin_plain_section(&lock);
@@ -268,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What is left when all have gone: nothing that a later wait would see.
+    /// When all threads have ended, no state is left that affects a later wait.
     #[test]
     fn nothing_is_left_behind() {
         let lock = RawMutex::new();

@@ -1,18 +1,18 @@
-//! Those who find the lock held: what the policy decides, done to the word.
+//! Waiting: carries out the decisions of the policy on the word.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use super::bells::Bell;
 use super::plain_sections::allow_plain_sections;
-use super::policy::{Action, Look, Waiter};
+use super::policy::{Action, Observation, Waiter};
 use super::raw::RawMutex;
-use super::word::{Mine, Word};
+use super::wait_buckets::WaitBucket;
+use super::word::{OwnBits, Word};
 use crate::sync::{Acquire, Relaxed};
 use crate::ticks::Ticks;
 use crate::{calibrate, hint, os, rate};
 
-/// How long a waiter sleeps on where no tickets are left.
+/// How long a waiter sleeps again if no tickets are left.
 const ANOTHER_SLEEP: Duration = Duration::from_millis(100);
 
 impl RawMutex {
@@ -32,10 +32,10 @@ impl RawMutex {
         loop {
             let word = Word(self.word.load(Relaxed));
             let now = Ticks::now();
-            let look = Look {
+            let look = Observation {
                 word,
                 now,
-                learned: self.learned.seen(now, learned_before, self.resting.load(Relaxed)),
+                learned: self.learned.snapshot(now, learned_before, self.resting.load(Relaxed)),
                 squeezed: os::is_squeezed(),
                 park,
             };
@@ -47,19 +47,19 @@ impl RawMutex {
                 }
                 Action::Book => self.book(waiter, &look),
                 Action::Queue => {
-                    let queued = word.without(waiter.mine).with_overdue();
+                    let queued = word.without(waiter.own).with_overdue();
                     if queued.is_some_and(|to| self.exchange(word, to)) {
                         self.await_grant(waiter);
                         return;
                     }
                 }
                 Action::Search => {
-                    waiter.mine.searcher |= self.exchange(word, word.with_searcher());
+                    waiter.own.searcher |= self.exchange(word, word.with_searcher());
                 }
-                Action::Ask => waiter.mine.asked |= self.exchange(word, word.asked()),
+                Action::Ask => waiter.own.asked |= self.exchange(word, word.asked()),
                 Action::CheckPriority => waiter.is_real_time = Some(os::is_real_time()),
                 Action::Look { looks, pauses } => {
-                    // Whoever comes by now is faster than another decision.
+                    // Takes the lock at once: another decision would take too long.
                     if hint::look(looks, pauses, || !self.is_held())
                         && self.take(waiter, Word(self.word.load(Relaxed)))
                     {
@@ -93,25 +93,26 @@ impl RawMutex {
     }
 
     fn take(&self, waiter: &Waiter, word: Word) -> bool {
-        let taken = !word.is_locked() && self.exchange_to_acquire(word, word.taken(waiter.mine));
+        let taken = !word.is_locked() && self.exchange_to_acquire(word, word.taken(waiter.own));
         if taken {
             self.learned.taken(word, waiter);
         }
         taken
     }
 
-    fn book(&self, waiter: &mut Waiter, look: &Look) {
+    fn book(&self, waiter: &mut Waiter, look: &Observation) {
         let waiters = look.word.asleep() + look.learned.resting;
         let last = self.booked.load(Relaxed);
-        // Two that book the same time take their tickets at the same time.
+        // A race is harmless: two waiters may book the same time.
         self.booked.store(waiter.book(last, waiters, look.now), Relaxed);
     }
 
-    /// Takes out of the word what the waiter has put into it; says whether it did.
+    /// Removes the waiter's own bits from the word. Returns whether it did.
     fn take_back(&self, waiter: &mut Waiter, word: Word) -> bool {
-        let done = waiter.mine == Mine::default() || self.exchange(word, word.without(waiter.mine));
+        let done =
+            waiter.own == OwnBits::default() || self.exchange(word, word.without(waiter.own));
         if done {
-            waiter.mine = Mine::default();
+            waiter.own = OwnBits::default();
         }
         done
     }
@@ -122,7 +123,7 @@ impl RawMutex {
         }
     }
 
-    /// Sleeps, known to nobody: whoever keeps the lock busy is not disturbed.
+    /// Sleeps without a trace in the word, so that the busy holder is not slowed down.
     fn rest(&self, left: Ticks) {
         allow_plain_sections();
         self.resting.fetch_add(1, Relaxed);
@@ -130,12 +131,12 @@ impl RawMutex {
         self.resting.fetch_sub(1, Relaxed);
     }
 
-    /// Sleeps until a release wakes it, or until it is overdue. Says whether
-    /// it holds the lock now.
+    /// Sleeps until a release wakes it, or until it is overdue. Returns whether it
+    /// holds the lock now.
     fn sleep(&self, waiter: &mut Waiter, word: Word) -> bool {
-        os::look_for_a_squeeze();
-        let Some(asleep) = word.without(waiter.mine).with_asleep() else {
-            // Sixteen thousand sleep already.
+        os::check_for_squeeze();
+        let Some(asleep) = word.without(waiter.own).with_asleep() else {
+            // The counter is full: sixteen thousand threads sleep already.
             if self.take_back(waiter, word) {
                 os::sleep(ANOTHER_SLEEP);
             }
@@ -144,7 +145,7 @@ impl RawMutex {
         if !self.exchange(word, asleep) {
             return false;
         }
-        waiter.mine = Mine::default();
+        waiter.own = OwnBits::default();
         let mut has_slept = false;
         loop {
             if self.take_permit() {
@@ -179,12 +180,12 @@ impl RawMutex {
         }
     }
 
-    /// Pairs with the one that gives it in [`release_noting`](Self::release_noting).
+    /// Pairs with the increment in [`release_noting`](Self::release_noting).
     fn take_permit(&self) -> bool {
         self.permits.fetch_update(Relaxed, Relaxed, |permits| permits.checked_sub(1)).is_ok()
     }
 
-    /// A sleeper whose time is up takes itself out of those asleep.
+    /// Called when the sleep timed out: removes this thread from `asleep`.
     fn wake_up_late(&self) -> Late {
         loop {
             let word = Word(self.word.load(Relaxed));
@@ -192,7 +193,7 @@ impl RawMutex {
                 return Late::Woken;
             };
             if !word.is_locked() {
-                if self.exchange_to_acquire(word, awake.taken(Mine::default())) {
+                if self.exchange_to_acquire(word, awake.taken(OwnBits::default())) {
                     if word.is_marked() {
                         self.learned.forget_release();
                     }
@@ -208,21 +209,21 @@ impl RawMutex {
         }
     }
 
-    /// Waits until the lock is handed over, awake at first: a lock that is handed
-    /// to a thread that has to be woken is idle until that runs.
+    /// Takes a ticket and waits until the lock is handed over. Spins at first, because
+    /// a lock that is handed to a sleeping thread is idle until that runs.
     fn await_grant(&self, waiter: &Waiter) {
         let ticket = self.tickets.fetch_add(1, Relaxed);
         let begun = Ticks::now();
         let may_spin = waiter.is_real_time != Some(true);
         let budget = if may_spin { calibrate::known().park } else { Ticks::ZERO };
-        let bell = self.bell(ticket);
+        let bucket = self.bucket(ticket);
         while !self.is_called(ticket) {
             let is_next = self.grants.load(Relaxed) == ticket;
             if is_next && begun.elapsed() < budget {
                 hint::pause();
                 continue;
             }
-            bell.listen(|| self.is_called(ticket));
+            bucket.wait_unless(|| self.is_called(ticket));
         }
     }
 
@@ -231,19 +232,19 @@ impl RawMutex {
         ticket.wrapping_sub(self.grants.load(Acquire)) > u32::MAX / 2
     }
 
-    pub(super) fn bell(&self, ticket: u32) -> Bell {
-        Bell::new(core::ptr::from_ref(self).addr(), ticket)
+    pub(super) fn bucket(&self, ticket: u32) -> WaitBucket {
+        WaitBucket::new(core::ptr::from_ref(self).addr(), ticket)
     }
 }
 
-/// A sleeper whose time is up.
+/// What became of a sleeper that timed out.
 enum Late {
-    /// Two thousand have tickets already: it sleeps on.
+    /// Two thousand threads have tickets already: it sleeps again.
     Full,
-    /// It has taken the lock.
+    /// It took the lock.
     Taken,
-    /// It has a ticket.
+    /// It may take a ticket.
     Queued,
-    /// A release has woken it just now: its permit is on the way.
+    /// A release woke it at the same time: its permit is on the way.
     Woken,
 }

@@ -1,34 +1,33 @@
-//! The word of a mutex: who holds it, and who waits how.
+//! The word of a mutex: whether it is held, and how threads wait.
 //!
 //! | bits | name | means |
 //! |---|---|---|
 //! | 0 | `LOCKED` | a thread holds the lock |
 //! | 1 | `WATCHED` | its section ends with an exchange: waiters may change the word |
-//! | 2 | `TIMED` | it noted when it took it |
+//! | 2 | `TIMED` | the holder noted when it took it |
 //! | 3 | `ASKED` | a waiter wants to know whether the holder comes right back: the next release is noted |
-//! | 4 | `MARKED` | the last release was noted, and nobody took the lock since |
-//! | 5 | `SEARCHER` | a waiter is awake for those asleep: wake no other |
+//! | 4 | `MARKED` | the last release was noted, and the lock was not taken since |
+//! | 5 | `SEARCHER` | a waiter is awake on behalf of the sleepers: wake no other |
 //! | 6 | `LONG` | sections are long: none is plain |
 //! | 7–17 | overdue | waiters with a ticket: releases hand over to them |
 //! | 18–31 | asleep | waiters that a release has to wake |
 //!
 //! | from | by | to |
 //! |---|---|---|
-//! | 0 | lock, where nobody watches | `LOCKED` alone: a plain section |
+//! | 0 | lock, if no thread watches | `LOCKED` alone: a plain section |
 //! | `LOCKED` alone | unlock, with a store | 0 |
 //! | free | lock | `LOCKED`, `WATCHED` |
 //! | `LOCKED`, none overdue | unlock | free; and where some are asleep and there is no `SEARCHER`, one fewer asleep and a `SEARCHER`, who gets a permit |
 //! | `LOCKED`, overdue | unlock | `LOCKED`, one fewer overdue: the next ticket holds it |
 //! | `LOCKED` | a waiter that falls asleep | one more asleep |
-//! | `LOCKED`, asleep | a sleeper whose time is up | one fewer asleep, one more overdue |
-//! | free, asleep | a sleeper whose time is up | `LOCKED`, one fewer asleep |
+//! | `LOCKED`, asleep | a sleeper that timed out | one fewer asleep, one more overdue |
+//! | free, asleep | a sleeper that timed out | `LOCKED`, one fewer asleep |
 //!
 //! In a plain section only the holder changes the word (`watch.rs`).
 //!
-//! `LOCKED` is never taken away while somebody is overdue, so a thread that
-//! just comes by cannot be first.
+//! `LOCKED` is never cleared while a thread is overdue, so no newcomer can overtake
+//! it.
 
-/// Held.
 const LOCKED: u32 = 1;
 const WATCHED: u32 = 1 << 1;
 const TIMED: u32 = 1 << 2;
@@ -45,21 +44,21 @@ const ASLEEP_BITS: u32 = 0x3fff << 18;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word(pub(super) u32);
 
-/// What a waiter has put into the word, and takes out again.
+/// The bits that a waiter has set in the word, and clears again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Mine {
+pub(super) struct OwnBits {
     pub(super) searcher: bool,
     pub(super) asked: bool,
 }
 
-impl Mine {
+impl OwnBits {
     fn bits(self) -> u32 {
         (if self.searcher { SEARCHER } else { 0 }) | (if self.asked { ASKED } else { 0 })
     }
 }
 
 impl Word {
-    /// Free, and nobody has put anything into it.
+    /// Free, without waiters.
     pub(super) const FREE: Self = Self(0);
     /// Held in a plain section.
     pub(super) const PLAIN: Self = Self(LOCKED);
@@ -69,13 +68,13 @@ impl Word {
         self.0 == Self::PLAIN.0
     }
 
-    /// Free, with nothing to be noted: a lock is one exchange.
+    /// Free, with nothing to note: locking is one exchange.
     #[inline]
     pub(super) const fn is_simply_free(self) -> bool {
         self.0 & (LOCKED | MARKED) == 0
     }
 
-    /// Nothing to be noted, and nobody to be woken: an unlock is one exchange.
+    /// Held, with nothing to note and no thread to wake: unlocking is one exchange.
     #[inline]
     pub(super) const fn is_simply_held(self) -> bool {
         self.0 & (TIMED | ASKED | OVERDUE_BITS) == 0 && (self.0 < ASLEEP || self.0 & SEARCHER != 0)
@@ -119,16 +118,16 @@ impl Word {
         self.0 / ASLEEP
     }
 
-    /// Taken by a thread that came by: timed if a waiter has asked.
+    /// Taken by a thread that did not wait: timed if a waiter has asked.
     pub(super) const fn passed(self) -> Self {
         let timed = if self.is_asked() { TIMED } else { 0 };
         Self((self.0 | LOCKED | WATCHED | timed) & !MARKED)
     }
 
-    /// Taken by a waiter: timed if it has asked. Nobody asks any more.
-    pub(super) fn taken(self, mine: Mine) -> Self {
-        let timed = if mine.asked { TIMED } else { 0 };
-        Self(((self.0 & !mine.bits()) | LOCKED | WATCHED | timed) & !(MARKED | ASKED))
+    /// Taken by a waiter: timed if it has asked. Clears `ASKED`.
+    pub(super) fn taken(self, own: OwnBits) -> Self {
+        let timed = if own.asked { TIMED } else { 0 };
+        Self(((self.0 & !own.bits()) | LOCKED | WATCHED | timed) & !(MARKED | ASKED))
     }
 
     pub(super) const fn with_searcher(self) -> Self {
@@ -139,33 +138,33 @@ impl Word {
         Self(self.0 | ASKED)
     }
 
-    /// Without what a waiter has put into it.
-    pub(super) fn without(self, mine: Mine) -> Self {
-        Self(self.0 & !mine.bits())
+    /// Without the bits of a waiter.
+    pub(super) fn without(self, own: OwnBits) -> Self {
+        Self(self.0 & !own.bits())
     }
 
-    /// With one more waiter that has a ticket; none if they are too many.
+    /// With one more waiter with a ticket; `None` if there are too many.
     pub(super) fn with_overdue(self) -> Option<Self> {
         (self.0 & OVERDUE_BITS != OVERDUE_BITS).then(|| Self(self.0 + OVERDUE))
     }
 
-    /// With one more waiter asleep; none if they are too many.
+    /// With one more waiter asleep; `None` if there are too many.
     pub(super) fn with_asleep(self) -> Option<Self> {
         (self.0 & ASLEEP_BITS != ASLEEP_BITS).then(|| Self(self.0 + ASLEEP))
     }
 
-    /// With one fewer asleep; none if nobody is.
+    /// With one waiter fewer asleep; `None` if none is.
     pub(super) fn without_asleep(self) -> Option<Self> {
         (self.0 >= ASLEEP).then(|| Self(self.0 - ASLEEP))
     }
 
-    /// With what was learned of the length of sections.
+    /// With the learned length of sections.
     pub(super) const fn with_long(self, long: bool) -> Self {
         Self(if long { self.0 | LONG } else { self.0 & !LONG })
     }
 
-    /// What a release makes of the word, and what is to be done after it. It
-    /// leaves a mark if it was `noted`.
+    /// The word after a release, and what to do then. Sets `MARKED` if the release was
+    /// `noted`.
     pub(super) const fn released(self, noted: bool) -> (Self, Release) {
         if self.0 & OVERDUE_BITS != 0 {
             return (Self((self.0 - OVERDUE) & !TIMED), Release::HandOver);
@@ -180,11 +179,11 @@ impl Word {
     }
 }
 
-/// What is to be done after a release.
+/// What to do after a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Release {
     Nothing,
-    /// Give a permit to one that is asleep.
+    /// Give a permit to one sleeper.
     Wake,
     /// The next ticket holds the lock now.
     HandOver,
@@ -195,7 +194,7 @@ mod tests {
     use super::*;
 
     const FREE: Word = Word::FREE;
-    const ALL: Mine = Mine { searcher: true, asked: true };
+    const ALL: OwnBits = OwnBits { searcher: true, asked: true };
 
     #[test]
     fn simple_words_stay_simple() {
@@ -217,14 +216,14 @@ mod tests {
         assert!(free.is_marked() && !free.is_simply_free() && free.is_asked());
         let passed = free.passed();
         assert!(passed.is_timed() && !passed.is_marked() && passed.is_asked());
-        let taken = free.taken(Mine { searcher: false, asked: true });
+        let taken = free.taken(OwnBits { searcher: false, asked: true });
         assert!(taken.is_timed() && !taken.is_marked() && !taken.is_asked());
         let (free, _) = taken.released(false);
         assert_eq!(free, FREE);
     }
 
     #[test]
-    fn where_sections_are_long_none_is_plain() {
+    fn if_sections_are_long_none_is_plain() {
         let (free, _) = FREE.locked().with_long(true).released(false);
         assert!(free.is_simply_free() && free != FREE);
         assert!(free.locked().is_simply_held() && !free.locked().is_plain());
@@ -236,10 +235,10 @@ mod tests {
     fn a_waiter_takes_out_what_it_put_in() {
         let word = FREE.locked().with_searcher().asked();
         assert_eq!(word.without(ALL), FREE.locked());
-        assert_eq!(word.without(Mine::default()), word);
-        let taken = word.unlocked().taken(Mine { searcher: true, asked: false });
+        assert_eq!(word.without(OwnBits::default()), word);
+        let taken = word.unlocked().taken(OwnBits { searcher: true, asked: false });
         assert_eq!(taken, FREE.locked());
-        let other = word.unlocked().taken(Mine { searcher: false, asked: false });
+        let other = word.unlocked().taken(OwnBits { searcher: false, asked: false });
         assert_eq!(other, FREE.locked().with_searcher());
     }
 

@@ -1,10 +1,10 @@
-//! A pair of memory barriers of which one side pays for both, by `membarrier(2)`.
+//! An asymmetric pair of memory barriers, by `membarrier(2)`.
 //!
-//! Two threads each store to one word and then load the other's: without a
-//! full barrier in both, both may load what was there before. Where one of the
-//! two runs a million times more often than the other, it is to have the
-//! [`light`] one, which costs nothing, and the other the [`heavy`] one, which
-//! interrupts all CPUs that run threads of this process. C++ knows the pair as
+//! Two threads each store to one word and then load the other's. Without a full
+//! barrier in both, both may load the old values. If one of the two runs a million
+//! times more often than the other, it gets the [`light`] barrier, which costs
+//! nothing, and the other gets the [`heavy`] one, which interrupts all CPUs that
+//! run threads of this process. C++ knows the pair as
 //! `asymmetric_thread_fence` (P1202).
 
 #[cfg(not(loom))]
@@ -12,29 +12,29 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use rustix::thread::{MembarrierCommand, membarrier};
 
-/// Of a store before it and a load after it, the compiler changes the order of
-/// neither; the processor may, until somebody calls [`heavy`].
+/// Keeps the compiler from reordering a store before it with a load after it. The
+/// processor may still do so, until another thread calls [`heavy`].
 #[inline]
 pub(crate) fn light() {
-    // To loom, two full barriers are a light and a heavy one.
+    // In loom, both are full barriers.
     #[cfg(loom)]
     crate::sync::fence(crate::sync::SeqCst);
     #[cfg(not(loom))]
     compiler_fence(Ordering::SeqCst);
 }
 
-/// A full barrier in this thread, and in each thread of this process at some
-/// moment during the call. Says whether it was one: not so without [`register`],
-/// and where a filter for system calls forbids it.
+/// A full barrier in this thread, and in each thread of this process at some moment
+/// during the call. Returns whether it worked: it does not without [`register`], or
+/// if a system call filter forbids it.
 pub(crate) fn heavy() -> bool {
     #[cfg(loom)]
     crate::sync::fence(crate::sync::SeqCst);
     cfg!(loom) || membarrier(MembarrierCommand::PrivateExpedited).is_ok()
 }
 
-/// Asks the kernel for [`heavy`]; says whether it is there. Takes up to 20 ms in
-/// a process of several threads. Children of `fork(2)` need not ask again.
+/// Registers the process for [`heavy`]. Returns whether the kernel allows it. Takes
+/// up to 20 ms in a process with several threads. Children of `fork(2)` inherit it.
 pub(crate) fn register() -> bool {
-    // Miri knows neither the system call nor what it does to loads and stores.
+    // Miri does not know the system call.
     !cfg!(any(loom, miri)) && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What speaks against spinning here and now.
+//! Circumstances that forbid or shorten spinning, as reported by the kernel.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -15,32 +15,31 @@ pub(crate) fn is_real_time() -> bool {
     matches!(policy, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
 }
 
-/// How long what was seen is believed.
+/// How long the files' content is used, in nanoseconds.
 const BELIEVED: u64 = 100_000_000;
-/// For how many looks a squeeze is remembered.
+/// For how many readings a squeeze is remembered.
 const REMEMBERED: u32 = 10;
-/// Stolen time that counts as a squeeze, as a share of all CPU time.
+/// Stolen time is a squeeze if it is at least the total CPU time over this.
 const STOLEN_SHARE: u64 = 20;
 
-/// When the files were read last, in ticks.
+/// The time of the last reading, in ticks.
 static READ: AtomicU64 = AtomicU64::new(0);
-/// Looks for which the squeeze is still remembered.
+/// The number of readings for which a squeeze is still remembered.
 static SQUEEZED: AtomicU32 = AtomicU32::new(0);
 static THROTTLED: AtomicU64 = AtomicU64::new(u64::MAX);
 static STOLEN: AtomicU64 = AtomicU64::new(u64::MAX);
 static SPENT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether, at the last look, the control group of this process had been
-/// throttled for its CPU quota (`nr_throttled` in `cpu.stat`) within a second,
-/// or a hypervisor had taken 5 % of the CPU time (`steal` in `/proc/stat`).
+/// Whether there is a squeeze: within the last second, the control group of this
+/// process was throttled for its CPU quota (`nr_throttled` in `cpu.stat`), or a
+/// hypervisor took 5 % of the CPU time (`steal` in `/proc/stat`).
 pub(crate) fn is_squeezed() -> bool {
     SQUEEZED.load(Ordering::Relaxed) > 0
 }
 
-/// Reads the files behind [`is_squeezed`], once in 100 ms: for a thread that is
-/// about to park anyway. The control group is the one that the process was in
-/// at first.
-pub(crate) fn look_for_a_squeeze() {
+/// Reads the files behind [`is_squeezed`], at most once in 100 ms. Called by threads
+/// that are about to park. The control group is the one at the first call.
+pub(crate) fn check_for_squeeze() {
     if cfg!(any(loom, miri)) {
         return;
     }
@@ -74,13 +73,13 @@ fn read_again() {
     }
 }
 
-/// The decision: periods in which the group was throttled, and CPU time that
-/// was stolen and that there was at all, in the same unit.
+/// The decision, from the throttled periods, and from stolen and total CPU time in
+/// the same unit.
 fn is_squeeze(throttled_periods: u64, stolen: u64, spent: u64) -> bool {
     throttled_periods > 0 || stolen > 0 && stolen.saturating_mul(STOLEN_SHARE) >= spent
 }
 
-/// The files of the kernel: `Documentation/admin-guide/cgroup-v2.rst`,
+/// The kernel's files: `Documentation/admin-guide/cgroup-v2.rst`,
 /// `Documentation/scheduler/sched-bwc.rst`, proc(5).
 mod files {
     use std::fs;
@@ -88,7 +87,7 @@ mod files {
     use std::string::String;
     use std::sync::OnceLock;
 
-    /// How often the control group of this process was throttled so far.
+    /// In how many periods the control group of this process was throttled so far.
     pub(super) fn throttled() -> Option<u64> {
         static PATH: OnceLock<Option<PathBuf>> = OnceLock::new();
         let path = PATH.get_or_init(cpu_stat).as_ref()?;
@@ -104,7 +103,7 @@ mod files {
         candidates(&groups).into_iter().find(|path| path.exists())
     }
 
-    /// Where `cpu.stat` may be, from `/proc/self/cgroup`.
+    /// Possible paths of `cpu.stat`, from `/proc/self/cgroup`.
     pub(super) fn candidates(groups: &str) -> std::vec::Vec<PathBuf> {
         let group = |path: &str| String::from(path.trim_start_matches('/'));
         let lines = groups.lines().filter_map(|line| {
@@ -126,13 +125,13 @@ mod files {
             .collect()
     }
 
-    /// Stolen time and all time of all CPUs, in the ticks of `/proc/stat`.
+    /// Stolen and total time of all CPUs, in the ticks of `/proc/stat`.
     pub(super) fn stolen_and_spent() -> Option<(u64, u64)> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         all_cpus(text.lines().next()?)
     }
 
-    /// user nice system idle iowait irq softirq steal.
+    /// Parses: user nice system idle iowait irq softirq steal.
     pub(super) fn all_cpus(line: &str) -> Option<(u64, u64)> {
         let mut stolen = 0;
         let mut spent = 0_u64;

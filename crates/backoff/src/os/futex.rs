@@ -1,4 +1,4 @@
-//! `futex(2)`: threads of this process that sleep until a word changes.
+//! `futex(2)` for threads of this process, sleeps and timers.
 
 use core::num::{NonZeroU32, NonZeroU64};
 use core::time::Duration;
@@ -9,24 +9,24 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::sync::AtomicU32;
 
-/// The sleepers that every wake-up reaches.
+/// All bits: every wake-up reaches such a sleeper.
 const ALL: NonZeroU32 = NonZeroU32::MAX;
 
-/// Sleeps while `word` is `seen`, and if nobody wakes those of `bits`. May
-/// return for no reason.
+/// Sleeps if `word` is `seen`, until a wake-up with one of `bits`. May return without
+/// a reason.
 pub(crate) fn wait(word: &AtomicU32, seen: u32, bits: NonZeroU32) {
     // Woken, interrupted or too late: the caller looks again in each case.
     let _ = futex::wait_bitset(word, Flags::PRIVATE, seen, None, bits);
 }
 
-/// As [`wait`] for all sleepers, and for so long at most.
+/// Like [`wait`] with all bits, and with a time limit.
 pub(crate) fn wait_for(word: &AtomicU32, seen: u32, at_most: Duration) {
     let until = after(at_most);
     let _ = futex::wait_bitset(word, Flags::PRIVATE, seen, Some(&until), ALL);
 }
 
-/// Wakes one thread that sleeps on `word`. Uses its address only, so the word
-/// may be gone already.
+/// Wakes one thread that sleeps on `word`. Only its address is used, so the word may
+/// be gone already.
 pub(crate) fn wake(word: &AtomicU32) {
     let _ = futex::wake(word, Flags::PRIVATE, 1);
 }
@@ -36,7 +36,7 @@ pub(crate) fn wake_all(word: &AtomicU32, bits: NonZeroU32) {
     let _ = futex::wake_bitset(word, Flags::PRIVATE, i32::MAX as u32, bits);
 }
 
-/// Sleeps, for less if a signal comes.
+/// Sleeps; a signal ends the sleep early.
 pub(crate) fn sleep(length: Duration) {
     let request = timespec(length);
     let (NanosleepRelativeResult::Ok
@@ -44,8 +44,8 @@ pub(crate) fn sleep(length: Duration) {
     | NanosleepRelativeResult::Err(_)) = thread::nanosleep(&request);
 }
 
-/// Does what sleeps in `with` with timers that end as exactly as the kernel
-/// can: by default it may let them be 50 µs late, to save wake-ups (prctl(2)).
+/// Runs `with` with exact timers: by default the kernel may let them expire 50 µs
+/// late, to save wake-ups (prctl(2)).
 pub(crate) fn with_exact_timers<T>(with: impl FnOnce() -> T) -> T {
     if cfg!(miri) {
         return with();
@@ -61,7 +61,7 @@ pub(crate) fn with_exact_timers<T>(with: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A deadline on the clock that futexes wait by.
+/// A deadline on the clock of futexes.
 fn after(length: Duration) -> Timespec {
     let now = clock_gettime(ClockId::Monotonic);
     let length = timespec(length);

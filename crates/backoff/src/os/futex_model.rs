@@ -1,12 +1,12 @@
-//! Futexes and sleep for loom's models.
+//! Futexes and sleeps for loom models.
 //!
 //! Sleepers wait on one condition variable under one mutex, which also covers
 //! the comparison with the word, as the kernel's bucket lock does.
 //!
-//! A model is run twice. With timers, each look at the clock is 0.3 ms after
-//! the last, and a sleep with a deadline ends at once, so waiters are overdue
-//! soon. Without, a sleep with a deadline has none, so a wake-up that is lost
-//! is a deadlock, which loom reports.
+//! A model runs twice. With timers, each look at the clock is 0.3 ms after the last,
+//! and a sleep with a deadline ends at once, so waiters are overdue soon. Without
+//! timers, deadlines are ignored, so a lost wake-up is a deadlock, which loom
+//! reports.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -17,7 +17,7 @@ use loom::thread;
 
 use crate::sync::{AtomicU32, Relaxed};
 
-/// How time goes in a model.
+/// Time in a model.
 pub mod model {
     use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,8 +25,8 @@ pub mod model {
 
     static TIMERS: AtomicBool = AtomicBool::new(true);
 
-    /// Whether sleeps with a deadline end by themselves. To be set before a
-    /// model is run.
+    /// Sets whether sleeps with a deadline end by themselves. Call it before a model
+    /// runs.
     pub fn with_timers(fire: bool) {
         TIMERS.store(fire, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What is asked of the operating system.
+//! The requests to the operating system.
 
 pub(crate) mod barrier;
 mod circumstances;
@@ -11,5 +11,5 @@ mod futex;
 #[cfg(loom)]
 pub use futex::model;
 
-pub(crate) use circumstances::{is_real_time, is_squeezed, look_for_a_squeeze};
+pub(crate) use circumstances::{check_for_squeeze, is_real_time, is_squeezed};
 pub(crate) use futex::{sleep, wait, wait_for, wake, wake_all, with_exact_timers};

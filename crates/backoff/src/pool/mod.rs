@@ -1,4 +1,4 @@
-//! A thread pool that waits for work the right way.
+//! A thread pool over a [`WorkQueue`].
 
 mod scope;
 mod shared;
@@ -17,16 +17,16 @@ pub use task::Task;
 use crate::{WorkQueue, calibrate};
 use shared::Shared;
 
-/// Threads that run what they are given, first in, first out.
+/// A pool of threads that run work, first in, first out.
 ///
-/// An idle pool uses no CPU. A pool that gets work in short or steady gaps has
-/// one thread awake for it ([`idle`](crate::idle)), so that it starts within a microsecond
-/// and without a system call. The first pool of a process takes two
-/// milliseconds to [calibrate](calibrate::calibrate), and up to twenty more if
-/// there are other threads.
+/// An idle pool uses no CPU. If work comes in short or steady gaps, one thread is
+/// awake for it ([`idle`](crate::idle)), so that the work starts within a microsecond
+/// and without a system call. The first pool of a process takes two milliseconds to
+/// [calibrate](calibrate::calibrate), and up to twenty more if there are other
+/// threads.
 ///
-/// Panics are carried to whoever waits for the work. Dropping the pool finishes
-/// all work that was given and ends the threads.
+/// A panic is passed to the thread that waits for the work. Dropping the pool
+/// finishes all work and ends the threads.
 ///
 /// ```
 /// use unjank_backoff::Pool;
@@ -54,16 +54,16 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool of so many threads, at least one, called `pool-0` and so on.
+    /// A pool of this many threads, at least one, called `pool-0` and so on.
     ///
     /// # Errors
-    /// The operating system could not start a thread; none is left behind.
+    /// The operating system could not start a thread; those already started end.
     pub fn new(threads: usize) -> io::Result<Self> {
         Self::named("pool", threads)
     }
 
-    /// A pool of as many threads as the process may use CPUs at once, by its
-    /// affinity and its CPU quota.
+    /// A pool with a thread for each CPU that the process may use, by its affinity and
+    /// its CPU quota.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -90,11 +90,11 @@ impl Pool {
         Task::start(&self.shared, work)
     }
 
-    /// Runs `with` on this thread, and returns once all work that was given to
-    /// its [`Scope`] is done, so that may borrow from here.
+    /// Runs `with` on this thread, and returns when all work of its [`Scope`] is done.
+    /// So the work may borrow from the caller.
     ///
     /// # Panics
-    /// With what `with` has panicked with, or else the first of its work.
+    /// With the panic of `with`, or else with the first panic of its work.
     pub fn scope<'env, T>(
         &self,
         with: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -102,14 +102,14 @@ impl Pool {
         scope::run(&self.shared, with)
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// How much work the threads have not come to yet; whoever waits for it may
-    /// have done it meanwhile.
+    /// The number of pieces of work in the queue. A waiting thread may have done some
+    /// of them already.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.queue.len()
@@ -128,9 +128,9 @@ impl Drop for Pool {
         self.shared.queue.close();
         let this = thread::current().id();
         for thread in self.threads.drain(..) {
-            // A pool that is dropped by its own work cannot wait for that.
+            // A pool that is dropped by its own work cannot wait for that work.
             if thread.thread().id() != this {
-                // `do_and_drop` lets nothing unwind, so neither does a thread.
+                // `do_and_drop` catches all panics, so the thread has not panicked.
                 let _ = thread.join();
             }
         }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_whoever_waits_and_the_pool_goes_on() {
+    fn a_panic_reaches_the_waiting_thread_and_the_pool_goes_on() {
         let pool = Pool::new(1).unwrap();
         let task = pool.spawn(|| panic!("as expected"));
         let panic = task.join().unwrap_err();
@@ -171,13 +171,13 @@ mod tests {
         }
     }
 
-    /// Discards a task: its result goes off on the thread that lets go last.
+    /// Discards a task: its result panics on the thread that drops it last.
     fn discard(task: Task<Bomb>) {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(task)));
     }
 
     #[test]
-    fn results_that_nobody_wants_may_panic() {
+    fn discarded_results_may_panic() {
         let pool = Pool::new(1).unwrap();
         let task = pool.spawn(|| Bomb);
         while !task.is_done() {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_carries_a_panic_after_all_is_done() {
+    fn a_scope_passes_on_a_panic_after_all_work_is_done() {
         let pool = Pool::new(2).unwrap();
         let done = AtomicUsize::new(0);
         let caught = catch_unwind(AssertUnwindSafe(|| {

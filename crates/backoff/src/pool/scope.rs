@@ -1,4 +1,4 @@
-//! Work that borrows.
+//! Scoped work, which may borrow.
 
 use core::any::Any;
 use core::marker::PhantomData;
@@ -12,25 +12,23 @@ use std::sync::Arc;
 use super::shared::{Run, Shared, leak};
 use crate::{Mutex, Signal};
 
-/// To which work is given that borrows what outlives
-/// [`Pool::scope`](super::Pool::scope).
+/// Takes work that borrows from the caller of [`Pool::scope`](super::Pool::scope).
 #[derive(Debug)]
 pub struct Scope<'scope, 'env: 'scope> {
     pool: &'scope Shared,
     state: Arc<State>,
-    /// Neither lifetime may be made shorter or longer, as in
-    /// [`std::thread::Scope`].
+    /// Makes both lifetimes invariant, as in [`std::thread::Scope`].
     inner: PhantomData<&'scope mut &'scope ()>,
     outer: PhantomData<&'env mut &'env ()>,
 }
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Owned by the scope and, once for each piece of its work, by the pool, which
-/// may come to it only after the scope has gone.
+/// Owned by the scope and, for each piece of its work, by the pool, whose queue may
+/// reach it only after the scope has ended.
 #[derive(Default)]
 struct State {
-    /// What nobody has begun.
+    /// Work that has not begun.
     work: Mutex<VecDeque<Work>>,
     /// Work that is not done.
     pending: AtomicUsize,
@@ -45,7 +43,7 @@ pub(super) fn run<'env, T>(
     let state = Arc::new(State::default());
     let scope = Scope { pool, state: Arc::clone(&state), inner: PhantomData, outer: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| with(&scope)));
-    // Whatever happens, nothing that is borrowed may go before the work is done.
+    // Even after a panic, borrowed data must live until the work is done.
     state.wait(pool.is_mine());
     let panic = state.panic.lock().take();
     match (result, panic) {
@@ -76,9 +74,9 @@ impl<'scope> Scope<'scope, '_> {
 }
 
 impl State {
-    /// Waits until all is done. A thread of the pool does what nobody has begun:
-    /// all others might wait as well. It does no other work, which might wait in
-    /// turn, and so on until the stack is full.
+    /// Waits until all work is done. A thread of the pool runs the work that has not
+    /// begun, because all other threads might wait as well. It runs no other work,
+    /// which might wait in turn, and so on until the stack overflows.
     fn wait(&self, helps: bool) {
         let is_done = || self.pending.load(Ordering::Acquire) == 0;
         while !is_done() {
@@ -89,7 +87,7 @@ impl State {
         }
     }
 
-    /// Does one piece, if there is one.
+    /// Runs one piece of work, if there is one.
     fn do_one(&self) -> bool {
         let work = self.work.lock().pop_front();
         work.map(|work| work()).is_some()
@@ -100,7 +98,7 @@ impl State {
             let mut first = self.panic.lock();
             match *first {
                 None => *first = Some(panic),
-                // To drop it may panic, before the work is counted as done.
+                // Dropping it may panic, before the work is counted as done.
                 Some(_) => leak(panic),
             }
         }

@@ -1,4 +1,4 @@
-//! The queue that the threads of a pool share, and what they do with it.
+//! The queue that the threads of a pool share, and their main loop.
 
 use core::any::Any;
 use std::boxed::Box;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use crate::WorkQueue;
 
-/// A place in the queue: work that may have been done by whoever waits for it
-/// when the queue comes to it.
+/// An entry of the queue. When its turn comes, the thread that waits for the work may
+/// have done it already.
 pub(super) trait Run: Send + Sync {
-    /// Does it, if nobody has begun it.
+    /// Runs the work, unless it has begun.
     fn run(&self);
 }
 
-/// Drops nothing: that may panic in turn.
+/// Leaks a panic's payload, because dropping it may panic in turn.
 pub(super) fn leak(panic: Box<dyn Any + Send>) {
     let _: &mut (dyn Any + Send) = Box::leak(panic);
 }
@@ -32,7 +32,7 @@ std::thread_local! {
 }
 
 impl Shared {
-    /// What a thread of the pool does until the end.
+    /// The main loop of a pool's thread.
     pub(super) fn work(self: Arc<Self>) {
         WORKS_FOR.set(Arc::as_ptr(&self));
         while let Some(work) = self.queue.pop() {
@@ -40,21 +40,21 @@ impl Shared {
         }
     }
 
-    /// Whether the calling thread is one of the pool's.
+    /// Whether the calling thread belongs to the pool.
     pub(super) fn is_mine(&self) -> bool {
         core::ptr::eq(WORKS_FOR.get(), self)
     }
 
     pub(super) fn give(&self, work: Arc<dyn Run>) {
         if let Err(refused) = self.queue.push(work) {
-            // The pool is being dropped, by work of its own.
+            // The pool is being dropped by its own work.
             do_and_drop(refused.0);
         }
     }
 }
 
-/// Does the work and lets go of it. The result may have no other owner, and a
-/// destructor that panics; nobody is left to be told.
+/// Runs the work and drops it. If this is the last owner of the result, its
+/// destructor may panic; that panic is discarded.
 fn do_and_drop(work: Arc<dyn Run>) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| {
         work.run();

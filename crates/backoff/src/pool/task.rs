@@ -9,12 +9,12 @@ use std::thread::Result;
 use super::shared::{Run, Shared};
 use crate::{Mutex, Signal};
 
-/// Work that was given to a [`Pool`](super::Pool): its result, once it is done.
+/// A handle to work that was given to a [`Pool`](super::Pool), and to its result.
 ///
-/// Dropping it does not stop the work. A result that nobody joins is dropped by
-/// whoever holds it last: the thread of the pool, which survives a destructor
-/// that panics, or the thread that drops the task.
-#[must_use = "its panic is lost if nobody joins it"]
+/// Dropping it does not stop the work. A result that is not joined is dropped by its
+/// last owner: the thread of the pool, which survives a panicking destructor, or the
+/// thread that drops the task.
+#[must_use = "a panic of the work is lost unless the task is joined"]
 #[derive(Debug)]
 pub struct Task<T> {
     slot: Arc<Slot<T>>,
@@ -22,7 +22,7 @@ pub struct Task<T> {
 }
 
 struct Slot<T> {
-    /// Until somebody begins it.
+    /// The work, until it begins.
     work: Mutex<Option<Box<dyn FnOnce() -> T + Send>>>,
     result: Mutex<Option<Result<T>>>,
     is_done: AtomicBool,
@@ -43,11 +43,11 @@ impl<T: Send + 'static> Task<T> {
 }
 
 impl<T> Task<T> {
-    /// Waits for the result. A thread of the pool does the work by itself if
-    /// nobody has begun it: all others might wait as well.
+    /// Waits for the result. A thread of the pool runs the work itself if it has not
+    /// begun, because all other threads might wait as well.
     ///
     /// # Errors
-    /// What the work has panicked with.
+    /// The panic of the work.
     ///
     /// # Panics
     /// Never: a task that is done has a result until it is joined.
@@ -56,10 +56,10 @@ impl<T> Task<T> {
             self.slot.begin();
         }
         self.slot.done.wait_until(|| self.is_done());
-        self.slot.result.lock().take().expect("who is done has put a result")
+        self.slot.result.lock().take().expect("a task that is done has a result")
     }
 
-    /// Whether [`join`](Self::join) would not wait.
+    /// Whether the work is done, so that [`join`](Self::join) does not wait.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.slot.is_done.load(Ordering::Acquire)
@@ -67,7 +67,7 @@ impl<T> Task<T> {
 }
 
 impl<T> Slot<T> {
-    /// Does the work, unless somebody has begun it.
+    /// Runs the work, unless it has begun.
     fn begin(&self) {
         let Some(work) = self.work.lock().take() else { return };
         let result = catch_unwind(AssertUnwindSafe(work));

@@ -1,4 +1,4 @@
-//! Children of a process whose threads watch, and ask.
+//! Children of a process whose threads watch or register.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,8 +7,7 @@ use super::super::watch::Watch;
 use super::*;
 use crate::mutex::RawMutex;
 
-/// The right to fork, or to ask the kernel: a child finds its parent in the
-/// middle of another test's otherwise.
+/// Serialises the tests: a child must not be forked in the middle of another test.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -42,14 +41,14 @@ fn a_child_has_plain_sections_while_its_parent_is_watched() {
     let watch = Watch::of(core::ptr::from_ref(&lock).addr());
     watch.begin();
     let plain = child(|| {
-        let kept = watch.is_kept();
+        let kept = watch.is_watched();
         lock.acquire();
         lock.release();
         !kept && !lock.is_held()
     });
-    assert!(watch.is_kept(), "the parent is still watched");
+    assert!(watch.is_watched(), "the parent is still watched");
     watch.end();
-    assert_eq!(plain, 0, "the child is watched by a thread that it does not have");
+    assert_eq!(plain, 0, "a thread of the parent still watches in the child");
 }
 
 #[test]
@@ -61,9 +60,9 @@ fn a_child_can_ask_for_plain_sections_while_its_parent_asks() {
     while_asking(|| {
         let asked = child(|| {
             allow_plain_sections();
-            !Watch::of(0).is_kept()
+            !Watch::of(0).is_watched()
         });
-        assert_eq!(asked, 0, "the child waits for an answer that nobody brings");
+        assert_eq!(asked, 0, "the child waits for the parent's registration");
     });
 }
 

@@ -3,7 +3,8 @@
 use super::*;
 use std::vec::Vec;
 
-/// Whatever else is tested meanwhile, the rate does not change any more.
+/// A waiter with a fixed tick rate, so that tests that run meanwhile do not change
+/// it.
 fn arriving() -> Waiter {
     crate::rate::learn_rate(true);
     let mut waiter = Waiter::new(START);
@@ -28,7 +29,7 @@ fn held() -> Word {
 }
 
 /// Nothing learned, at a moment after `START`.
-fn look(word: Word, now: Ticks) -> Look {
+fn look(word: Word, now: Ticks) -> Observation {
     let learned = Learned {
         gap: Expected(0),
         held: Expected(0),
@@ -37,11 +38,11 @@ fn look(word: Word, now: Ticks) -> Look {
         failures: 0,
         resting: 0,
     };
-    Look { word, now, learned, squeezed: false, park: micros(20) }
+    Observation { word, now, learned, squeezed: false, park: micros(20) }
 }
 
-/// A lock of short sections that are wanted again after 5 µs.
-fn shared(word: Word, now: Ticks) -> Look {
+/// A lock with short sections, which its holder wants again after 5 µs.
+fn shared(word: Word, now: Ticks) -> Observation {
     let mut look = look(word, now);
     look.learned.gap = expected(micros(5));
     look.learned.held = expected(micros(1));
@@ -50,7 +51,7 @@ fn shared(word: Word, now: Ticks) -> Look {
 }
 
 /// A lock that its holder wants again at once.
-fn busy(word: Word, now: Ticks) -> Look {
+fn busy(word: Word, now: Ticks) -> Observation {
     let mut look = shared(word, now);
     look.learned.gap = expected(Ticks::from_nanos(50));
     look
@@ -69,7 +70,7 @@ fn a_free_lock_is_taken() {
 }
 
 #[test]
-fn a_ticket_is_for_those_who_have_waited_long() {
+fn a_waiter_takes_a_ticket_after_a_millisecond() {
     let mut waiter = arriving();
     assert_eq!(waiter.next(&shared(held(), START + micros(999))), SPIN);
     assert_eq!(waiter.next(&shared(held(), START + micros(1_001))), Action::Queue);
@@ -82,7 +83,7 @@ fn a_ticket_is_for_those_who_have_waited_long() {
 fn the_first_waiter_asks_and_then_spins() {
     let mut waiter = arriving();
     assert_eq!(waiter.next(&look(held(), START)), Action::Ask);
-    waiter.mine.asked = true;
+    waiter.own.asked = true;
     assert_eq!(waiter.next(&look(held().asked(), START)), SPIN);
     assert!(waiter.has_spun());
     let other = &mut arriving();
@@ -90,7 +91,7 @@ fn the_first_waiter_asks_and_then_spins() {
 }
 
 #[test]
-fn what_is_known_is_asked_again_from_time_to_time() {
+fn the_gap_is_asked_for_again_from_time_to_time() {
     let mut look = shared(held(), START);
     assert_eq!(arriving().next(&look), SPIN);
     look.learned.age = micros(101);
@@ -100,12 +101,12 @@ fn what_is_known_is_asked_again_from_time_to_time() {
 }
 
 #[test]
-fn who_asked_spins_until_the_answer() {
+fn a_waiter_that_asked_spins_until_the_answer() {
     let mut waiter = arriving();
     let mut seen = look(held(), START);
     seen.learned.held = expected(micros(15));
     seen.learned.gap = expected(micros(15));
-    waiter.mine.asked = true;
+    waiter.own.asked = true;
     waiter.is_real_time = Some(false);
     assert_eq!(waiter.next(&seen), SPIN);
     for micro in 1..45 {
@@ -117,7 +118,7 @@ fn who_asked_spins_until_the_answer() {
 }
 
 #[test]
-fn who_waits_for_a_busy_thread_rests() {
+fn a_waiter_for_a_busy_thread_rests() {
     let mut waiter = arriving();
     let look = busy(held(), START);
     assert_eq!(waiter.next(&look), Action::CheckPriority);
@@ -128,7 +129,7 @@ fn who_waits_for_a_busy_thread_rests() {
 }
 
 #[test]
-fn who_has_to_change_the_word_of_a_plain_section_watches_first() {
+fn a_waiter_watches_before_it_changes_the_word_of_a_plain_section() {
     let mut waiter = arriving();
     assert_eq!(waiter.next(&look(PLAIN, START)), Action::Watch, "to ask");
     waiter.watches = true;
@@ -145,7 +146,7 @@ fn who_has_to_change_the_word_of_a_plain_section_watches_first() {
 }
 
 #[test]
-fn who_sleeps_beside_a_plain_section_sleeps_until_its_end() {
+fn a_sleeper_beside_a_plain_section_sleeps_until_its_end() {
     let mut waiter = arriving();
     waiter.is_real_time = Some(true);
     assert_eq!(waiter.next(&shared(PLAIN, START)), Action::Watch);
@@ -165,7 +166,7 @@ fn who_sleeps_beside_a_plain_section_sleeps_until_its_end() {
 }
 
 #[test]
-fn who_rests_needs_nothing_of_the_word() {
+fn a_resting_waiter_does_not_need_the_word() {
     let mut waiter = arriving();
     waiter.is_real_time = Some(false);
     assert_eq!(waiter.next(&busy(PLAIN, START)), Action::Rest(micros(1_000)));
@@ -182,7 +183,7 @@ fn a_gap_is_short_beside_a_long_section() {
 }
 
 #[test]
-fn what_was_learned_long_ago_is_not_believed() {
+fn a_gap_learned_long_ago_is_not_believed() {
     let mut look = busy(held(), START);
     look.learned.age = micros(10_001);
     assert!(!look.learned.is_busy());
@@ -193,7 +194,7 @@ fn what_was_learned_long_ago_is_not_believed() {
 }
 
 #[test]
-fn where_some_sleep_one_searches() {
+fn if_some_sleep_one_searches() {
     let asleep = held().with_asleep().unwrap();
     let mut waiter = arriving();
     assert_eq!(waiter.next(&shared(asleep, START)), Action::Search);
@@ -204,7 +205,7 @@ fn where_some_sleep_one_searches() {
 }
 
 #[test]
-fn where_some_have_tickets_all_others_sleep() {
+fn if_some_have_tickets_all_others_sleep() {
     let overdue = held().with_overdue().unwrap();
     let mut waiter = arriving();
     assert_eq!(waiter.next(&shared(overdue, START)), Action::Sleep(micros(1_000)));
@@ -232,7 +233,7 @@ fn the_kernel_is_asked_once_a_spin_gets_long() {
 
 #[test]
 fn a_spin_ends_with_its_budget_or_its_cpu() {
-    let spun = |last: u64, seen: fn(&mut Look)| {
+    let spun = |last: u64, seen: fn(&mut Observation)| {
         let mut waiter = arriving();
         waiter.is_real_time = Some(false);
         let mut action = Action::Take;
@@ -248,7 +249,7 @@ fn a_spin_ends_with_its_budget_or_its_cpu() {
     assert!(matches!(spun(5, |_| ()), Action::Sleep(_)));
     assert!(matches!(spun(3, |look| look.learned.failures = 9), Action::Sleep(_)));
     assert!(matches!(spun(3, |look| look.squeezed = true), Action::Sleep(_)));
-    let unknown = |look: &mut Look| look.learned.held = Expected(0);
+    let unknown = |look: &mut Observation| look.learned.held = Expected(0);
     assert!(matches!(spun(19, unknown), Action::Look { .. }));
     let mut waiter = arriving();
     waiter.is_real_time = Some(false);
@@ -261,7 +262,7 @@ fn a_spin_ends_with_its_budget_or_its_cpu() {
 }
 
 #[test]
-fn who_is_about_to_sleep_books() {
+fn a_waiter_books_before_it_sleeps() {
     crate::rate::learn_rate(true);
     for real_time in [true, false] {
         let mut waiter = Waiter::new(START);
@@ -272,7 +273,7 @@ fn who_is_about_to_sleep_books() {
     }
 }
 
-/// Waiters that come at once, while so many sleep.
+/// The times left of this many waiters that come at once.
 fn booked(waiters: u32) -> Vec<Ticks> {
     let mut last = (START.0 as u32).wrapping_sub(77);
     (0..waiters)
@@ -285,7 +286,7 @@ fn booked(waiters: u32) -> Vec<Ticks> {
 }
 
 #[test]
-fn where_many_wait_each_waits_its_turn() {
+fn if_many_wait_their_tickets_are_spread() {
     let turn = micros(300);
     assert_eq!(booked(2), [micros(1_000), micros(1_000) + turn]);
     let seven = booked(7);

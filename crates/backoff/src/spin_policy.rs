@@ -1,72 +1,69 @@
-//! How long to spin before parking: a pure decision, without threads and
-//! without a clock.
+//! The spin policy: how long to spin before parking. Pure functions, without
+//! threads and without a clock.
 //!
 //! A wait is spun while that is expected to cost less than being parked and
 //! woken (the ski-rental problem: rent until the rent has cost as much as the
-//! skis). What parking costs is measured on the machine
-//! ([`calibrate`](crate::calibrate)); how long a wait lasts is learned where it
-//! happens ([`Expected`]); and some circumstances forbid spinning at all
-//! ([`Circumstances`]).
+//! skis). The cost of parking is measured on the machine
+//! ([`calibrate`](crate::calibrate)). The length of waits is learned at each place
+//! ([`Expected`]). Some circumstances forbid spinning ([`Circumstances`]).
 //!
-//! Between two looks at the condition lies about a sixteenth of the time waited
-//! so far, so a long wait is seen to end 6 % late, and a line that somebody
-//! else writes to is asked for ever less often. The decision itself is made
-//! once in several looks: it takes longer than a look.
+//! The time between two looks at the condition is about a sixteenth of the time
+//! waited so far. So the end of a long wait is noticed 6 % late, and the cache line
+//! of a writer is read less and less often. The decision itself is made once in
+//! several looks, because it takes longer than a look.
 
 use crate::ticks::Ticks;
 
-/// One sixteenth of the pauses so far lie between two looks.
+/// The pauses between two looks are one sixteenth of the pauses so far.
 const BETWEEN_LOOKS: u32 = 16;
 
-/// Looks between two decisions: one in a model, which has to try them all.
+/// Looks between two decisions: one in a loom model, which has to try all orders.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 8 };
 
-/// The longest spin where waits are known to last longer than parking costs:
-/// in nanoseconds, enough for one that is nearly over.
-const GLIMPSE: u64 = 1_000;
+/// The longest spin, in nanoseconds, if waits are expected to last longer than
+/// parking costs: enough for a wait that is nearly over.
+const SHORT_SPIN: u64 = 1_000;
 
-/// Added to twice the expected wait, in nanoseconds: a hand-over between CPUs
+/// Added to twice the expected wait, in nanoseconds, for a hand-over between CPUs
 /// and the scatter of short waits.
 const MARGIN: u64 = 2_000;
 
-/// A thread that is away from its loop for more nanoseconds than this has lost
-/// its CPU.
+/// A look that comes more nanoseconds late than this: the thread has lost its CPU.
 const SLIP: u64 = 20_000;
 
-/// A spin that has lasted for more nanoseconds than this asks the kernel for
-/// the thread's policy.
+/// After this many nanoseconds, a spin asks the kernel for the thread's scheduling
+/// policy.
 const PRIORITY: u64 = 2_000;
 
-/// What speaks against spinning, whatever it costs.
+/// Reasons not to spin, whatever the costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Circumstances {
-    /// The thread is `SCHED_FIFO`, `SCHED_RR` or `SCHED_DEADLINE`: whom it
-    /// waits for may need its CPU, and would not get it.
+    /// The thread is `SCHED_FIFO`, `SCHED_RR` or `SCHED_DEADLINE`: the thread that
+    /// it waits for may need this CPU, and would not get it.
     pub real_time: bool,
-    /// The thread was not on a CPU since its last look: CPUs are short, and
-    /// most likely whom it waits for lacks one.
+    /// The thread lost its CPU since its last look: CPUs are short, and most likely
+    /// the thread that it waits for has none.
     pub switched_out: bool,
-    /// Others have parked here already.
+    /// Other threads are parked here already.
     pub others_parked: bool,
 }
 
 impl Circumstances {
-    /// Whether any of it is the case.
+    /// Whether any of them applies.
     #[must_use]
     pub const fn forbid_spinning(self) -> bool {
         self.real_time || self.switched_out || self.others_parked
     }
 
-    /// Whether a thread whose look comes so much later than ordered was
-    /// switched out in between.
+    /// Whether a thread whose look comes late by this much lost its CPU in between.
     #[inline]
     #[must_use]
     pub fn is_switched_out(late: Ticks) -> bool {
         late > Ticks::from_nanos(SLIP)
     }
 
-    /// Whether a spin that has lasted for so long is worth a system call that
-    /// says whether the thread is [real-time](Self::real_time).
+    /// Whether a spin has lasted long enough for a system call that checks whether
+    /// the thread is [real-time](Self::real_time).
     #[inline]
     #[must_use]
     pub fn is_worth_asking(spun: Ticks) -> bool {
@@ -77,19 +74,19 @@ impl Circumstances {
 /// What to do until the next look at the condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Look at the condition so many times, with so many
-    /// [pauses](crate::hint::pause) before each look.
+    /// Look at the condition this often, with [pauses](crate::hint::pause) before
+    /// each look.
     Look {
         /// How often.
         looks: u32,
         /// How many pauses before each.
         pauses: u32,
     },
-    /// Give the CPU away, until somebody wakes the thread.
+    /// Park the thread until it is woken.
     Park,
 }
 
-/// Where a spinning wait stands.
+/// The state of a spinning wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spin {
     budget: Ticks,
@@ -97,7 +94,7 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// A spin of this length at most.
+    /// A spin of at most this length.
     #[must_use]
     pub const fn new(budget: Ticks) -> Self {
         Self { budget, pauses: 0 }
@@ -113,25 +110,26 @@ impl Spin {
         Step::Look { looks: LOOKS, pauses }
     }
 
-    /// Makes the spin last for `budget` at least.
+    /// Extends the budget to at least this one.
     pub fn extend(&mut self, budget: Ticks) {
         self.budget = self.budget.max(budget);
     }
 
-    /// How many pauses were ordered so far.
+    /// The number of pauses so far.
     #[must_use]
     pub const fn pauses(&self) -> u32 {
         self.pauses
     }
 }
 
-/// How long waits last at one place in a program: an exponentially weighted
-/// mean in which the last counts for a quarter, in ticks. 0 is not known.
+/// The expected length of waits at one place in a program, in ticks: an
+/// exponentially weighted mean in which the last wait counts for a quarter. 0 is
+/// unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Expected(pub u32);
 
 impl Expected {
-    /// With one more wait.
+    /// Adds one more wait.
     #[must_use]
     pub fn with(self, wait: Ticks) -> Self {
         let wait = u32::try_from(wait.0).unwrap_or(u32::MAX);
@@ -139,20 +137,22 @@ impl Expected {
         Self(mean.max(1))
     }
 
-    /// How long to spin at most, where being parked and woken takes `park`.
+    /// How long to spin at most, if being parked and woken takes `park`.
     ///
-    /// Unknown waits get all of it. Short ones twice what is expected: who
-    /// waits for longer waits for a thread that has lost its CPU. Waits that
-    /// are expected to outlast `park` get a glimpse. All get an eighth under a
-    /// squeeze: where the CPU quota of the control group is being used up or a
-    /// hypervisor takes CPU time away, spinning is paid for with work.
+    /// - Unknown waits: `park`.
+    /// - Short waits: twice the expected length and 2 µs, at most `park`. A longer
+    ///   wait is for a thread that has lost its CPU.
+    /// - Waits that are expected to outlast `park`: 1 µs.
+    ///
+    /// If `squeezed`, an eighth of that: the CPU quota of the control group is being
+    /// used up, or a hypervisor takes CPU time away, so spinning costs work.
     #[must_use]
     pub fn budget(self, park: Ticks, squeezed: bool) -> Ticks {
         let expected = Ticks(u64::from(self.0));
         let budget = if expected == Ticks::ZERO {
             park
         } else if expected > park {
-            Ticks::from_nanos(GLIMPSE).min(park)
+            Ticks::from_nanos(SHORT_SPIN).min(park)
         } else {
             (expected * 2 + Ticks::from_nanos(MARGIN)).min(park)
         };
@@ -160,8 +160,8 @@ impl Expected {
     }
 }
 
-/// How long to sleep where nobody will wake the thread: 50 µs, then twice as
-/// long each time, to 1 ms.
+/// How long to sleep if no other thread will wake this one: 50 µs, then twice as
+/// long each time, up to 1 ms.
 #[must_use]
 pub fn nap(naps_before: u32) -> core::time::Duration {
     core::time::Duration::from_micros((50 << naps_before.min(5)).min(1_000))
@@ -176,7 +176,7 @@ mod tests {
         Circumstances { real_time: false, switched_out: false, others_parked: false };
 
     #[test]
-    fn a_late_look_and_a_long_spin_are_told_by_their_length() {
+    fn a_late_look_and_a_long_spin_are_recognised_by_their_length() {
         let nanos = Ticks::from_nanos;
         assert!(!Circumstances::is_switched_out(nanos(20_000)));
         assert!(Circumstances::is_switched_out(nanos(20_000) + Ticks(1)));
@@ -230,13 +230,13 @@ mod tests {
             "twice is more than a park"
         );
         let too_long = Ticks::from_nanos(30_000);
-        assert_eq!(Expected(too_long.0 as u32).budget(park, false), Ticks::from_nanos(GLIMPSE));
+        assert_eq!(Expected(too_long.0 as u32).budget(park, false), Ticks::from_nanos(SHORT_SPIN));
         assert_eq!(Expected(u32::MAX).budget(Ticks(5), false), Ticks(5), "never above a park");
         assert_eq!(Expected(0).budget(park, true), park / 8);
     }
 
     #[test]
-    fn what_is_expected_follows_the_waits() {
+    fn expectations_follow_the_waits() {
         assert_eq!(Expected(0).with(Ticks(100)), Expected(100));
         assert_eq!(Expected(100).with(Ticks(200)), Expected(125));
         assert_eq!(Expected(0).with(Ticks(0)), Expected(1), "known, if short");

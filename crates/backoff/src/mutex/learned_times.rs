@@ -1,41 +1,39 @@
-//! What a mutex learns of its use: how long it is held, and how soon its holder
-//! is back.
+//! The times that a mutex learns: how long it is held, and how soon its holder is
+//! back.
 //!
-//! Timing each section would cost more than a short one lasts, so a section is
-//! timed only where a waiter asks, and `TIMED` and `MARKED` in the word say
-//! which of the times here belong to the present section.
+//! Timing each section would cost more than a short one lasts. So a section is
+//! timed only if a waiter asks, and `TIMED` and `MARKED` in the word say which of
+//! the times here belong to the current section.
 
-use super::policy::{Learned, Look, Waiter};
+use super::policy::{Learned, Observation, Waiter};
 use super::word::Word;
-use crate::ladder::Expected;
+use crate::spin_policy::Expected;
 use crate::sync::{AtomicU32, Relaxed, const_except_in_models};
 use crate::ticks::Ticks;
 
-/// What the lock has learned, in ticks of which the upper half is cut off.
-pub(super) struct Lessons {
+/// The learned times: the lower half of ticks.
+pub(super) struct LearnedTimes {
     gap: AtomicU32,
     held: AtomicU32,
     /// When the lock was taken, if the word is `TIMED`.
     taken_at: AtomicU32,
-    /// When it was released and by whom, if somebody had asked.
+    /// When and by which thread it was released, if a waiter had asked.
     released_at: AtomicU32,
     released_by: AtomicU32,
     /// When `gap` was learned, in units of [`AGE`] ticks.
     pub(super) learned_at: AtomicU32,
-    /// Spins that have failed, since one succeeded.
+    /// Failed spins since the last successful one.
     failures: AtomicU32,
 }
 
-/// Sections that last so long, in nanoseconds, are not plain: what a plain one
-/// saves is not a hundredth of that, and who waits has to wait for its end
-/// before it can take a ticket.
+/// Sections of at least this many nanoseconds are not plain: a plain one saves less
+/// than a hundredth of that, and a waiter cannot take a ticket before its end.
 const LONG: u64 = 1_000;
 
-/// log2 of the ticks in which the age of a lesson is counted: about a
-/// microsecond.
+/// log2 of the unit, in ticks, of the age of `gap`: about a microsecond.
 const AGE: u32 = 12;
 
-/// A thread, by an address that is its own; 0 is nobody.
+/// An identifier of the calling thread, from the address of a thread-local; never 0.
 fn this_thread() -> u32 {
     std::thread_local! {
         static MARK: u8 = const { 0 };
@@ -45,7 +43,7 @@ fn this_thread() -> u32 {
 
 const NOBODY: u32 = 0;
 
-impl Lessons {
+impl LearnedTimes {
     const_except_in_models! {
         pub(super) const fn new() -> Self {
             Self {
@@ -60,7 +58,7 @@ impl Lessons {
         }
     }
 
-    pub(super) fn seen(&self, now: Ticks, learned_before: u32, resting: u32) -> Learned {
+    pub(super) fn snapshot(&self, now: Ticks, learned_before: u32, resting: u32) -> Learned {
         let learned_at = self.learned_at.load(Relaxed);
         let age = ((now.0 >> AGE) as u32).wrapping_sub(learned_at);
         Learned {
@@ -73,7 +71,7 @@ impl Lessons {
         }
     }
 
-    /// The lock was taken by a thread that came by.
+    /// Called when a thread took the lock without waiting.
     pub(super) fn passed(&self, word: Word) {
         let now = Ticks::now();
         if word.is_marked() {
@@ -85,7 +83,7 @@ impl Lessons {
         }
     }
 
-    /// A thread wants the lock: if it was the last to release it, that was the
+    /// Called when a thread wants the lock. If it also released it last, learns the
     /// gap.
     pub(super) fn came_back(&self, now: Ticks) {
         if self.released_by.load(Relaxed) != this_thread() {
@@ -97,13 +95,13 @@ impl Lessons {
         self.gap.store(mean.0, Relaxed);
         let before = self.learned_at.load(Relaxed);
         let at = (now.0 >> AGE) as u32;
-        // Two lessons within a unit are two.
+        // Two lessons within one unit must differ.
         self.learned_at.store(if at == before { at.wrapping_add(1) } else { at }, Relaxed);
     }
 
-    /// The lock was taken by a waiter.
+    /// Called when a waiter took the lock.
     pub(super) fn taken(&self, word: Word, waiter: &Waiter) {
-        if waiter.mine.asked {
+        if waiter.own.asked {
             self.taken_at.store(Ticks::now().0 as u32, Relaxed);
         } else if word.is_marked() {
             self.forget_release();
@@ -113,17 +111,17 @@ impl Lessons {
         }
     }
 
-    /// Somebody took the lock after a release that was noted.
+    /// Called when another thread took the lock after a noted release.
     pub(super) fn forget_release(&self) {
         self.released_by.store(NOBODY, Relaxed);
     }
 
-    /// A spin has failed.
-    pub(super) fn failed(&self, look: &Look) {
+    /// Called when a spin has failed.
+    pub(super) fn failed(&self, look: &Observation) {
         self.failures.store(look.learned.failures.saturating_add(1), Relaxed);
     }
 
-    /// The lock is about to be released.
+    /// Called before a release.
     pub(super) fn releasing(&self, word: Word) -> Noted {
         if !word.is_timed() && !word.is_asked() {
             return Noted::default();
@@ -143,11 +141,11 @@ impl Lessons {
     }
 }
 
-/// What was noted of a release.
+/// What was noted about a release.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Noted {
-    /// When it was, and by whom.
+    /// Whether its time and its thread were noted.
     pub(super) when: bool,
-    /// Whether sections are long, if this one was timed.
+    /// Whether sections are long; `None` if this one was not timed.
     pub(super) is_long: Option<bool>,
 }
