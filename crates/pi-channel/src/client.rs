@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::bytes::{Outgoing, SharedBytes};
 use crate::clock::Moment;
-use crate::doorbell::Bell;
+use crate::doorbell::Doorbell;
 use crate::error::{Error, Result};
 use crate::fork_check::ForkCheck;
 use crate::lane::Lane;
@@ -48,7 +48,7 @@ impl From<End> for Error {
 #[derive(Debug)]
 pub struct Client {
     lane: Lane,
-    bell: Bell,
+    bell: Doorbell,
     peer: PeerProcess,
     fork_check: ForkCheck,
     waiter: Waiter,
@@ -87,7 +87,7 @@ impl Client {
         };
         Ok(Self {
             lane: Lane::open(lane)?,
-            bell: Bell::open(bell)?,
+            bell: Doorbell::open(bell)?,
             peer: PeerProcess::new(sender, socket),
             fork_check: ForkCheck::this_process()?,
             waiter: Waiter::of_this_kernel(),

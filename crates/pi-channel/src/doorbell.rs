@@ -31,9 +31,9 @@ pub(crate) const MOST: usize = 128;
 
 /// A bell, from either side.
 #[derive(Debug)]
-pub(crate) struct Bell(Mapping);
+pub(crate) struct Doorbell(Mapping);
 
-impl Bell {
+impl Doorbell {
     pub(crate) fn create() -> Result<(Self, OwnedFd)> {
         let (memory, fd) = Mapping::create("pi-channel-bell", LENGTH)?;
         Ok((Self(memory), fd))
@@ -92,24 +92,24 @@ impl Doorbells {
 /// The sleep of a server on its own bell and those of its lanes.
 #[derive(Debug)]
 pub(crate) struct Sleeper {
-    own: Arc<Bell>,
+    own: Arc<Doorbell>,
     waits: Vec<Wait>,
 }
 
 impl Sleeper {
-    pub(crate) fn new(own: Arc<Bell>) -> Self {
+    pub(crate) fn new(own: Arc<Doorbell>) -> Self {
         Self { own, waits: Vec::with_capacity(MOST) }
     }
 
     /// Marks the server as asleep on all bells. After this, it checks all lanes
     /// once more before it sleeps.
     #[inline]
-    pub(crate) fn announce<'b>(&mut self, lanes: impl Iterator<Item = &'b Bell>) {
+    pub(crate) fn announce<'b>(&mut self, lanes: impl Iterator<Item = &'b Doorbell>) {
         self.own.word().store(ASLEEP, Ordering::Relaxed);
         for bell in lanes {
             bell.word().store(ASLEEP, Ordering::Relaxed);
         }
-        // Pairs with the fence in `Bell::ring`.
+        // Pairs with the fence in `Doorbell::ring`.
         fence(Ordering::SeqCst);
     }
 
@@ -117,7 +117,7 @@ impl Sleeper {
     /// `at_most`. May return early.
     pub(crate) fn sleep<'b>(
         &mut self,
-        lanes: impl Iterator<Item = &'b Bell>,
+        lanes: impl Iterator<Item = &'b Doorbell>,
         at_most: Option<Duration>,
     ) -> Result<()> {
         self.waits.clear();
@@ -145,7 +145,7 @@ impl Sleeper {
 
     /// Marks the server as awake on all bells.
     #[inline]
-    pub(crate) fn wake_up<'b>(&mut self, lanes: impl Iterator<Item = &'b Bell>) {
+    pub(crate) fn wake_up<'b>(&mut self, lanes: impl Iterator<Item = &'b Doorbell>) {
         self.own.word().store(AWAKE, Ordering::Relaxed);
         for bell in lanes {
             bell.word().store(AWAKE, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl Sleeper {
     }
 }
 
-fn wait_for(bell: &Bell) -> Wait {
+fn wait_for(bell: &Doorbell) -> Wait {
     let mut wait = Wait::new();
     wait.val = u64::from(ASLEEP);
     wait.uaddr = WaitPtr::new(bell.word().as_ptr().cast());
@@ -167,8 +167,8 @@ mod tests {
 
     const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
-    fn bells(count: usize) -> Vec<Bell> {
-        (0..count).map(|_| Bell::create().unwrap().0).collect()
+    fn doorbells(count: usize) -> Vec<Doorbell> {
+        (0..count).map(|_| Doorbell::create().unwrap().0).collect()
     }
 
     #[test]
@@ -181,8 +181,8 @@ mod tests {
     fn any_bell_ends_the_sleep() {
         for lanes in [0, 1, 5] {
             for ringing in 0..=lanes {
-                let own = Arc::new(Bell::create().unwrap().0);
-                let bells = bells(lanes);
+                let own = Arc::new(Doorbell::create().unwrap().0);
+                let bells = doorbells(lanes);
                 let mut sleeper = Sleeper::new(Arc::clone(&own));
                 sleeper.announce(bells.iter());
                 std::thread::scope(|scope| {
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn a_bell_that_rang_before_the_sleep_is_not_slept_through() {
-        let own = Arc::new(Bell::create().unwrap().0);
-        let bells = bells(2);
+        let own = Arc::new(Doorbell::create().unwrap().0);
+        let bells = doorbells(2);
         let mut sleeper = Sleeper::new(own);
         sleeper.announce(bells.iter());
         bells[1].ring();
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_awake_is_not_woken() {
-        let own = Arc::new(Bell::create().unwrap().0);
+        let own = Arc::new(Doorbell::create().unwrap().0);
         let mut sleeper = Sleeper::new(Arc::clone(&own));
         sleeper.announce(std::iter::empty());
         sleeper.wake_up(std::iter::empty());
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn a_sleep_ends_in_time() {
-        let own = Arc::new(Bell::create().unwrap().0);
+        let own = Arc::new(Doorbell::create().unwrap().0);
         for lanes in [0, 3] {
-            let bells = bells(lanes);
+            let bells = doorbells(lanes);
             let mut sleeper = Sleeper::new(Arc::clone(&own));
             sleeper.announce(bells.iter());
             sleeper.sleep(bells.iter(), Some(Duration::from_millis(5))).unwrap();

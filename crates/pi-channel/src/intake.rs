@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::clock::Moment;
-use crate::doorbell::{Bell, Doorbells};
+use crate::doorbell::{Doorbell, Doorbells};
 use crate::error::{Error, Result};
 use crate::lane::Lane;
 use crate::layout::Geometry;
@@ -33,7 +33,7 @@ const LANE_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 pub(crate) struct Connection {
     pub(crate) lane: Lane,
     /// The lane's own bell, if it has one.
-    pub(crate) bell: Option<Bell>,
+    pub(crate) bell: Option<Doorbell>,
     pub(crate) peer: PeerProcess,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Intake {
     lanes: usize,
     thread: u32,
     doorbells: Doorbells,
-    bell: Arc<Bell>,
+    bell: Arc<Doorbell>,
     bell_fd: OwnedFd,
     has_events: AtomicBool,
     reap: AtomicBool,
@@ -80,7 +80,7 @@ impl Intake {
         thread: u32,
         doorbells: Doorbells,
     ) -> Result<Self> {
-        let (bell, bell_fd) = Bell::create()?;
+        let (bell, bell_fd) = Doorbell::create()?;
         Ok(Self {
             geometry,
             lanes,
@@ -96,7 +96,7 @@ impl Intake {
         })
     }
 
-    pub(crate) fn bell(&self) -> Arc<Bell> {
+    pub(crate) fn bell(&self) -> Arc<Doorbell> {
         Arc::clone(&self.bell)
     }
 
@@ -148,7 +148,7 @@ impl Intake {
         let (lane, lane_fd) = Lane::create(self.geometry, self.thread)?;
         let (bell, bell_fd) = match self.doorbells {
             Doorbells::OnePerLane => {
-                let (bell, fd) = Bell::create()?;
+                let (bell, fd) = Doorbell::create()?;
                 (Some(bell), Some(fd))
             }
             Doorbells::Shared => (None, None),

@@ -1,7 +1,7 @@
 //! One client on the server's side, and one of its calls.
 
 use crate::bytes::{Outgoing, SharedBytes};
-use crate::doorbell::Bell;
+use crate::doorbell::Doorbell;
 use crate::error::Result;
 use crate::intake::Connection;
 use crate::lane::{Incoming, Response};
@@ -50,7 +50,7 @@ impl Seat {
     }
 
     /// The lane's own bell, if it has one.
-    pub(crate) fn bell(&self) -> Option<&Bell> {
+    pub(crate) fn bell(&self) -> Option<&Doorbell> {
         self.connection.bell.as_ref()
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::bytes::Outgoing;
 use crate::clock::Moment;
-use crate::doorbell::{Bell, Doorbells, MOST, Sleeper};
+use crate::doorbell::{Doorbell, Doorbells, MOST, Sleeper};
 use crate::error::{Error, Result};
 use crate::intake::{Acceptor, Intake, Stopper};
 use crate::lane::Incoming;
@@ -269,14 +269,14 @@ impl Server {
         if self.spin_for_work() {
             return Ok(());
         }
-        self.sleeper.announce(bells(&self.seats));
+        self.sleeper.announce(doorbells(&self.seats));
         let slept = if self.has_work() {
             Ok(())
         } else {
             let at_most = (!self.seats.is_empty()).then_some(self.slice);
-            self.sleeper.sleep(bells(&self.seats), at_most)
+            self.sleeper.sleep(doorbells(&self.seats), at_most)
         };
-        self.sleeper.wake_up(bells(&self.seats));
+        self.sleeper.wake_up(doorbells(&self.seats));
         self.reap_in_time(served);
         slept
     }
@@ -351,7 +351,7 @@ impl Drop for Server {
     }
 }
 
-fn bells(seats: &[Seat]) -> impl Iterator<Item = &Bell> {
+fn doorbells(seats: &[Seat]) -> impl Iterator<Item = &Doorbell> {
     seats.iter().filter_map(|seat| seat.bell())
 }
 

@@ -39,7 +39,7 @@ pub enum DiagnosisKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Certainty {
     /// The evidence was counted.
-    ObservedThread,
+    Certain,
     /// The evidence fits, but the program's source is needed to confirm it.
     Suspected,
 }

@@ -111,7 +111,7 @@ fn examine(watched: &Watched, prices: &Prices) -> Vec<ThreadReport> {
                 .map(|tally| named(tally.calls_of(seen.thread, traced), watched)),
             code: watched.code.get(&seen.thread).cloned(),
             glances: watched.glancing.of(seen.thread),
-            ..observed
+            ..seen
         })
         .collect();
     let turns = taken_turns(watched, &all);

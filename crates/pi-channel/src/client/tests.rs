@@ -47,7 +47,7 @@ impl Fake {
         let geometry = Geometry::new(CAPACITY, CAPACITY).unwrap();
         let (_lane, lane) = Lane::create(geometry, owner).unwrap();
         let memory = Mapping::open(&lane, 0, usize::MAX).unwrap();
-        let (_bell, bell) = Bell::create().unwrap();
+        let (_bell, bell) = Doorbell::create().unwrap();
         Self { geometry, memory, lane, bell }
     }
 

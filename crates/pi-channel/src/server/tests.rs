@@ -21,7 +21,7 @@ const CAPACITY: usize = 64;
 /// A hostile client: the memory of a lane and its layout.
 struct Raw {
     memory: Mapping,
-    bell: Bell,
+    bell: Doorbell,
     geometry: Geometry,
     _socket: UnixStream,
 }
@@ -36,7 +36,7 @@ impl Raw {
             let Received { fds, .. } = receive(&ours, LONG).unwrap();
             let geometry = Geometry::new(CAPACITY, CAPACITY).unwrap();
             let memory = Mapping::open(&fds[0], 0, usize::MAX).unwrap();
-            Self { memory, bell: Bell::open(&fds[1]).unwrap(), geometry, _socket: ours }
+            Self { memory, bell: Doorbell::open(&fds[1]).unwrap(), geometry, _socket: ours }
         })
     }
 
