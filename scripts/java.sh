@@ -59,8 +59,8 @@ native_half() {
         put "$target/$NATIVE" "linux-$here"
         return 0
     fi
-    "${CARGO:-cargo}" build --quiet --release --locked --package unjank-jni
-    put "$target/release" "linux-$here"
+    "${CARGO:-cargo}" build --quiet --profile jvm --locked --package unjank-jni
+    put "$target/jvm" "linux-$here"
     for other in x86_64 aarch64; do
         [ "$other" != "$here" ] || continue
         triple=$other-unknown-linux-gnu
@@ -73,9 +73,9 @@ native_half() {
             continue
         fi
         variable=CARGO_TARGET_$(echo "$triple" | tr 'a-z-' 'A-Z_')_LINKER
-        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --release --locked \
+        env "$variable=$linker" "${CARGO:-cargo}" build --quiet --profile jvm --locked \
             --package unjank-jni --target "$triple"
-        put "$target/$triple/release" "linux-$other"
+        put "$target/$triple/jvm" "linux-$other"
     done
 }
 

@@ -179,7 +179,7 @@ final class NativeFiles {
                 "the jar of unjank-rt has no "
                         + resource
                         + ": it was built without this architecture; "
-                        + "build it with `cargo build --release -p unjank-jni` and set "
+                        + "build it with `cargo build --profile jvm -p unjank-jni` and set "
                         + "-Dunjank.rt.library=/absolute/path/"
                         + LIBRARY,
                 null);
