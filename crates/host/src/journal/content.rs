@@ -1,4 +1,4 @@
-//! What a journal says: its first line, what is still held, and what is damaged.
+//! The parsed content of a journal.
 
 use std::path::Path;
 
@@ -7,28 +7,29 @@ use super::ledger::Ledger;
 use crate::checked_lines::{self, Damaged};
 use crate::error::{Error, Result};
 
-/// What a journal says.
+/// The parsed content of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Journal {
-    /// The first line; `None` if the session ended before it was whole, and
+    /// The first line; `None` if the session ended before it was complete, and
     /// so before it changed anything.
     pub header: Option<Header>,
-    /// What the session still held when the journal ends.
+    /// The changes that the session still held at the end of the journal.
     pub ledger: Ledger,
-    /// Lines that are not as they were written, counted from 1. What they said
-    /// is not known, so what is known of the changes before them is in doubt.
+    /// Damaged lines, counted from 1. Their content is unknown, so the state of
+    /// the changes before them is doubtful.
     pub damaged: Vec<usize>,
-    /// The length of what is to be kept. What follows is a torn line.
+    /// The length in bytes to keep. A torn line follows.
     pub intact: u64,
 }
 
 impl Journal {
-    /// Reads a journal; `origin` names it in errors. A last line that was cut
-    /// off is left out: the change it announces was never made.
+    /// Parses a journal; `origin` names it in errors. A last line that was cut
+    /// off is skipped: the change that it announces was never made.
     ///
     /// # Errors
-    /// `Parse` names the first line that no session of this version wrote, and
-    /// a first line that is damaged: without it, nothing can be done.
+    /// `Parse` names a line with a correct checksum that no session of this
+    /// version writes, or a damaged first line, which makes the journal
+    /// unusable.
     pub fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
         let lines = checked_lines::read(bytes);
         let (ledger, intact) = (Ledger::default(), lines.intact);
@@ -43,7 +44,7 @@ impl Journal {
                 Ok(line) => {
                     let entry = serde_json::from_slice(line).map_err(|e| wrong(e.to_string()))?;
                     let applied = journal.ledger.apply(&entry);
-                    // It may speak of a change that a damaged line announced.
+                    // A damaged line may have announced its change.
                     if journal.damaged.is_empty() {
                         applied.map_err(wrong)?;
                     }
@@ -58,8 +59,8 @@ impl Journal {
     }
 }
 
-/// What is said of a damaged line.
-pub(crate) const DAMAGED: &str = "it is damaged: it does not have its checksum";
+/// The error for a damaged line.
+pub(crate) const DAMAGED: &str = "it is damaged: its checksum is wrong";
 
 #[cfg(test)]
 mod tests {
@@ -80,7 +81,7 @@ mod tests {
         let whole = format!("{head}{}", line(&swappiness()));
         for cut in 0..=whole.len() {
             let journal = parse(&whole[..cut]).unwrap();
-            // Without its line end, a line is whole all the same.
+            // A line without its line end is complete.
             assert_eq!(journal.header.is_some(), cut + 1 >= head.len());
             assert_eq!(journal.ledger.held().len(), usize::from(cut + 1 >= whole.len()));
             assert!(journal.intact <= cut as u64 && journal.damaged.is_empty());
@@ -94,7 +95,7 @@ mod tests {
         assert_eq!(parse(&format!("{head}nonsense\n")).unwrap().damaged, [2]);
         assert_eq!(
             wrong(&format!("nonsense\n{head}")),
-            "cannot parse j, line 1: it is damaged: it does not have its checksum"
+            "cannot parse j, line 1: it is damaged: its checksum is wrong"
         );
         assert_eq!(
             wrong(&format!("{head}{}", line(&"nonsense"))),
@@ -103,7 +104,7 @@ mod tests {
         );
         assert_eq!(
             wrong(&format!("{head}{}", line(&Entry::Restored { seq: 4 }))),
-            "cannot parse j, line 2: there is no change 4 to speak of"
+            "cannot parse j, line 2: change 4 is not held"
         );
         assert_eq!(
             wrong("{\"schema\":\"unjank.journal/9\"}\n"),

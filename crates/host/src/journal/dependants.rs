@@ -1,9 +1,10 @@
-//! What the kernel forgets when a knob changes, and has to be put back with it.
+//! Knobs that the kernel resets when another knob changes, and that have to be
+//! put back with it.
 //!
-//! A governor's tunables are made when it begins and are gone when it ends
+//! A governor's tunables are created when it starts and removed when it ends
 //! (`cpufreq_dbs_governor_exit` in `drivers/cpufreq/cpufreq_governor.c`): after
-//! `ondemand` → `performance` → `ondemand` they have the kernel's values and not
-//! those that somebody had chosen. They are announced before the governor and
+//! `ondemand` → `performance` → `ondemand` they have the kernel's defaults, not
+//! the values that had been set. They are announced before the governor and
 //! never settled, so they are written after it, whatever they read then.
 
 use std::path::{Path, PathBuf};
@@ -15,11 +16,11 @@ use super::site::Site;
 const CPUS: &str = "/sys/devices/system/cpu";
 const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 const GOVERNOR: &str = "scaling_governor";
-/// No governor has more tunables.
+/// The most tunables of a governor.
 const MOST: usize = 128;
 
-/// The files, and their values, that are gone when `knob`, which reads
-/// `before`, is given the value `wanted`, and the knobs in `batch` others.
+/// The files, with their values, that disappear when `knob` changes from
+/// `before` to `wanted`, in one step with the knobs in `batch`.
 pub(super) fn of(
     site: &Site,
     knob: &KnobFile,
@@ -34,7 +35,7 @@ pub(super) fn of(
     }
     let own = path.parent().unwrap_or(path).join(before);
     let mut files = files(site, &own);
-    // What policies share is there as long as one of them has that governor.
+    // Shared tunables exist as long as one policy has that governor.
     if !others(site).any(|(other, reads)| reads == before && !batch.contains(&other)) {
         files.extend(self::files(site, &Path::new(CPUFREQ).join(before)));
     }
@@ -46,8 +47,8 @@ pub(super) fn of(
     files.into_iter().filter_map(read).take(MOST).collect()
 }
 
-/// The governors of all policies: where, and which. On old kernels every CPU
-/// has a directory.
+/// The path and value of every policy's governor. On old kernels every CPU has
+/// a directory.
 fn others(site: &Site) -> impl Iterator<Item = (String, String)> + '_ {
     let policies = files(site, Path::new(CPUFREQ)).into_iter();
     let cpus = files(site, Path::new(CPUS)).into_iter().map(|cpu| cpu.join("cpufreq"));
@@ -57,8 +58,8 @@ fn others(site: &Site) -> impl Iterator<Item = (String, String)> + '_ {
     })
 }
 
-/// Whether `held` was announced for the sake of another knob.
-pub(super) fn is_one(held: &Held) -> bool {
+/// Whether `held` was announced because of another knob.
+pub(super) fn is_dependant(held: &Held) -> bool {
     !held.settled && held.before == held.during
 }
 

@@ -7,29 +7,29 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, open, openat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::fuse;
+use super::failpoint;
 use super::kernel_fs::{KernelFs, kernel_fs};
-use super::rule::Seen;
+use super::rule::CurrentState;
 use super::site::{Site, no_knob};
 use crate::cgroup::kill::kill_members;
 use crate::error::{Error, Result};
 use crate::support::Support;
 use crate::tracefs::Tracefs;
 
-/// Where tracefs belongs. It is found even if nobody has mounted it there.
+/// The usual mount point of tracefs. It need not be mounted there.
 const TRACEFS: &str = "/sys/kernel/tracing";
 
-/// How the names of unjank's own control groups begin.
+/// The prefix of unjank's own control groups.
 const OURS: &str = "unjank-";
 
-/// A place for one directory: its parent is open, it need not be there.
+/// A directory that need not exist, and its open parent.
 #[derive(Debug)]
 pub(super) struct DirectoryPlace {
     path: String,
     name: String,
     parent: OwnedFd,
     kernel: Option<KernelFs>,
-    /// Keeps a tracefs that is mounted for nobody but us.
+    /// Keeps a private mount of tracefs.
     _tracefs: Option<Tracefs>,
 }
 
@@ -37,8 +37,8 @@ impl DirectoryPlace {
     /// Opens the parent of `path`.
     ///
     /// # Errors
-    /// `File` if the parent is not there; `Invalid` if directories cannot be
-    /// made there, or not by a name like that.
+    /// `File` if the parent does not exist; `Invalid` if directories, or this
+    /// name, are not possible there.
     pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str());
         let (Some(name), Some(above)) = (name, path.parent()) else { return Err(no_knob(path)) };
@@ -57,7 +57,7 @@ impl DirectoryPlace {
         Ok(Self { path: named, name: name.to_owned(), parent, kernel, _tracefs: None })
     }
 
-    /// Whether `path` is looked for in tracefs wherever that is mounted.
+    /// Whether `path` lies in tracefs, wherever that is mounted.
     pub(super) fn is_in_tracefs(site: &Site, path: &str) -> bool {
         below_tracefs(site, Path::new(path)).is_some()
     }
@@ -82,34 +82,34 @@ impl DirectoryPlace {
         &self.path
     }
 
-    /// What is there now.
-    pub(super) fn look(&self) -> Result<Seen> {
+    /// The current state.
+    pub(super) fn look(&self) -> Result<CurrentState> {
         match statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
-                Ok(Seen::Directory)
+                Ok(CurrentState::Directory)
             }
-            Ok(_) => Ok(Seen::Reads("something that is not a directory".to_owned())),
-            Err(Errno::NOENT) => Ok(Seen::Nothing),
+            Ok(_) => Ok(CurrentState::Reads("something that is not a directory".to_owned())),
+            Err(Errno::NOENT) => Ok(CurrentState::Missing),
             Err(error) => Err(self.error("look at", error)),
         }
     }
 
     /// Makes the directory.
     pub(super) fn make(&self) -> Result<()> {
-        let made = fuse::burn().map(|()| mkdirat(&self.parent, &self.name, Mode::RWXU));
+        let made = failpoint::check().map(|()| mkdirat(&self.parent, &self.name, Mode::RWXU));
         match made {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(Errno::EXIST)) => Err(Error::Busy(format!("{} is there already", self.path))),
+            Ok(Err(Errno::EXIST)) => Err(Error::Busy(format!("{} already exists", self.path))),
             Ok(Err(error)) => Err(self.error("make", error)),
             Err(error) => Err(Error::file("make", &self.path, error)),
         }
     }
 
-    /// Removes the directory, with what the kernel put into it. Processes in a
-    /// control group of ours are killed before: it was made for them, and they
-    /// keep it from going.
+    /// Removes the directory with the kernel's files in it. Processes in one of
+    /// unjank's control groups are killed first: it was made for them, and it
+    /// cannot be removed before they end.
     pub(super) fn remove(&self) -> Result<()> {
-        fuse::burn().map_err(|error| Error::file("remove", &self.path, error))?;
+        failpoint::check().map_err(|error| Error::file("remove", &self.path, error))?;
         if self.kernel == Some(KernelFs::Cgroup) && self.name.starts_with(OURS) {
             kill_members(self.enter()?, Path::new(&self.path))?;
         }
@@ -117,7 +117,7 @@ impl DirectoryPlace {
             .map_err(|error| self.error("remove", error))
     }
 
-    /// Opens the directory, to reach the files in it.
+    /// Opens the directory, for access to its files.
     pub(super) fn enter(&self) -> Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         openat(&self.parent, &self.name, flags, Mode::empty())
@@ -158,23 +158,23 @@ mod tests {
         let (dir, site) = machine();
         let path = Path::new("/sys/kernel/tracing/instances/unjank-1");
         let place = DirectoryPlace::open(&site, path).unwrap();
-        assert_eq!(place.look().unwrap(), Seen::Nothing);
+        assert_eq!(place.look().unwrap(), CurrentState::Missing);
         place.make().unwrap();
-        assert_eq!(place.look().unwrap(), Seen::Directory);
+        assert_eq!(place.look().unwrap(), CurrentState::Directory);
         assert!(dir.path().join("sys/kernel/tracing/instances/unjank-1").is_dir());
         assert!(matches!(place.make(), Err(Error::Busy(_))));
         place.enter().unwrap();
         place.remove().unwrap();
-        assert_eq!(place.look().unwrap(), Seen::Nothing);
+        assert_eq!(place.look().unwrap(), CurrentState::Missing);
     }
 
     #[test]
-    fn what_is_no_directory_is_told_apart() {
+    fn a_file_is_not_taken_for_a_directory() {
         let (dir, site) = machine();
         fs::write(dir.path().join("sys/kernel/file"), "").unwrap();
         let look = |path: &str| DirectoryPlace::open(&site, Path::new(path)).unwrap().look();
-        assert!(matches!(look("/sys/kernel/file"), Ok(Seen::Reads(_))));
-        assert_eq!(look("/sys/kernel/tracing").unwrap(), Seen::Directory);
+        assert!(matches!(look("/sys/kernel/file"), Ok(CurrentState::Reads(_))));
+        assert_eq!(look("/sys/kernel/tracing").unwrap(), CurrentState::Directory);
         let nowhere = DirectoryPlace::open(&site, Path::new("/sys/nothing/here"));
         assert!(nowhere.unwrap_err().is_not_found());
     }

@@ -1,48 +1,47 @@
-//! The lines of a journal: JSON with a checksum, one entry a line, only ever
-//! appended.
+//! The lines of a journal: JSON with a checksum, one entry per line, append-only.
 
 use serde::{Deserialize, Serialize};
 
 /// The name and major version of the journal's form. A reader refuses others.
 pub const SCHEMA: &str = "unjank.journal/2";
-/// The form of before, in which lines have no checksum. It is still read.
+/// The previous form, whose lines have no checksum. It is still read.
 const UNCHECKED_SCHEMA: &str = "unjank.journal/1";
 
-/// No journal is longer. A session stops announcing changes well before, so
-/// that there is always room to write down how they ended.
+/// The largest journal in bytes. A session stops announcing changes well below
+/// this length, so that there is always room to record how they ended.
 pub const LARGEST_JOURNAL: u64 = 8 << 20;
 
-/// The first line: whose changes follow, and on which machine.
+/// The first line: the session and its machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Always [`SCHEMA`].
     pub schema: String,
     /// The process that made the changes.
     pub pid: u32,
-    /// `/proc/sys/kernel/random/boot_id` at that time, where the kernel tells.
+    /// `/proc/sys/kernel/random/boot_id` at that time, if it was readable.
     pub boot_id: Option<String>,
-    /// The namespace whose control groups it names, as `/proc/self/ns/cgroup`
-    /// has it, where the kernel tells.
+    /// The cgroup namespace of its paths, as in `/proc/self/ns/cgroup`, if it
+    /// was readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_namespace: Option<String>,
-    /// The directory that stood for the machine: `/` for the running one.
+    /// The directory that stands for the machine: `/` for the running one.
     pub root: String,
     /// When the session began, RFC 3339 in UTC.
     pub started_at: String,
 }
 
-/// Every further line.
+/// Any later line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// Something is about to be changed for the first time. On the disk
-    /// before the change is made.
+    /// A first change is about to be made. The entry is on the disk before the
+    /// change.
     Intent {
-        /// The number by which later entries name it, ascending.
+        /// Its number in later entries, ascending.
         seq: u64,
-        /// Where it lies on the machine, without symbolic links.
+        /// Its path on the machine, without symbolic links.
         path: String,
-        /// What is about to happen to it.
+        /// The change.
         #[serde(flatten)]
         change: Change,
     },
@@ -50,19 +49,20 @@ pub enum Entry {
     Set {
         /// Which one.
         seq: u64,
-        /// The value that is going to be written.
+        /// The value about to be written.
         value: String,
     },
     /// The change is made.
     Settled {
         /// Which one.
         seq: u64,
-        /// What the file reads now, which need not be what was written:
-        /// kernels round, clamp and spell out. Absent for what has no value.
+        /// What the file reads now, which may differ from what was written:
+        /// kernels round, clamp and spell values differently. Absent for
+        /// directories and swap areas.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<String>,
     },
-    /// The change is undone, or not ours to undo any more.
+    /// The change is undone, or must not be undone any more.
     Restored {
         /// Which one.
         seq: u64,
@@ -75,22 +75,22 @@ pub enum Entry {
 pub enum Change {
     /// A file of the kernel gets another value.
     File {
-        /// What it reads now, and is put back to.
+        /// The present value, which is put back.
         before: String,
-        /// What is going to be written.
+        /// The value about to be written.
         wanted: String,
     },
-    /// A directory is made; it is removed again.
+    /// A directory is made.
     Directory,
-    /// The machine begins to swap to a loop device; that is turned off again.
+    /// A loop device is turned on as swap area.
     SwapArea,
 }
 
 impl Header {
-    /// Reads the first line of a journal.
+    /// Parses the first line of a journal.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason why it is not one.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {

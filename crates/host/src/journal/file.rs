@@ -1,4 +1,4 @@
-//! The file of one journal: appended to by the session that holds its lock.
+//! The file of one journal. The session that holds its lock appends to it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,56 +11,57 @@ use serde::Serialize;
 
 use super::content::Journal;
 use super::entry::{Entry, Header, LARGEST_JOURNAL};
-use super::fuse;
+use super::failpoint;
 use super::state_dir::StateDir;
 use crate::checked_lines::line;
 use crate::error::{Error, Result};
 
-/// From this length on, no new changes are announced; the rest is for how the
-/// announced ones ended.
+/// The length in bytes up to which changes are announced. The rest is for the
+/// results of announced changes.
 const ROOM_FOR_CHANGES: u64 = LARGEST_JOURNAL / 2;
 
-/// A journal whose lock we hold. Dropping it lets the lock go.
+/// A journal whose lock this process holds. Dropping it releases the lock.
 ///
 /// The lock is `flock(2)`: it belongs to the open file, which no program that
-/// we start inherits, and the kernel lets go of it when we end, however that
-/// happens. That is how everybody else knows that the session is over.
+/// we start inherits, and the kernel releases it when this process ends, for
+/// whatever reason. A free lock shows that the session is over.
 #[derive(Debug)]
 pub(super) struct JournalFile {
     file: File,
     name: String,
     path: PathBuf,
-    /// The length of the lines that are whole.
+    /// The length in bytes of the complete lines.
     length: u64,
-    /// A torn line is in the file and could not be cut off.
+    /// Whether the file ends with a torn line that could not be cut off.
     torn: bool,
-    /// The last line has no line end, so the next one begins with one.
+    /// Whether the last line has no line end, so the next one begins with one.
     open: bool,
 }
 
-/// A child that another thread is just starting has a copy of the open file
-/// until its exec. It must not keep the lock.
+/// A child that another thread is starting has a copy of the open file until
+/// its exec. It must not keep the lock, so the lock is released explicitly.
 impl Drop for JournalFile {
     fn drop(&mut self) {
         let _not_ours_any_more = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// Who holds the lock of a journal.
+/// The result of an attempt to lock a journal.
 #[derive(Debug)]
 pub(super) enum Claim {
-    /// We do now: its session is over.
+    /// This process has the lock, so the session is over. With the content.
     Ours(JournalFile, Vec<u8>),
-    /// A session, or somebody who is about to clear it; this is what it says
-    /// at the moment.
+    /// The session, or a process that is about to clear the journal, has the
+    /// lock. With the present content.
     Held(Vec<u8>),
-    /// Nobody, it has been cleared.
+    /// The journal has been removed.
     Gone,
 }
 
 impl JournalFile {
-    /// A new journal with its first line. Needs the lock of the state
-    /// directory, or somebody could take the empty file for a stale one.
+    /// Creates a journal with its first line. The caller has the lock of the
+    /// state directory: another process could take the empty file for a stale
+    /// one.
     pub(super) fn create(state: &StateDir, name: &str, header: &Header) -> Result<Self> {
         let path = state.journal_path(name);
         let file = state.create_journal(name)?;
@@ -75,7 +76,7 @@ impl JournalFile {
         Ok(journal)
     }
 
-    /// Takes the lock of the journal `name` if nobody holds it.
+    /// Takes the lock of the journal `name` if it is free.
     pub(super) fn claim(state: &StateDir, name: &str) -> Result<Claim> {
         Self::take(state, name, FlockOperation::NonBlockingLockExclusive)
     }
@@ -93,7 +94,7 @@ impl JournalFile {
             Err(Errno::WOULDBLOCK) => return Ok(Claim::Held(content(&file, &path)?)),
             Err(source) => return Err(Error::file("lock", &path, source.into())),
         }
-        // Whoever held the lock before us may have cleared the journal.
+        // The former holder of the lock may have removed the journal.
         let stat = fstat(&file).map_err(|source| Error::file("open", &path, source.into()))?;
         if stat.st_nlink == 0 {
             return Ok(Claim::Gone);
@@ -110,8 +111,8 @@ impl JournalFile {
         &self.name
     }
 
-    /// Cuts off what a killed session left of its last line of `bytes`, which
-    /// are what the file holds.
+    /// Cuts off the torn last line of a killed session. `bytes` is the file's
+    /// content.
     pub(super) fn cut_after(&mut self, journal: &Journal, bytes: &[u8]) {
         self.torn = journal.intact < self.length;
         self.length = journal.intact;
@@ -132,20 +133,20 @@ impl JournalFile {
         })
     }
 
-    /// Announces another value for what is announced already. It need not be
-    /// on the disk: the announcement of the first value is, and what a killed
-    /// process has written stays written.
+    /// Announces another value of an announced change. It need not be on the
+    /// disk: the announcement of the first value is, and a write survives the
+    /// death of its process.
     pub(super) fn announce_again(&mut self, entry: &Entry) -> Result<()> {
         self.append_lines(&[entry], ROOM_FOR_CHANGES)
     }
 
-    /// Writes down how announced changes went.
+    /// Records the results of announced changes.
     pub(super) fn note(&mut self, entries: &[Entry]) -> Result<()> {
         self.append_lines(entries, LARGEST_JOURNAL)
     }
 
-    /// Writes the lines in one call. If that fails half-way, what was written
-    /// is cut off again, so that the next line begins on its own.
+    /// Writes the lines in one call. If that fails half-way, the written part
+    /// is cut off again, so that the next line starts cleanly.
     fn append_lines(&mut self, entries: &[impl Serialize], room: u64) -> Result<()> {
         let first = if self.open { "\n" } else { "" };
         let lines: String =
@@ -159,7 +160,7 @@ impl JournalFile {
         if self.torn {
             return Err(self.error(io::Error::other("its last line is torn")));
         }
-        let written = match fuse::burn() {
+        let written = match failpoint::check() {
             Ok(()) => self.file.write_all(lines.as_bytes()),
             Err(killed) => {
                 // A kill can leave any part of the lines.
@@ -179,7 +180,7 @@ impl JournalFile {
     }
 
     fn mend(&mut self) {
-        if self.torn && fuse::burn().is_ok() {
+        if self.torn && failpoint::check().is_ok() {
             self.torn = self.file.set_len(self.length).is_err();
         }
     }
@@ -189,7 +190,10 @@ impl JournalFile {
     }
 }
 
-/// The whole journal, up to the length that none has.
+/// The content of the journal.
+///
+/// # Errors
+/// `File` if it is larger than [`LARGEST_JOURNAL`].
 fn content(file: &File, path: &Path) -> Result<Vec<u8>> {
     let error = |source| Error::file("read", path, source);
     let length = file.metadata().map_err(error)?.len();
@@ -200,7 +204,7 @@ fn content(file: &File, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = vec![0; length as usize];
     let mut filled = 0;
     while filled < bytes.len() {
-        // It may be cut while it is read: a shorter one is a valid one.
+        // It may be cut while it is read: a shorter journal is valid, too.
         match file.read_at(&mut bytes[filled..], filled as u64) {
             Ok(0) => break,
             Ok(n) => filled += n,
@@ -258,13 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_did_not_fit_leaves_no_trace() {
+    fn a_line_that_was_not_fully_written_leaves_no_trace() {
         let (_dir, state) = state();
         let mut journal = JournalFile::create(&state, "1.journal", &header()).unwrap();
         journal.announce(&[intent(1)]).unwrap();
-        fuse::kill_after(0);
+        failpoint::kill_after(0);
         journal.announce(&[intent(2)]).unwrap_err();
-        fuse::disarm();
+        failpoint::disarm();
         journal.announce(&[intent(3)]).unwrap();
         let bytes = std::fs::read(state.journal_path("1.journal")).unwrap();
         let journal = Journal::parse(Path::new("j"), &bytes).unwrap();
@@ -273,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_journal_has_room_for_the_end_of_its_changes() {
+    fn a_full_journal_has_room_for_the_results_of_its_changes() {
         let (_dir, state) = state();
         let mut journal = JournalFile::create(&state, "1.journal", &header()).unwrap();
         let value = "x".repeat(1 << 20);
@@ -284,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_journal_is_not_read_into_memory() {
+    fn a_file_that_is_too_large_is_not_read_into_memory() {
         let (_dir, state) = state();
         state.create_journal("1.journal").unwrap().set_len(LARGEST_JOURNAL + 1).unwrap();
         let error = JournalFile::claim(&state, "1.journal").unwrap_err();

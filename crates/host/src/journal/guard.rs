@@ -1,81 +1,81 @@
-//! The guards that a session gives out.
+//! The guards of a session's changes.
 
 use std::os::fd::OwnedFd;
 
-use super::shared::Shared;
-use super::taken::{Made, Taken, TurnedOn};
+use super::shared_state::SharedState;
+use super::taken::{ActiveSwapArea, MadeDirectory, TakenKnob};
 use crate::error::Result;
 
-/// A knob that is held. Dropping it puts the knob back to what it was, unless
-/// somebody else has changed it meanwhile.
+/// A changed knob. Dropping it puts the old value back, unless another program
+/// has changed the knob meanwhile.
 ///
-/// Where one session holds the same knob twice, dropping the later guard
-/// gives it back the earlier one's value, and dropping the last one of them
-/// puts it back, in whatever order that happens.
+/// If one session holds the same knob twice, dropping the later guard gives
+/// the knob the earlier guard's value, and dropping the last remaining guard
+/// puts it back. Any order of drops works.
 #[derive(Debug)]
 #[must_use = "the knob is put back when this is dropped"]
 pub struct Knob {
-    shared: Shared,
-    taken: Taken,
+    shared: SharedState,
+    taken: TakenKnob,
 }
 
-/// A directory that is held. Dropping it removes the directory.
+/// A directory that the session made. Dropping it removes the directory.
 #[derive(Debug)]
 #[must_use = "the directory is removed when this is dropped"]
 pub struct Directory {
-    shared: Shared,
-    made: Made,
+    shared: SharedState,
+    made: MadeDirectory,
 }
 
-/// A swap area that is held. Dropping it turns the area off.
+/// A swap area that the session turned on. Dropping it turns the area off.
 #[derive(Debug)]
 #[must_use = "the swap area is turned off when this is dropped"]
 pub struct SwapArea {
-    shared: Shared,
-    turned_on: TurnedOn,
+    shared: SharedState,
+    turned_on: ActiveSwapArea,
 }
 
 impl Knob {
-    pub(super) fn new(shared: Shared, taken: Taken) -> Self {
+    pub(super) fn new(shared: SharedState, taken: TakenKnob) -> Self {
         Self { shared, taken }
     }
 
-    /// Where it lies on the machine, without symbolic links.
+    /// Its path on the machine, without symbolic links.
     pub fn path(&self) -> &str {
         &self.taken.path
     }
 
-    /// What it read before this guard.
+    /// Its value before this guard.
     pub fn before(&self) -> &str {
         &self.taken.before
     }
 
-    /// The value that this guard was made with, as it was written.
+    /// The value requested when this guard was made.
     pub fn asked(&self) -> &str {
         &self.taken.asked
     }
 
-    /// The value that this guard gave it last, as the kernel spells it.
+    /// The last value that this guard gave it, as the kernel spells it.
     pub fn value(&self) -> String {
         self.shared.lock().value(self.taken.seq, self.taken.layer)
     }
 
-    /// Gives it another value. The first time that a value is used, it is
-    /// written down before, without waiting for the disk; after that, a
-    /// change is one write and one read of the knob and nothing else.
+    /// Gives it another value. A value that is used for the first time is
+    /// written to the journal before, without waiting for the disk. Otherwise
+    /// this is one write and one read of the knob.
     ///
-    /// Where a later guard holds the same knob, the value is put in force
-    /// when that one is dropped.
+    /// If a later guard holds the same knob, the value takes effect when that
+    /// guard is dropped.
     ///
     /// # Errors
     /// The kernel's refusal, or a journal that cannot be written; the knob
-    /// then has the value it had.
+    /// keeps its value then.
     pub fn set(&self, value: &str) -> Result<()> {
         self.shared.lock().set(self.taken.seq, self.taken.layer, value)
     }
 
-    /// Whether the knob reads as this session left it: nobody else has given
-    /// it another value meanwhile, and it is still there.
+    /// Whether the knob still has the value that this session gave it: it
+    /// exists, and no other program has changed it.
     pub fn is_as_left(&self) -> bool {
         self.shared.lock().is_as_left(self.taken.seq)
     }
@@ -88,20 +88,20 @@ impl Drop for Knob {
 }
 
 impl Directory {
-    pub(super) fn new(shared: Shared, made: Made) -> Self {
+    pub(super) fn new(shared: SharedState, made: MadeDirectory) -> Self {
         Self { shared, made }
     }
 
-    /// Where it lies on the machine.
+    /// Its path on the machine.
     pub fn path(&self) -> &str {
         self.made.place.path()
     }
 
-    /// Opens it, to reach the files in it with `openat(2)`. The way by its
-    /// path does not exist where its file system is mounted nowhere.
+    /// Opens it, for access to its files with `openat(2)`. Its path does not
+    /// work if its file system is not mounted.
     ///
     /// # Errors
-    /// Somebody else has removed it.
+    /// `File` if another program has removed it.
     pub fn open(&self) -> Result<OwnedFd> {
         self.made.place.enter()
     }
@@ -114,7 +114,7 @@ impl Drop for Directory {
 }
 
 impl SwapArea {
-    pub(super) fn new(shared: Shared, turned_on: TurnedOn) -> Self {
+    pub(super) fn new(shared: SharedState, turned_on: ActiveSwapArea) -> Self {
         Self { shared, turned_on }
     }
 

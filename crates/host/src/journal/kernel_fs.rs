@@ -1,11 +1,11 @@
-//! The kernel's file systems, in which knobs lie.
+//! The kernel's file systems that contain knobs.
 
 use std::os::fd::AsFd;
 
 use rustix::fs::fstatfs;
 
-/// Names the file systems that the kernel makes up, by the numbers that
-/// `statfs(2)` gives them (`include/uapi/linux/magic.h`).
+/// The kernel's virtual file systems, identified by the numbers of `statfs(2)`
+/// (`include/uapi/linux/magic.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KernelFs {
     Cgroup,
@@ -17,7 +17,7 @@ pub(super) enum KernelFs {
     Tracefs,
 }
 
-/// The kernel's file system that `opened` lies in, if it is one with knobs.
+/// The kernel's file system that contains `opened`, if it has knobs.
 pub(super) fn kernel_fs(opened: impl AsFd) -> Option<KernelFs> {
     // The type of `f_type` varies; the numbers have 32 bits everywhere.
     match fstatfs(opened).ok()?.f_type as u32 {

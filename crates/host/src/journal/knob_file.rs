@@ -1,4 +1,4 @@
-//! One file of the kernel that is changed.
+//! The file of one knob.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,31 +10,32 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
-use super::fuse;
+use super::failpoint;
 use super::kernel_fs::KernelFs;
 use super::site::{Site, no_knob};
 use super::value::in_force;
 use crate::error::{Error, Result};
 
-/// How long the kernel may take to apply what was written to a knob that
-/// [`lags`]: its worker needs a CPU, which a real-time load can keep from it.
+/// The number of reads, and the pause between them, until the kernel has
+/// applied a write to a knob that [`lags`]: its worker needs a CPU, which a
+/// real-time load can occupy.
 const LAG: (u32, Duration) = (200, Duration::from_millis(1));
 
-/// No knob's value is longer.
+/// The longest value in bytes.
 const LARGEST_VALUE: usize = 64 << 10;
 
 /// A knob that was found and passed the checks of [`Site`].
 #[derive(Debug)]
 pub(super) struct KnobFile {
     path: String,
-    /// An `O_PATH` handle: it names the file that was checked, and opens
-    /// nothing, so that a driver does not notice it and tracefs lets go.
+    /// An `O_PATH` handle of the file that was checked. It does not open the
+    /// file, so a driver does not notice it and tracefs can remove the file.
     checked: OwnedFd,
-    /// The kernel's file system that it lies in; `None` in a tree that stands
+    /// The kernel's file system that contains it; `None` in a tree that stands
     /// for a machine.
     kernel: Option<KernelFs>,
     permissions: u32,
-    /// Open for reading and writing, once it is written often.
+    /// The file open for reading and writing, if it is written often.
     stays_open: Option<File>,
 }
 
@@ -42,11 +43,11 @@ impl KnobFile {
     /// Finds `path` on the machine.
     ///
     /// # Errors
-    /// `File` if it is not there, `Invalid` if it is no knob.
+    /// `File` if it does not exist, `Invalid` if it is not a knob.
     pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
         let (named, checked) = site.locate(path)?;
         let stat = fstat(&checked).map_err(|source| Error::file("open", path, source.into()))?;
-        // In a tree of somebody else's, another name may be that of a file of ours.
+        // In another user's tree, a hard link may lead to one of our files.
         let has_another_name = !site.is_system() && stat.st_nlink != 1;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile || has_another_name {
@@ -62,10 +63,10 @@ impl KnobFile {
         &self.path
     }
 
-    /// Whether the kernel offers it for reading and for writing at all.
+    /// Checks that its mode allows reading and writing.
     ///
     /// # Errors
-    /// `Unsupported` says which of the two is missing.
+    /// `Unsupported` names the missing one.
     pub(super) fn check_both_ways(&self) -> Result<()> {
         let missing = match (self.permissions & 0o444, self.permissions & 0o222) {
             (_, 0) => "is read-only",
@@ -75,54 +76,54 @@ impl KnobFile {
         Err(Error::Unsupported(format!("{} {missing}", self.path)))
     }
 
-    /// Whether `value` can be written at all.
+    /// Checks that `value` can be written.
     ///
     /// # Errors
-    /// `Invalid` for what no knob takes.
+    /// `Invalid` if it is too long or has a null byte.
     pub(super) fn check_value(&self, value: &str) -> Result<()> {
         let wrong = if value.len() > LARGEST_VALUE {
             format!("is longer than {LARGEST_VALUE} bytes")
         } else if value.contains('\0') {
-            "holds a null byte".to_owned()
+            "contains a null byte".to_owned()
         } else {
             return Ok(());
         };
         Err(Error::Invalid(format!("the value for {} {wrong}", self.path)))
     }
 
-    /// Keeps it open from now on, where that makes no difference but time: an
-    /// access is one system call then. In tracefs and debugfs, opening and
-    /// closing can mean something.
+    /// Keeps it open from now on, so that an access is one system call. Not in
+    /// tracefs and debugfs, where opening and closing can have side effects.
     pub(super) fn stay_open(&mut self) {
-        let only_time = matches!(
+        let has_no_side_effects = matches!(
             self.kernel,
             None | Some(KernelFs::Cgroup | KernelFs::Procfs | KernelFs::Sysfs)
         );
-        if self.stays_open.is_none() && only_time {
+        if self.stays_open.is_none() && has_no_side_effects {
             self.stays_open = self.reopen(OFlags::RDWR).ok();
         }
     }
 
-    /// The value in force, without white space at its end.
+    /// The value in force, without trailing white space.
     ///
     /// # Errors
-    /// `File`; `Unsupported` for bytes that are not text or too many.
+    /// `File`; `Unsupported` for content that is not UTF-8 or too long.
     pub(super) fn read(&self) -> Result<String> {
         let bytes = match &self.stays_open {
             Some(file) => read_from_start(file),
             None => self.reopen(OFlags::RDONLY).and_then(|file| read_from_start(&file)),
         };
         let bytes = bytes.map_err(|source| Error::file("read", &self.path, source))?;
-        let unusable = |what| Error::Unsupported(format!("{} holds {what}", self.path));
+        let unusable = |what| Error::Unsupported(format!("{} contains {what}", self.path));
         if bytes.len() > LARGEST_VALUE {
             return Err(unusable(format!("more than {LARGEST_VALUE} bytes")));
         }
-        let text = String::from_utf8(bytes).map_err(|_| unusable("no text".to_owned()))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| unusable("bytes that are not UTF-8".to_owned()))?;
         Ok(in_force(text.trim_end()).to_owned())
     }
 
-    /// The value in force after `written` was written: where the kernel applies
-    /// it later, and as another one, that takes [`LAG`] to find out.
+    /// The value in force after `written` was written. If the knob lags, this
+    /// waits until it reads `written`, but not longer than [`LAG`].
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -137,15 +138,15 @@ impl KnobFile {
         Ok(reading)
     }
 
-    /// Whether the kernel applies what is written to this knob only later.
+    /// Whether the kernel applies writes to this knob with a delay.
     pub(super) fn lags(&self) -> bool {
         lags(&self.path)
     }
 
-    /// Writes `value` as a shell would (`printf %s value > knob`); an empty
-    /// value is written as a line end, because nothing would not be a write.
+    /// Writes `value` as a shell would (`printf %s value > knob`). An empty
+    /// value is written as a line end, because zero bytes would not be a write.
     pub(super) fn write(&self, value: &str) -> io::Result<()> {
-        fuse::burn()?;
+        failpoint::check()?;
         let value = if value.is_empty() { "\n" } else { value };
         if self.kernel.is_some() {
             return match &self.stays_open {
@@ -155,8 +156,8 @@ impl KnobFile {
         }
         // A tree that stands for a machine should show either the old value
         // or the new one, as the kernel does, even if the writer is killed
-        // between two calls: the new one is written over the old one with
-        // line ends for padding, and the file is cut after that.
+        // between two calls. So the new value, padded with line ends,
+        // overwrites the old one, and then the file is cut.
         let opened;
         let file = if let Some(file) = &self.stays_open {
             file
@@ -168,12 +169,12 @@ impl KnobFile {
         let padding = usize::try_from(file.metadata()?.len()).unwrap_or(0).min(LARGEST_VALUE);
         let padded = format!("{value:\n<width$}", width = length.max(padding));
         file.write_all_at(padded.as_bytes(), 0)?;
-        fuse::burn()?;
+        failpoint::check()?;
         if padded.len() > length { file.set_len(length as u64) } else { Ok(()) }
     }
 
-    /// Opens the very file that was checked, by the link that procfs keeps
-    /// for every descriptor: `proc_pid_fd(5)`.
+    /// Opens the file that was checked, through the procfs link of its
+    /// descriptor: `proc_pid_fd(5)`.
     fn reopen(&self, flags: OFlags) -> io::Result<File> {
         let link = format!("/proc/self/fd/{}", self.checked.as_raw_fd());
         let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -181,14 +182,14 @@ impl KnobFile {
     }
 }
 
-/// Whether the kernel applies what is written to `path` only later, and shows
-/// the former value until then: `cpufreq_notifier_min` schedules work, in
-/// drivers/cpufreq/cpufreq.c since 5.4.
+/// Whether the kernel applies writes to `path` with a delay, and shows the
+/// former value until then: `cpufreq_notifier_min` schedules work, in
+/// drivers/cpufreq/cpufreq.c since Linux 5.4.
 pub(super) fn lags(path: &str) -> bool {
     path.ends_with("/scaling_min_freq") || path.ends_with("/scaling_max_freq")
 }
 
-/// The content, up to one byte more than a value may have.
+/// The content. It ends soon after [`LARGEST_VALUE`].
 fn read_from_start(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut part = [0; 4_096];
@@ -203,22 +204,22 @@ fn read_from_start(file: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Why a knob could not be changed, in the user's terms: what the caller may
-/// do about it decides the class of the error.
+/// The error for a knob that could not be changed. Its class says what a user
+/// can do about it.
 pub(super) fn refusal(path: &str, value: &str, source: io::Error) -> Error {
     use io::ErrorKind as Kind;
     match source.kind() {
         Kind::NotFound => Error::Unsupported(format!("this machine has no {path}")),
         Kind::PermissionDenied => Error::Permission {
             what: format!("changing {path}"),
-            needs: "root, or the right to write this file".to_owned(),
+            needs: "root, or permission to write this file".to_owned(),
         },
         Kind::ReadOnlyFilesystem => {
             Error::Unsupported(format!("{path} cannot be changed: it is mounted read-only here"))
         }
         _ => match source.raw_os_error() {
             Some(libc::ENODEV | libc::ENXIO) => {
-                Error::Unsupported(format!("this machine has no {path} any more"))
+                Error::Unsupported(format!("{path} no longer exists on this machine"))
             }
             Some(libc::EINVAL | libc::ERANGE | libc::E2BIG | libc::EOVERFLOW | libc::EDOM) => {
                 Error::Invalid(format!("the kernel refuses {value:?} for {path}: {source}"))
@@ -228,8 +229,8 @@ pub(super) fn refusal(path: &str, value: &str, source: io::Error) -> Error {
     }
 }
 
-/// [`refusal`] for errors that are already told.
-pub(super) fn explained(error: Error) -> Error {
+/// Turns `File` errors for missing files and devices into `Unsupported`.
+pub(super) fn classified(error: Error) -> Error {
     match error {
         Error::File { path, source, .. }
             if source.kind() == io::ErrorKind::NotFound
@@ -275,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn between_its_two_steps_a_write_already_reads_as_the_new_value() {
+    fn a_write_killed_between_its_two_steps_reads_as_the_new_value() {
         let (dir, site) = machine();
         fs::write(dir.path().join("sys/knob"), "performance\n").unwrap();
         let knob = knob(&site).unwrap();
-        fuse::kill_after(1);
+        failpoint::kill_after(1);
         knob.write("x").unwrap_err();
-        assert!(fuse::disarm());
+        assert!(failpoint::disarm());
         assert_eq!(knob.read().unwrap(), "x");
     }
 
@@ -311,17 +312,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_too_much_is_refused() {
+    fn content_that_is_not_text_or_too_long_is_refused() {
         let (dir, site) = machine();
         let file = dir.path().join("sys/knob");
         fs::write(&file, b"\xff\xfe").unwrap();
-        assert_eq!(knob(&site).unwrap().read().unwrap_err().to_string(), "/sys/knob holds no text");
+        let error = knob(&site).unwrap().read().unwrap_err().to_string();
+        assert_eq!(error, "/sys/knob contains bytes that are not UTF-8");
         fs::write(&file, "x".repeat(LARGEST_VALUE + 1)).unwrap();
         assert!(knob(&site).unwrap().read().is_err());
     }
 
     #[test]
-    fn refusals_are_classed_by_what_one_can_do_about_them() {
+    fn refusals_are_classified_by_the_remedy() {
         let class = |code| refusal("/sys/knob", "x", io::Error::from_raw_os_error(code)).class();
         assert_eq!(class(libc::EINVAL), ErrorClass::Usage);
         assert_eq!(class(libc::ENOENT), ErrorClass::Unsupported);

@@ -1,4 +1,4 @@
-//! What a session holds: the sum of its journal's lines.
+//! The changes that a session holds: the sum of its journal's lines.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Change, Entry};
 
-/// How a directory's presence is told where a file would have a value.
+/// The values of a directory in reports.
 pub(super) const ABSENT: &str = "not there";
 pub(super) const PRESENT: &str = "there";
-/// The same for a swap area.
+/// The values of a swap area in reports.
 pub(super) const OFF: &str = "off";
 pub(super) const ON: &str = "on";
 
-/// What kind of thing was changed.
+/// What was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ChangeKind {
     /// A file of the kernel, with a value.
     File,
     /// A directory that the session made.
@@ -25,29 +25,29 @@ pub enum Kind {
     SwapArea,
 }
 
-/// One thing that is changed and not yet put back.
+/// A change that is not put back yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     /// Its number in the journal.
     pub seq: u64,
-    /// Where it lies on the machine.
+    /// Its path on the machine.
     pub path: String,
-    /// What it is.
-    pub kind: Kind,
+    /// File, directory or swap area.
+    pub kind: ChangeKind,
     /// The value to put back.
     pub before: String,
-    /// The value last written, or what it read afterwards.
+    /// The value last written, or the one read back after that.
     pub during: String,
-    /// Every value this session wrote or read back after writing. While the
-    /// file reads one of them, nobody else has changed it.
+    /// Every value that this session wrote or read back after writing. While
+    /// the file reads one of them, no other program has changed it.
     pub ours: BTreeSet<String>,
-    /// Whether the last write is known to have been made, and what it reads.
+    /// Whether the last write is known to have been made and was read back.
     pub settled: bool,
-    /// Whether a damaged line follows, which may have said more about it.
+    /// Whether a damaged line follows, which may have recorded more about it.
     pub doubtful: bool,
 }
 
-/// Everything a session holds, in the order in which it was taken.
+/// All changes that a session holds, in the order in which they were made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     held: Vec<Held>,
@@ -55,17 +55,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// What is changed and not put back, oldest first.
+    /// The changes that are not put back, oldest first.
     pub fn held(&self) -> &[Held] {
         &self.held
     }
 
-    /// The change with the number `seq`, while it is held.
+    /// The held change with the number `seq`.
     pub fn get(&self, seq: u64) -> Option<&Held> {
         self.held.iter().find(|held| held.seq == seq)
     }
 
-    /// The change of `path`, while it is held.
+    /// The held change of `path`.
     pub fn at(&self, path: &str) -> Option<&Held> {
         self.held.iter().rfind(|held| held.path == path)
     }
@@ -75,10 +75,10 @@ impl Ledger {
         self.last_seq.saturating_add(1)
     }
 
-    /// Takes one entry into account.
+    /// Applies one entry.
     ///
     /// # Errors
-    /// An entry that does not follow from those before, and why.
+    /// Why the entry does not fit the entries before it.
     pub fn apply(&mut self, entry: &Entry) -> Result<(), String> {
         match entry {
             Entry::Intent { seq, path, change } => self.intend(*seq, path, change),
@@ -106,27 +106,28 @@ impl Ledger {
         }
     }
 
-    /// Notes that a held file got a value that the journal already knows.
+    /// Notes that a held file has a value that is already in the journal.
     pub(super) fn note_value(&mut self, seq: u64, value: &str) {
         if let Ok(held) = self.find(seq) {
             value.clone_into(&mut held.during);
         }
     }
 
-    /// A line that may be about any of the changes so far cannot be read.
+    /// Marks all changes so far as doubtful: an unreadable line may be about any
+    /// of them.
     pub(super) fn doubt(&mut self) {
         self.held.iter_mut().for_each(|held| held.doubtful = true);
     }
 
     fn intend(&mut self, seq: u64, path: &str, change: &Change) -> Result<(), String> {
         if seq <= self.last_seq {
-            return Err(format!("change {seq} follows change {}", self.last_seq));
+            return Err(format!("change {seq} after change {}", self.last_seq));
         }
         self.last_seq = seq;
         let (kind, before, during) = match change {
-            Change::File { before, wanted } => (Kind::File, before.as_str(), wanted.as_str()),
-            Change::Directory => (Kind::Directory, ABSENT, PRESENT),
-            Change::SwapArea => (Kind::SwapArea, OFF, ON),
+            Change::File { before, wanted } => (ChangeKind::File, before.as_str(), wanted.as_str()),
+            Change::Directory => (ChangeKind::Directory, ABSENT, PRESENT),
+            Change::SwapArea => (ChangeKind::SwapArea, OFF, ON),
         };
         self.held.push(Held {
             seq,
@@ -145,7 +146,7 @@ impl Ledger {
         self.held
             .iter_mut()
             .find(|held| held.seq == seq)
-            .ok_or_else(|| format!("there is no change {seq} to speak of"))
+            .ok_or_else(|| format!("change {seq} is not held"))
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restored_is_not_held() {
+    fn a_restored_change_is_not_held() {
         let ledger =
             sum(&[intent(1, "60", "10"), Entry::Restored { seq: 1 }, intent(2, "60", "5")])
                 .unwrap();

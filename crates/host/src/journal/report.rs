@@ -1,70 +1,70 @@
-//! How a change ended.
+//! The result of putting a change back.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Held, Kind};
+use super::ledger::{ChangeKind, Held};
 use crate::error::{Error, ErrorClass};
 
-/// One change, from its beginning to its end.
+/// A change and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeReport {
-    /// Where it lies on the machine, without symbolic links.
+    /// Its path on the machine, without symbolic links.
     pub path: String,
-    /// What it is.
-    pub kind: Kind,
+    /// File, directory or swap area.
+    pub kind: ChangeKind,
     /// Its value before the change.
     pub before: String,
-    /// The value it had, or the last of several.
+    /// Its last value during the session.
     pub during: String,
-    /// What it reads now; `None` if it is gone or cannot be read.
+    /// Its current value; `None` if it is gone or cannot be read.
     pub after: Option<String>,
-    /// How it ended.
+    /// The result.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RestoreOutcome,
 }
 
-/// How a change ended.
+/// The result of putting a change back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
-    /// The old value was written, and reads back so.
+pub enum RestoreOutcome {
+    /// The old value was written and read back.
     PutBack,
-    /// It read its old value already.
+    /// It already had its old value.
     AlreadyBack,
-    /// Somebody else has changed it since. It is theirs now.
+    /// Another program has changed it since, so it is left alone.
     LeftToOthers,
-    /// It is not there any more: an unplugged device, an unloaded driver.
+    /// It no longer exists: an unplugged device, an unloaded driver.
     Gone,
-    /// The machine has been started anew since, which resets it.
+    /// The machine has been booted since, which resets it.
     ResetByBoot,
     /// A dry run: it would be put back.
     WouldPutBack,
     /// It is still changed.
     Failed {
-        /// Why: a sentence without a full stop.
+        /// The reason: a sentence without a full stop.
         reason: String,
-        /// What stood in the way.
+        /// The class of the reason.
         obstacle: Obstacle,
     },
 }
 
-/// What stood in the way of putting something back.
+/// Why something was not put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
-    /// This user may not.
+    /// This user lacks a permission.
     Permission,
-    /// Something uses it; a little later it may work.
+    /// It is in use; a later attempt may work.
     Busy,
-    /// It cannot be seen from here: another mount namespace, a chroot.
+    /// This process cannot see it: another mount namespace, a chroot.
     Hidden,
     /// Anything else.
     Other,
 }
 
-impl Outcome {
+impl RestoreOutcome {
     pub(crate) fn failed(reason: impl Into<String>) -> Self {
         Self::Failed { reason: reason.into(), obstacle: Obstacle::Other }
     }
@@ -85,7 +85,7 @@ impl Outcome {
         Self::Failed { reason: error.to_string(), obstacle }
     }
 
-    /// What stands in the way, if something does.
+    /// The class of the reason for a failure.
     pub fn obstacle(&self) -> Option<Obstacle> {
         match self {
             Self::Failed { obstacle, .. } => Some(*obstacle),
@@ -93,14 +93,14 @@ impl Outcome {
         }
     }
 
-    /// Whether the machine is still changed, and somebody has to see to it.
+    /// Whether the machine is still changed.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Failed { .. })
     }
 }
 
 impl ChangeReport {
-    pub(super) fn new(held: &Held, after: Option<String>, outcome: Outcome) -> Self {
+    pub(super) fn new(held: &Held, after: Option<String>, outcome: RestoreOutcome) -> Self {
         Self {
             path: held.path.clone(),
             kind: held.kind,
@@ -119,23 +119,29 @@ impl fmt::Display for ChangeReport {
         let (before, during) = (quoted(before), quoted(during));
         write!(f, "{path}: ")?;
         match &self.outcome {
-            Outcome::PutBack if self.kind == Kind::Directory => write!(f, "removed again"),
-            Outcome::PutBack if self.kind == Kind::SwapArea => write!(f, "turned off again"),
-            Outcome::PutBack => write!(f, "{during} → {before}, as it was"),
-            Outcome::AlreadyBack => write!(f, "{before} already, as it was"),
-            Outcome::LeftToOthers => {
-                let now = self.after.as_deref().map_or("something else".into(), quoted);
-                write!(f, "left at {now}, which somebody else wrote after our {during}")
+            RestoreOutcome::PutBack if self.kind == ChangeKind::Directory => {
+                write!(f, "removed again")
             }
-            Outcome::Gone => write!(f, "not there any more, so nothing to put back"),
-            Outcome::ResetByBoot => write!(f, "reset by the boot since, so nothing to put back"),
-            Outcome::WouldPutBack => write!(f, "{during} → {before} would put it back"),
-            Outcome::Failed { reason, .. } => write!(f, "not put back to {before}: {reason}"),
+            RestoreOutcome::PutBack if self.kind == ChangeKind::SwapArea => {
+                write!(f, "turned off again")
+            }
+            RestoreOutcome::PutBack => write!(f, "{during} → {before}, as it was"),
+            RestoreOutcome::AlreadyBack => write!(f, "already back at {before}"),
+            RestoreOutcome::LeftToOthers => {
+                let now = self.after.as_deref().map_or("another value".into(), quoted);
+                write!(f, "left at {now}, which another program wrote after our {during}")
+            }
+            RestoreOutcome::Gone => write!(f, "no longer exists; nothing to put back"),
+            RestoreOutcome::ResetByBoot => write!(f, "reset by a boot; nothing to put back"),
+            RestoreOutcome::WouldPutBack => write!(f, "would be put back: {during} → {before}"),
+            RestoreOutcome::Failed { reason, .. } => {
+                write!(f, "not put back to {before}: {reason}")
+            }
         }
     }
 }
 
-/// A value as it is shown: short, on one line, and never invisible.
+/// A value for display: at most 60 characters, on one line, quoted if empty.
 fn quoted(value: &str) -> std::borrow::Cow<'_, str> {
     const LONGEST: usize = 60;
     let plain = !value.is_empty() && !value.chars().any(char::is_control);
@@ -151,10 +157,10 @@ fn quoted(value: &str) -> std::borrow::Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn report(outcome: Outcome) -> ChangeReport {
+    fn report(outcome: RestoreOutcome) -> ChangeReport {
         ChangeReport {
             path: "/proc/sys/vm/swappiness".to_owned(),
-            kind: Kind::File,
+            kind: ChangeKind::File,
             before: "60".to_owned(),
             during: "10".to_owned(),
             after: Some("60".to_owned()),
@@ -165,7 +171,7 @@ mod tests {
     #[test]
     fn a_report_is_one_flat_object() {
         assert_eq!(
-            serde_json::to_string(&report(Outcome::failed("no"))).unwrap(),
+            serde_json::to_string(&report(RestoreOutcome::failed("no"))).unwrap(),
             "{\"path\":\"/proc/sys/vm/swappiness\",\"kind\":\"file\",\"before\":\"60\",\
              \"during\":\"10\",\"after\":\"60\",\"outcome\":\"failed\",\"reason\":\"no\",\
              \"obstacle\":\"other\"}"
@@ -173,18 +179,18 @@ mod tests {
     }
 
     #[test]
-    fn every_end_is_said_in_one_line() {
+    fn every_outcome_is_shown_in_one_line() {
         let said = |outcome| report(outcome).to_string();
-        assert_eq!(said(Outcome::PutBack), "/proc/sys/vm/swappiness: 10 → 60, as it was");
+        assert_eq!(said(RestoreOutcome::PutBack), "/proc/sys/vm/swappiness: 10 → 60, as it was");
         assert_eq!(
-            said(Outcome::LeftToOthers),
-            "/proc/sys/vm/swappiness: left at 60, which somebody else wrote after our 10"
+            said(RestoreOutcome::LeftToOthers),
+            "/proc/sys/vm/swappiness: left at 60, which another program wrote after our 10"
         );
         assert_eq!(
-            said(Outcome::failed("no room")),
+            said(RestoreOutcome::failed("no room")),
             "/proc/sys/vm/swappiness: not put back to 60: no room"
         );
-        let silent = ChangeReport { before: String::new(), ..report(Outcome::PutBack) };
+        let silent = ChangeReport { before: String::new(), ..report(RestoreOutcome::PutBack) };
         assert_eq!(silent.to_string(), "/proc/sys/vm/swappiness: 10 → \"\", as it was");
     }
 

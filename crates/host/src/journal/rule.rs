@@ -1,21 +1,21 @@
-//! The rule of restoration: what to do about one change that is still in a
-//! journal. Pure, and the same at the normal end, for the keeper and for
+//! The rule for putting back one change that is still in a journal. It is
+//! pure, and the same at the normal end, in the keeper and in
 //! `unjank restore`.
 
-use super::ledger::{Held, Kind};
-use super::report::Outcome;
+use super::ledger::{ChangeKind, Held};
+use super::report::RestoreOutcome;
 
-/// What stands at the place of a change now.
+/// The current state of a changed file, directory or swap area.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
-    /// Nothing.
-    Nothing,
-    /// A file that reads so.
+pub enum CurrentState {
+    /// It does not exist.
+    Missing,
+    /// A file with this value.
     Reads(String),
-    /// Something that cannot be looked at: the failure that this is, unless
-    /// the rule says to write all the same.
-    Unreadable(Outcome),
-    /// Nothing, and the kernel's own files are not what is seen here: why.
+    /// It cannot be read. The outcome applies unless the rule writes anyway.
+    Unreadable(RestoreOutcome),
+    /// It is missing, but the kernel's own file system is not visible here, for
+    /// this reason.
     Hidden(String),
     /// A directory.
     Directory,
@@ -23,56 +23,61 @@ pub enum Seen {
     SwapArea,
 }
 
-/// What to do about it.
+/// What to do about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Write the old value, or remove the directory.
+    /// Write the old value, remove the directory or turn the swap area off.
     Undo,
-    /// Leave it as it is; the outcome says why.
-    Leave(Outcome),
+    /// Leave it unchanged, with this outcome.
+    Leave(RestoreOutcome),
 }
 
-/// Decides from what the journal says and what is there now:
+/// Decides from the journal and the current state:
 ///
 /// | now | last write settled | last write not settled |
 /// |---|---|---|
 /// | reads its old value | already back | already back |
-/// | reads a value of ours | undo | undo |
-/// | reads anything else | left to whoever wrote it | undo |
+/// | reads a value that unjank wrote | undo | undo |
+/// | reads anything else | left to the program that wrote it | undo |
 /// | cannot be read | failed | undo |
-/// | is not there | gone | gone |
+/// | does not exist | gone | gone |
 /// | is hidden | failed | failed |
 ///
-/// Where a damaged line of the journal may have said more about it, a value
-/// that is neither the old one nor one of ours may still be of our making, so
-/// the change is neither undone nor given up: failed.
+/// If a damaged line may have recorded more about the change, a value that is
+/// neither the old one nor known as unjank's may still be unjank's. The change
+/// is then neither undone nor given up: failed.
 ///
-/// A directory that is there is removed, a swap area that is on is turned off; one that is
-/// not is back already.
+/// An existing directory is removed, and an active swap area is turned off.
+/// Otherwise they are already back.
 ///
-/// An unsettled write may have been made, and the kernel may have spelled its
-/// value differently, so what the file reads then proves nothing about others.
-pub fn decide(held: &Held, seen: &Seen) -> Action {
+/// An unsettled write may have been made, and the kernel may spell its value
+/// differently. So another value does not show that another program wrote it.
+pub fn decide(held: &Held, seen: &CurrentState) -> Action {
     match (held.kind, seen) {
-        (Kind::Directory, Seen::Directory) | (Kind::SwapArea, Seen::SwapArea) => Action::Undo,
-        (Kind::Directory | Kind::SwapArea, Seen::Nothing) => Action::Leave(Outcome::AlreadyBack),
-        (Kind::File, Seen::Nothing) => Action::Leave(Outcome::Gone),
-        (_, Seen::Hidden(why)) => Action::Leave(Outcome::hidden(why)),
-        (Kind::File, Seen::Reads(value)) if *value == held.before => {
-            Action::Leave(Outcome::AlreadyBack)
+        (ChangeKind::Directory, CurrentState::Directory)
+        | (ChangeKind::SwapArea, CurrentState::SwapArea) => Action::Undo,
+        (ChangeKind::Directory | ChangeKind::SwapArea, CurrentState::Missing) => {
+            Action::Leave(RestoreOutcome::AlreadyBack)
         }
-        (Kind::File, Seen::Reads(value)) if held.ours.contains(value) => Action::Undo,
-        (Kind::File, Seen::Reads(value)) if held.doubtful => {
-            Action::Leave(Outcome::failed(format!(
-                "it reads {value:?}, and the journal is damaged where it may say whose that is"
+        (ChangeKind::File, CurrentState::Missing) => Action::Leave(RestoreOutcome::Gone),
+        (_, CurrentState::Hidden(why)) => Action::Leave(RestoreOutcome::hidden(why)),
+        (ChangeKind::File, CurrentState::Reads(value)) if *value == held.before => {
+            Action::Leave(RestoreOutcome::AlreadyBack)
+        }
+        (ChangeKind::File, CurrentState::Reads(value)) if held.ours.contains(value) => Action::Undo,
+        (ChangeKind::File, CurrentState::Reads(value)) if held.doubtful => {
+            Action::Leave(RestoreOutcome::failed(format!(
+                "it reads {value:?}, and the journal is damaged where it may say who wrote that"
             )))
         }
-        (Kind::File, Seen::Reads(_) | Seen::Unreadable(_)) if !held.settled && !held.doubtful => {
+        (ChangeKind::File, CurrentState::Reads(_) | CurrentState::Unreadable(_))
+            if !held.settled && !held.doubtful =>
+        {
             Action::Undo
         }
-        (_, Seen::Unreadable(outcome)) => Action::Leave(outcome.clone()),
-        (_, Seen::Reads(_) | Seen::Directory | Seen::SwapArea) => {
-            Action::Leave(Outcome::LeftToOthers)
+        (_, CurrentState::Unreadable(outcome)) => Action::Leave(outcome.clone()),
+        (_, CurrentState::Reads(_) | CurrentState::Directory | CurrentState::SwapArea) => {
+            Action::Leave(RestoreOutcome::LeftToOthers)
         }
     }
 }
@@ -81,7 +86,7 @@ pub fn decide(held: &Held, seen: &Seen) -> Action {
 mod tests {
     use super::*;
 
-    fn held(kind: Kind, settled: bool) -> Held {
+    fn held(kind: ChangeKind, settled: bool) -> Held {
         Held {
             seq: 1,
             path: "/sys/knob".to_owned(),
@@ -94,75 +99,95 @@ mod tests {
         }
     }
 
-    fn reads(value: &str) -> Seen {
-        Seen::Reads(value.to_owned())
+    fn reads(value: &str) -> CurrentState {
+        CurrentState::Reads(value.to_owned())
     }
 
     #[test]
-    fn a_settled_file_is_put_back_only_if_it_is_as_we_left_it() {
-        let held = held(Kind::File, true);
+    fn a_settled_file_is_put_back_only_if_it_still_has_our_value() {
+        let held = held(ChangeKind::File, true);
         assert_eq!(decide(&held, &reads("10")), Action::Undo);
         assert_eq!(decide(&held, &reads("010")), Action::Undo);
-        assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
-        assert_eq!(decide(&held, &reads("30")), Action::Leave(Outcome::LeftToOthers));
-        assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::Gone));
-        assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
-        let unreadable = Seen::Unreadable(Outcome::failed("no"));
-        assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+        assert_eq!(decide(&held, &reads("60")), Action::Leave(RestoreOutcome::AlreadyBack));
+        assert_eq!(decide(&held, &reads("30")), Action::Leave(RestoreOutcome::LeftToOthers));
+        assert_eq!(decide(&held, &CurrentState::Missing), Action::Leave(RestoreOutcome::Gone));
+        assert_eq!(
+            decide(&held, &CurrentState::Directory),
+            Action::Leave(RestoreOutcome::LeftToOthers)
+        );
+        let unreadable = CurrentState::Unreadable(RestoreOutcome::failed("no"));
+        assert_eq!(decide(&held, &unreadable), Action::Leave(RestoreOutcome::failed("no")));
     }
 
     #[test]
     fn an_unsettled_file_is_put_back_whatever_it_reads() {
-        let held = held(Kind::File, false);
-        for seen in [reads("10"), reads("30"), Seen::Unreadable(Outcome::failed("no"))] {
+        let held = held(ChangeKind::File, false);
+        for seen in
+            [reads("10"), reads("30"), CurrentState::Unreadable(RestoreOutcome::failed("no"))]
+        {
             assert_eq!(decide(&held, &seen), Action::Undo, "{seen:?}");
         }
-        assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
-        assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::Gone));
-        assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
+        assert_eq!(decide(&held, &reads("60")), Action::Leave(RestoreOutcome::AlreadyBack));
+        assert_eq!(decide(&held, &CurrentState::Missing), Action::Leave(RestoreOutcome::Gone));
+        assert_eq!(
+            decide(&held, &CurrentState::Directory),
+            Action::Leave(RestoreOutcome::LeftToOthers)
+        );
     }
 
     #[test]
-    fn what_is_hidden_is_neither_gone_nor_back() {
-        for kind in [Kind::File, Kind::Directory, Kind::SwapArea] {
-            let action = decide(&held(kind, false), &Seen::Hidden("no /sys".to_owned()));
-            assert_eq!(action, Action::Leave(Outcome::hidden("no /sys")), "{kind:?}");
+    fn a_hidden_change_is_neither_gone_nor_back() {
+        for kind in [ChangeKind::File, ChangeKind::Directory, ChangeKind::SwapArea] {
+            let action = decide(&held(kind, false), &CurrentState::Hidden("no /sys".to_owned()));
+            assert_eq!(action, Action::Leave(RestoreOutcome::hidden("no /sys")), "{kind:?}");
         }
     }
 
     #[test]
-    fn in_doubt_only_a_value_of_ours_is_put_back_and_no_other_is_given_up() {
+    fn with_a_damaged_line_only_our_values_are_put_back_and_no_change_is_given_up() {
         for settled in [false, true] {
-            let held = Held { doubtful: true, ..held(Kind::File, settled) };
+            let held = Held { doubtful: true, ..held(ChangeKind::File, settled) };
             assert_eq!(decide(&held, &reads("10")), Action::Undo);
-            assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::AlreadyBack));
+            assert_eq!(decide(&held, &reads("60")), Action::Leave(RestoreOutcome::AlreadyBack));
             let Action::Leave(outcome) = decide(&held, &reads("30")) else { panic!("it is left") };
             assert!(outcome.is_failure(), "{outcome:?}");
-            let unreadable = Seen::Unreadable(Outcome::failed("no"));
-            assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+            let unreadable = CurrentState::Unreadable(RestoreOutcome::failed("no"));
+            assert_eq!(decide(&held, &unreadable), Action::Leave(RestoreOutcome::failed("no")));
         }
     }
 
     #[test]
     fn a_directory_is_removed_if_it_is_there() {
         for settled in [false, true] {
-            let held = held(Kind::Directory, settled);
-            assert_eq!(decide(&held, &Seen::Directory), Action::Undo);
-            assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::AlreadyBack));
-            assert_eq!(decide(&held, &reads("60")), Action::Leave(Outcome::LeftToOthers));
-            let unreadable = Seen::Unreadable(Outcome::failed("no"));
-            assert_eq!(decide(&held, &unreadable), Action::Leave(Outcome::failed("no")));
+            let held = held(ChangeKind::Directory, settled);
+            assert_eq!(decide(&held, &CurrentState::Directory), Action::Undo);
+            assert_eq!(
+                decide(&held, &CurrentState::Missing),
+                Action::Leave(RestoreOutcome::AlreadyBack)
+            );
+            assert_eq!(decide(&held, &reads("60")), Action::Leave(RestoreOutcome::LeftToOthers));
+            let unreadable = CurrentState::Unreadable(RestoreOutcome::failed("no"));
+            assert_eq!(decide(&held, &unreadable), Action::Leave(RestoreOutcome::failed("no")));
         }
     }
 
     #[test]
     fn a_swap_area_is_turned_off_if_it_is_on() {
         for settled in [false, true] {
-            let held = held(Kind::SwapArea, settled);
-            assert_eq!(decide(&held, &Seen::SwapArea), Action::Undo);
-            assert_eq!(decide(&held, &Seen::Nothing), Action::Leave(Outcome::AlreadyBack));
-            assert_eq!(decide(&held, &reads("another")), Action::Leave(Outcome::LeftToOthers));
-            assert_eq!(decide(&held, &Seen::Directory), Action::Leave(Outcome::LeftToOthers));
+            let held = held(ChangeKind::SwapArea, settled);
+            assert_eq!(decide(&held, &CurrentState::SwapArea), Action::Undo);
+            assert_eq!(
+                decide(&held, &CurrentState::Missing),
+                Action::Leave(RestoreOutcome::AlreadyBack)
+            );
+            assert_eq!(
+                decide(&held, &reads("another")),
+                Action::Leave(RestoreOutcome::LeftToOthers)
+            );
+            assert_eq!(
+                decide(&held, &CurrentState::Directory),
+                Action::Leave(RestoreOutcome::LeftToOthers)
+            );
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The machine whose knobs are changed, and which of its places are knobs.
+//! The machine whose knobs are changed, and the test of which paths are knobs.
 //!
-//! `unjank restore` runs as root and does what a journal says, so a journal
-//! must not be able to make it write just anywhere. A place is accepted only
+//! `unjank restore` runs as root and follows journals, so a journal must not
+//! be able to make it write anywhere else. A path is accepted only
 //!
 //! 1. below `/proc`, `/sys` or `/dev`, after symbolic links are followed,
-//!    and outside `/proc/<pid>`, whose files belong to a process that the
-//!    next one with its number has nothing to do with,
+//!    and outside `/proc/<pid>`: a later process with the same number is
+//!    unrelated to the change,
 //! 2. as a regular file (or a directory), never a device, pipe or socket,
 //! 3. on the running machine: in a file system of the kernel, so that
 //!    `/proc/1/root/etc/shadow`, a disk mounted below `/sys`, or a file in
@@ -24,16 +24,16 @@ use crate::root::Root;
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A machine, or a tree that stands for one, as the journal knows it.
+/// A machine, or a tree that stands for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Site {
     root: Root,
     boot_id: Option<String>,
-    /// Why nothing can be said about this machine.
+    /// Why the boot of this machine cannot be identified.
     hidden: Option<String>,
     cgroup_namespace: Option<String>,
-    /// Whether the changes that are looked at were made in another namespace of
-    /// control groups, where the same names mean others.
+    /// Whether the changes were made in another cgroup namespace, where the
+    /// same names mean other groups.
     other_groups: bool,
 }
 
@@ -41,7 +41,7 @@ impl Site {
     /// The machine below `root`.
     ///
     /// # Errors
-    /// `File` if `root` is not there; `Invalid` if its name is not UTF-8,
+    /// `File` if `root` does not exist; `Invalid` if its name is not UTF-8,
     /// which a journal could not hold.
     pub(super) fn of(root: &Root) -> Result<Self> {
         let root = root.settled().map_err(Error::of_named_file)?;
@@ -62,52 +62,50 @@ impl Site {
         &self.root
     }
 
-    /// The directory, as a journal names it.
+    /// The directory, as journals record it.
     pub(super) fn root_name(&self) -> &str {
         self.root.dir().to_str().expect("checked when the site was made")
     }
 
-    /// Which boot of the machine this is, where that is known.
+    /// The kernel's boot identifier, if it is known.
     pub(super) fn boot_id(&self) -> Option<&str> {
         self.boot_id.as_deref()
     }
 
-    /// Whether the machine has surely been started anew since `then`, which is
-    /// what a journal says of its boot.
+    /// Whether the machine has certainly been booted since `then`, the boot
+    /// identifier in a journal.
     ///
     /// # Errors
-    /// Why that cannot be told.
+    /// Why that cannot be determined.
     pub(super) fn is_another_boot(&self, then: Option<&str>) -> Result<bool, String> {
         match (&self.hidden, then, self.boot_id()) {
             (Some(why), ..) => Err(why.clone()),
             (None, Some(_), None) => {
-                Err(format!("{BOOT_ID} does not say which boot of the machine this is"))
+                Err(format!("{BOOT_ID} does not identify this boot of the machine"))
             }
             (None, Some(then), Some(now)) => Ok(then != now),
             (None, None, _) => Ok(false),
         }
     }
 
-    /// The namespace of the control groups that this process sees.
+    /// The cgroup namespace of this process.
     pub(super) fn cgroup_namespace(&self) -> Option<&str> {
         self.cgroup_namespace.as_deref()
     }
 
-    /// This machine for changes that were made in `then`, a namespace of
-    /// control groups.
+    /// This machine for changes that were made in the cgroup namespace `then`.
     pub(super) fn for_groups_of(&self, then: Option<&str>) -> Self {
         let other_groups = then.is_some() && then != self.cgroup_namespace();
         Self { other_groups, ..self.clone() }
     }
 
-    /// Why what is seen at `path`, if anything is, is not what was changed.
+    /// Why `path` is not the file or directory that was changed, if it is not.
     pub(super) fn why_another(&self, path: &str) -> Option<String> {
         let is_another = self.other_groups && is_control_group(Path::new(path));
-        is_another
-            .then(|| "it is in another namespace of control groups than this process".to_owned())
+        is_another.then(|| "it is in another cgroup namespace than this process".to_owned())
     }
 
-    /// Why `path` may be there and not be seen from here.
+    /// Why `path` may exist although this process does not see it.
     pub(super) fn why_hidden(&self, path: &str) -> Option<String> {
         why_hidden(&self.root, Path::new(path))
     }
@@ -117,18 +115,18 @@ impl Site {
         self.root.is_system()
     }
 
-    /// Follows `path` to where it really lies: its name on the machine
-    /// without symbolic links, and an `O_PATH` handle for it.
+    /// Resolves `path`: its name on the machine without symbolic links, and an
+    /// `O_PATH` handle for it.
     ///
     /// # Errors
-    /// `File` if it is not there, `Invalid` if it is no place for a knob.
+    /// `File` if it does not exist, `Invalid` if it cannot be a knob.
     pub(super) fn locate(&self, path: &Path) -> Result<(String, OwnedFd)> {
         let (named, found) = self.follow(path)?;
         if may_be_changed(&named) { Ok((named, found)) } else { Err(no_knob(path)) }
     }
 
-    /// As [`locate`](Self::locate) for something that need not be there: what
-    /// it would be called, and the directory that holds it.
+    /// As [`locate`](Self::locate) for something that need not exist: its name,
+    /// and a handle of its parent directory.
     pub(super) fn locate_parent(&self, path: &Path, name: &str) -> Result<(String, OwnedFd)> {
         let (above, found) = self.follow(path.parent().unwrap_or(path))?;
         let named = format!("{}/{name}", above.trim_end_matches('/'));
@@ -158,8 +156,11 @@ impl Site {
         }
     }
 
-    /// The kernel's file system that what was opened lies in; there must be
-    /// one. A tree that stands for a machine has none.
+    /// The kernel's file system that contains `opened`; `None` in a tree that
+    /// stands for a machine.
+    ///
+    /// # Errors
+    /// `Invalid` if it lies in any other file system.
     pub(super) fn check_kernel_fs(
         &self,
         opened: impl AsFd,
@@ -175,13 +176,13 @@ impl Site {
 
 pub(super) fn no_knob(path: &Path) -> Error {
     Error::Invalid(format!(
-        "{} is no knob: only files that the kernel offers below /proc (outside the directories \
-         of processes), /sys and /dev are changed",
+        "{} is not a knob: only the kernel's files below /proc (outside the directories of \
+         processes), /sys and /dev can be changed",
         path.display()
     ))
 }
 
-/// The part of the rule that the name alone decides.
+/// The part of the test that depends on the name only.
 fn may_be_changed(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     if parts.next() != Some(Component::RootDir) {
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_places_for_knobs_may_be_changed() {
+    fn only_paths_of_knobs_may_be_changed() {
         for path in ["/proc/sys/vm/swappiness", "/sys/x", "/dev/cpuset/top-app/cpus", "/proc/ppm"] {
             assert!(may_be_changed(path), "{path}");
         }
@@ -225,7 +226,7 @@ mod tests {
             "proc/sys",
             "",
         ] {
-            // `..` at the second place is no name, so it ends the path there.
+            // `..` in second place is not a name, so it ends the path there.
             assert!(!may_be_changed(path), "{path}");
         }
     }
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_through_a_process_to_a_disk_is_closed() {
+    fn files_of_disks_are_not_reached_through_proc() {
         let site = Site::of(&Root::system()).unwrap();
         for path in ["/proc/self/root/etc/hostname", "/proc/self/cwd", "/proc/self/exe"] {
             assert!(site.locate(Path::new(path)).is_err(), "{path}");

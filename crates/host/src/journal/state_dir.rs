@@ -1,5 +1,5 @@
-//! The directory that holds the journals: `restore` does what they say, so
-//! only their owner may be able to write them.
+//! The directory of the journals. `restore` follows them, so only their owner
+//! may be able to write them.
 
 use std::fs::File;
 use std::io;
@@ -11,13 +11,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::fuse;
+use super::failpoint;
 use crate::error::{Error, Result};
 use crate::trusted_place::{Missing, check_private, open_directory};
 
-/// How the name of every journal ends.
+/// The suffix of every journal's name.
 const SUFFIX: &str = ".journal";
-/// No directory is read further. Every journal is a session that was cut off.
+/// The most journals in a directory. Each one is a live session or one that was
+/// cut off.
 const MOST_JOURNALS: usize = 4_096;
 
 /// A state directory that has passed the checks.
@@ -27,17 +28,17 @@ pub(crate) struct StateDir {
     dir: OwnedFd,
 }
 
-/// While it lives, nobody else looks for conflicts or takes knobs here.
+/// The lock under which sessions look for conflicts and take knobs.
 #[derive(Debug)]
 pub(crate) struct StateDirLock(#[expect(dead_code, reason = "held for its lock")] OwnedFd);
 
 impl StateDir {
-    /// Opens `path`, and makes it if it is not there.
+    /// Opens `path`, and creates it if it is missing.
     pub(crate) fn make(path: &Path) -> Result<Self> {
         Self::open(path, Missing::Make)
     }
 
-    /// Opens `path` if it is there.
+    /// Opens `path` if it exists.
     pub(crate) fn open_if_there(path: &Path) -> Result<Option<Self>> {
         match Self::open(path, Missing::Refuse) {
             Err(error) if error.is_not_found() => Ok(None),
@@ -58,17 +59,17 @@ impl StateDir {
         &self.path
     }
 
-    /// Where the journal `name` lies, for messages.
+    /// The path of the journal `name`, for messages.
     pub(crate) fn journal_path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Waits until nobody else changes what is held here. Keepers do without
-    /// this lock: they only ever wait for, and then clear, one journal.
+    /// Waits for the directory's lock. Keepers do not need it: each waits for
+    /// one journal and clears it.
     pub(crate) fn lock(&self) -> Result<StateDirLock> {
         let error = |source: Errno| Error::file("lock", &self.path, source.into());
-        // A description of its own: two sessions of one process exclude each
-        // other too.
+        // A separate open file description, so that two sessions of one process
+        // exclude each other, too.
         let dir = openat(&self.dir, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(error)?;
         rustix::io::retry_on_intr(|| flock(&dir, FlockOperation::LockExclusive)).map_err(error)?;
@@ -95,12 +96,12 @@ impl StateDir {
         Ok(names)
     }
 
-    /// A journal that is there, open for reading and appending; `None` if
-    /// somebody has cleared it meanwhile.
+    /// Opens an existing journal for reading and appending; `None` if it has
+    /// been removed meanwhile.
     pub(crate) fn open_journal(&self, name: &str) -> Result<Option<File>> {
         let path = self.journal_path(name);
         let error = |source: Errno| Error::file("open", &path, source.into());
-        // A pipe by that name must not make us wait for a writer.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let flags = OFlags::RDWR
             | OFlags::APPEND
             | OFlags::NOFOLLOW
@@ -116,12 +117,12 @@ impl StateDir {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(Error::file("open", &path, io::Error::other("not a regular file")));
         }
-        // Whoever can write a journal decides what root writes.
+        // A journal decides what root writes.
         check_private(&stat, &path)?;
         Ok(Some(File::from(file)))
     }
 
-    /// A new, empty journal, and its name on the disk.
+    /// Creates an empty journal and syncs its name to the disk.
     pub(crate) fn create_journal(&self, name: &str) -> Result<File> {
         let file = self.create_unsynced(name)?;
         let error = |source: Errno| Error::file("create", self.journal_path(name), source.into());
@@ -129,8 +130,9 @@ impl StateDir {
         Ok(file)
     }
 
-    /// A new, empty journal, for what a boot undoes by itself: it outlives this
-    /// process, but perhaps not the machine.
+    /// Creates an empty journal without waiting for the disk, for changes that
+    /// end with a boot: it outlives this process, but perhaps not a crash of the
+    /// machine.
     pub(crate) fn create_unsynced(&self, name: &str) -> Result<File> {
         let path = self.journal_path(name);
         let error = |source: Errno| Error::file("create", &path, source.into());
@@ -143,10 +145,10 @@ impl StateDir {
         openat(&self.dir, name, flags, Mode::RUSR | Mode::WUSR).map(File::from).map_err(error)
     }
 
-    /// Clears a journal that somebody else may have cleared already.
+    /// Removes a journal, which may be gone already.
     pub(crate) fn remove_journal(&self, name: &str) -> Result<()> {
         let path = self.journal_path(name);
-        fuse::burn().map_err(|source| Error::file("remove", &path, source))?;
+        failpoint::check().map_err(|source| Error::file("remove", &path, source))?;
         match unlinkat(&self.dir, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(source) => Err(Error::file("remove", &path, source.into())),
@@ -166,21 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_its_owner_only() {
+    fn new_files_and_directories_are_for_their_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b");
         assert!(StateDir::open_if_there(&path).unwrap().is_none());
         let state = StateDir::make(&path).unwrap();
         state.create_journal("1.journal").unwrap();
         assert_eq!((mode(&path), mode(&path.join("1.journal"))), (0o700, 0o600));
-        assert!(state.create_journal("1.journal").is_err(), "never a journal that is there");
+        assert!(state.create_journal("1.journal").is_err(), "an existing journal is not opened");
         state.remove_journal("1.journal").unwrap();
         state.remove_journal("1.journal").unwrap();
         assert!(state.open_journal("1.journal").unwrap().is_none());
     }
 
     #[test]
-    fn a_place_that_others_can_write_is_refused() {
+    fn a_directory_that_others_can_write_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state");
         let state = StateDir::make(&path).unwrap();

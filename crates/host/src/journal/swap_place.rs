@@ -1,14 +1,14 @@
-//! A swap area that is turned on and off again: a loop device with a header
-//! that unjank wrote, and nothing else, so that a journal cannot turn off swap
-//! that a system lives on.
+//! A swap area that is turned on and off again. Only a loop device with a
+//! header that unjank wrote is accepted, so a journal cannot turn off the
+//! system's own swap.
 
 use std::ffi::CString;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use super::fuse;
-use super::rule::Seen;
+use super::failpoint;
+use super::rule::CurrentState;
 use super::site::Site;
 use super::visible::why_no_proc;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::temporary_swap::{LABEL, LABEL_AT};
 /// `SWAP_FLAG_PREFER` and the highest priority: `swapon(2)`.
 const PREFERRED: libc::c_int = 0x8000 | 0x7fff;
 
-/// A place for one swap area.
+/// A loop device that is, or will be, a swap area.
 #[derive(Debug)]
 pub(super) struct SwapPlace {
     site: Site,
@@ -27,11 +27,11 @@ pub(super) struct SwapPlace {
 
 impl SwapPlace {
     /// # Errors
-    /// `Invalid` for what is no loop device.
+    /// `Invalid` if `path` is not a loop device.
     pub(super) fn open(site: &Site, path: &Path) -> Result<Self> {
         let named = path.to_str().filter(|path| is_loop_device(path));
         let path = named.ok_or_else(|| {
-            Error::Invalid(format!("{} is no loop device, and stays as it is", path.display()))
+            Error::Invalid(format!("{} is not a loop device, so it is not changed", path.display()))
         })?;
         Ok(Self { site: site.clone(), path: path.to_owned() })
     }
@@ -42,26 +42,26 @@ impl SwapPlace {
     }
 
     /// Whether the machine swaps to it.
-    pub(super) fn look(&self) -> Result<Seen> {
+    pub(super) fn look(&self) -> Result<CurrentState> {
         if let Some(why) = why_no_proc(self.site.root(), "/proc/swaps") {
-            return Ok(Seen::Hidden(why));
+            return Ok(CurrentState::Hidden(why));
         }
         let devices = swap::devices(self.site.root())?;
         if devices.iter().all(|device| device.path != self.path) {
-            return Ok(Seen::Nothing);
+            return Ok(CurrentState::Missing);
         }
         match self.is_ours() {
-            Ok(true) => Ok(Seen::SwapArea),
-            // The number of a loop device is used again.
-            Ok(false) => Ok(Seen::Reads("somebody else's swap area".to_owned())),
+            Ok(true) => Ok(CurrentState::SwapArea),
+            // Numbers of loop devices are reused.
+            Ok(false) => Ok(CurrentState::Reads("another program's swap area".to_owned())),
             Err(error) if error.is_not_found() => {
-                Ok(Seen::Hidden(format!("it is swapped to, and there is no {} here", self.path)))
+                Ok(CurrentState::Hidden(format!("it is in use, but {} is missing here", self.path)))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Whether the area has the label of those that unjank makes.
+    /// Whether the area has unjank's label.
     fn is_ours(&self) -> Result<bool> {
         let read = |action| move |source| Error::file(action, &self.path, source);
         let device = self.site.root().open(Path::new(&self.path)).map_err(read("open"))?;
@@ -70,18 +70,18 @@ impl SwapPlace {
         Ok(label == *LABEL)
     }
 
-    /// Turns it on, before all others.
+    /// Turns it on, with the highest priority.
     pub(super) fn turn_on(&self) -> Result<()> {
         let path = self.checked()?;
         if !self.is_ours()? {
-            return Err(Error::Invalid(format!("{} has no swap area of unjank's", self.path)));
+            return Err(Error::Invalid(format!("{} has no swap area made by unjank", self.path)));
         }
         // SAFETY: swapon(2) reads a path that ends in a zero byte, and keeps
         // no pointer to it.
         self.answer("turn on", unsafe { libc::swapon(path.as_ptr(), PREFERRED) })
     }
 
-    /// Brings what is there back into memory, and turns it off.
+    /// Brings its pages back into memory and turns it off.
     pub(super) fn turn_off(&self) -> Result<()> {
         let path = self.checked()?;
         // SAFETY: as for `turn_on`; swapoff(2).
@@ -89,9 +89,9 @@ impl SwapPlace {
     }
 
     fn checked(&self) -> Result<CString> {
-        fuse::burn().map_err(|source| Error::file("swap to", &self.path, source))?;
+        failpoint::check().map_err(|source| Error::file("swap to", &self.path, source))?;
         if !self.site.is_system() {
-            return Err(Error::Unsupported("only the running machine swaps".to_owned()));
+            return Err(Error::Unsupported("swap needs the running machine".to_owned()));
         }
         CString::new(self.path.as_str())
             .map_err(|_| Error::Invalid("a path holds a zero byte".to_owned()))
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_areas_says_whether_it_is_on() {
+    fn proc_swaps_shows_whether_it_is_on() {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir(top.path().join("proc")).unwrap();
         let line = "/dev/loop7                              partition\t1020\t0\t32767\n";
@@ -141,14 +141,17 @@ mod tests {
         device(&crate::temporary_swap::header(2560, 4096));
         let site = Site::of(&Root::at(top.path())).unwrap();
         let look = |path: &str| SwapPlace::open(&site, Path::new(path)).unwrap().look().unwrap();
-        assert_eq!(look("/dev/loop7"), Seen::SwapArea);
-        assert_eq!(look("/dev/loop8"), Seen::Nothing);
+        assert_eq!(look("/dev/loop7"), CurrentState::SwapArea);
+        assert_eq!(look("/dev/loop8"), CurrentState::Missing);
         fs::rename(top.path().join("dev/loop7"), top.path().join("elsewhere")).unwrap();
-        assert!(matches!(look("/dev/loop7"), Seen::Hidden(_)), "in use, and not to be seen");
+        assert!(matches!(look("/dev/loop7"), CurrentState::Hidden(_)), "in use, but hidden");
         fs::rename(top.path().join("elsewhere"), top.path().join("dev/loop7")).unwrap();
         let place = SwapPlace::open(&site, Path::new("/dev/loop7")).unwrap();
         assert!(matches!(place.turn_off(), Err(Error::Unsupported(_))), "not this machine's");
         device(&[0; 4096]);
-        assert_eq!(look("/dev/loop7"), Seen::Reads("somebody else's swap area".to_owned()));
+        assert_eq!(
+            look("/dev/loop7"),
+            CurrentState::Reads("another program's swap area".to_owned())
+        );
     }
 }

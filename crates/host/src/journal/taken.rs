@@ -1,10 +1,10 @@
-//! What a session has just taken, and hands to a guard.
+//! Changes that a session has just made, for its guards.
 
 use super::directory::DirectoryPlace;
 
 /// A knob that a session has just changed.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenKnob {
     pub(super) seq: u64,
     pub(super) layer: u64,
     pub(super) path: String,
@@ -14,14 +14,14 @@ pub(super) struct Taken {
 
 /// A directory that a session has just made.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct MadeDirectory {
     pub(super) seq: u64,
     pub(super) place: DirectoryPlace,
 }
 
 /// A swap area that a session has just turned on.
 #[derive(Debug)]
-pub(super) struct TurnedOn {
+pub(super) struct ActiveSwapArea {
     pub(super) seq: u64,
     pub(super) path: String,
 }

@@ -1,8 +1,8 @@
-//! What a knob says, as opposed to what its file reads.
+//! The value of a knob, extracted from the content of its file.
 
-/// The value in force. Files that offer a choice list all of it and mark the
-/// one in force: `always [madvise] never` (sysfs, tracefs), or with round
-/// brackets (`/sys/kernel/debug/sched/preempt`). Writing takes the bare word.
+/// The value in force. A file with a choice lists all values and marks the one
+/// in force: `always [madvise] never` (sysfs, tracefs), or with round brackets
+/// (`/sys/kernel/debug/sched/preempt`). Writing takes the bare word.
 pub(super) fn in_force(text: &str) -> &str {
     let choice = |open, close| {
         let mut marked = text.split_ascii_whitespace().filter(|word| word.starts_with(open));
@@ -35,7 +35,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_reads_as_it_stands() {
+    fn other_text_is_unchanged() {
         for text in [
             "",
             "60",

@@ -1,9 +1,8 @@
-//! Whether something is gone, or only hidden from this process.
+//! Whether a file is gone, or only hidden from this process.
 //!
-//! In a mount namespace or a chroot, `/proc` and `/sys` can be other
-//! directories than the kernel's, or empty ones, beside the same state
-//! directory. What is not there counts as gone only where the kernel's own
-//! file system would show it.
+//! In a mount namespace or a chroot with the same state directory, `/proc` and
+//! `/sys` can be empty, or other directories than the kernel's. A missing file
+//! counts as gone only if the kernel's own file system would show it.
 
 use std::path::Path;
 
@@ -12,8 +11,8 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use super::kernel_fs::{KernelFs, kernel_fs};
 use crate::root::Root;
 
-/// Where file systems of the kernel belong, the innermost first, and what they
-/// are. Knobs lie in no others.
+/// The mount points of the kernel's file systems that have knobs, innermost
+/// first.
 const PLACES: [(&str, KernelFs); 9] = [
     ("/sys/fs/cgroup", KernelFs::Cgroup),
     ("/sys/fs/resctrl", KernelFs::Resctrl),
@@ -27,8 +26,8 @@ const PLACES: [(&str, KernelFs); 9] = [
     ("/dev", KernelFs::Cgroup),
 ];
 
-/// Why `path` may be there and not be seen; `None` if it would be seen. In a
-/// tree that stands for a machine, `/proc`, `/sys` or `/dev` must be there.
+/// Why `path` may exist without being visible; `None` if it would be visible.
+/// In a tree that stands for a machine, `/proc`, `/sys` or `/dev` must exist.
 pub(super) fn why_hidden(root: &Root, path: &Path) -> Option<String> {
     let (place, kind) = PLACES.into_iter().find(|(place, _)| path.starts_with(place))?;
     if !root.is_system() {
@@ -44,19 +43,19 @@ pub(super) fn why_hidden(root: &Root, path: &Path) -> Option<String> {
     (!is_shown).then(|| format!("the kernel's {place} is not mounted here, so it may be hidden"))
 }
 
-/// Whether `path` is where control groups are.
+/// Whether `path` lies in a file system of control groups.
 pub(super) fn is_control_group(path: &Path) -> bool {
     let place = PLACES.into_iter().find(|(place, _)| path.starts_with(place));
     place.is_some_and(|(_, kind)| kind == KernelFs::Cgroup)
 }
 
-/// The namespace of this process of one `kind`: namespaces(7).
+/// This process's namespace of one `kind`: namespaces(7).
 pub(crate) fn namespace(root: &Root, kind: &str) -> Option<String> {
     let name = std::fs::read_link(root.resolve(format!("/proc/self/ns/{kind}"))).ok()?;
     name.into_os_string().into_string().ok()
 }
 
-/// Why `/proc` is not that of the running kernel; `None` if it is.
+/// Why `file` in `/proc` is not the running kernel's; `None` if it is.
 pub(crate) fn why_no_proc(root: &Root, file: &str) -> Option<String> {
     if !root.is_system() {
         return None;
@@ -64,5 +63,5 @@ pub(crate) fn why_no_proc(root: &Root, file: &str) -> Option<String> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let is_there = openat(CWD, root.resolve(file), flags, Mode::empty())
         .is_ok_and(|file| kernel_fs(file) == Some(KernelFs::Procfs));
-    (!is_there).then(|| format!("{file} is not the kernel's here, so nothing is known"))
+    (!is_there).then(|| format!("{file} is not the kernel's here, so nothing can be determined"))
 }

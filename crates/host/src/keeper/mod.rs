@@ -40,7 +40,7 @@ pub(crate) use order::Order;
 pub use order::read_order_for_fuzzing;
 pub(crate) use owner::Keeper;
 pub use owner::KeeperCommand;
-pub use work::{Kept, keep};
+pub use work::{KeeperReport, keep};
 
 /// The longest order or answer.
 const LONGEST_LINE: u64 = 64 << 10;

@@ -9,19 +9,19 @@ use super::LONGEST_LINE;
 use super::order::Order;
 use crate::error::{Error, Result};
 use crate::journal::state_dir::StateDir;
-use crate::journal::{self, Outcome};
+use crate::journal::{self, RestoreOutcome};
 use crate::root::Root;
 use crate::thread_ledger;
 use crate::tracefs;
 
 /// What a keeper had to do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeeperReport {
     /// The owner, where that is known.
     pub pid: Option<u32>,
     /// How the changes ended that its owner had left, oldest first: none if the
     /// owner came to its normal end.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<RestoreOutcome>,
     /// What is still there because something failed: a journal, a ledger.
     pub left: Option<PathBuf>,
     /// Whether parts of that cannot be read.
@@ -35,7 +35,7 @@ pub struct Kept {
 /// # Errors
 /// The order makes no sense, or the state directory cannot be used; the owner
 /// hears of it too. What the owner left cannot be looked at.
-pub fn keep(owner: OwnedFd) -> Result<Kept> {
+pub fn keep(owner: OwnedFd) -> Result<KeeperReport> {
     let mut owner = BufReader::new(UnixStream::from(owner));
     leave_the_owners_group();
     let order = match take_order(&mut owner) {
@@ -55,12 +55,12 @@ pub fn keep(owner: OwnedFd) -> Result<Kept> {
     }
     match order {
         Order::Journal { root, state_dir, journal } => {
-            journal::see_to(&Root::at(root), &state_dir, &journal)
+            journal::wait_and_restore(&Root::at(root), &state_dir, &journal)
         }
-        Order::Threads { state_dir, owner } => thread_ledger::see_to(&state_dir, owner),
+        Order::Threads { state_dir, owner } => thread_ledger::wait_and_restore(&state_dir, owner),
         Order::Trace { root, instance } => {
             tracefs::remove_after_owner(&Root::at(root), &instance)?;
-            Ok(Kept::default())
+            Ok(KeeperReport::default())
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct Header {
 
 /// How a thread is scheduled, as far as it is changed and put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct ThreadState {
     /// Its policy.
     pub policy: Policy,
     /// Whether what it starts begins as `SCHED_OTHER`.
@@ -46,7 +46,7 @@ pub struct State {
 }
 
 /// `fifo:80`, and whether children fall back; the nice value only where it counts.
-impl fmt::Display for State {
+impl fmt::Display for ThreadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reset = if self.reset_on_fork { " reset-on-fork" } else { "" };
         write!(f, "{}{reset}", self.policy)
@@ -65,9 +65,9 @@ pub struct Intent {
     /// Its name at that time.
     pub name: String,
     /// What it is put back to.
-    pub before: State,
+    pub before: ThreadState,
     /// What it is about to get.
-    pub wanted: State,
+    pub wanted: ThreadState,
 }
 
 /// Every further line.
@@ -78,15 +78,15 @@ pub enum Entry {
     Intent(Intent),
     /// It is changed.
     Settled {
-        /// Which one.
+        /// The thread.
         thread: ThreadId,
         /// What it has now, where that is not what was wanted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        state: Option<State>,
+        state: Option<ThreadState>,
     },
     /// It is back, or not ours to put back any more.
     Restored {
-        /// Which one.
+        /// The thread.
         thread: ThreadId,
     },
     /// `RLIMIT_RTTIME` of a process is about to be changed.

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::entry::{Entry, Header, Intent, SCHEMA, State};
+use super::contents::Contents;
+use super::entry::{Entry, Header, Intent, SCHEMA, ThreadState};
 use super::file::{LARGEST, LedgerFile, name};
 use super::restore::{BOOT_ID, clear_dead};
 use super::scheduler::Scheduler;
-use super::sum::Sum;
 use super::undo::{ThreadReport, put_back, put_back_all};
 use crate::error::{Error, Result};
 use crate::journal::Mode;
@@ -25,7 +25,7 @@ use unjank_units::Nanos;
 pub struct Ledger<'a> {
     state: StateDir,
     file: LedgerFile,
-    sum: Sum,
+    contents: Contents,
     scheduler: &'a dyn Scheduler,
     /// After the file, whose lock it waits for.
     keeper: Option<Keeper>,
@@ -52,7 +52,7 @@ impl<'a> Ledger<'a> {
         let owner = std::process::id();
         let order = Order::Threads { state_dir: state.path().to_owned(), owner };
         let keeper = keeper.map(|command| Keeper::start(command, order)).transpose()?;
-        let _nobody_else = state.lock()?;
+        let _lock = state.lock()?;
         clear_dead(root, &state)?;
         let header = Header {
             schema: SCHEMA.to_owned(),
@@ -64,8 +64,8 @@ impl<'a> Ledger<'a> {
             started_at: jiff::Timestamp::now().to_string(),
         };
         let file = LedgerFile::create(&state, &name(owner), &header)?;
-        let sum = Sum { header: Some(header), ..Sum::default() };
-        Ok(Self { state, file, sum, scheduler, keeper })
+        let contents = Contents { header: Some(header), ..Contents::default() };
+        Ok(Self { state, file, contents, scheduler, keeper })
     }
 
     /// Writes down what is about to be done.
@@ -76,7 +76,7 @@ impl<'a> Ledger<'a> {
         self.keeper.as_mut().map_or(Ok(()), Keeper::ensure)?;
         // Each line says what a thread is put back to, whatever becomes of the others.
         let with_first = |intent: &Intent| {
-            let held = self.sum.threads.get(&intent.thread);
+            let held = self.contents.threads.get(&intent.thread);
             let first = held.filter(|held| held.intent.began == intent.began);
             let before = first.map_or(intent.before, |held| held.intent.before);
             Entry::Intent(Intent { before, ..intent.clone() })
@@ -90,8 +90,9 @@ impl<'a> Ledger<'a> {
     ///
     /// # Errors
     /// It cannot be written; it counts as not known.
-    pub fn settle(&mut self, done: &[(ThreadId, Option<State>)]) -> Result<()> {
-        let entry = |&(thread, state): &(ThreadId, Option<State>)| Entry::Settled { thread, state };
+    pub fn settle(&mut self, done: &[(ThreadId, Option<ThreadState>)]) -> Result<()> {
+        let entry =
+            |&(thread, state): &(ThreadId, Option<ThreadState>)| Entry::Settled { thread, state };
         let entries: Vec<Entry> = done.iter().map(entry).collect();
         self.note(&entries)
     }
@@ -102,7 +103,7 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// It cannot be written.
     pub fn forget(&mut self, threads: &[ThreadId]) -> Result<()> {
-        let held = threads.iter().filter(|thread| self.sum.threads.contains_key(thread));
+        let held = threads.iter().filter(|thread| self.contents.threads.contains_key(thread));
         let entries: Vec<Entry> = held.map(|&thread| Entry::Restored { thread }).collect();
         self.note(&entries)
     }
@@ -112,9 +113,9 @@ impl<'a> Ledger<'a> {
     /// # Errors
     /// It cannot be written.
     pub fn forget_processes(&mut self, ended: impl Fn(u32) -> bool) -> Result<()> {
-        let threads = self.sum.threads.iter().filter(|(_, held)| ended(held.intent.process));
+        let threads = self.contents.threads.iter().filter(|(_, held)| ended(held.intent.process));
         let threads = threads.map(|(&thread, _)| Entry::Restored { thread });
-        let limits = self.sum.limits.iter().filter(|held| ended(held.process));
+        let limits = self.contents.limits.iter().filter(|held| ended(held.process));
         let limits = limits.map(|held| Entry::LimitRestored { process: held.process });
         let entries: Vec<Entry> = threads.chain(limits).collect();
         self.note(&entries)
@@ -137,7 +138,7 @@ impl<'a> Ledger<'a> {
                 let target = format!("RLIMIT_RTTIME of process {process}");
                 return Err(Error::syscall("prlimit", target, Errno::SRCH));
             };
-            let held = self.sum.limits.iter().find(|held| held.process == process);
+            let held = self.contents.limits.iter().find(|held| held.process == process);
             let first = held.filter(|held| held.began == began);
             let before = first.map_or(before, |held| held.before);
             self.note(&[Entry::Limit { process, began, before, during }])?;
@@ -148,7 +149,7 @@ impl<'a> Ledger<'a> {
 
     /// Puts one thread back before the rest.
     pub fn put_back(&mut self, thread: ThreadId) -> Option<ThreadReport> {
-        let report = put_back(self.sum.threads.get(&thread)?, self.scheduler, Mode::Act);
+        let report = put_back(self.contents.threads.get(&thread)?, self.scheduler, Mode::Act);
         if !report.outcome.is_failure() {
             // If this cannot be written, the next one finds it back already.
             let _best_effort = self.note(&[Entry::Restored { thread }]);
@@ -159,8 +160,9 @@ impl<'a> Ledger<'a> {
     /// Puts everything back, and clears the ledger if that has worked.
     pub fn finish(mut self) -> Vec<ThreadReport> {
         let mut over = Vec::new();
-        let reports =
-            put_back_all(&self.sum, self.scheduler, Mode::Act, |entry| over.push(entry.clone()));
+        let reports = put_back_all(&self.contents, self.scheduler, Mode::Act, |entry| {
+            over.push(entry.clone())
+        });
         let _best_effort = self.note(&over);
         if !reports.iter().any(|report| report.outcome.is_failure()) {
             self.clear();
@@ -177,7 +179,7 @@ impl<'a> Ledger<'a> {
             self.finish();
             return Err(error);
         }
-        if self.sum.is_empty() {
+        if self.contents.is_empty() {
             self.clear();
         }
         Ok(())
@@ -198,7 +200,7 @@ impl<'a> Ledger<'a> {
         self.file.note(entries)?;
         for entry in entries {
             let path = self.file.path();
-            self.sum.apply(entry).map_err(|what| Error::parse(path, 1, what))?;
+            self.contents.apply(entry).map_err(|what| Error::parse(path, 1, what))?;
         }
         Ok(())
     }
@@ -206,10 +208,10 @@ impl<'a> Ledger<'a> {
     /// Begins a new file with what is held now. Between its first line and the
     /// end of the old one there are two, which say the same.
     fn write_anew(&mut self) -> Result<()> {
-        let _nobody_else = self.state.lock()?;
-        let Some(header) = &self.sum.header else { return Ok(()) };
+        let _lock = self.state.lock()?;
+        let Some(header) = &self.contents.header else { return Ok(()) };
         let mut file = LedgerFile::create(&self.state, &name(header.owner), header)?;
-        file.note(&self.sum.entries())?;
+        file.note(&self.contents.entries())?;
         self.state.remove_journal(self.file.name())?;
         self.file = file;
         Ok(())

@@ -23,32 +23,32 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `entry`, `sum` | what is written and what follows from it: pure |
+//! | `entry`, `contents` | what is written and what follows from it: pure |
 //! | `scheduler` | the kernel, or what stands for it in a test |
 //! | `file` | one ledger's file and its lock |
 //! | `ledger` | a session that changes threads |
 //! | `undo` | doing what the rule says |
 //! | `restore` | putting back what sessions have left |
 
+mod contents;
 mod entry;
 mod file;
 mod ledger;
 mod restore;
 mod scheduler;
-mod sum;
 #[cfg(test)]
 mod tests;
 mod undo;
 
-pub use entry::{Entry, Header, Intent, SCHEMA, State};
+pub use entry::{Entry, Header, Intent, SCHEMA, ThreadState};
 pub use ledger::Ledger;
-pub(crate) use restore::see_to;
-pub use restore::{FoundLedger, Standing, Which, restore};
+pub(crate) use restore::wait_and_restore;
+pub use restore::{FoundLedger, LedgerStatus, Selection, restore};
 pub use scheduler::{Kernel, Scheduler};
 pub use undo::ThreadReport;
 
 /// Reads `bytes` as a ledger; for the fuzzer.
 #[cfg(fuzzing)]
 pub fn parse_for_fuzzing(bytes: &[u8]) {
-    let _either = sum::Sum::parse(std::path::Path::new("fuzzed"), bytes);
+    let _either = contents::Contents::parse(std::path::Path::new("fuzzed"), bytes);
 }

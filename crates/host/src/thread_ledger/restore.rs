@@ -4,23 +4,23 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::contents::Contents;
 use super::entry::Header;
 use super::file::{Claim, LedgerFile, is_of};
 use super::scheduler::{Kernel, Scheduler};
-use super::sum::Sum;
 use super::undo::{ThreadReport, put_back_all};
 use crate::error::Result;
 use crate::journal::state_dir::StateDir;
 use crate::journal::visible::{namespace, why_no_proc};
-use crate::journal::{Mode, Outcome};
-use crate::keeper::Kept;
+use crate::journal::{Mode, RestoreOutcome};
+use crate::keeper::KeeperReport;
 use crate::root::Root;
 
 pub(super) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Which ledgers are put back.
+/// Selection ledgers are put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum Selection {
     /// All.
     All,
     /// Those about one process.
@@ -31,7 +31,7 @@ pub enum Which {
     Owner(u32),
 }
 
-impl Which {
+impl Selection {
     fn is_cut_off(self) -> bool {
         matches!(self, Self::CutOff | Self::Owner(_))
     }
@@ -40,7 +40,7 @@ impl Which {
 /// What is to be done about a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
+pub enum LedgerStatus {
     /// Its session lives, and sees to it.
     Live,
     /// Its session has ended as it should, and the changes were to stay.
@@ -72,7 +72,7 @@ pub struct FoundLedger {
     pub started_at: Option<String>,
     /// Whether it was ours to act upon.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub status: LedgerStatus,
     /// How many threads it holds.
     pub held: usize,
     /// What became of its changes, if they were to be put back.
@@ -86,7 +86,7 @@ pub struct FoundLedger {
 impl FoundLedger {
     /// Whether something is still changed, or may be, that nobody sees to.
     pub fn is_unresolved(&self) -> bool {
-        matches!(self.standing, Standing::Unreadable { .. } | Standing::Hidden { .. })
+        matches!(self.status, LedgerStatus::Unreadable { .. } | LedgerStatus::Hidden { .. })
             || !self.damaged.is_empty()
             || self.changes.iter().any(|change| change.outcome.is_failure())
     }
@@ -100,76 +100,77 @@ impl FoundLedger {
 pub fn restore(
     root: &Root,
     dir: &Path,
-    which: Which,
+    which: Selection,
     mode: Mode,
     scheduler: &dyn Scheduler,
 ) -> Result<Vec<FoundLedger>> {
     let Some(state) = StateDir::open_if_there(dir)? else { return Ok(Vec::new()) };
-    let _nobody_else = state.lock()?;
+    let _lock = state.lock()?;
     let view = View::of(root)?;
     let visit = |name: String| {
-        let found = |sum: &Sum, standing| FoundLedger {
+        let found = |contents: &Contents, status| FoundLedger {
             file: state.journal_path(&name),
-            process: sum.header.as_ref().and_then(|header| header.process),
-            owner: sum.header.as_ref().map(|header| header.owner),
-            started_at: sum.header.as_ref().map(|header| header.started_at.clone()),
-            standing,
-            held: sum.threads.len(),
+            process: contents.header.as_ref().and_then(|header| header.process),
+            owner: contents.header.as_ref().map(|header| header.owner),
+            started_at: contents.header.as_ref().map(|header| header.started_at.clone()),
+            status,
+            held: contents.threads.len(),
             changes: Vec::new(),
-            damaged: sum.damaged.clone(),
+            damaged: contents.damaged.clone(),
         };
-        let unreadable = |reason: String| found(&Sum::default(), Standing::Unreadable { reason });
+        let unreadable =
+            |reason: String| found(&Contents::default(), LedgerStatus::Unreadable { reason });
         let read = LedgerFile::claim(&state, &name).and_then(|claim| {
             let path = state.journal_path(&name);
             Ok(match claim {
                 Claim::Gone => None,
-                Claim::Held(bytes) => Some((None, Sum::parse(&path, &bytes)?)),
+                Claim::Held(bytes) => Some((None, Contents::parse(&path, &bytes)?)),
                 Claim::Ours(mut file, bytes) => {
-                    let sum = Sum::parse(&path, &bytes)?;
+                    let contents = Contents::parse(&path, &bytes)?;
                     if mode == Mode::Act {
-                        file.cut_after(sum.intact, &bytes);
+                        file.cut_after(contents.intact, &bytes);
                     }
-                    Some((Some(file), sum))
+                    Some((Some(file), contents))
                 }
             })
         });
-        let (file, sum) = match read {
+        let (file, contents) = match read {
             Ok(None) => return None,
             Ok(Some(read)) => read,
             Err(error) => return Some(unreadable(error.to_string())),
         };
-        let header = sum.header.as_ref();
-        if let Which::Process(process) = which
-            && !sum.is_about(process)
+        let header = contents.header.as_ref();
+        if let Selection::Process(process) = which
+            && !contents.is_about(process)
         {
             return None;
         }
-        if let Which::Owner(owner) = which
+        if let Selection::Owner(owner) = which
             && header.is_none_or(|header| header.owner != owner)
         {
             return None;
         }
-        let Some(mut file) = file else { return Some(found(&sum, Standing::Live)) };
-        let was_cut_off = sum.was_cut_off();
-        let standing = if was_cut_off { Standing::CutOff } else { Standing::Kept };
-        let mut found = found(&sum, standing);
+        let Some(mut file) = file else { return Some(found(&contents, LedgerStatus::Live)) };
+        let was_cut_off = contents.was_cut_off();
+        let status = if was_cut_off { LedgerStatus::CutOff } else { LedgerStatus::Kept };
+        let mut found = found(&contents, status);
         let other_boot = match view.is_another_boot(header) {
             Ok(other_boot) => other_boot,
-            Err(_) if sum.is_empty() && sum.damaged.is_empty() => true,
+            Err(_) if contents.is_empty() && contents.damaged.is_empty() => true,
             Err(reason) => {
-                found.standing = Standing::Hidden { reason };
+                found.status = LedgerStatus::Hidden { reason };
                 return Some(found);
             }
         };
         if other_boot {
             found.damaged.clear();
         }
-        let dead = sum.is_empty() || other_boot;
-        if !dead && which.is_cut_off() && !was_cut_off && is_there(root, &sum) {
+        let dead = contents.is_empty() || other_boot;
+        if !dead && which.is_cut_off() && !was_cut_off && is_there(root, &contents) {
             return Some(found);
         }
         if !dead {
-            found.changes = put_back_all(&sum, scheduler, mode, |entry| {
+            found.changes = put_back_all(&contents, scheduler, mode, |entry| {
                 // If this cannot be written, the next one finds it back already.
                 let _best_effort = if mode == Mode::Act { file.note([entry]) } else { Ok(()) };
             });
@@ -178,10 +179,10 @@ pub fn restore(
             && !found.is_unresolved()
             && let Err(error) = state.remove_journal(file.name())
         {
-            found.standing = Standing::Unreadable { reason: error.to_string() };
+            found.status = LedgerStatus::Unreadable { reason: error.to_string() };
         }
         // A process that has ended took all of it along: nothing to tell.
-        let gone = found.changes.iter().all(|change| change.outcome == Outcome::Gone);
+        let gone = found.changes.iter().all(|change| change.outcome == RestoreOutcome::Gone);
         let is_told = |found: &FoundLedger| !found.changes.is_empty() || found.is_unresolved();
         (!gone || !which.is_cut_off() || found.is_unresolved()).then_some(found).filter(is_told)
     };
@@ -190,18 +191,18 @@ pub fn restore(
 
 /// Waits for the end of `owner`, and puts back what it left cut off: the work
 /// of its keeper.
-pub(crate) fn see_to(dir: &Path, owner: u32) -> Result<Kept> {
-    let Some(state) = StateDir::open_if_there(dir)? else { return Ok(Kept::default()) };
+pub(crate) fn wait_and_restore(dir: &Path, owner: u32) -> Result<KeeperReport> {
+    let Some(state) = StateDir::open_if_there(dir)? else { return Ok(KeeperReport::default()) };
     for name in state.journals()?.iter().filter(|name| is_of(name, owner)) {
         LedgerFile::wait_for(&state, name)?;
     }
     let root = Root::system();
-    let found = restore(&root, dir, Which::Owner(owner), Mode::Act, &Kernel::new())?;
+    let found = restore(&root, dir, Selection::Owner(owner), Mode::Act, &Kernel::new())?;
     let left = found.iter().find(|ledger| ledger.is_unresolved()).map(|found| found.file.clone());
     let is_damaged = found.iter().any(|ledger| !ledger.damaged.is_empty());
     let outcomes = found.into_iter().flat_map(|ledger| ledger.changes);
     let outcomes = outcomes.map(|change| change.outcome).collect();
-    Ok(Kept { pid: Some(owner), outcomes, left, is_damaged })
+    Ok(KeeperReport { pid: Some(owner), outcomes, left, is_damaged })
 }
 
 /// Removes ledgers of other boots and of processes that have ended, for a
@@ -210,9 +211,10 @@ pub(super) fn clear_dead(root: &Root, state: &StateDir) -> Result<()> {
     let view = View::of(root)?;
     for name in state.journals()? {
         let Ok(Claim::Ours(file, bytes)) = LedgerFile::claim(state, &name) else { continue };
-        let Ok(sum) = Sum::parse(file.path(), &bytes) else { continue };
-        let Ok(other_boot) = view.is_another_boot(sum.header.as_ref()) else { continue };
-        let is_over = sum.damaged.is_empty() && (sum.is_empty() || !is_there(root, &sum));
+        let Ok(contents) = Contents::parse(file.path(), &bytes) else { continue };
+        let Ok(other_boot) = view.is_another_boot(contents.header.as_ref()) else { continue };
+        let is_over =
+            contents.damaged.is_empty() && (contents.is_empty() || !is_there(root, &contents));
         if other_boot || is_over {
             state.remove_journal(file.name())?;
         }
@@ -255,8 +257,8 @@ impl View {
 }
 
 /// Whether one of the threads may still live.
-fn is_there(root: &Root, sum: &Sum) -> bool {
-    let mut processes: Vec<u32> = sum.processes().collect();
+fn is_there(root: &Root, contents: &Contents) -> bool {
+    let mut processes: Vec<u32> = contents.processes().collect();
     processes.sort_unstable();
     processes.dedup();
     processes.into_iter().any(|process| root.exists(format!("/proc/{process}")))

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::entry::State;
+use super::entry::ThreadState;
 use crate::error::Result;
 use crate::root::Root;
 use crate::sched::{Policy, RunLimit, ThreadId, policy_of, run_limit, set_policy, set_run_limit};
@@ -15,19 +15,19 @@ pub trait Scheduler: Debug {
     ///
     /// # Errors
     /// A policy that unjank does not know.
-    fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, State)>>;
+    fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, ThreadState)>>;
 
     /// The same of a thread that was just looked at.
     ///
     /// # Errors
     /// As [`look`](Self::look).
-    fn state_of(&self, thread: &Thread) -> Result<Option<State>>;
+    fn state_of(&self, thread: &Thread) -> Result<Option<ThreadState>>;
 
     /// Gives a thread another state.
     ///
     /// # Errors
     /// `Permission`, or that it has ended (`is_not_found`).
-    fn set(&self, thread: ThreadId, state: State) -> Result<()>;
+    fn set(&self, thread: ThreadId, state: ThreadState) -> Result<()>;
 
     /// `RLIMIT_RTTIME` of `process`.
     ///
@@ -60,22 +60,22 @@ impl Default for Kernel {
 }
 
 impl Scheduler for Kernel {
-    fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, State)>> {
+    fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, ThreadState)>> {
         let Some(seen) = threads::look(&self.0, process, thread)? else { return Ok(None) };
         Ok(self.state_of(&seen)?.map(|state| (seen.began, state)))
     }
 
-    fn state_of(&self, thread: &Thread) -> Result<Option<State>> {
+    fn state_of(&self, thread: &Thread) -> Result<Option<ThreadState>> {
         match policy_of(thread.id) {
             Ok((policy, reset_on_fork)) => {
-                Ok(Some(State { policy, reset_on_fork, nice: thread.nice }))
+                Ok(Some(ThreadState { policy, reset_on_fork, nice: thread.nice }))
             }
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn set(&self, thread: ThreadId, state: State) -> Result<()> {
+    fn set(&self, thread: ThreadId, state: ThreadState) -> Result<()> {
         // Only a thread of the fair class can be given a nice value.
         if state.policy.fair().is_none()
             && let Ok((policy, reset)) = policy_of(thread)

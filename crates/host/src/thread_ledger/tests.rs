@@ -6,10 +6,10 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use super::sum::Sum;
+use super::contents::Contents;
 use super::*;
 use crate::error::{Error, Result};
-use crate::journal::{Mode, Outcome};
+use crate::journal::{Mode, RestoreOutcome};
 use crate::root::Root;
 use crate::sched::{Policy, Priority, RunLimit, ThreadId};
 use crate::threads::{Began, Thread};
@@ -17,7 +17,7 @@ use unjank_units::Nanos;
 
 #[derive(Debug)]
 struct Scripted {
-    threads: RefCell<BTreeMap<ThreadId, (Began, State)>>,
+    threads: RefCell<BTreeMap<ThreadId, (Began, ThreadState)>>,
     limit: RefCell<RunLimit>,
     denies: bool,
 }
@@ -31,15 +31,15 @@ impl Default for Scripted {
 }
 
 impl Scheduler for Scripted {
-    fn look(&self, _: u32, thread: ThreadId) -> Result<Option<(Began, State)>> {
+    fn look(&self, _: u32, thread: ThreadId) -> Result<Option<(Began, ThreadState)>> {
         Ok(self.threads.borrow().get(&thread).copied())
     }
 
-    fn state_of(&self, thread: &Thread) -> Result<Option<State>> {
+    fn state_of(&self, thread: &Thread) -> Result<Option<ThreadState>> {
         Ok(self.look(0, thread.id)?.map(|(_, state)| state))
     }
 
-    fn set(&self, thread: ThreadId, state: State) -> Result<()> {
+    fn set(&self, thread: ThreadId, state: ThreadState) -> Result<()> {
         if self.denies {
             let needs = "CAP_SYS_NICE".to_owned();
             return Err(Error::Permission { what: "this".to_owned(), needs });
@@ -61,10 +61,14 @@ impl Scheduler for Scripted {
     }
 }
 
-const OTHER: State = State { policy: Policy::other(0), reset_on_fork: false, nice: 0 };
+const OTHER: ThreadState = ThreadState { policy: Policy::other(0), reset_on_fork: false, nice: 0 };
 
-fn fifo(priority: u8) -> State {
-    State { policy: Policy::Fifo(Priority::new(priority).unwrap()), reset_on_fork: true, nice: 0 }
+fn fifo(priority: u8) -> ThreadState {
+    ThreadState {
+        policy: Policy::Fifo(Priority::new(priority).unwrap()),
+        reset_on_fork: true,
+        nice: 0,
+    }
 }
 
 /// A machine on which process 77 is, and a scheduler with its threads 77 to 79.
@@ -79,19 +83,19 @@ fn machine() -> (tempfile::TempDir, Root, Scripted) {
     (dir, root, scheduler)
 }
 
-fn intent(id: u32, before: State, wanted: State) -> Intent {
+fn intent(id: u32, before: ThreadState, wanted: ThreadState) -> Intent {
     let (thread, name) = (ThreadId(id), format!("t{id}"));
     Intent { process: 77, thread, began: Began(900), name, before, wanted }
 }
 
-fn change(ledger: &mut Ledger<'_>, scheduler: &Scripted, id: u32, wanted: State) {
+fn change(ledger: &mut Ledger<'_>, scheduler: &Scripted, id: u32, wanted: ThreadState) {
     let before = scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
     ledger.announce(&[intent(id, before, wanted)]).unwrap();
     scheduler.set(ThreadId(id), wanted).unwrap();
     ledger.settle(&[(ThreadId(id), None)]).unwrap();
 }
 
-fn outcomes(found: &[FoundLedger]) -> Vec<Outcome> {
+fn outcomes(found: &[FoundLedger]) -> Vec<RestoreOutcome> {
     found.iter().flat_map(|found| &found.changes).map(|change| change.outcome.clone()).collect()
 }
 
@@ -110,17 +114,17 @@ fn what_was_to_stay_stays_until_it_is_restored() {
         Some(Nanos(1_000_000_000))
     );
     let all = |which, mode| restore(&root, &place, which, mode, &scheduler).unwrap();
-    assert_eq!(all(Which::All, Mode::Act)[0].standing, Standing::Live);
+    assert_eq!(all(Selection::All, Mode::Act)[0].status, LedgerStatus::Live);
     ledger.keep().unwrap();
-    let found = all(Which::CutOff, Mode::Act);
-    assert_eq!((&found[0].standing, found[0].held), (&Standing::Kept, 1));
+    let found = all(Selection::CutOff, Mode::Act);
+    assert_eq!((&found[0].status, found[0].held), (&LedgerStatus::Kept, 1));
     assert_eq!(outcomes(&found), []);
-    assert!(all(Which::Process(5), Mode::Act).is_empty());
-    let would = outcomes(&all(Which::All, Mode::DryRun));
-    assert_eq!(would, [Outcome::WouldPutBack, Outcome::WouldPutBack]);
+    assert!(all(Selection::Process(5), Mode::Act).is_empty());
+    let would = outcomes(&all(Selection::All, Mode::DryRun));
+    assert_eq!(would, [RestoreOutcome::WouldPutBack, RestoreOutcome::WouldPutBack]);
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
-    let back = outcomes(&all(Which::Process(77), Mode::Act));
-    assert_eq!(back, [Outcome::PutBack, Outcome::PutBack]);
+    let back = outcomes(&all(Selection::Process(77), Mode::Act));
+    assert_eq!(back, [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
     assert_eq!((*scheduler.limit.borrow(), ledgers(&dir)), (UNLIMITED, 0));
 }
@@ -137,7 +141,7 @@ fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
     let short = Some(Nanos::from_millis(200));
     assert_eq!(*scheduler.limit.borrow(), RunLimit { soft: short, hard: short });
     let reports = ledger.finish();
-    assert!(reports.iter().all(|report| report.outcome == Outcome::PutBack), "{reports:?}");
+    assert!(reports.iter().all(|report| report.outcome == RestoreOutcome::PutBack), "{reports:?}");
     assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
 }
 
@@ -157,8 +161,8 @@ fn a_ledger_forgets_what_is_over_before_it_is_full() {
     let sizes: Vec<u64> = fs::read_dir(&place).unwrap().map(|entry| size(entry.unwrap())).collect();
     assert!(sizes.len() == 1 && sizes[0] < 6 << 20, "{sizes:?}");
     drop(ledger);
-    let found = restore(&root, &place, Which::Process(77), Mode::Act, &scheduler).unwrap();
-    assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::PutBack]);
+    let found = restore(&root, &place, Selection::Process(77), Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
     assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
 }
 
@@ -171,8 +175,8 @@ fn sessions_are_undone_newest_first() {
         change(&mut ledger, &scheduler, 78, fifo(priority));
         ledger.keep().unwrap();
     }
-    let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
-    assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::PutBack]);
+    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::PutBack]);
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
 }
 
@@ -188,8 +192,11 @@ fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone()
     scheduler.threads.borrow_mut().insert(ThreadId(78), (Began(950), fifo(80)));
     scheduler.threads.borrow_mut().insert(ThreadId(79), (Began(900), fifo(50)));
     let reports = ledger.finish();
-    let outcomes: Vec<&Outcome> = reports.iter().map(|report| &report.outcome).collect();
-    assert_eq!(outcomes, [&Outcome::Gone, &Outcome::Gone, &Outcome::LeftToOthers]);
+    let outcomes: Vec<&RestoreOutcome> = reports.iter().map(|report| &report.outcome).collect();
+    assert_eq!(
+        outcomes,
+        [&RestoreOutcome::Gone, &RestoreOutcome::Gone, &RestoreOutcome::LeftToOthers]
+    );
     assert_eq!(
         reports[2].to_string(),
         "t79 (thread 79): left at fifo:50 reset-on-fork, which somebody else set after our fifo:80 \
@@ -206,9 +213,9 @@ fn what_a_killed_session_had_announced_is_put_back() {
     ledger.announce(&[intent(78, OTHER, fifo(80)), intent(79, OTHER, fifo(80))]).unwrap();
     scheduler.set(ThreadId(78), fifo(80)).unwrap();
     drop(ledger);
-    let found = restore(&root, &place, Which::CutOff, Mode::Act, &scheduler).unwrap();
-    assert_eq!(found[0].standing, Standing::CutOff);
-    assert_eq!(outcomes(&found), [Outcome::PutBack, Outcome::AlreadyBack]);
+    let found = restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+    assert_eq!(found[0].status, LedgerStatus::CutOff);
+    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack, RestoreOutcome::AlreadyBack]);
     assert_eq!(ledgers(&dir), 0);
 }
 
@@ -220,14 +227,14 @@ fn what_cannot_be_put_back_is_kept_and_said() {
     change(&mut ledger, &scheduler, 78, fifo(80));
     ledger.keep().unwrap();
     scheduler.denies = true;
-    let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
+    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
     assert!(found[0].is_unresolved());
     assert_eq!(ledgers(&dir), 1);
     fs::write(place.join("00000000000000000000-1.journal"), "{}\n").unwrap();
     scheduler.denies = false;
-    let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
-    assert_eq!(outcomes(&found), [Outcome::PutBack]);
-    assert!(matches!(found[1].standing, Standing::Unreadable { .. }), "{found:?}");
+    let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+    assert_eq!(outcomes(&found), [RestoreOutcome::PutBack]);
+    assert!(matches!(found[1].status, LedgerStatus::Unreadable { .. }), "{found:?}");
 }
 
 /// Two threads and the limit, changed by a session that was killed, and its file.
@@ -259,7 +266,8 @@ fn a_flipped_bit_anywhere_sets_nothing_wrong_and_loses_nothing() {
         }
         scheduler.set_run_limit(77, limit).unwrap();
         let told = format!("byte {at}, bit {bit}");
-        let found = restore(&root, &dir.path().join("rt"), Which::CutOff, Mode::Act, &scheduler);
+        let found =
+            restore(&root, &dir.path().join("rt"), Selection::CutOff, Mode::Act, &scheduler);
         let found = found.unwrap();
         let now = |id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
         assert!([OTHER, fifo(80)].contains(&now(78)), "{told}");
@@ -279,9 +287,9 @@ fn what_a_damaged_line_does_not_hold_is_put_back() {
     let at = text.find("\"thread\":79").unwrap();
     text.replace_range(at + 10..at + 11, "6");
     fs::write(&file, text).unwrap();
-    let all = || restore(&root, &dir.path().join("rt"), Which::CutOff, Mode::Act, &scheduler);
+    let all = || restore(&root, &dir.path().join("rt"), Selection::CutOff, Mode::Act, &scheduler);
     let found = all().unwrap();
-    assert_eq!((&found[0].standing, found[0].damaged.len()), (&Standing::CutOff, 1));
+    assert_eq!((&found[0].status, found[0].damaged.len()), (&LedgerStatus::CutOff, 1));
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
     assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
     assert!(all().unwrap()[0].is_unresolved(), "it is said until the file is removed");
@@ -296,8 +304,11 @@ fn what_was_to_stay_stays_only_once_that_is_written_down() {
     let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
     change(&mut ledger, &scheduler, 78, fifo(80));
     drop(ledger);
-    let found = restore(&root, &place, Which::CutOff, Mode::Act, &scheduler).unwrap();
-    assert_eq!((&found[0].standing, outcomes(&found)), (&Standing::CutOff, vec![Outcome::PutBack]));
+    let found = restore(&root, &place, Selection::CutOff, Mode::Act, &scheduler).unwrap();
+    assert_eq!(
+        (&found[0].status, outcomes(&found)),
+        (&LedgerStatus::CutOff, vec![RestoreOutcome::PutBack])
+    );
 }
 
 #[test]
@@ -316,8 +327,8 @@ fn a_ledger_is_kept_where_its_threads_cannot_be_seen() {
     let is_kept = |why: &str| {
         // As in another namespace: none of its threads is there.
         scheduler.threads.borrow_mut().remove(&ThreadId(78));
-        let found = restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap();
-        let Standing::Hidden { reason } = &found[0].standing else { panic!("{found:?}") };
+        let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
+        let LedgerStatus::Hidden { reason } = &found[0].status else { panic!("{found:?}") };
         assert!(reason.contains(why), "{reason}");
         // Nor does a session make an end of it.
         Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap().finish();
@@ -331,7 +342,7 @@ fn a_ledger_is_kept_where_its_threads_cannot_be_seen() {
     fs::remove_file(&namespace).unwrap();
     std::os::unix::fs::symlink("pid:[1]", &namespace).unwrap();
     fs::write(&boot_id, "first").unwrap();
-    assert_eq!(restore(&root, &place, Which::All, Mode::Act, &scheduler).unwrap().len(), 1);
+    assert_eq!(restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap().len(), 1);
     assert_eq!(ledgers(&dir), 0);
 }
 
@@ -350,6 +361,6 @@ fn ledgers_of_dead_processes_are_cleared_by_the_next_session() {
 proptest! {
     #[test]
     fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _either = Sum::parse(std::path::Path::new("x"), &bytes);
+        let _either = Contents::parse(std::path::Path::new("x"), &bytes);
     }
 }

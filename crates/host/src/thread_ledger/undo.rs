@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::entry::{Entry, State};
+use super::contents::{Contents, HeldLimit, HeldThread};
+use super::entry::{Entry, ThreadState};
 use super::scheduler::Scheduler;
-use super::sum::{HeldLimit, HeldThread, Sum};
 use crate::error::Result;
-use crate::journal::{Action, Held, Kind, Mode, Outcome, Seen, decide};
+use crate::journal::{Action, ChangeKind, CurrentState, Held, Mode, RestoreOutcome, decide};
 use crate::sched::{RunLimit, ThreadId};
 use unjank_units::Nanos;
 
@@ -29,7 +29,7 @@ pub struct ThreadReport {
     pub after: Option<String>,
     /// How it ended.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RestoreOutcome,
 }
 
 /// One line without a full stop: `meas (thread 79): fifo:80 → other, as it was`.
@@ -41,36 +41,38 @@ impl fmt::Display for ThreadReport {
             None => write!(f, "{name} of process {}: ", self.process)?,
         }
         match &self.outcome {
-            Outcome::PutBack => write!(f, "{during} → {before}, as it was"),
-            Outcome::AlreadyBack => write!(f, "{before} already, as it was"),
-            Outcome::LeftToOthers => {
+            RestoreOutcome::PutBack => write!(f, "{during} → {before}, as it was"),
+            RestoreOutcome::AlreadyBack => write!(f, "{before} already, as it was"),
+            RestoreOutcome::LeftToOthers => {
                 let now = self.after.as_deref().unwrap_or("something else");
                 write!(f, "left at {now}, which somebody else set after our {during}")
             }
-            Outcome::Gone => write!(f, "has ended, so nothing to put back"),
-            Outcome::ResetByBoot => write!(f, "ended by the boot since"),
-            Outcome::WouldPutBack => write!(f, "{during} → {before} would put it back"),
-            Outcome::Failed { reason, .. } => write!(f, "not put back to {before}: {reason}"),
+            RestoreOutcome::Gone => write!(f, "has ended, so nothing to put back"),
+            RestoreOutcome::ResetByBoot => write!(f, "ended by the boot since"),
+            RestoreOutcome::WouldPutBack => write!(f, "{during} → {before} would put it back"),
+            RestoreOutcome::Failed { reason, .. } => {
+                write!(f, "not put back to {before}: {reason}")
+            }
         }
     }
 }
 
-/// Puts back all that `sum` holds, and hands each change that is over to `over`.
+/// Puts back all that `contents` holds, and hands each change that is over to `over`.
 pub(super) fn put_back_all(
-    sum: &Sum,
+    contents: &Contents,
     scheduler: &dyn Scheduler,
     mode: Mode,
     mut over: impl FnMut(&Entry),
 ) -> Vec<ThreadReport> {
     let mut reports = Vec::new();
-    for (&thread, held) in &sum.threads {
+    for (&thread, held) in &contents.threads {
         let report = put_back(held, scheduler, mode);
         if !report.outcome.is_failure() {
             over(&Entry::Restored { thread });
         }
         reports.push(report);
     }
-    for limit in &sum.limits {
+    for limit in &contents.limits {
         let report = put_limit_back(*limit, scheduler, mode);
         if !report.outcome.is_failure() {
             over(&Entry::LimitRestored { process: limit.process });
@@ -85,25 +87,25 @@ pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode)
     let intent = &held.intent;
     let look = || match scheduler.look(intent.process, intent.thread) {
         // The number may have gone to another thread, which is not touched.
-        Ok(Some((began, state))) if began == intent.began => Seen::Reads(state.to_string()),
-        Ok(_) => Seen::Nothing,
-        Err(error) => Seen::Unreadable(Outcome::from_error(&error)),
+        Ok(Some((began, state))) if began == intent.began => CurrentState::Reads(state.to_string()),
+        Ok(_) => CurrentState::Missing,
+        Err(error) => CurrentState::Unreadable(RestoreOutcome::from_error(&error)),
     };
     let (before, during) = (intent.before.to_string(), held.during.to_string());
     let rule = as_held(held);
     let mut seen = look();
     let mut outcome = match (decide(&rule, &seen), mode) {
         (Action::Leave(outcome), _) => outcome,
-        (Action::Undo, Mode::DryRun) => Outcome::WouldPutBack,
+        (Action::Undo, Mode::DryRun) => RestoreOutcome::WouldPutBack,
         (Action::Undo, Mode::Act) => give(intent.thread, intent.before, scheduler),
     };
-    if outcome == Outcome::PutBack {
+    if outcome == RestoreOutcome::PutBack {
         seen = look();
-        if seen == Seen::Nothing {
-            outcome = Outcome::Gone;
+        if seen == CurrentState::Missing {
+            outcome = RestoreOutcome::Gone;
         }
     }
-    let after = if let Seen::Reads(state) = seen { Some(state) } else { None };
+    let after = if let CurrentState::Reads(state) = seen { Some(state) } else { None };
     ThreadReport {
         process: intent.process,
         thread: Some(intent.thread),
@@ -115,17 +117,17 @@ pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode)
     }
 }
 
-fn give(thread: ThreadId, state: State, scheduler: &dyn Scheduler) -> Outcome {
+fn give(thread: ThreadId, state: ThreadState, scheduler: &dyn Scheduler) -> RestoreOutcome {
     // Only CAP_SYS_NICE may clear SCHED_RESET_ON_FORK; without it the flag
     // stays, which does no harm to a thread that is ordinary again.
     let set = scheduler.set(thread, state).or_else(|error| {
-        let with_flag = State { reset_on_fork: true, ..state };
+        let with_flag = ThreadState { reset_on_fork: true, ..state };
         if state.reset_on_fork { Err(error) } else { scheduler.set(thread, with_flag) }
     });
     match set {
-        Ok(()) => Outcome::PutBack,
-        Err(error) if error.is_not_found() => Outcome::Gone,
-        Err(error) => Outcome::from_error(&error),
+        Ok(()) => RestoreOutcome::PutBack,
+        Err(error) if error.is_not_found() => RestoreOutcome::Gone,
+        Err(error) => RestoreOutcome::from_error(&error),
     }
 }
 
@@ -145,25 +147,25 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         raised && now.hard == held.during.hard
     };
     let outcome = match &now {
-        Err(error) if error.is_not_found() => Outcome::Gone,
-        Err(error) => Outcome::from_error(error),
-        Ok(None) => Outcome::Gone,
-        Ok(Some(now)) if *now == held.before => Outcome::AlreadyBack,
+        Err(error) if error.is_not_found() => RestoreOutcome::Gone,
+        Err(error) => RestoreOutcome::from_error(error),
+        Ok(None) => RestoreOutcome::Gone,
+        Ok(Some(now)) if *now == held.before => RestoreOutcome::AlreadyBack,
         Ok(Some(now)) if !ours(*now) && held.doubtful => {
-            Outcome::failed("the ledger is damaged where it may say whose the limit is")
+            RestoreOutcome::failed("the ledger is damaged where it may say whose the limit is")
         }
-        Ok(Some(now)) if !ours(*now) => Outcome::LeftToOthers,
-        Ok(Some(_)) if mode == Mode::DryRun => Outcome::WouldPutBack,
+        Ok(Some(now)) if !ours(*now) => RestoreOutcome::LeftToOthers,
+        Ok(Some(_)) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,
         Ok(Some(now)) => match raise(held, *now, scheduler) {
-            Ok(()) => Outcome::PutBack,
-            Err(error) if error.is_not_found() => Outcome::Gone,
-            Err(error) => Outcome::from_error(&error),
+            Ok(()) => RestoreOutcome::PutBack,
+            Err(error) if error.is_not_found() => RestoreOutcome::Gone,
+            Err(error) => RestoreOutcome::from_error(&error),
         },
     };
     let text =
         |limit: RunLimit| limit.soft.map_or("unlimited".to_owned(), |n: Nanos| n.to_string());
     let after = match outcome {
-        Outcome::PutBack => scheduler.run_limit(held.process).ok(),
+        RestoreOutcome::PutBack => scheduler.run_limit(held.process).ok(),
         _ => now.ok().flatten(),
     };
     ThreadReport {
@@ -193,5 +195,5 @@ fn as_held(held: &HeldThread) -> Held {
     let &HeldThread { settled, doubtful, .. } = held;
     let (before, during) = (held.intent.before.to_string(), held.during.to_string());
     let (path, ours) = (String::new(), held.ours.clone());
-    Held { seq: 0, path, kind: Kind::File, before, during, ours, settled, doubtful }
+    Held { seq: 0, path, kind: ChangeKind::File, before, during, ours, settled, doubtful }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use unjank_host::keeper::KeeperCommand;
 use unjank_host::sched::{Policy, ThreadId, check_policy};
-use unjank_host::thread_ledger::{Intent, Ledger, State, ThreadReport};
+use unjank_host::thread_ledger::{Intent, Ledger, ThreadReport, ThreadState};
 use unjank_host::threads::{self, Began, Thread};
 use unjank_host::{Error, ErrorClass, Nanos, Result, Root};
 
@@ -285,7 +285,7 @@ impl<'a> Changer<'a> {
             began: thread.began,
             name: thread.name.clone(),
             before,
-            wanted: State { policy, reset_on_fork, nice },
+            wanted: ThreadState { policy, reset_on_fork, nice },
         }))
     }
 
@@ -342,7 +342,7 @@ impl<'a> Changer<'a> {
             && now == began
             && state.policy.is_realtime()
         {
-            let ordinary = State { policy: Policy::other(state.nice), ..state };
+            let ordinary = ThreadState { policy: Policy::other(state.nice), ..state };
             if scheduler.set(thread, ordinary).is_ok() {
                 report.after = Some(ordinary.to_string());
             }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 use unjank_host::rtkit::RealtimeKit;
 use unjank_host::sched::{Policy, ThreadId};
-use unjank_host::thread_ledger::{Ledger, Scheduler, State};
+use unjank_host::thread_ledger::{Ledger, Scheduler, ThreadState};
 use unjank_host::{Error, ErrorClass, Result};
 
 /// The nice value that replaces a real-time policy.
@@ -52,7 +52,7 @@ pub struct Granted {
     pub means: Means,
     /// Its state, if that differs from the wanted one; `None` also for a thread
     /// that has ended meanwhile.
-    pub state: Option<State>,
+    pub state: Option<ThreadState>,
     /// Why the state differs.
     pub because: Option<String>,
 }
@@ -71,8 +71,8 @@ impl PolicySetter<'_> {
         ledger: &mut Ledger<'_>,
         process: u32,
         thread: ThreadId,
-        wanted: State,
-        before: State,
+        wanted: ThreadState,
+        before: ThreadState,
     ) -> Result<Granted> {
         let error = match self.scheduler.set(thread, wanted) {
             Ok(()) => return self.settled(process, thread, wanted),
@@ -104,7 +104,7 @@ impl PolicySetter<'_> {
         let nice = self.best_nice.max(RAISED);
         if nice < before.nice {
             let policy = Policy::other(nice);
-            let raised = State { policy, reset_on_fork: before.reset_on_fork, nice };
+            let raised = ThreadState { policy, reset_on_fork: before.reset_on_fork, nice };
             if self.scheduler.set(thread, raised).is_ok() {
                 let because = Some(format!("{error}; rtkit: {not_by_rtkit}"));
                 return Ok(Granted { means: Means::Nice, state: state()?, because });
@@ -124,7 +124,7 @@ impl PolicySetter<'_> {
     }
 
     /// Checks whether the kernel has kept the slice of a state that it accepted.
-    fn settled(&self, process: u32, thread: ThreadId, wanted: State) -> Result<Granted> {
+    fn settled(&self, process: u32, thread: ThreadId, wanted: ThreadState) -> Result<Granted> {
         let mut given = Granted { means: Means::Scheduler, state: None, because: None };
         if wanted.policy.fair().is_some_and(|fair| fair.slice.is_some())
             && let Some((_, now)) = self.scheduler.look(process, thread)?
@@ -148,12 +148,13 @@ mod tests {
     use super::*;
 
     const THREAD: ThreadId = ThreadId(9);
-    const BEFORE: State = State { policy: Policy::other(0), reset_on_fork: false, nice: 0 };
+    const BEFORE: ThreadState =
+        ThreadState { policy: Policy::other(0), reset_on_fork: false, nice: 0 };
 
     /// A kernel that gives an ordinary user nice values down to −5, and rtkit.
     #[derive(Debug)]
     struct Ordinary {
-        now: Cell<State>,
+        now: Cell<ThreadState>,
         limit: Cell<RunLimit>,
         asked: RefCell<Vec<u8>>,
         refuses: bool,
@@ -171,15 +172,15 @@ mod tests {
     }
 
     impl Scheduler for Ordinary {
-        fn look(&self, _: u32, _: ThreadId) -> Result<Option<(Began, State)>> {
+        fn look(&self, _: u32, _: ThreadId) -> Result<Option<(Began, ThreadState)>> {
             Ok(Some((Began(1), self.now.get())))
         }
 
-        fn state_of(&self, _: &Thread) -> Result<Option<State>> {
+        fn state_of(&self, _: &Thread) -> Result<Option<ThreadState>> {
             Ok(Some(self.now.get()))
         }
 
-        fn set(&self, _: ThreadId, state: State) -> Result<()> {
+        fn set(&self, _: ThreadId, state: ThreadState) -> Result<()> {
             if state.policy.is_realtime() || state.nice < -5 {
                 return Err(denied());
             }
@@ -204,7 +205,7 @@ mod tests {
                 return Err(denied());
             }
             let policy = Policy::RoundRobin(Priority::new(priority.get().min(20))?);
-            self.now.set(State { policy, reset_on_fork: true, nice: 0 });
+            self.now.set(ThreadState { policy, reset_on_fork: true, nice: 0 });
             Ok(())
         }
 
@@ -224,7 +225,7 @@ mod tests {
         let rtkit = if rtkit { Ok(kernel as &dyn RealtimeKit) } else { Err("none".to_owned()) };
         let setter = PolicySetter { scheduler: kernel, rtkit, best_nice };
         let policy = Policy::Fifo(Priority::new(80).unwrap());
-        let wanted = State { policy, reset_on_fork: true, nice: 0 };
+        let wanted = ThreadState { policy, reset_on_fork: true, nice: 0 };
         setter.set(&mut ledger, 7, THREAD, wanted, BEFORE)
     }
 
@@ -244,7 +245,7 @@ mod tests {
         let kernel = Ordinary::new(false);
         let settled = |slice| {
             let policy = Policy::Other(Fair { nice: 0, slice });
-            let wanted = State { policy, ..BEFORE };
+            let wanted = ThreadState { policy, ..BEFORE };
             setter(&kernel).settled(7, THREAD, wanted).unwrap()
         };
         let ignored = settled(Some(Fair::SHORTEST));

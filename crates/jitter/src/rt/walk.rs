@@ -3,7 +3,7 @@
 use serde::Serialize;
 use unjank_host::Error;
 use unjank_host::sched::ThreadId;
-use unjank_host::thread_ledger::State;
+use unjank_host::thread_ledger::ThreadState;
 
 use super::means::Means;
 
@@ -17,9 +17,9 @@ pub struct Changed {
     /// Its name.
     pub name: String,
     /// The old policy.
-    pub before: State,
+    pub before: ThreadState,
     /// The new policy.
-    pub now: State,
+    pub now: ThreadState,
     /// How it got the new policy.
     pub means: Means,
     /// The wanted policy, if the new one differs.
@@ -30,7 +30,7 @@ pub struct Changed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Instead {
     /// The wanted policy.
-    pub wanted: State,
+    pub wanted: ThreadState,
     /// Why the thread has another one.
     pub because: String,
 }

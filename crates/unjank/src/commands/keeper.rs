@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::journal::Outcome;
-use unjank_host::keeper::{KeeperCommand, Kept, keep};
+use unjank_host::journal::RestoreOutcome;
+use unjank_host::keeper::{KeeperCommand, KeeperReport, keep};
 
 use crate::exit;
 use crate::output;
@@ -37,14 +37,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(if kept.left.is_some() { exit::FAILURE } else { exit::FINE }))
 }
 
-fn sentence(kept: &Kept) -> String {
-    let count =
-        |wanted: fn(&Outcome) -> bool| kept.outcomes.iter().filter(|end| wanted(end)).count();
+fn sentence(kept: &KeeperReport) -> String {
+    let count = |wanted: fn(&RestoreOutcome) -> bool| {
+        kept.outcomes.iter().filter(|end| wanted(end)).count()
+    };
     let counts = [
-        (count(|end| matches!(end, Outcome::PutBack | Outcome::AlreadyBack)), "put back"),
-        (count(|end| matches!(end, Outcome::LeftToOthers)), "left to somebody else"),
-        (count(|end| matches!(end, Outcome::Gone | Outcome::ResetByBoot)), "gone"),
-        (count(Outcome::is_failure), "still changed (unjank restore says why)"),
+        (
+            count(|end| matches!(end, RestoreOutcome::PutBack | RestoreOutcome::AlreadyBack)),
+            "put back",
+        ),
+        (count(|end| matches!(end, RestoreOutcome::LeftToOthers)), "left to somebody else"),
+        (count(|end| matches!(end, RestoreOutcome::Gone | RestoreOutcome::ResetByBoot)), "gone"),
+        (count(RestoreOutcome::is_failure), "still changed (unjank restore says why)"),
     ];
     let counts: Vec<String> = counts
         .into_iter()

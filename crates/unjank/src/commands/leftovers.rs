@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use unjank_host::journal::{FoundJournal, Obstacle, Outcome, Standing};
+use unjank_host::journal::{FoundJournal, JournalStatus, Obstacle, RestoreOutcome};
 
 use crate::exit;
 
 /// The exit code for changes that ended so, and for what `is_damaged` and of
 /// which nothing more is known.
-pub(super) fn code_of<'a>(outcomes: impl Iterator<Item = &'a Outcome>, is_damaged: bool) -> u8 {
-    let obstacles: Vec<Obstacle> = outcomes.filter_map(Outcome::obstacle).collect();
+pub(super) fn code_of<'a>(
+    outcomes: impl Iterator<Item = &'a RestoreOutcome>,
+    is_damaged: bool,
+) -> u8 {
+    let obstacles: Vec<Obstacle> = outcomes.filter_map(RestoreOutcome::obstacle).collect();
     if obstacles.contains(&Obstacle::Permission) {
         exit::PERMISSION
     } else if is_damaged || obstacles.iter().any(|obstacle| *obstacle != Obstacle::Hidden) {
@@ -37,8 +40,8 @@ pub(super) fn damage(lines: &[usize], file: &Path) -> Option<String> {
 
 /// What a session that begins says of journals that it cannot use.
 pub(super) fn unusable(found: &[FoundJournal]) -> Vec<String> {
-    let told = |journal: &FoundJournal| match &journal.standing {
-        Standing::Unreadable { reason } => {
+    let told = |journal: &FoundJournal| match &journal.status {
+        JournalStatus::Unreadable { reason } => {
             Some(format!("the journal {} is not usable: {reason}", journal.file.display()))
         }
         _ => damage(&journal.damaged, &journal.file),

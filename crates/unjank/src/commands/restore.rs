@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
-use unjank_host::journal::{FoundJournal, Mode, Standing, restore};
+use unjank_host::journal::{FoundJournal, JournalStatus, Mode, restore};
 use unjank_host::thread_ledger::FoundLedger;
 use unjank_host::tracefs::remove_leftovers;
 
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 fn code(found: &[FoundJournal]) -> u8 {
     let is_damaged = |journal: &&FoundJournal| {
-        matches!(journal.standing, Standing::Unreadable { .. }) || !journal.damaged.is_empty()
+        matches!(journal.status, JournalStatus::Unreadable { .. }) || !journal.damaged.is_empty()
     };
     let outcomes = found.iter().flat_map(|journal| &journal.changes).map(|change| &change.outcome);
     code_of(outcomes, found.iter().any(|journal| is_damaged(&journal)))
@@ -95,18 +95,18 @@ fn text(found: &[FoundJournal], traces: &[String]) -> String {
     for journal in found {
         let session = session(journal);
         let file = journal.file.display();
-        match &journal.standing {
-            Standing::Live => {
+        match &journal.status {
+            JournalStatus::Live => {
                 lines.add(format_args!("{session} is running, and puts its changes back itself"));
             }
-            Standing::Stale if journal.changes.is_empty() => {
+            JournalStatus::Stale if journal.changes.is_empty() => {
                 lines.add(format_args!("{session} had nothing changed"));
             }
-            Standing::Stale => lines.add(format_args!("{session} was cut off:")),
-            Standing::Elsewhere { root } => {
+            JournalStatus::Stale => lines.add(format_args!("{session} was cut off:")),
+            JournalStatus::Elsewhere { root } => {
                 lines.add(format_args!("{session} is about the tree {root}: --root {root}"));
             }
-            Standing::Unreadable { reason } => {
+            JournalStatus::Unreadable { reason } => {
                 lines.add(format_args!("{session} is not usable: {reason}"));
                 lines.add(format_args!("  (removing {file} gives up what it holds)"));
             }

@@ -2,7 +2,7 @@
 //! nothing is lost in silence.
 
 use super::*;
-use crate::journal::Standing;
+use crate::journal::JournalStatus;
 
 /// A session over `a`, `b` and a directory that was killed after all kinds of
 /// lines, and what its journal holds.
@@ -14,9 +14,9 @@ fn killed() -> (Bench, Vec<u8>) {
     drop(session.change("/sys/c", "ours-3").unwrap());
     a.set("ours-4").unwrap();
     let made = session.make_directory("/sys/kernel/unjank-1").unwrap();
-    crate::journal::fuse::kill_after(0);
+    crate::journal::failpoint::kill_after(0);
     drop((a, b, made, session));
-    crate::journal::fuse::disarm();
+    crate::journal::failpoint::disarm();
     let bytes = fs::read(&bench.journals()[0]).unwrap();
     (bench, bytes)
 }
@@ -89,7 +89,7 @@ fn what_is_known_is_put_back_and_the_rest_is_kept_and_said() {
     bytes[text.find("/sys/b").unwrap() + 5] ^= 1;
     left(&bench, &bytes);
     let found = bench.restore();
-    assert_eq!((&found[0].standing, found[0].damaged.as_slice()), (&Standing::Stale, &[4][..]));
+    assert_eq!((&found[0].status, found[0].damaged.as_slice()), (&JournalStatus::Stale, &[4][..]));
     assert_eq!((bench.read("a"), bench.read("b")), ("first-a".to_owned(), "ours-2".to_owned()));
     // What is back is said to be so in the journal, and not looked at again.
     bench.write("a", "ours-4");
@@ -142,6 +142,6 @@ fn a_journal_without_checksums_is_still_put_back() {
     );
     left(&bench, old.as_bytes());
     let found = bench.restore();
-    assert_eq!(outcomes(&found[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&found[0].changes), [&RestoreOutcome::PutBack]);
     assert_eq!((bench.read("a"), bench.journals().len()), ("first-a".to_owned(), 0));
 }

@@ -25,9 +25,9 @@ fn a_journal_is_kept_where_the_kernels_files_are_hidden() {
             session.change("/sys/a", "1").unwrap(),
             session.make_directory("/sys/kernel/unjank-1").unwrap(),
         );
-        crate::journal::fuse::kill_after(0);
+        crate::journal::failpoint::kill_after(0);
         drop((held, session));
-        crate::journal::fuse::disarm();
+        crate::journal::failpoint::disarm();
         hide(&bench, name);
         for mode in [Mode::DryRun, Mode::Act] {
             let found = restore(&bench.root(), &bench.state_dir(), mode).unwrap();
@@ -42,7 +42,7 @@ fn a_journal_is_kept_where_the_kernels_files_are_hidden() {
         show(&bench, name);
         assert_eq!(
             outcomes(&bench.restore()[0].changes),
-            [&Outcome::PutBack, &Outcome::PutBack],
+            [&RestoreOutcome::PutBack, &RestoreOutcome::PutBack],
             "{name}"
         );
         assert_eq!((bench.read("a"), bench.journals().len()), ("0".to_owned(), 0));
@@ -66,16 +66,16 @@ fn control_groups_of_another_namespace_are_others() {
         session.change("/sys/a", "1").unwrap(),
         session.make_directory("/sys/fs/cgroup/unjank-1").unwrap(),
     );
-    crate::journal::fuse::kill_after(0);
+    crate::journal::failpoint::kill_after(0);
     drop((held, session));
-    crate::journal::fuse::disarm();
+    crate::journal::failpoint::disarm();
     enter(2);
     let found = bench.restore();
     let hidden: Vec<_> = found[0].changes.iter().map(|each| each.outcome.obstacle()).collect();
     assert_eq!(hidden, [None, Some(Obstacle::Hidden)], "the knob is one for all namespaces");
     assert!(groups.join("unjank-1").exists() && bench.journals().len() == 1);
     enter(1);
-    assert_eq!(outcomes(&bench.restore()[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&bench.restore()[0].changes), [&RestoreOutcome::PutBack]);
     assert!(!groups.join("unjank-1").exists() && bench.journals().is_empty());
 }
 
@@ -84,14 +84,14 @@ fn an_announced_change_is_no_more_gone_than_a_settled_one() {
     let bench = Bench::new(&[("a", "0")]);
     let session = bench.open();
     // Killed between the announcement and the note that it was made.
-    crate::journal::fuse::kill_after(5);
+    crate::journal::failpoint::kill_after(5);
     assert!(session.change("/sys/a", "1").is_err());
     drop(session);
-    assert!(crate::journal::fuse::disarm());
+    assert!(crate::journal::failpoint::disarm());
     bench.write("a", "1");
     hide(&bench, "sys");
     assert!(are_hidden(&bench.restore()));
     show(&bench, "sys");
-    assert_eq!(outcomes(&bench.restore()[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&bench.restore()[0].changes), [&RestoreOutcome::PutBack]);
     assert_eq!(bench.read("a"), "0");
 }

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::journal::{Knob, fuse};
+use crate::journal::{Knob, failpoint};
 
 const KNOBS: [&str; 3] = ["a", "b", "c"];
 
@@ -39,7 +39,7 @@ fn run(bench: &Bench, steps: &[Step], kill: u32, theirs: &mut [Vec<String>; 3]) 
     let ours = |value: &u8| format!("ours-{value}");
     let session = bench.open();
     let mut guards: Vec<Knob> = Vec::new();
-    fuse::kill_after(kill);
+    failpoint::kill_after(kill);
     for step in steps {
         match step {
             Step::Change(knob, value) => guards.extend(session.change(path(*knob), &ours(value))),
@@ -62,7 +62,7 @@ fn run(bench: &Bench, steps: &[Step], kill: u32, theirs: &mut [Vec<String>; 3]) 
         }
     }
     drop((guards, session));
-    fuse::disarm()
+    failpoint::disarm()
 }
 
 /// Returns whether the session died of it.
@@ -76,9 +76,9 @@ fn check(steps: &[Step], kill: u32, late: Option<usize>, second_kill: u32) -> bo
         bench.write(KNOBS[knob], "theirs-late");
         theirs[knob].push("theirs-late".to_owned());
     }
-    fuse::kill_after(second_kill);
+    failpoint::kill_after(second_kill);
     bench.restore();
-    fuse::disarm();
+    failpoint::disarm();
     let found = bench.restore();
     assert!(!found.iter().any(FoundJournal::is_unresolved), "{found:?}");
     assert!(bench.journals().is_empty());

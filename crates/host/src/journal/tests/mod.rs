@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{ChangeReport, FoundJournal, Mode, Outcome, Session, restore};
+use super::{ChangeReport, FoundJournal, Mode, RestoreOutcome, Session, restore};
 use crate::error::Result;
 use crate::keeper::KeeperCommand;
 use crate::root::Root;
@@ -94,9 +94,9 @@ impl Bench {
         let others = self.journals().len();
         let session = self.open();
         let knob = session.change("/sys/a", "1").unwrap();
-        super::fuse::kill_after(0);
+        super::failpoint::kill_after(0);
         drop((knob, session));
-        assert!(super::fuse::disarm());
+        assert!(super::failpoint::disarm());
         assert_eq!((self.read("a"), self.journals().len()), ("1".to_owned(), others + 1));
     }
 }
@@ -105,7 +105,7 @@ fn idle_keeper() -> KeeperCommand {
     KeeperCommand::new("/bin/sh", ["-c", IDLE])
 }
 
-fn outcomes(reports: &[ChangeReport]) -> Vec<&Outcome> {
+fn outcomes(reports: &[ChangeReport]) -> Vec<&RestoreOutcome> {
     reports.iter().map(|report| &report.outcome).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::journal::Standing;
+use crate::journal::JournalStatus;
 
 #[test]
 fn restore_puts_back_what_a_killed_session_left() {
@@ -11,9 +11,9 @@ fn restore_puts_back_what_a_killed_session_left() {
     bench.killed_session();
     let found = bench.restore();
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].standing, Standing::Stale);
+    assert_eq!(found[0].status, JournalStatus::Stale);
     assert_eq!(found[0].pid, Some(std::process::id()));
-    assert_eq!(outcomes(&found[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&found[0].changes), [&RestoreOutcome::PutBack]);
     assert_eq!(bench.read("a"), "0");
     assert!(bench.journals().is_empty());
     assert!(bench.restore().is_empty());
@@ -25,7 +25,7 @@ fn a_dry_run_changes_nothing() {
     bench.killed_session();
     let journal = fs::read(&bench.journals()[0]).unwrap();
     let found = restore(&bench.root(), &bench.state_dir(), Mode::DryRun).unwrap();
-    assert_eq!(outcomes(&found[0].changes), [&Outcome::WouldPutBack]);
+    assert_eq!(outcomes(&found[0].changes), [&RestoreOutcome::WouldPutBack]);
     assert_eq!(bench.read("a"), "1");
     assert_eq!(fs::read(&bench.journals()[0]).unwrap(), journal);
 }
@@ -35,7 +35,7 @@ fn the_next_session_begins_with_the_first_values() {
     let bench = Bench::new(&[("a", "0")]);
     bench.killed_session();
     let session = bench.open();
-    assert_eq!(outcomes(&session.recovered()[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&session.recovered()[0].changes), [&RestoreOutcome::PutBack]);
     let knob = session.change("/sys/a", "2").unwrap();
     assert_eq!(knob.before(), "0");
 }
@@ -62,7 +62,7 @@ fn a_boot_has_reset_everything() {
     bench.killed_session();
     bench.boot("second");
     let found = bench.restore();
-    assert_eq!(outcomes(&found[0].changes), [&Outcome::ResetByBoot]);
+    assert_eq!(outcomes(&found[0].changes), [&RestoreOutcome::ResetByBoot]);
     assert_eq!(bench.read("a"), "1", "what the boot made of it is not ours to touch");
     assert!(bench.journals().is_empty());
 }
@@ -72,7 +72,7 @@ fn a_knob_that_is_gone_is_no_reason_to_keep_the_journal() {
     let bench = Bench::new(&[("a", "0")]);
     bench.killed_session();
     fs::remove_file(bench.dir.path().join("sys/a")).unwrap();
-    assert_eq!(outcomes(&bench.restore()[0].changes), [&Outcome::Gone]);
+    assert_eq!(outcomes(&bench.restore()[0].changes), [&RestoreOutcome::Gone]);
     assert!(bench.journals().is_empty());
 }
 
@@ -83,7 +83,10 @@ fn the_journal_of_another_tree_is_left_alone() {
     let other = Bench::beside(&bench, &[("a", "1")]);
     let found = restore(&other.root(), &bench.state_dir(), Mode::Act).unwrap();
     let root = bench.dir.path().canonicalize().unwrap();
-    assert_eq!(found[0].standing, Standing::Elsewhere { root: root.to_str().unwrap().to_owned() });
+    assert_eq!(
+        found[0].status,
+        JournalStatus::Elsewhere { root: root.to_str().unwrap().to_owned() }
+    );
     assert_eq!((other.read("a"), bench.read("a")), ("1".to_owned(), "1".to_owned()));
     bench.restore();
     assert_eq!(bench.read("a"), "0");
@@ -98,7 +101,7 @@ fn a_journal_with_a_damaged_first_line_is_kept_until_it_is_removed() {
     fs::write(journal, text.replacen("first", "f1rst", 1)).unwrap();
     for _ in 0..2 {
         let found = bench.restore();
-        let Standing::Unreadable { reason } = &found[0].standing else { panic!("{found:?}") };
+        let JournalStatus::Unreadable { reason } = &found[0].status else { panic!("{found:?}") };
         assert!(reason.contains("line 1: it is damaged"), "{reason}");
         assert!(found[0].is_unresolved());
         assert_eq!((bench.read("a"), bench.journals().len()), ("1".to_owned(), 1));
@@ -115,7 +118,7 @@ fn a_journal_that_others_could_write_is_not_obeyed() {
     let journal = &bench.journals()[0];
     fs::set_permissions(journal, fs::Permissions::from_mode(0o666)).unwrap();
     let found = bench.restore();
-    let Standing::Unreadable { reason } = &found[0].standing else { panic!("{found:?}") };
+    let JournalStatus::Unreadable { reason } = &found[0].status else { panic!("{found:?}") };
     assert!(reason.contains("others may write to it"), "{reason}");
     assert_eq!(bench.read("a"), "1");
 }
@@ -136,7 +139,7 @@ fn a_torn_line_is_cut_off_before_the_journal_goes_on() {
     assert!(bench.restore()[0].is_unresolved());
     fs::remove_dir(bench.dir.path().join("sys/a")).unwrap();
     bench.write("a", "1");
-    assert_eq!(outcomes(&bench.restore()[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&bench.restore()[0].changes), [&RestoreOutcome::PutBack]);
     assert_eq!(bench.read("a"), "0");
 }
 
@@ -145,10 +148,10 @@ fn what_cannot_be_put_back_is_kept_and_not_taken_by_others() {
     let bench = Bench::new(&[("a", "0")]);
     let session = bench.open();
     let knob = session.change("/sys/a", "1").unwrap();
-    crate::journal::fuse::kill_after(0);
+    crate::journal::failpoint::kill_after(0);
     drop(knob);
     let reports = session.finish();
-    crate::journal::fuse::disarm();
+    crate::journal::failpoint::disarm();
     assert!(reports[0].outcome.is_failure());
     assert_eq!(bench.journals().len(), 1, "nothing is lost");
 
@@ -165,9 +168,9 @@ fn a_knob_that_an_unclearable_journal_holds_is_not_taken() {
     let session = bench.open();
     assert_eq!(bench.read("a"), "0");
     bench.killed_session();
-    crate::journal::fuse::refuse_after(0);
+    crate::journal::failpoint::refuse_after(0);
     let error = message(session.change("/sys/a", "2"));
-    crate::journal::fuse::disarm();
+    crate::journal::failpoint::disarm();
     assert!(error.starts_with("an earlier session left /sys/a changed"), "{error}");
     session.change("/sys/b", "2").unwrap().set("3").unwrap();
 }
@@ -177,11 +180,11 @@ fn a_made_directory_is_removed_after_a_kill() {
     let bench = Bench::new(&[]);
     let session = bench.open();
     let made = session.make_directory("/sys/kernel/unjank-1").unwrap();
-    crate::journal::fuse::kill_after(0);
+    crate::journal::failpoint::kill_after(0);
     drop((made, session));
-    crate::journal::fuse::disarm();
+    crate::journal::failpoint::disarm();
     assert!(bench.dir.path().join("sys/kernel/unjank-1").is_dir());
-    assert_eq!(outcomes(&bench.restore()[0].changes), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&bench.restore()[0].changes), [&RestoreOutcome::PutBack]);
     assert!(!bench.dir.path().join("sys/kernel/unjank-1").exists());
 }
 
@@ -193,7 +196,7 @@ fn a_journal_without_a_first_line_is_cleared() {
         let journal = bench.state_dir().join("1-0-0.journal");
         fs::write(&journal, text).unwrap();
         let found = bench.restore();
-        assert_eq!((&found[0].standing, found[0].changes.len()), (&Standing::Stale, 0));
+        assert_eq!((&found[0].status, found[0].changes.len()), (&JournalStatus::Stale, 0));
         assert!(!journal.exists());
     }
 }

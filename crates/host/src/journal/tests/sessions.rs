@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::error::{Error, ErrorClass};
-use crate::journal::fuse;
-use crate::journal::{Kind, Standing};
+use crate::journal::failpoint;
+use crate::journal::{ChangeKind, JournalStatus};
 
 #[test]
 fn a_dropped_guard_puts_its_knob_back_and_the_session_tells() {
@@ -24,11 +24,11 @@ fn a_dropped_guard_puts_its_knob_back_and_the_session_tells() {
         reports[0],
         ChangeReport {
             path: "/sys/a".to_owned(),
-            kind: Kind::File,
+            kind: ChangeKind::File,
             before: "60".to_owned(),
             during: "10".to_owned(),
             after: Some("60".to_owned()),
-            outcome: Outcome::PutBack,
+            outcome: RestoreOutcome::PutBack,
         }
     );
     assert_eq!((reports.len(), reports[1].path.as_str()), (2, "/sys/b"));
@@ -51,9 +51,9 @@ fn a_nested_batch_that_fails_gives_back_the_outer_values() {
         let bench = Bench::new(&[("a", "0"), ("b", "0")]);
         let session = bench.open();
         let outer = session.change("/sys/a", "1").unwrap();
-        fuse::refuse_after(refused_step);
+        failpoint::refuse_after(refused_step);
         let batch = session.change_all(&[("/sys/a", "2"), ("/sys/b", "2")]);
-        fuse::disarm();
+        failpoint::disarm();
         assert!(batch.is_err(), "step {refused_step}");
         assert_eq!((bench.read("a"), bench.read("b")), ("1".to_owned(), "0".to_owned()));
         // Nothing is in doubt: somebody else's value is recognised as theirs.
@@ -87,7 +87,7 @@ fn what_somebody_else_wrote_is_left_to_them() {
     bench.write("b", "60");
     drop(knobs);
     let reports = session.finish();
-    assert_eq!(outcomes(&reports), [&Outcome::LeftToOthers, &Outcome::AlreadyBack]);
+    assert_eq!(outcomes(&reports), [&RestoreOutcome::LeftToOthers, &RestoreOutcome::AlreadyBack]);
     assert_eq!(reports[0].after.as_deref(), Some("30"));
     assert_eq!(bench.read("a"), "30");
 }
@@ -120,9 +120,9 @@ fn a_batch_that_fails_changes_nothing_and_names_what_failed() {
         let bench = Bench::new(&[("a", "1"), ("b", "2"), ("c", "3")]);
         let session = bench.open();
         let batch = [("/sys/a", "10"), ("/sys/b", "20"), ("/sys/c", "30")];
-        fuse::refuse_after(refused_step);
+        failpoint::refuse_after(refused_step);
         let error = session.change_all(&batch).expect_err("a step was refused");
-        fuse::disarm();
+        failpoint::disarm();
         let failed = match refused_step {
             1..=4 => "/sys/a",
             5..=8 => "/sys/b",
@@ -142,7 +142,7 @@ fn a_refused_value_keeps_the_former_one() {
     let session = bench.open();
     let knob = session.change("/sys/a", "2").unwrap();
     // The announcement works, the write does not.
-    fuse::refuse_after(1);
+    failpoint::refuse_after(1);
     let error = knob.set("3").unwrap_err();
     assert_eq!(error.class(), ErrorClass::Usage);
     assert!(error.to_string().starts_with("the kernel refuses \"3\" for /sys/a: "), "{error}");
@@ -150,7 +150,7 @@ fn a_refused_value_keeps_the_former_one() {
     // The doubt is settled: somebody else's value is recognised as theirs.
     bench.write("a", "7");
     drop(knob);
-    assert_eq!(outcomes(&session.finish()), [&Outcome::LeftToOthers]);
+    assert_eq!(outcomes(&session.finish()), [&RestoreOutcome::LeftToOthers]);
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn a_value_that_cannot_be_written_down_is_not_given() {
     let knob = session.change("/sys/a", "2").unwrap();
     // Journal, two steps of writing, and then the journal again.
     for refused_step in [0, 3] {
-        fuse::refuse_after(refused_step);
+        failpoint::refuse_after(refused_step);
         knob.set("3").unwrap_err();
         assert_eq!((bench.read("a"), knob.value()), ("2".to_owned(), "2".to_owned()));
     }
     drop(knob);
-    assert_eq!(outcomes(&session.finish()), [&Outcome::PutBack]);
+    assert_eq!(outcomes(&session.finish()), [&RestoreOutcome::PutBack]);
     assert_eq!(bench.read("a"), "1");
 }
 
@@ -185,7 +185,7 @@ fn nested_guards_unwind_in_any_order() {
             let expected = top.map_or("0".to_owned(), super::super::Knob::value);
             assert_eq!(bench.read("a"), expected, "{order:?}, {dropped}");
         }
-        assert_eq!(outcomes(&session.finish()), [&Outcome::PutBack]);
+        assert_eq!(outcomes(&session.finish()), [&RestoreOutcome::PutBack]);
     }
 }
 
@@ -326,7 +326,7 @@ fn an_ordinary_day_recovers_nothing() {
     let _held = first.change("/sys/a", "1").unwrap();
     assert!(bench.open().recovered().is_empty(), "a live session is nobody's to clear");
     let found = bench.restore();
-    assert_eq!((found.len(), &found[0].standing), (1, &Standing::Live));
+    assert_eq!((found.len(), &found[0].status), (1, &JournalStatus::Live));
     assert_eq!(bench.read("a"), "1");
 }
 
@@ -379,9 +379,9 @@ fn tunables_come_back_after_a_kill_too() {
     let governor = session.change(GOVERNOR, "performance").unwrap();
     change_governor(&bench, "ondemand", "performance");
     change_governor(&bench, "performance", "ondemand");
-    fuse::kill_after(0);
+    failpoint::kill_after(0);
     drop((governor, session));
-    assert!(fuse::disarm());
+    assert!(failpoint::disarm());
     bench.restore();
     let read = |name| bench.read(&format!("devices/system/cpu/cpufreq/{name}"));
     assert_eq!(

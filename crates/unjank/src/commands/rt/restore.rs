@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use unjank_host::Root;
 use unjank_host::journal::Mode;
-use unjank_host::thread_ledger::{FoundLedger, Kernel, Standing, Which, restore};
+use unjank_host::thread_ledger::{FoundLedger, Kernel, LedgerStatus, Selection, restore};
 
 use super::tell::Teller;
 use super::wishes::{StateArgs, threads_in};
@@ -53,7 +53,7 @@ struct Document<'a> {
 /// Puts back and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (mode, dry_run) = if args.dry_run { (Mode::DryRun, true) } else { (Mode::Act, false) };
-    let which = args.process.map_or(Which::All, Which::Process);
+    let which = args.process.map_or(Selection::All, Selection::Process);
     let found = restore(&Root::system(), &args.state.dir()?, which, mode, &Kernel::new())
         .context("while looking for what was left changed")?;
     if args.json {
@@ -73,7 +73,7 @@ pub(crate) fn cut_off(root: &Root, state_dir: &Path, mode: Mode) -> Result<Vec<F
         // A tree that stands for a machine has no threads.
         return Ok(Vec::new());
     }
-    restore(root, &threads_in(state_dir), Which::CutOff, mode, &Kernel::new())
+    restore(root, &threads_in(state_dir), Selection::CutOff, mode, &Kernel::new())
         .context("while looking for threads that were left changed")
 }
 
@@ -84,7 +84,7 @@ pub(super) fn what_was_cut_off(
     kernel: &Kernel,
     teller: Teller,
 ) -> Result<()> {
-    let found = restore(root, dir, Which::CutOff, Mode::Act, kernel)
+    let found = restore(root, dir, Selection::CutOff, Mode::Act, kernel)
         .context("while putting back what an earlier unjank has left")?;
     let changes = found.iter().flat_map(|ledger| &ledger.changes);
     changes
@@ -95,11 +95,11 @@ pub(super) fn what_was_cut_off(
 /// The exit code: whether anything is left that nobody sees to.
 pub(crate) fn code(found: &[FoundLedger]) -> u8 {
     let is_damaged = |ledger: &FoundLedger| {
-        matches!(ledger.standing, Standing::Unreadable { .. }) || !ledger.damaged.is_empty()
+        matches!(ledger.status, LedgerStatus::Unreadable { .. }) || !ledger.damaged.is_empty()
     };
     let outcomes = found.iter().flat_map(|ledger| &ledger.changes).map(|change| &change.outcome);
     let code = code_of(outcomes, found.iter().any(is_damaged));
-    let is_hidden = |ledger: &FoundLedger| matches!(ledger.standing, Standing::Hidden { .. });
+    let is_hidden = |ledger: &FoundLedger| matches!(ledger.status, LedgerStatus::Hidden { .. });
     if code == exit::FINE && found.iter().any(is_hidden) { exit::UNSUPPORTED } else { code }
 }
 
@@ -109,22 +109,22 @@ pub(crate) fn text(found: &[FoundLedger]) -> String {
     for ledger in found {
         let session = session(ledger);
         let file = ledger.file.display();
-        match &ledger.standing {
-            Standing::Live => {
+        match &ledger.status {
+            LedgerStatus::Live => {
                 lines.add(format_args!("{session} is running, and puts its changes back itself"));
             }
-            Standing::Kept if ledger.changes.is_empty() => {
+            LedgerStatus::Kept if ledger.changes.is_empty() => {
                 let (held, process) = (ledger.held, of_process(ledger));
                 lines.add(format_args!(
                     "{session} has left {held} threads{process} changed on purpose: unjank rt \
                      restore"
                 ));
             }
-            Standing::Kept => lines.add(format_args!("{session} has left on purpose:")),
-            Standing::CutOff => lines.add(format_args!("{session} was cut off:")),
-            Standing::Hidden { reason } => lines
+            LedgerStatus::Kept => lines.add(format_args!("{session} has left on purpose:")),
+            LedgerStatus::CutOff => lines.add(format_args!("{session} was cut off:")),
+            LedgerStatus::Hidden { reason } => lines
                 .add(format_args!("{session} cannot be judged from here, and is kept: {reason}")),
-            Standing::Unreadable { reason } => {
+            LedgerStatus::Unreadable { reason } => {
                 lines.add(format_args!("{session} is not usable: {reason}"));
                 lines.add(format_args!("  (removing {file} gives up what it holds)"));
             }

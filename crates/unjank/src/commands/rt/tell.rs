@@ -1,7 +1,7 @@
 //! What is said about changed threads: sentences, or JSON line by line.
 
 use serde::Serialize;
-use unjank_host::journal::Outcome;
+use unjank_host::journal::RestoreOutcome;
 use unjank_host::thread_ledger::ThreadReport;
 use unjank_host::{Error, Nanos};
 use unjank_jitter::rt::{Changed, Event, Failed, Means, Walk};
@@ -176,7 +176,7 @@ impl Teller {
     pub(super) fn restored(self, reports: &[ThreadReport]) -> anyhow::Result<Option<Error>> {
         let failed = |report: &&&ThreadReport| report.outcome.is_failure();
         // That threads end is nothing to tell.
-        let there = reports.iter().filter(|report| report.outcome != Outcome::Gone);
+        let there = reports.iter().filter(|report| report.outcome != RestoreOutcome::Gone);
         let reports: Vec<&ThreadReport> = there.collect();
         if self.form == Form::Json {
             reports.iter().try_for_each(|report| self.line(&Line::Restored(report)))?;

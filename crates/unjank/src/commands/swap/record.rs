@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::journal::{Outcome, Session};
+use unjank_host::journal::{RestoreOutcome, Session};
 use unjank_host::{Bytes, Nanos, Root};
 use unjank_swap::record::{self, Options};
 
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let session = if changes { Some(open(root)?) } else { None };
         let findings = record::run(&options, root, session.as_ref(), monitor);
         for report in session.map(Session::finish).unwrap_or_default() {
-            if let Outcome::Failed { .. } = report.outcome {
+            if let RestoreOutcome::Failed { .. } = report.outcome {
                 output::remark(&report.to_string());
             }
         }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::journal::{Knob, Outcome, Session};
+use unjank_host::journal::{Knob, RestoreOutcome, Session};
 
 use super::leftovers::unusable;
 use super::place::PlaceArgs;
@@ -81,8 +81,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for report in session.finish() {
         still_changed |= report.outcome.is_failure();
         match report.outcome {
-            Outcome::PutBack | Outcome::AlreadyBack if !held => {}
-            Outcome::Failed { .. } => output::remark(&report.to_string()),
+            RestoreOutcome::PutBack | RestoreOutcome::AlreadyBack if !held => {}
+            RestoreOutcome::Failed { .. } => output::remark(&report.to_string()),
             _ => tell(&report),
         }
     }

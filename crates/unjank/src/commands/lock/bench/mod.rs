@@ -6,7 +6,7 @@ mod pools;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_host::journal::{Outcome, Session};
+use unjank_host::journal::{RestoreOutcome, Session};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Nanos, Root};
 use unjank_lock::bench::{self, Environment, Options, Setup};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let setup = Setup { root, session: session.as_ref(), peer: peer::command(), cpus };
         let measured = bench::run(&options, &setup, seed, monitor);
         for report in session.map(Session::finish).unwrap_or_default() {
-            if let Outcome::Failed { .. } = report.outcome {
+            if let RestoreOutcome::Failed { .. } = report.outcome {
                 output::remark(&report.to_string());
             }
         }

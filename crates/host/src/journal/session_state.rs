@@ -1,6 +1,6 @@
-//! What a session holds, and each step of taking it and giving it back. The
-//! order of the steps is what makes a kill at any moment harmless:
-//! announce → write → read back → note, and in the end write → note.
+//! The changes that a session holds, and each step of making them and putting
+//! them back. The order of the steps makes a kill at any moment harmless:
+//! announce → write → read back → note, and at the end write → note.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,23 +9,23 @@ use super::dependants;
 use super::directory::DirectoryPlace;
 use super::entry::{Change, Entry};
 use super::file::JournalFile;
-use super::knob_file::{KnobFile, explained, refusal};
+use super::knob_file::{KnobFile, classified, refusal};
 use super::ledger::{Held, Ledger};
+use super::pending_change::PendingChange;
 use super::report::ChangeReport;
-use super::rule::Seen;
+use super::rule::CurrentState;
 use super::site::Site;
-use super::stale::clear_the_way;
+use super::stale::free_paths;
 use super::state_dir::StateDir;
-use super::step::Step;
 use super::swap_place::SwapPlace;
-use super::taken::{Made, Taken, TurnedOn};
+use super::taken::{ActiveSwapArea, MadeDirectory, TakenKnob};
 use super::undo::{Mode, look, put_back_all};
 use crate::error::{Error, Result};
 use crate::keeper::Keeper;
 
 /// The state of one session, until it has ended.
 #[derive(Debug)]
-pub(super) struct Holding {
+pub(super) struct SessionState {
     site: Site,
     state: StateDir,
     /// `None` once the session has ended.
@@ -36,8 +36,8 @@ pub(super) struct Holding {
     reports: Vec<ChangeReport>,
 }
 
-/// What a session has while it lives. Its end is in this order: the journal
-/// is let go, the keeper notices and ends.
+/// The journal and keeper of a live session. They are dropped in this order:
+/// the journal is unlocked, then the keeper notices and ends.
 #[derive(Debug)]
 struct Live {
     journal: JournalFile,
@@ -49,16 +49,16 @@ struct Live {
 struct HeldKnob {
     file: KnobFile,
     layers: Vec<Layer>,
-    /// What is put back with it.
+    /// The numbers of knobs that are put back with it.
     dependants: Vec<u64>,
 }
 
-/// A knob that is about to be taken.
+/// A knob that is about to be changed.
 #[derive(Debug)]
 struct Wanted<'a> {
     file: KnobFile,
     value: &'a str,
-    /// Files that may be gone then, and what they read.
+    /// Files that may disappear with the change, and their values.
     dependants: Vec<(String, String)>,
 }
 
@@ -68,7 +68,7 @@ struct Layer {
     value: String,
 }
 
-impl Holding {
+impl SessionState {
     pub(super) fn new(site: Site, state: StateDir, journal: JournalFile, keeper: Keeper) -> Self {
         Self {
             site,
@@ -82,19 +82,19 @@ impl Holding {
     }
 
     /// Changes all of `wanted`, or nothing.
-    pub(super) fn take_knobs(&mut self, wanted: &[(&Path, &str)]) -> Result<Vec<Taken>> {
+    pub(super) fn take_knobs(&mut self, wanted: &[(&Path, &str)]) -> Result<Vec<TakenKnob>> {
         let mut knobs: Vec<Wanted<'_>> = Vec::new();
         for &(path, value) in wanted {
-            let file = KnobFile::open(&self.site, path).map_err(explained)?;
+            let file = KnobFile::open(&self.site, path).map_err(classified)?;
             file.check_both_ways()?;
             file.check_value(value)?;
-            // Two names can lead to one file: CPUs that share a clock.
+            // Two paths can lead to one file: CPUs that share a clock.
             match knobs.iter().find(|other| other.file.path() == file.path()) {
                 None => knobs.push(Wanted { file, value, dependants: Vec::new() }),
                 Some(same) if same.value == value => {}
                 Some(_) => {
                     let path = file.path();
-                    return Err(Error::Invalid(format!("{path} is to get two values at once")));
+                    return Err(Error::Invalid(format!("{path} is given two values at once")));
                 }
             }
         }
@@ -103,9 +103,9 @@ impl Holding {
         let batch = paths.clone();
         for wanted in &mut knobs {
             let Wanted { file, value, .. } = wanted;
-            let before = file.read().map_err(explained)?;
+            let before = file.read().map_err(classified)?;
             wanted.dependants = dependants::of(&self.site, file, &before, value, &batch);
-            // What is held is put back anyway, and once is enough.
+            // Held knobs are put back anyway.
             wanted
                 .dependants
                 .retain(|(path, _)| !paths.contains(path) && self.ledger.at(path).is_none());
@@ -133,12 +133,12 @@ impl Holding {
     }
 
     /// Makes a directory.
-    pub(super) fn take_directory(&mut self, path: &Path) -> Result<Made> {
-        let place = DirectoryPlace::open(&self.site, path).map_err(explained)?;
+    pub(super) fn take_directory(&mut self, path: &Path) -> Result<MadeDirectory> {
+        let place = DirectoryPlace::open(&self.site, path).map_err(classified)?;
         let paths = [place.path().to_owned()];
         let (seq, place) = self.announce(&paths, |holding| {
-            if place.look()? != Seen::Nothing {
-                return Err(Error::Busy(format!("{} is there already", place.path())));
+            if place.look()? != CurrentState::Missing {
+                return Err(Error::Busy(format!("{} already exists", place.path())));
             }
             let seq = holding.ledger.next_seq();
             let path = place.path().to_owned();
@@ -152,16 +152,16 @@ impl Holding {
             self.put_back(&[seq]);
             return Err(error);
         }
-        Ok(Made { seq, place })
+        Ok(MadeDirectory { seq, place })
     }
 
     /// Turns a swap area on.
-    pub(super) fn take_swap_area(&mut self, path: &Path) -> Result<TurnedOn> {
+    pub(super) fn take_swap_area(&mut self, path: &Path) -> Result<ActiveSwapArea> {
         let place = SwapPlace::open(&self.site, path)?;
         let paths = [place.path().to_owned()];
         let seq = self.announce(&paths, |holding| {
-            if place.look()? != Seen::Nothing {
-                return Err(Error::Busy(format!("{} is swapped to already", place.path())));
+            if place.look()? != CurrentState::Missing {
+                return Err(Error::Busy(format!("{} is already in use as swap", place.path())));
             }
             let seq = holding.ledger.next_seq();
             let path = place.path().to_owned();
@@ -175,10 +175,10 @@ impl Holding {
             self.put_back(&[seq]);
             return Err(error);
         }
-        Ok(TurnedOn { seq, path: place.path().to_owned() })
+        Ok(ActiveSwapArea { seq, path: place.path().to_owned() })
     }
 
-    /// The value that a guard gave its knob last.
+    /// The last value that a guard gave its knob.
     pub(super) fn value(&self, seq: u64, layer: u64) -> String {
         let layers = self.knobs.get(&seq).into_iter().flat_map(|knob| &knob.layers);
         layers.filter(|each| each.id == layer).map(|each| each.value.clone()).collect()
@@ -197,18 +197,18 @@ impl Holding {
         Ok(())
     }
 
-    /// Whether a knob reads the value that it was given last.
+    /// Whether a knob reads the last value that it was given.
     pub(super) fn is_as_left(&self, seq: u64) -> bool {
         let Some((knob, held)) = self.knobs.get(&seq).zip(self.ledger.get(seq)) else {
             return false;
         };
         let Ok(reads) = knob.file.read() else { return false };
-        // One that lags may still read what it was given before the last.
+        // A knob that lags may still read an earlier value.
         knob.layers.last().is_some_and(|layer| layer.value == reads)
             || knob.file.lags() && (held.ours.contains(&reads) || held.before == reads)
     }
 
-    /// A guard of a knob is dropped.
+    /// Handles the drop of a knob's guard.
     pub(super) fn release(&mut self, seq: u64, layer: u64) {
         if self.live.is_none() {
             return;
@@ -224,24 +224,24 @@ impl Holding {
                 seqs.push(seq);
                 self.put_back(&seqs);
             }
-            Some(value) if was_in_force && self.is_as_we_left_it(seq) => {
-                // If the kernel refuses it now, the next guard to be dropped
-                // still finds one of our values and puts the first one back.
-                let _the_last_guard_sees_to_it = self.write(seq, &value);
+            Some(value) if was_in_force && self.has_our_value(seq) => {
+                // If the kernel refuses it now, the drop of the last guard still
+                // finds one of our values and puts the first value back.
+                let _the_last_guard_restores_it = self.write(seq, &value);
             }
             Some(_) => {}
         }
     }
 
-    /// The guard of a directory or swap area is dropped.
+    /// Handles the drop of a directory's or swap area's guard.
     pub(super) fn remove(&mut self, seq: u64) {
         if self.live.is_some() {
             self.put_back(&[seq]);
         }
     }
 
-    /// Puts everything back, clears the journal, and tells how all changes
-    /// ended. The second time, there is nothing to do or to tell.
+    /// Puts everything back, removes the journal, and returns the results of all
+    /// changes. A second call does nothing and returns nothing.
     pub(super) fn end(&mut self) -> Vec<ChangeReport> {
         if self.live.is_some() {
             let held: Vec<u64> = self.ledger.held().iter().map(|held| held.seq).collect();
@@ -250,8 +250,8 @@ impl Holding {
             if let Some(live) = self.live.take()
                 && failed.is_empty()
             {
-                // A journal without open changes does no harm: the next
-                // session clears it.
+                // A journal without open changes is harmless: the next session
+                // removes it.
                 let _cleared = self.state.remove_journal(live.journal.name());
             }
             self.reports.extend(failed);
@@ -259,8 +259,8 @@ impl Holding {
         std::mem::take(&mut self.reports)
     }
 
-    /// With nobody else looking: makes sure that `paths` are free, lets
-    /// `plan` decide what to announce, and announces it.
+    /// Under the lock of the state directory: makes sure that `paths` are free,
+    /// lets `plan` decide what to announce, and announces it.
     fn announce<T>(
         &mut self,
         paths: &[String],
@@ -269,16 +269,16 @@ impl Holding {
         let live = self.running()?;
         live.keeper.ensure()?;
         let own = live.journal.name().to_owned();
-        let _nobody_else = self.state.lock()?;
+        let _lock = self.state.lock()?;
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        clear_the_way(&self.site, &self.state, &own, &paths)?;
+        free_paths(&self.site, &self.state, &own, &paths)?;
         let (planned, entries) = plan(self)?;
         self.running()?.journal.announce(&entries)?;
         self.apply(&entries);
         Ok(planned)
     }
 
-    fn plan<'a>(&mut self, knobs: Vec<Wanted<'a>>) -> Result<(Vec<Step<'a>>, Vec<Entry>)> {
+    fn plan<'a>(&mut self, knobs: Vec<Wanted<'a>>) -> Result<(Vec<PendingChange<'a>>, Vec<Entry>)> {
         let mut steps = Vec::new();
         let mut entries = Vec::new();
         let mut next = self.ledger.next_seq();
@@ -295,12 +295,13 @@ impl Holding {
                 entries.push(Entry::Set { seq, value: wanted.clone() });
                 (seq, before, true)
             } else {
-                let before = file.read().map_err(explained)?;
+                let before = file.read().map_err(classified)?;
                 (0, before, false)
             };
-            let mut step = Step { seq, file, value, before, nested, dependants: Vec::new() };
+            let mut step =
+                PendingChange { seq, file, value, before, nested, dependants: Vec::new() };
             if !nested {
-                // Before the knob itself, so that they are put back after it.
+                // Announced before the knob itself, so put back after it.
                 for (path, reads) in dependants {
                     let (seq, entry) = announce(path, reads.clone(), reads);
                     step.dependants.push(seq);
@@ -316,28 +317,28 @@ impl Holding {
         Ok((steps, entries))
     }
 
-    fn hold(&mut self, step: Step<'_>) -> Taken {
+    fn hold(&mut self, step: PendingChange<'_>) -> TakenKnob {
         self.last_layer += 1;
-        let Step { seq, file, before, value: asked, dependants, .. } = step;
+        let PendingChange { seq, file, before, value: asked, dependants, .. } = step;
         let id = self.last_layer;
         let path = file.path().to_owned();
         let value = self.ledger.get(seq).map_or_else(String::new, |held| held.during.clone());
         let fresh = HeldKnob { file, layers: Vec::new(), dependants };
         let knob = self.knobs.entry(seq).or_insert(fresh);
         knob.layers.push(Layer { id, value });
-        Taken { seq, layer: id, path, asked: asked.to_owned(), before }
+        TakenKnob { seq, layer: id, path, asked: asked.to_owned(), before }
     }
 
-    /// Takes a batch back of which the first `attempted` were tried.
-    fn roll_back(&mut self, steps: &[Step<'_>], attempted: usize) {
+    /// Undoes a batch of which the first `attempted` changes were tried.
+    fn roll_back(&mut self, steps: &[PendingChange<'_>], attempted: usize) {
         for (index, step) in steps.iter().enumerate().rev().filter(|(_, step)| step.nested) {
-            let _the_last_guard_sees_to_it = if index < attempted {
+            let _the_last_guard_restores_it = if index < attempted {
                 self.write(step.seq, &step.before).map(drop)
             } else {
                 self.note(&[Entry::Settled { seq: step.seq, value: Some(step.before.clone()) }])
             };
         }
-        let fresh = |steps: &[Step<'_>]| -> Vec<u64> {
+        let fresh = |steps: &[PendingChange<'_>]| -> Vec<u64> {
             let fresh = steps.iter().filter(|step| !step.nested);
             fresh.flat_map(|step| step.dependants.iter().chain([&step.seq])).copied().collect()
         };
@@ -345,8 +346,8 @@ impl Holding {
         self.put_back(&fresh(&steps[..attempted]));
     }
 
-    /// Writes to a held knob and reads it back; announces the value if it is
-    /// new. Returns the reading.
+    /// Writes to a held knob, and announces the value before if it is new.
+    /// Returns the value read back.
     fn write(&mut self, seq: u64, value: &str) -> Result<String> {
         let Some(held) = self.ledger.get(seq) else { return Err(ended()) };
         let former = held.during.clone();
@@ -357,13 +358,13 @@ impl Holding {
         }
         let Some(knob) = self.knobs.get(&seq) else { return Err(ended()) };
         let written = knob.file.write(value);
-        // A value that was in force before comes into force again: where that
-        // takes time, nobody waits for it.
+        // A value that was in force before takes effect again, so there is no
+        // need to wait for a knob that lags.
         let is_known = self.ledger.get(seq).is_some_and(|held| held.settled);
         let reading = if is_known && knob.file.lags() {
             Ok(value.to_owned())
         } else {
-            knob.file.read_after(value).map_err(explained)
+            knob.file.read_after(value).map_err(classified)
         };
         if let Err(source) = written {
             let error = refusal(knob.file.path(), value, source);
@@ -378,16 +379,16 @@ impl Holding {
         } else if let Err(error) =
             self.note(&[Entry::Settled { seq, value: Some(reading.clone()) }])
         {
-            // A reading that is not written down would be taken for somebody
-            // else's, and never be put back.
+            // A value that is not in the journal would be taken for another
+            // program's, and never be put back.
             let _unsettled_anyway = self.knobs.get(&seq).map(|knob| knob.file.write(&former));
             return Err(error);
         }
         Ok(reading)
     }
 
-    /// A value was announced and the kernel refused it. If the knob reads as
-    /// it did, nothing is in doubt; otherwise it stays unsettled.
+    /// Records that the kernel refused an announced value. If the knob has kept
+    /// its value, the change is settled; otherwise it stays unsettled.
     fn settle_refused(&mut self, seq: u64, reading: Option<&str>) {
         let (Some(held), Some(reading)) = (self.ledger.get(seq), reading) else { return };
         if !held.settled && (held.ours.contains(reading) || held.before == reading) {
@@ -397,14 +398,14 @@ impl Holding {
         }
     }
 
-    fn is_as_we_left_it(&self, seq: u64) -> bool {
+    fn has_our_value(&self, seq: u64) -> bool {
         self.ledger.get(seq).is_some_and(
-            |held| matches!(look(&self.site, held), Seen::Reads(now) if held.ours.contains(&now)),
+            |held| matches!(look(&self.site, held), CurrentState::Reads(now) if held.ours.contains(&now)),
         )
     }
 
-    /// Puts back what is held under these numbers. Reports what ended;
-    /// returns what failed and is still held.
+    /// Puts back the changes with these numbers. Adds the results to the
+    /// reports; returns the failures, which are still held.
     fn put_back(&mut self, seqs: &[u64]) -> Vec<ChangeReport> {
         let held = self.ledger.held().iter().filter(|held| seqs.contains(&held.seq));
         let held: Vec<Held> = held.cloned().collect();
@@ -412,7 +413,7 @@ impl Holding {
         let ledger = &mut self.ledger;
         let reports = put_back_all(&self.site, &held, Mode::Act, |held| {
             let entry = [Entry::Restored { seq: held.seq }];
-            // If this cannot be written, the next one finds it back already.
+            // If this cannot be written, the next reader finds it already back.
             let _best_effort = live.as_mut().map(|live| live.journal.note(&entry));
             ledger.apply(&entry[0]).expect("it is held");
         });
@@ -422,14 +423,14 @@ impl Holding {
         failed
     }
 
-    /// Gives up what was announced and never changed.
+    /// Gives up changes that were announced and never made.
     fn forget(&mut self, seqs: &[u64]) {
         let entries: Vec<Entry> = seqs.iter().map(|&seq| Entry::Restored { seq }).collect();
         let _best_effort = self.note(&entries);
         self.apply(&entries);
     }
 
-    /// Writes entries down and takes them into account.
+    /// Writes entries to the journal and applies them.
     fn note(&mut self, entries: &[Entry]) -> Result<()> {
         self.running()?.journal.note(entries)?;
         self.apply(entries);
@@ -438,8 +439,7 @@ impl Holding {
 
     fn apply(&mut self, entries: &[Entry]) {
         for entry in entries {
-            // An entry about something that is not held any more is one that
-            // was applied before.
+            // An entry about a change that is no longer held was applied before.
             let _applied_before = self.ledger.apply(entry);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::entry::{Entry, FORMER_SCHEMA, Header, Intent, SCHEMA, State};
+use super::entry::{Entry, FORMER_SCHEMA, Header, Intent, SCHEMA, ThreadState};
 use crate::checked_lines::{self, Damaged};
 use crate::error::{Error, Result};
 use crate::journal::DAMAGED;
@@ -16,7 +16,7 @@ pub(super) struct HeldThread {
     /// The first change of it.
     pub(super) intent: Intent,
     /// What it was given last.
-    pub(super) during: State,
+    pub(super) during: ThreadState,
     /// Everything it was given: while it has one of them, nobody else has
     /// changed it.
     pub(super) ours: BTreeSet<String>,
@@ -39,7 +39,7 @@ pub(super) struct HeldLimit {
 
 /// What a session holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(super) struct Contents {
     pub(super) header: Option<Header>,
     pub(super) threads: BTreeMap<ThreadId, HeldThread>,
     pub(super) limits: Vec<HeldLimit>,
@@ -51,12 +51,12 @@ pub(super) struct Sum {
     pub(super) intact: u64,
 }
 
-impl Sum {
+impl Contents {
     /// Reads a ledger; `origin` names it in errors. A last line that was cut
     /// off is left out: what it announces was never done.
     pub(super) fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
         let lines = checked_lines::read(bytes);
-        let mut sum = Self { intact: lines.intact, ..Self::default() };
+        let mut contents = Self { intact: lines.intact, ..Self::default() };
         for (text, number) in lines.texts.into_iter().zip(1..) {
             let wrong = |what: String| Error::parse(origin, number, what);
             match text {
@@ -67,26 +67,26 @@ impl Sum {
                         let schema = header.schema;
                         return Err(wrong(format!("its schema is {schema:?}, not {SCHEMA:?}")));
                     }
-                    sum.header = Some(header);
+                    contents.header = Some(header);
                 }
                 Err(Damaged) if number == 1 => return Err(wrong(DAMAGED.to_owned())),
                 Ok(line) => {
                     let entry =
                         serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
-                    let applied = sum.apply(&entry);
+                    let applied = contents.apply(&entry);
                     // It may speak of a thread that a damaged line announced.
-                    if sum.damaged.is_empty() {
+                    if contents.damaged.is_empty() {
                         applied.map_err(wrong)?;
                     }
                 }
                 Err(Damaged) => {
-                    sum.damaged.push(number);
-                    sum.threads.values_mut().for_each(|held| held.doubtful = true);
-                    sum.limits.iter_mut().for_each(|held| held.doubtful = true);
+                    contents.damaged.push(number);
+                    contents.threads.values_mut().for_each(|held| held.doubtful = true);
+                    contents.limits.iter_mut().for_each(|held| held.doubtful = true);
                 }
             }
         }
-        Ok(sum)
+        Ok(contents)
     }
 
     /// Whether its session was cut off: it was to put its changes back in the

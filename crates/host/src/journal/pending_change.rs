@@ -1,28 +1,27 @@
-//! One knob of a batch, on its way to a new value.
+//! A knob of a batch whose change is announced but not made yet.
 
-use super::knob_file::{KnobFile, explained, refusal};
+use super::knob_file::{KnobFile, classified, refusal};
 use crate::error::{Error, Result};
 
-/// A knob whose change is announced.
+/// A knob whose change is announced but not made yet.
 #[derive(Debug)]
-pub(super) struct Step<'a> {
+pub(super) struct PendingChange<'a> {
     /// Its number in the journal.
     pub(super) seq: u64,
     pub(super) file: KnobFile,
-    /// What it is to read.
+    /// The wanted value.
     pub(super) value: &'a str,
-    /// What it reads.
+    /// The present value.
     pub(super) before: String,
-    /// Held already, by an earlier guard of the same session.
+    /// Whether an earlier guard of the same session holds the knob.
     pub(super) nested: bool,
-    /// What has to be put back with it: their numbers in the journal.
+    /// Knobs that have to be put back with it: their numbers in the journal.
     pub(super) dependants: Vec<u64>,
 }
 
-impl Step<'_> {
-    /// Writes to the knob: first what it reads, because a knob that does not
-    /// take that could not be put back; then what is wanted. Returns what it
-    /// reads then.
+impl PendingChange<'_> {
+    /// Writes the present value, because a knob that refuses it could not be
+    /// put back, and then the wanted one. Returns the value read after that.
     pub(super) fn attempt(&self) -> Result<String> {
         if !self.nested {
             self.try_the_way_back()?;
@@ -30,7 +29,7 @@ impl Step<'_> {
         self.file
             .write(self.value)
             .map_err(|source| refusal(self.file.path(), self.value, source))?;
-        self.file.read_after(self.value).map_err(explained)
+        self.file.read_after(self.value).map_err(classified)
     }
 
     fn try_the_way_back(&self) -> Result<()> {
@@ -43,7 +42,7 @@ impl Step<'_> {
             Error::Invalid(why) => cannot(why),
             other => other,
         })?;
-        let reading = file.read_after(before).map_err(explained)?;
+        let reading = file.read_after(before).map_err(classified)?;
         if reading == *before {
             return Ok(());
         }
