@@ -65,9 +65,9 @@ fn a_real_refusal_leaves_everything_as_it_was() {
         "{said}"
     );
     let (code, said) = refused("/proc/1/oom_score_adj=1");
-    assert_eq!((code, said.contains("/proc/1/oom_score_adj is no knob")), (Some(2), true));
+    assert_eq!((code, said.contains("/proc/1/oom_score_adj is not a knob")), (Some(2), true));
     let (code, said) = refused("/proc/self/root/etc/hostname=x");
-    assert_eq!((code, said.contains("is no knob")), (Some(2), true));
+    assert_eq!((code, said.contains("is not a knob")), (Some(2), true));
     // 0 means that vm.dirty_ratio counts, and cannot be written.
     if fs::read_to_string("/proc/sys/vm/dirty_bytes").unwrap().trim() == "0" {
         let (code, said) = refused("vm.dirty_bytes=100000000");

@@ -60,7 +60,7 @@ fn what_was_left_is_put_back_or_left_to_others() {
     assert_eq!(
         rest,
         "  /sys/a: 10 → 60, as it was\n  \
-         /sys/b: left at 30, which somebody else wrote after our 10\n"
+         /sys/b: left at 30, which another program wrote after our 10\n"
     );
     assert_eq!([machine.read("a"), machine.read("b")], ["60", "30"]);
     assert_eq!(stdout(&machine.run("restore", &[])), "nothing was left changed\n");
@@ -72,7 +72,7 @@ fn a_dry_run_tells_the_same_and_changes_nothing() {
     leave_changed(&machine);
     let output = machine.run("restore", &["--dry-run"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(stdout(&output).contains("  /sys/a: 10 → 60 would put it back\n"));
+    assert!(stdout(&output).contains("  /sys/a: would be put back: 10 → 60\n"));
     assert_eq!((machine.read("a").as_str(), machine.journals()), ("10", 1));
 }
 
@@ -131,7 +131,7 @@ fn what_cannot_be_put_back_is_kept_and_fails() {
     fs::create_dir(&knob).unwrap();
     let output = machine.run("restore", &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("  /sys/a: not put back to 60: /sys/a is no knob"));
+    assert!(stdout(&output).contains("  /sys/a: not put back to 60: /sys/a is not a knob"));
     assert!(stdout(&output).contains("  /sys/b: 10 → 60, as it was"));
     assert_eq!(machine.journals(), 1);
     // What is back is not told again.
@@ -169,7 +169,7 @@ fn a_knob_outside_the_kernels_places_is_never_written() {
     fs::write(&journal, forged).unwrap();
     let output = machine.run("restore", &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("/etc/shadow is no knob"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("/etc/shadow is not a knob"), "{}", stdout(&output));
     assert_eq!(fs::read_to_string(&shadow).unwrap(), "10\n");
     assert_eq!(machine.read("b"), "60", "the honest part is done");
 }

@@ -119,7 +119,7 @@ fn kept_changes_stay_until_restored() {
     let output = place.run(&["restore", "4194305"]);
     assert_eq!(stdout(&output), "nothing was left changed\n");
     let output = place.run(&["restore", "--dry-run"]);
-    assert!(stdout(&output).contains(" would put it back"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("would be put back: "), "{}", stdout(&output));
     assert_eq!(policies(), [ordinary, batch, batch]);
     let output = place.run(&["restore", &id, "--json"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

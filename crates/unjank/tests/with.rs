@@ -41,7 +41,7 @@ fn a_knob_that_somebody_else_changed_is_left_and_said() {
     let change = format!("echo 30 > {}/sys/a", machine.root().display());
     let output = machine.run("with", &["/sys/a=10", "--", "sh", "-c", &change]);
     assert_eq!(output.status.code(), Some(0));
-    let said = "/sys/a: left at 30, which somebody else wrote after our 10\n";
+    let said = "/sys/a: left at 30, which another program wrote after our 10\n";
     assert!(stderr(&output).ends_with(said), "{}", stderr(&output));
     assert_eq!(machine.read("a"), "30");
 }
@@ -116,7 +116,7 @@ fn what_cannot_be_done_has_its_exit_code_and_one_sentence() {
         (&["vm.nothing=1", "--", "true"], 3, "this machine has no /proc/sys/vm/nothing"),
         (&["/sys/cpu*/x=1", "--", "true"], 3, "this machine has no /sys/cpu*/x"),
         (&["/sys/fixed=2", "--", "true"], 3, "nothing is changed: /sys/fixed is read-only"),
-        (&["/sys/a=10", "/sys/a=20", "--", "true"], 2, "/sys/a is to get two values at once"),
+        (&["/sys/a=10", "/sys/a=20", "--", "true"], 2, "/sys/a is given two values at once"),
         (&["/sys/a=10", "--", "no-such-command"], 2, "error: there is no command no-such-command"),
         (&["/sys/a=10"], 2, "required arguments were not provided"),
     ];
@@ -175,6 +175,6 @@ fn a_keeper_without_an_owner_does_nothing() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let said = "a keeper is started by the program it keeps";
+    let said = "a keeper needs an order from the unjank that starts it";
     assert!(stderr(&output).contains(said), "{}", stderr(&output));
 }

@@ -1,25 +1,25 @@
-//! What a keeper is told.
+//! The order that a keeper gets.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What a keeper sees to.
+/// What a keeper puts back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Put back what a journal holds.
+    /// Put back the changes in a journal.
     Journal {
         /// The tree that stands for the machine.
         root: String,
-        /// Where the journal lies.
+        /// The directory of the journal.
         state_dir: PathBuf,
-        /// Its name there.
+        /// Its file name.
         journal: String,
     },
     /// Put back the threads of a session that was cut off.
     Threads {
-        /// Where its ledgers lie.
+        /// The directory of its ledgers.
         state_dir: PathBuf,
         /// Its process.
         owner: u32,
@@ -34,12 +34,12 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Whether the keeper is told once more when there is something to wait for.
+    /// Whether a `watch` line follows, once there is a lock to wait for.
     pub(super) fn is_followed_by_watch(&self) -> bool {
         matches!(self, Self::Journal { .. })
     }
 
-    /// Whether the names in it are names and no paths.
+    /// Whether the names in it are file names without directories.
     pub(super) fn is_sound(&self) -> bool {
         let is_a_name = |name: &str| Path::new(name).file_name() == Some(name.as_ref());
         match self {
@@ -53,7 +53,7 @@ impl Order {
 /// Reads a line as an order; for the fuzzer.
 ///
 /// # Panics
-/// An order that is accepted leads out of its directory, or is another one when written again.
+/// If an accepted order leads out of its directory, or changes when it is written again.
 #[cfg(fuzzing)]
 pub fn read_order_for_fuzzing(line: &str) {
     let Ok(order) = serde_json::from_str::<Order>(line) else { return };

@@ -13,13 +13,13 @@ use super::LONGEST_LINE;
 use super::order::Order;
 use crate::error::{Error, Result};
 
-/// How long a keeper may take to start on a machine that is very busy.
+/// How long a keeper may take to start on a very busy machine.
 const SLOWEST_START: Duration = Duration::from_secs(180);
-/// How long an owner waits for its keeper to end. It has nothing left to do.
+/// How long an owner waits for the end of its keeper, which has no work left.
 const SLOWEST_END: Duration = Duration::from_secs(30);
 
-/// How to start a keeper: a program that calls [`keep`](super::keep) with its standard
-/// input.
+/// The command that starts a keeper: a program that calls [`run`](super::run)
+/// with its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeeperCommand {
     program: PathBuf,
@@ -36,7 +36,7 @@ impl KeeperCommand {
         Self { program: program.into(), arguments }
     }
 
-    /// The very program that runs now, even if its file has been replaced.
+    /// The running program, even if its file has been replaced.
     pub fn this_program<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> Self {
         Self::new("/proc/self/exe", arguments)
     }
@@ -69,12 +69,12 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Tells it that the journal is there, and waits until it is `ready`.
+    /// Sends `watch`, because the journal exists now, and waits for `ready`.
     pub(crate) fn watch(&mut self) -> Result<()> {
         self.say("watch", "ready")
     }
 
-    /// Starts another one if this one is gone: somebody may have killed it.
+    /// Starts another keeper if this one has been killed.
     pub(crate) fn ensure(&mut self) -> Result<()> {
         if matches!(self.child.try_wait(), Ok(None)) {
             return Ok(());
@@ -84,8 +84,8 @@ impl Keeper {
     }
 
     fn say(&mut self, words: &str, expected: &str) -> Result<()> {
-        // The errors of the socket say nothing to the user, and "broken pipe"
-        // would be taken for a reader of our output that went away.
+        // Socket errors are not useful to the user, and "broken pipe" would be
+        // taken for a reader of our output that went away.
         let _an_answer_tells = self.line.get_ref().write_all(format!("{words}\n").as_bytes());
         let mut answer = String::new();
         let heard = self.line.by_ref().take(LONGEST_LINE).read_line(&mut answer);
@@ -95,7 +95,7 @@ impl Keeper {
         }
         let problem = match heard {
             Ok(_) if !answer.is_empty() => answer.to_owned(),
-            Err(error) if !says_ended(&error) => format!("no answer from it: {error}"),
+            Err(error) if !says_ended(&error) => format!("it does not answer: {error}"),
             _ => "it ended before it was ready".to_owned(),
         };
         let _it_may_be_gone = self.child.kill();
@@ -105,14 +105,15 @@ impl Keeper {
     }
 }
 
-/// Waits for the keeper's end: what it would see to is let go, or was never made.
+/// Waits for the keeper's end. By then its journal is unlocked, or was never
+/// created.
 impl Drop for Keeper {
     fn drop(&mut self) {
         let stream = self.line.get_ref();
         let _it_may_be_gone = stream.shutdown(Shutdown::Write);
         let _for_the_wait = stream.set_read_timeout(Some(SLOWEST_END));
-        // Its end closes the socket. A keeper that somebody has stopped is
-        // left alone rather than waited for.
+        // Its end closes the socket. A stopped keeper (SIGSTOP) is waited for
+        // up to the timeout, and then left alone.
         let heard = self.line.read_exact(&mut [0]);
         if heard.is_err_and(|error| says_ended(&error)) {
             let _reaped = self.child.wait();
@@ -120,7 +121,7 @@ impl Drop for Keeper {
     }
 }
 
-/// The other end is closed; abruptly, if it had not read everything.
+/// Whether the other end is closed (a reset if it had not read everything).
 fn says_ended(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
 }

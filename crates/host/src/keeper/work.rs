@@ -1,4 +1,4 @@
-//! Being a keeper.
+//! The keeper's side.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -14,28 +14,28 @@ use crate::root::Root;
 use crate::thread_ledger;
 use crate::tracefs;
 
-/// What a keeper had to do.
+/// What a keeper did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeeperReport {
-    /// The owner, where that is known.
+    /// The owner, if known.
     pub pid: Option<u32>,
-    /// How the changes ended that its owner had left, oldest first: none if the
-    /// owner came to its normal end.
+    /// The results of putting back the owner's changes, oldest first; empty if
+    /// the owner ended normally.
     pub outcomes: Vec<RestoreOutcome>,
-    /// What is still there because something failed: a journal, a ledger.
+    /// The journal or ledger that stays because something failed.
     pub left: Option<PathBuf>,
-    /// Whether parts of that cannot be read.
+    /// Whether parts of that file are damaged.
     pub is_damaged: bool,
 }
 
 /// Makes the calling process a keeper: takes its order from `owner`, waits
-/// for the owner's end, and puts back what is left then. Changes the process
-/// for good: it leaves its terminal and ignores the signals that ask to end.
+/// for the owner's end, and puts back what is left. The process permanently
+/// leaves its terminal and ignores the signals that ask it to end.
 ///
 /// # Errors
-/// The order makes no sense, or the state directory cannot be used; the owner
-/// hears of it too. What the owner left cannot be looked at.
-pub fn keep(owner: OwnedFd) -> Result<KeeperReport> {
+/// An invalid order, or a state directory that cannot be used (both are also
+/// sent to the owner). The owner's changes cannot be examined.
+pub fn run(owner: OwnedFd) -> Result<KeeperReport> {
     let mut owner = BufReader::new(UnixStream::from(owner));
     leave_the_owners_group();
     let order = match take_order(&mut owner) {
@@ -47,7 +47,7 @@ pub fn keep(owner: OwnedFd) -> Result<KeeperReport> {
     };
     answer(&owner, "up");
     if order.is_followed_by_watch() {
-        // Whether this is `watch` or the owner's end, the journal is what counts.
+        // This is `watch` or the owner's end; the journal's lock decides.
         let _watch = owner.by_ref().take(LONGEST_LINE).read_line(&mut String::new());
         answer(&owner, "ready");
     } else {
@@ -68,17 +68,17 @@ pub fn keep(owner: OwnedFd) -> Result<KeeperReport> {
 fn take_order(owner: &mut BufReader<UnixStream>) -> Result<Order> {
     let mut order = String::new();
     let no_order = |reason: String| {
-        Error::Invalid(format!("a keeper is started by the program it keeps: {reason}"))
+        Error::Invalid(format!("a keeper needs an order from the unjank that starts it: {reason}"))
     };
     owner.take(LONGEST_LINE).read_line(&mut order).map_err(|e| no_order(e.to_string()))?;
     let order: Order = serde_json::from_str(&order).map_err(|e| no_order(e.to_string()))?;
     if !order.is_sound() {
-        return Err(no_order("it names no file in its directory".to_owned()));
+        return Err(no_order("its file name leads out of its directory".to_owned()));
     }
     if let Order::Journal { state_dir, .. } | Order::Threads { state_dir, .. } = &order
         && StateDir::open_if_there(state_dir)?.is_none()
     {
-        return Err(no_order(format!("there is no {}", state_dir.display())));
+        return Err(no_order(format!("{} does not exist", state_dir.display())));
     }
     Ok(order)
 }
@@ -88,8 +88,8 @@ fn answer(owner: &BufReader<UnixStream>, word: &str) {
     let _nobody_listens = owner.get_ref().write_all(format!("{word}\n").as_bytes());
 }
 
-/// Away from everything that ends a group of processes together, except for
-/// what cannot be escaped: a cgroup that is killed as a whole.
+/// Leaves the owner's session and process group, and ignores the signals that
+/// end a group. A cgroup that is killed as a whole cannot be escaped.
 fn leave_the_owners_group() {
     for signal in [
         libc::SIGHUP,
@@ -100,7 +100,7 @@ fn leave_the_owners_group() {
         libc::SIGUSR2,
         libc::SIGTSTP,
         libc::SIGPIPE,
-        // A journal that may not grow (`RLIMIT_FSIZE`) is no reason to die.
+        // A journal that may not grow (`RLIMIT_FSIZE`) must not end the keeper.
         libc::SIGXFSZ,
         libc::SIGXCPU,
     ] {
@@ -108,9 +108,9 @@ fn leave_the_owners_group() {
         // may all be ignored.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // A leader of a process group has left already, `/` is always there, and
-    // the rest is courtesy: a name to be found by, and the wish to be spared
-    // when the memory is full.
+    // All of these may fail: a leader of a process group has left already, `/`
+    // always exists, and the name and the protection from the out-of-memory
+    // killer are not essential.
     let _left = rustix::process::setsid();
     let _nothing_in_use = rustix::process::chdir("/");
     let _named = rustix::thread::set_name(c"unjank-keeper");

@@ -1,5 +1,4 @@
-//! Journals that are not as they were written: nothing wrong is written, and
-//! nothing is lost in silence.
+//! Damaged journals: no wrong value is written, and no change is lost silently.
 
 use super::*;
 use crate::journal::JournalStatus;
@@ -30,19 +29,19 @@ fn left(bench: &Bench, journal: &[u8]) {
     fs::write(bench.state_dir().join("1.journal"), journal).unwrap();
 }
 
-/// Restores, and checks what has to be so whatever the journal holds. Returns
-/// whether all was put back.
-fn check(bench: &Bench, told: &str) -> bool {
+/// Restores, and checks what has to hold for any damage. Returns whether
+/// everything was put back.
+fn check(bench: &Bench, case: &str) -> bool {
     let found = bench.restore();
     let directory = bench.dir.path().join("sys/kernel/unjank-1");
     let [a, b, c] = ["a", "b", "c"].map(|name| bench.read(name));
-    assert!(["ours-4", "first-a"].contains(&a.as_str()), "{told}: a reads {a}");
-    assert!(["ours-2", "first-b"].contains(&b.as_str()), "{told}: b reads {b}");
-    assert_eq!(c, "theirs", "{told}");
+    assert!(["ours-4", "first-a"].contains(&a.as_str()), "{case}: a reads {a}");
+    assert!(["ours-2", "first-b"].contains(&b.as_str()), "{case}: b reads {b}");
+    assert_eq!(c, "theirs", "{case}");
     let back = a == "first-a" && b == "first-b" && !directory.exists();
     let kept = bench.journals().len() == 1;
-    assert!(back || kept, "{told}: it is lost: {found:?}");
-    assert!(!kept || found.iter().any(FoundJournal::is_unresolved), "{told}: {found:?}");
+    assert!(back || kept, "{case}: it is lost: {found:?}");
+    assert!(!kept || found.iter().any(FoundJournal::is_unresolved), "{case}: {found:?}");
     for journal in bench.journals() {
         fs::remove_file(journal).unwrap();
     }
@@ -64,12 +63,12 @@ fn a_flipped_bit_anywhere_writes_nothing_wrong_and_loses_nothing() {
         left(&bench, &flipped);
         all_back += usize::from(check(&bench, &format!("byte {at}, bit {bit}")));
     }
-    // Where the damage is in a line about something else, all is put back.
+    // If the damaged line is about something else, everything is put back.
     assert!(all_back > whole.len() / 8, "{all_back} of {}", whole.len());
 }
 
 #[test]
-fn a_journal_that_was_cut_off_anywhere_is_as_one_of_an_earlier_kill() {
+fn a_journal_cut_off_anywhere_is_like_one_of_an_earlier_kill() {
     let (bench, whole) = killed();
     fs::remove_file(&bench.journals()[0]).unwrap();
     for length in (0..whole.len()).step_by(3) {
@@ -81,7 +80,7 @@ fn a_journal_that_was_cut_off_anywhere_is_as_one_of_an_earlier_kill() {
 }
 
 #[test]
-fn what_is_known_is_put_back_and_the_rest_is_kept_and_said() {
+fn intact_lines_are_put_back_and_damaged_ones_are_kept_and_reported() {
     let (bench, mut bytes) = killed();
     fs::remove_file(&bench.journals()[0]).unwrap();
     // The announcement of `b`.
@@ -91,26 +90,26 @@ fn what_is_known_is_put_back_and_the_rest_is_kept_and_said() {
     let found = bench.restore();
     assert_eq!((&found[0].status, found[0].damaged.as_slice()), (&JournalStatus::Stale, &[4][..]));
     assert_eq!((bench.read("a"), bench.read("b")), ("first-a".to_owned(), "ours-2".to_owned()));
-    // What is back is said to be so in the journal, and not looked at again.
+    // The journal records what is back, and it is not touched again.
     bench.write("a", "ours-4");
     assert!(bench.restore()[0].changes.is_empty());
     assert_eq!(bench.read("a"), "ours-4");
-    // A session says so, and works.
+    // A session reports it, and works.
     let session = bench.open();
     assert_eq!(session.recovered()[0].damaged, [4]);
     session.change("/sys/c", "ours-5").unwrap().set("ours-6").unwrap();
     drop(session);
-    // The next boot makes an end of it.
+    // The next boot ends it.
     bench.boot("second");
     bench.restore();
     assert!(bench.journals().is_empty());
 }
 
 #[test]
-fn a_value_that_a_damaged_line_may_explain_is_neither_overwritten_nor_given_up() {
+fn a_value_that_a_damaged_line_may_record_is_neither_overwritten_nor_given_up() {
     let (bench, mut bytes) = killed();
     fs::remove_file(&bench.journals()[0]).unwrap();
-    // The last line says that `a` reads ours-4, or is somebody else's.
+    // `a` reads ours-4, which is known only from the damaged lines.
     let text = String::from_utf8(bytes.clone()).unwrap();
     let at = text.find("\"set\"").unwrap();
     bytes[at] ^= 1;

@@ -1,4 +1,4 @@
-//! A machine whose files cannot be seen: what is not there is not gone.
+//! A machine whose files are hidden: a missing file is not taken for gone.
 
 use super::*;
 use crate::journal::Obstacle;
@@ -50,7 +50,7 @@ fn a_journal_is_kept_where_the_kernels_files_are_hidden() {
 }
 
 #[test]
-fn control_groups_of_another_namespace_are_others() {
+fn control_groups_of_another_namespace_are_not_touched() {
     let bench = Bench::new(&[("a", "0")]);
     let groups = bench.dir.path().join("sys/fs/cgroup");
     fs::create_dir_all(&groups).unwrap();
@@ -72,7 +72,7 @@ fn control_groups_of_another_namespace_are_others() {
     enter(2);
     let found = bench.restore();
     let hidden: Vec<_> = found[0].changes.iter().map(|each| each.outcome.obstacle()).collect();
-    assert_eq!(hidden, [None, Some(Obstacle::Hidden)], "the knob is one for all namespaces");
+    assert_eq!(hidden, [None, Some(Obstacle::Hidden)], "all namespaces share the knob");
     assert!(groups.join("unjank-1").exists() && bench.journals().len() == 1);
     enter(1);
     assert_eq!(outcomes(&bench.restore()[0].changes), [&RestoreOutcome::PutBack]);
@@ -80,7 +80,7 @@ fn control_groups_of_another_namespace_are_others() {
 }
 
 #[test]
-fn an_announced_change_is_no_more_gone_than_a_settled_one() {
+fn an_announced_change_that_is_hidden_is_not_taken_for_gone() {
     let bench = Bench::new(&[("a", "0")]);
     let session = bench.open();
     // Killed between the announcement and the note that it was made.

@@ -1,6 +1,6 @@
-//! Whatever a session does, whatever others write, wherever it is killed, and
-//! wherever those are killed who see to what it left: in the end every knob
-//! reads its first value, or somebody else's.
+//! Any steps of a session, any writes of other programs, kills of the session
+//! and of the restore after it at any step: in the end every knob reads its
+//! first value, or another program's.
 
 use proptest::prelude::*;
 
@@ -113,7 +113,7 @@ fn a_kill_at_every_single_step_is_harmless() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
-    fn every_knob_ends_with_its_first_value_or_somebody_elses(
+    fn every_knob_ends_with_its_first_value_or_another_programs(
         steps in proptest::collection::vec(any_step(), 0..12),
         kill in 0..90_u32,
         late in proptest::option::of(0..3_usize),

@@ -16,13 +16,12 @@ use crate::error::Result;
 use crate::keeper::KeeperCommand;
 use crate::root::Root;
 
-/// A keeper that says what keepers say and never puts anything back, so that
-/// these tests see what is left for others to do.
+/// A keeper that answers its owner but puts nothing back, so that these tests
+/// see what a killed session leaves.
 const IDLE: &str = "read order; echo up >&0; read watch; echo ready >&0; cat > /dev/null";
 
-/// Serialises these tests. A process that another test is starting has our
-/// locks for the moment between fork and exec, so that a session that is dead
-/// here would still look alive.
+/// Serialises these tests. A process that another test starts has our locks
+/// between fork and exec, so that a dead session would look alive.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A machine with some knobs, and a state directory.
@@ -69,7 +68,7 @@ impl Bench {
         restore(&self.root(), &self.state_dir(), Mode::Act).unwrap()
     }
 
-    /// What anybody but the session writes.
+    /// Writes as another program.
     fn write(&self, name: &str, value: &str) {
         fs::write(self.dir.path().join("sys").join(name), format!("{value}\n")).unwrap();
     }
@@ -83,7 +82,7 @@ impl Bench {
         fs::write(self.dir.path().join("proc/sys/kernel/random/boot_id"), id).unwrap();
     }
 
-    /// The journals that lie in the state directory.
+    /// The journals in the state directory.
     fn journals(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.state_dir()).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()

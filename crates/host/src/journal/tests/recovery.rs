@@ -1,4 +1,4 @@
-//! What sessions leave that did not come to their end, and what becomes of it.
+//! Changes of killed sessions, and how they are put back.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -41,7 +41,7 @@ fn the_next_session_begins_with_the_first_values() {
 }
 
 #[test]
-fn a_session_that_dies_under_another_one_is_put_back_before_its_knob_is_taken() {
+fn changes_of_a_session_that_dies_are_put_back_before_another_one_takes_the_knob() {
     let bench = Bench::new(&[("a", "0")]);
     let second = bench.open();
     bench.killed_session();
@@ -53,7 +53,7 @@ fn a_session_that_dies_under_another_one_is_put_back_before_its_knob_is_taken() 
 fn without_a_state_directory_nothing_was_left() {
     let bench = Bench::new(&[]);
     assert!(bench.restore().is_empty());
-    assert!(!bench.state_dir().exists(), "looking makes nothing");
+    assert!(!bench.state_dir().exists(), "a restore does not create it");
 }
 
 #[test]
@@ -63,12 +63,12 @@ fn a_boot_has_reset_everything() {
     bench.boot("second");
     let found = bench.restore();
     assert_eq!(outcomes(&found[0].changes), [&RestoreOutcome::ResetByBoot]);
-    assert_eq!(bench.read("a"), "1", "what the boot made of it is not ours to touch");
+    assert_eq!(bench.read("a"), "1", "values after a boot are not touched");
     assert!(bench.journals().is_empty());
 }
 
 #[test]
-fn a_knob_that_is_gone_is_no_reason_to_keep_the_journal() {
+fn a_journal_is_not_kept_for_a_knob_that_is_gone() {
     let bench = Bench::new(&[("a", "0")]);
     bench.killed_session();
     fs::remove_file(bench.dir.path().join("sys/a")).unwrap();
@@ -105,14 +105,14 @@ fn a_journal_with_a_damaged_first_line_is_kept_until_it_is_removed() {
         assert!(reason.contains("line 1: it is damaged"), "{reason}");
         assert!(found[0].is_unresolved());
         assert_eq!((bench.read("a"), bench.journals().len()), ("1".to_owned(), 1));
-        // Of which boot it is, is not known either.
+        // Its boot is unknown, too.
         bench.boot("second");
     }
-    assert!(!bench.open().recovered().is_empty(), "a session tells, and works all the same");
+    assert!(!bench.open().recovered().is_empty(), "a session reports it, and works");
 }
 
 #[test]
-fn a_journal_that_others_could_write_is_not_obeyed() {
+fn a_journal_that_others_could_write_is_not_followed() {
     let bench = Bench::new(&[("a", "0")]);
     bench.killed_session();
     let journal = &bench.journals()[0];
@@ -124,7 +124,7 @@ fn a_journal_that_others_could_write_is_not_obeyed() {
 }
 
 #[test]
-fn a_torn_line_is_cut_off_before_the_journal_goes_on() {
+fn a_torn_line_is_cut_off_before_more_lines_are_written() {
     let bench = Bench::new(&[("a", "0"), ("b", "0")]);
     bench.killed_session();
     let journal = &bench.journals()[0];
@@ -133,7 +133,7 @@ fn a_torn_line_is_cut_off_before_the_journal_goes_on() {
         "{\"crc32\":\"01234567\",\"line\":{\"intent\":{\"seq\":2,\"path\":\"/sys/b\",\"kin",
     );
     fs::write(journal, &text).unwrap();
-    // Something that cannot be put back keeps the journal.
+    // The journal is kept for a change that cannot be put back.
     fs::remove_file(bench.dir.path().join("sys/a")).unwrap();
     fs::create_dir(bench.dir.path().join("sys/a")).unwrap();
     assert!(bench.restore()[0].is_unresolved());
@@ -144,7 +144,7 @@ fn a_torn_line_is_cut_off_before_the_journal_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_kept_and_not_taken_by_others() {
+fn a_change_that_cannot_be_put_back_is_kept_until_it_can() {
     let bench = Bench::new(&[("a", "0")]);
     let session = bench.open();
     let knob = session.change("/sys/a", "1").unwrap();
@@ -164,7 +164,7 @@ fn what_cannot_be_put_back_is_kept_and_not_taken_by_others() {
 fn a_knob_that_an_unclearable_journal_holds_is_not_taken() {
     let bench = Bench::new(&[("a", "0"), ("b", "0")]);
     bench.killed_session();
-    // A whole directory of tests later, the kernel refuses the old value.
+    // Then the kernel refuses the old value.
     let session = bench.open();
     assert_eq!(bench.read("a"), "0");
     bench.killed_session();

@@ -1,4 +1,4 @@
-//! Sessions that come to their end.
+//! Sessions that end normally.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,7 @@ use crate::journal::failpoint;
 use crate::journal::{ChangeKind, JournalStatus};
 
 #[test]
-fn a_dropped_guard_puts_its_knob_back_and_the_session_tells() {
+fn a_dropped_guard_puts_its_knob_back_and_the_session_reports_it() {
     let bench = Bench::new(&[("a", "60"), ("b", "0")]);
     let session = bench.open();
     let first = session.change("/sys/a", "10").unwrap();
@@ -56,7 +56,7 @@ fn a_nested_batch_that_fails_gives_back_the_outer_values() {
         failpoint::disarm();
         assert!(batch.is_err(), "step {refused_step}");
         assert_eq!((bench.read("a"), bench.read("b")), ("1".to_owned(), "0".to_owned()));
-        // Nothing is in doubt: somebody else's value is recognised as theirs.
+        // Nothing is doubtful: another program's value is recognised.
         bench.write("a", "7");
         drop(outer);
         assert_eq!(bench.read("a"), "7", "step {refused_step}");
@@ -79,7 +79,7 @@ fn a_dropped_session_is_a_normal_end() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_left_to_them() {
+fn a_value_that_another_program_wrote_is_left_alone() {
     let bench = Bench::new(&[("a", "60"), ("b", "60")]);
     let session = bench.open();
     let knobs = session.change_all(&[("/sys/a", "10"), ("/sys/b", "10")]).unwrap();
@@ -93,7 +93,7 @@ fn what_somebody_else_wrote_is_left_to_them() {
 }
 
 #[test]
-fn one_guard_may_give_many_values() {
+fn one_guard_can_write_many_values() {
     let bench = Bench::new(&[("a", "200")]);
     let session = bench.open();
     let knob = session.change("/sys/a", "1000").unwrap();
@@ -147,14 +147,14 @@ fn a_refused_value_keeps_the_former_one() {
     assert_eq!(error.class(), ErrorClass::Usage);
     assert!(error.to_string().starts_with("the kernel refuses \"3\" for /sys/a: "), "{error}");
     assert_eq!((bench.read("a"), knob.value()), ("2".to_owned(), "2".to_owned()));
-    // The doubt is settled: somebody else's value is recognised as theirs.
+    // The refused write is settled: another program's value is recognised.
     bench.write("a", "7");
     drop(knob);
     assert_eq!(outcomes(&session.finish()), [&RestoreOutcome::LeftToOthers]);
 }
 
 #[test]
-fn a_value_that_cannot_be_written_down_is_not_given() {
+fn a_value_that_cannot_be_journaled_is_not_written() {
     let bench = Bench::new(&[("a", "1")]);
     let session = bench.open();
     let knob = session.change("/sys/a", "2").unwrap();
@@ -190,7 +190,7 @@ fn nested_guards_unwind_in_any_order() {
 }
 
 #[test]
-fn a_covered_guard_gives_its_new_value_later() {
+fn a_value_set_under_a_later_guard_takes_effect_when_that_is_dropped() {
     let bench = Bench::new(&[("a", "0")]);
     let session = bench.open();
     let lower = session.change("/sys/a", "1").unwrap();
@@ -215,7 +215,7 @@ fn a_choice_is_put_back_by_its_word() {
 }
 
 #[test]
-fn a_directory_is_there_for_as_long_as_its_guard() {
+fn a_directory_exists_as_long_as_its_guard() {
     let bench = Bench::new(&[]);
     let path = bench.dir.path().join("sys/kernel/unjank-1");
     let session = bench.open();
@@ -224,14 +224,14 @@ fn a_directory_is_there_for_as_long_as_its_guard() {
     assert_eq!(made.path(), "/sys/kernel/unjank-1");
     made.open().unwrap();
     let error = session.make_directory("/sys/kernel/unjank-1").unwrap_err();
-    assert_eq!(error.to_string(), "/sys/kernel/unjank-1 is there already");
+    assert_eq!(error.to_string(), "/sys/kernel/unjank-1 already exists");
     drop(made);
     assert!(!path.exists());
     let reports = session.finish();
     assert_eq!(
         reports[0].to_string(),
         "/sys/kernel/unjank-1: removed again",
-        "one report: what failed was never made"
+        "one report: the failed change was never made"
     );
     assert_eq!(reports.len(), 1);
 }
@@ -255,7 +255,7 @@ fn two_sessions_do_not_hold_the_same_knob() {
 }
 
 #[test]
-fn what_cannot_be_a_change_is_refused_by_class() {
+fn impossible_changes_are_refused_with_the_right_class() {
     let bench = Bench::new(&[("a", "0"), ("fixed", "0")]);
     let fixed = bench.dir.path().join("sys/fixed");
     fs::set_permissions(fixed, fs::Permissions::from_mode(0o444)).unwrap();
@@ -269,7 +269,7 @@ fn what_cannot_be_a_change_is_refused_by_class() {
     assert_eq!(class("/sys/a", "a\0b"), ErrorClass::Usage);
     assert_eq!(class("/sys/a", &"x".repeat(1 << 20)), ErrorClass::Usage);
     let twice = session.change_all(&[("/sys/a", "1"), ("/sys/a", "2")]);
-    assert_eq!(message(twice), "/sys/a is to get two values at once");
+    assert_eq!(message(twice), "/sys/a is given two values at once");
     assert_eq!(session.change_all(&[("/sys/a", "1"), ("/sys/a", "1")]).unwrap().len(), 1);
     assert_eq!(session.finish().len(), 1);
     assert_eq!(bench.read("a"), "0");
@@ -320,18 +320,18 @@ fn a_state_directory_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn an_ordinary_day_recovers_nothing() {
+fn a_session_beside_a_live_one_recovers_nothing() {
     let bench = Bench::new(&[("a", "0")]);
     let first = bench.open();
     let _held = first.change("/sys/a", "1").unwrap();
-    assert!(bench.open().recovered().is_empty(), "a live session is nobody's to clear");
+    assert!(bench.open().recovered().is_empty(), "a live session is not cleared");
     let found = bench.restore();
     assert_eq!((found.len(), &found[0].status), (1, &JournalStatus::Live));
     assert_eq!(bench.read("a"), "1");
 }
 
-/// The kernel's part in a change of governor: tunables end with it, and begin
-/// with the kernel's values.
+/// Does what the kernel does in a change of governor: removes the old tunables,
+/// and creates the new ones with its defaults.
 fn change_governor(bench: &Bench, from: &str, to: &str) {
     let place =
         |governor: &str| bench.root().resolve("/sys/devices/system/cpu/cpufreq").join(governor);
@@ -360,8 +360,8 @@ fn tunables_come_back_with_their_governor() {
     let session = bench.open();
     let governor = session.change(GOVERNOR, "performance").unwrap();
     change_governor(&bench, "ondemand", "performance");
-    // Between the write of the governor and that of its tunables, the kernel
-    // makes them anew: here they are there before.
+    // The kernel creates the tunables between the write of the governor and
+    // that of its tunables; here they exist before.
     change_governor(&bench, "performance", "ondemand");
     drop(governor);
     let read = |name| bench.read(&format!("devices/system/cpu/cpufreq/{name}"));
@@ -369,7 +369,7 @@ fn tunables_come_back_with_their_governor() {
     assert_eq!(read("ondemand/sampling_rate"), "100000");
     assert_eq!(read("ondemand/up_threshold"), "95");
     let reports = session.finish();
-    assert_eq!(reports.len(), 2, "what had to be put back is told: {reports:?}");
+    assert_eq!(reports.len(), 2, "only changes that had to be put back are reported: {reports:?}");
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn tunables_come_back_after_a_kill_too() {
 }
 
 #[test]
-fn tunables_that_others_still_have_are_theirs() {
+fn tunables_that_another_policy_still_uses_are_left_alone() {
     let bench = with_ondemand();
     let session = bench.open();
     // Another policy keeps ondemand, and with it the tunables that both share.
