@@ -1,4 +1,4 @@
-//! What a ledger says as a whole: pure.
+//! The contents of a ledger as a whole: pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,44 +10,44 @@ use crate::journal::DAMAGED;
 use crate::sched::{RunLimit, ThreadId};
 use crate::threads::Began;
 
-/// A thread that is changed and not put back.
+/// A thread that is changed and not put back yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeldThread {
-    /// The first change of it.
+    /// Its first change.
     pub(super) intent: Intent,
-    /// What it was given last.
+    /// The last state that it was given.
     pub(super) during: ThreadState,
-    /// Everything it was given: while it has one of them, nobody else has
-    /// changed it.
+    /// Every state that it was given: while it has one of them, no other
+    /// program has changed it.
     pub(super) ours: BTreeSet<String>,
     /// Whether the last change is known to have been made.
     pub(super) settled: bool,
-    /// Whether a damaged line follows, which may have said more about it.
+    /// Whether a damaged line follows, which may have recorded more about it.
     pub(super) doubtful: bool,
 }
 
-/// A process whose limit is changed and not put back.
+/// A process whose limit is changed and not put back yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HeldLimit {
     pub(super) process: u32,
     pub(super) began: Began,
     pub(super) before: RunLimit,
     pub(super) during: RunLimit,
-    /// As of a thread.
+    /// As for a thread.
     pub(super) doubtful: bool,
 }
 
-/// What a session holds.
+/// The header of a ledger and the changes that its session holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Contents {
     pub(super) header: Option<Header>,
     pub(super) threads: BTreeMap<ThreadId, HeldThread>,
     pub(super) limits: Vec<HeldLimit>,
-    /// Whether the session has ended as it should, with changes that stay.
+    /// Whether the session has ended normally, with changes that stay.
     pub(super) kept: bool,
-    /// Lines that are not as they were written, counted from 1.
+    /// Damaged lines, counted from 1.
     pub(super) damaged: Vec<usize>,
-    /// The length of what is to be kept of the file.
+    /// The length in bytes to keep. A torn line may follow.
     pub(super) intact: u64,
 }
 
@@ -74,7 +74,7 @@ impl Contents {
                     let entry =
                         serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
                     let applied = contents.apply(&entry);
-                    // It may speak of a thread that a damaged line announced.
+                    // A damaged line may have announced its thread.
                     if contents.damaged.is_empty() {
                         applied.map_err(wrong)?;
                     }
@@ -89,10 +89,9 @@ impl Contents {
         Ok(contents)
     }
 
-    /// Whether its session was cut off: it was to put its changes back in the
-    /// end, or did not come to the moment from which they were to stay. Where
-    /// that moment may stand in a damaged line, the session is taken for one
-    /// that ended as it should, and its changes are left.
+    /// Whether its session was cut off: its changes are tied to it, or it ended
+    /// before it recorded that they stay. If a damaged line may have recorded
+    /// that, the session counts as ended normally, and its changes stay.
     pub(super) fn was_cut_off(&self) -> bool {
         let Some(header) = &self.header else { return true };
         let unfinished = || {
@@ -101,10 +100,10 @@ impl Contents {
         header.tied || self.damaged.is_empty() && unfinished()
     }
 
-    /// Takes one entry into account.
+    /// Applies one entry.
     ///
     /// # Errors
-    /// An entry that does not follow from those before, and why.
+    /// Why the entry does not fit the entries before it.
     pub(super) fn apply(&mut self, entry: &Entry) -> Result<(), String> {
         match entry {
             Entry::Intent(intent) => self.intend(intent),
@@ -123,7 +122,7 @@ impl Contents {
             &Entry::Limit { process, began, before, during } => {
                 let limit = HeldLimit { process, began, before, during, doubtful: false };
                 match self.limits.iter_mut().find(|held| held.process == process) {
-                    // A further change of the same process keeps what it had first.
+                    // A second change of the same process keeps the first value.
                     Some(held) if held.began == began => held.during = during,
                     Some(held) => *held = limit,
                     None => self.limits.push(limit),
@@ -137,7 +136,7 @@ impl Contents {
         Ok(())
     }
 
-    /// Entries that say what is held, and nothing of what is over.
+    /// Entries for the changes that are held, without those that are done with.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         for &HeldLimit { process, began, before, during, .. } in &self.limits {
@@ -156,20 +155,20 @@ impl Contents {
         self.threads.is_empty() && self.limits.is_empty()
     }
 
-    /// The processes of what is held.
+    /// The processes of the held changes.
     pub(super) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
         let threads = self.threads.values().map(|held| held.intent.process);
         threads.chain(self.limits.iter().map(|limit| limit.process))
     }
 
-    /// Whether it is about threads of `process`.
+    /// Whether it has threads of `process`.
     pub(super) fn is_about(&self, process: u32) -> bool {
         let named = self.header.as_ref().is_some_and(|header| header.process == Some(process));
         named || self.processes().any(|held| held == process)
     }
 
-    /// A further change of the same thread keeps what it had first; another
-    /// thread with the same number takes its place.
+    /// A second change of the same thread keeps the first state. A later thread
+    /// with the same number replaces it.
     fn intend(&mut self, intent: &Intent) {
         let ours = intent.wanted.to_string();
         match self.threads.get_mut(&intent.thread) {

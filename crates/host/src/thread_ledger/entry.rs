@@ -9,7 +9,7 @@ use crate::threads::Began;
 
 /// The name and major version of a ledger's form. A reader refuses others.
 pub const SCHEMA: &str = "unjank.threads/2";
-/// The form of before, without checksums and without [`Entry::Kept`]. It is
+/// The previous form, without checksums and without [`Entry::Kept`]. It is
 /// still read.
 pub(super) const FORMER_SCHEMA: &str = "unjank.threads/1";
 
@@ -20,32 +20,32 @@ pub struct Header {
     pub schema: String,
     /// The process whose threads are changed; `None` if it is started later.
     pub process: Option<u32>,
-    /// The unjank that changes them.
+    /// The process number of the unjank that changes them.
     pub owner: u32,
     /// Whether the changes end with that unjank.
     pub tied: bool,
-    /// `/proc/sys/kernel/random/boot_id` at that time, where the kernel tells.
+    /// `/proc/sys/kernel/random/boot_id` at that time, if it was readable.
     pub boot_id: Option<String>,
-    /// The PID namespace in which the numbers are, as `/proc/self/ns/pid` has
-    /// it, where the kernel tells.
+    /// The PID namespace of the numbers, as in `/proc/self/ns/pid`, if it was
+    /// readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace: Option<String>,
     /// When it began, RFC 3339 in UTC.
     pub started_at: String,
 }
 
-/// How a thread is scheduled, as far as it is changed and put back.
+/// The scheduling attributes of a thread that are changed and put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadState {
-    /// Its policy.
+    /// The scheduling policy.
     pub policy: Policy,
-    /// Whether what it starts begins as `SCHED_OTHER`.
+    /// Whether its children begin as `SCHED_OTHER` (`SCHED_RESET_ON_FORK`).
     pub reset_on_fork: bool,
-    /// Its nice value, which the kernel keeps also for a real-time thread.
+    /// The nice value, which the kernel also keeps for a real-time thread.
     pub nice: i32,
 }
 
-/// `fifo:80`, and whether children fall back; the nice value only where it counts.
+/// `fifo:80 reset-on-fork`; with the nice value only for fair policies.
 impl fmt::Display for ThreadState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reset = if self.reset_on_fork { " reset-on-fork" } else { "" };
@@ -53,24 +53,24 @@ impl fmt::Display for ThreadState {
     }
 }
 
-/// A thread that is about to be changed. Written down before that.
+/// A thread that is about to be changed. Recorded before the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// Its process.
     pub process: u32,
     /// Its number.
     pub thread: ThreadId,
-    /// When it began: another thread may get its number.
+    /// Its start time: numbers are reused.
     pub began: Began,
     /// Its name at that time.
     pub name: String,
-    /// What it is put back to.
+    /// The present state, which is put back.
     pub before: ThreadState,
-    /// What it is about to get.
+    /// The state that it is about to get.
     pub wanted: ThreadState,
 }
 
-/// Every further line.
+/// Any later line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
@@ -80,11 +80,11 @@ pub enum Entry {
     Settled {
         /// The thread.
         thread: ThreadId,
-        /// What it has now, where that is not what was wanted.
+        /// Its state now, if that is not the wanted one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<ThreadState>,
     },
-    /// It is back, or not ours to put back any more.
+    /// It is back, or must not be put back any more.
     Restored {
         /// The thread.
         thread: ThreadId,
@@ -93,16 +93,16 @@ pub enum Entry {
     Limit {
         /// The process.
         process: u32,
-        /// When its first thread began.
+        /// The start time of its first thread.
         began: Began,
-        /// What it is put back to.
+        /// The present limit, which is put back.
         before: RunLimit,
-        /// What it is about to get.
+        /// The limit that it is about to get.
         during: RunLimit,
     },
-    /// The session has ended as it should, and the changes are to stay.
+    /// The session has ended normally, and its changes stay.
     Kept,
-    /// That limit is back, or not ours any more.
+    /// The limit is back, or must not be put back any more.
     LimitRestored {
         /// The process.
         process: u32,

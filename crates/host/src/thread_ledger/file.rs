@@ -1,4 +1,4 @@
-//! The file of one ledger: appended to by whoever holds its lock.
+//! The file of one ledger. The holder of its lock appends to it.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -13,34 +13,34 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::journal::state_dir::StateDir;
 
-/// No ledger is read further.
+/// The largest ledger in bytes.
 pub(super) const LARGEST: u64 = 8 << 20;
 
-/// A ledger that this process has the lock of.
+/// A ledger whose lock this process holds.
 #[derive(Debug)]
 pub(super) struct LedgerFile {
     file: File,
     name: String,
     path: PathBuf,
-    /// The last line is not whole, and could not be cut off.
+    /// Whether the file ends with a torn line that could not be cut off.
     torn: bool,
-    /// The last line has no line end, so the next one begins with one.
+    /// Whether the last line has no line end, so the next one begins with one.
     open: bool,
 }
 
-/// Whose a ledger is.
+/// The result of an attempt to lock a ledger.
 #[derive(Debug)]
 pub(super) enum Claim {
-    /// Its session lives; this is what it holds.
+    /// Its session lives. With the present content.
     Held(Vec<u8>),
-    /// It is ours now.
+    /// This process has the lock. With the content.
     Ours(LedgerFile, Vec<u8>),
-    /// Somebody has cleared it.
+    /// It has been removed.
     Gone,
 }
 
 impl LedgerFile {
-    /// A new ledger with its first line.
+    /// Creates a ledger with its first line.
     pub(super) fn create(state: &StateDir, name: &str, header: &Header) -> Result<Self> {
         let file = state.create_unsynced(name)?;
         let path = state.journal_path(name);
@@ -51,14 +51,14 @@ impl LedgerFile {
         Ok(ledger)
     }
 
-    /// Waits until nobody has the lock of the ledger `name`.
+    /// Waits until the lock of the ledger `name` is free.
     pub(super) fn wait_for(state: &StateDir, name: &str) -> Result<()> {
         let Some(file) = state.open_journal(name)? else { return Ok(()) };
         rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))
             .map_err(|error| Error::file("lock", state.journal_path(name), error.into()))
     }
 
-    /// The ledger `name`, with its lock if nobody has it.
+    /// Reads the ledger `name`, and takes its lock if it is free.
     pub(super) fn claim(state: &StateDir, name: &str) -> Result<Claim> {
         let path = state.journal_path(name);
         let error = |source: Errno| Error::file("lock", &path, source.into());
@@ -89,13 +89,13 @@ impl LedgerFile {
         Ok(Claim::Ours(Self { file, name: name.to_owned(), path, torn: false, open }, bytes))
     }
 
-    /// Writes entries, in one piece.
+    /// Writes entries in one call.
     pub(super) fn note<'a>(&mut self, entries: impl IntoIterator<Item = &'a Entry>) -> Result<()> {
         self.append(&entries.into_iter().map(line).collect::<String>())
     }
 
-    /// Cuts off a line of `bytes`, which are what the file holds, that is not
-    /// whole. If that does not work, nothing is added any more.
+    /// Cuts off a torn last line. `bytes` is the file's content. If that fails,
+    /// nothing can be appended any more.
     pub(super) fn cut_after(&mut self, intact: u64, bytes: &[u8]) {
         if intact < bytes.len() as u64 {
             self.torn = self.file.set_len(intact).is_err();
@@ -104,7 +104,7 @@ impl LedgerFile {
         self.open = kept.last().is_some_and(|&byte| byte != b'\n');
     }
 
-    /// Its length in bytes, as far as that can be found out.
+    /// Its length in bytes; 0 if that cannot be determined.
     pub(super) fn length(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())
     }
@@ -121,7 +121,7 @@ impl LedgerFile {
         let length = self.length();
         let error = |source| Error::file("write", &self.path, source);
         if length + text.len() as u64 > LARGEST {
-            let full = format!("it would be larger than {LARGEST} bytes");
+            let full = format!("it would exceed {LARGEST} bytes");
             return Err(error(std::io::Error::new(std::io::ErrorKind::FileTooLarge, full)));
         }
         if self.torn {
@@ -138,12 +138,12 @@ impl LedgerFile {
     }
 }
 
-/// Sorted by name, ledgers are in the order in which they began.
+/// The name of a new ledger. Sorting by name is sorting by age.
 pub(super) fn name(owner: u32) -> String {
     format!("{:020}-{owner}.journal", Timestamp::now().as_nanos())
 }
 
-/// Whether a ledger of this name is one of `owner`'s.
+/// Whether a ledger with this name belongs to `owner`.
 pub(super) fn is_of(name: &str, owner: u32) -> bool {
     name.ends_with(&format!("-{owner}.journal"))
 }

@@ -19,7 +19,7 @@ use crate::root::Root;
 use crate::sched::ThreadId;
 use unjank_units::Nanos;
 
-/// What one session changes, written down. When it is dropped, the changes
+/// The changes of one session and their file. When it is dropped, the changes
 /// stay, unless [`finish`](Self::finish) was called.
 #[derive(Debug)]
 pub struct Ledger<'a> {
@@ -27,19 +27,19 @@ pub struct Ledger<'a> {
     file: LedgerFile,
     contents: Contents,
     scheduler: &'a dyn Scheduler,
-    /// After the file, whose lock it waits for.
+    /// Dropped after the file, whose lock it waits for.
     keeper: Option<Keeper>,
 }
 
 impl<'a> Ledger<'a> {
-    /// Begins a ledger in the directory `dir` for threads of `process`, or of one
-    /// that is started later. Changes of a `tied` one end with this session. A
-    /// keeper puts them back if this process is killed, and those of others if
-    /// it is killed before [`keep`](Self::keep).
+    /// Begins a ledger in the directory `dir` for threads of `process`, or of a
+    /// process that is started later. The changes of a `tied` ledger end with
+    /// this session. If this process is killed, a keeper puts them back; without
+    /// `tied`, only if it is killed before [`keep`](Self::keep).
     ///
     /// # Errors
-    /// The directory cannot be used, or others can write to it; the keeper does
-    /// not start.
+    /// The directory cannot be used, or other users can write to it; the keeper
+    /// does not start.
     pub fn begin(
         root: &Root,
         dir: &Path,
@@ -68,13 +68,13 @@ impl<'a> Ledger<'a> {
         Ok(Self { state, file, contents, scheduler, keeper })
     }
 
-    /// Writes down what is about to be done.
+    /// Records changes that are about to be made.
     ///
     /// # Errors
-    /// It cannot be written: then nothing must be done.
+    /// The file cannot be written; the changes must not be made then.
     pub fn announce(&mut self, intents: &[Intent]) -> Result<()> {
         self.keeper.as_mut().map_or(Ok(()), Keeper::ensure)?;
-        // Each line says what a thread is put back to, whatever becomes of the others.
+        // Each line has the state to put back, in case others are damaged.
         let with_first = |intent: &Intent| {
             let held = self.contents.threads.get(&intent.thread);
             let first = held.filter(|held| held.intent.began == intent.began);
@@ -85,11 +85,11 @@ impl<'a> Ledger<'a> {
         self.note(&entries)
     }
 
-    /// Writes down what was done, and what a thread has instead of what was
-    /// wanted.
+    /// Records changes that were made, with a thread's state if it is not the
+    /// wanted one.
     ///
     /// # Errors
-    /// It cannot be written; it counts as not known.
+    /// The file cannot be written; the changes count as not settled.
     pub fn settle(&mut self, done: &[(ThreadId, Option<ThreadState>)]) -> Result<()> {
         let entry =
             |&(thread, state): &(ThreadId, Option<ThreadState>)| Entry::Settled { thread, state };
@@ -97,21 +97,21 @@ impl<'a> Ledger<'a> {
         self.note(&entries)
     }
 
-    /// Threads that were not changed after all, have ended, or are not ours any
-    /// more. Those that were never announced are passed over.
+    /// Gives up threads that were not changed after all, have ended, or were
+    /// changed by another program. Threads that were never announced are skipped.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn forget(&mut self, threads: &[ThreadId]) -> Result<()> {
         let held = threads.iter().filter(|thread| self.contents.threads.contains_key(thread));
         let entries: Vec<Entry> = held.map(|&thread| Entry::Restored { thread }).collect();
         self.note(&entries)
     }
 
-    /// Processes that have ended, with all their threads.
+    /// Gives up processes that have ended, with all their threads.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn forget_processes(&mut self, ended: impl Fn(u32) -> bool) -> Result<()> {
         let threads = self.contents.threads.iter().filter(|(_, held)| ended(held.intent.process));
         let threads = threads.map(|(&thread, _)| Entry::Restored { thread });
@@ -122,11 +122,11 @@ impl<'a> Ledger<'a> {
     }
 
     /// Limits how long a real-time thread of `process` may compute without a
-    /// sleep. Says what the limit is now; a shorter one stays. With `hard`, the
-    /// process cannot raise it either, and without `CAP_SYS_RESOURCE` nobody can.
+    /// sleep (`RLIMIT_RTTIME`). A shorter limit stays. Returns the limit now in
+    /// force. With `hard`, raising it needs `CAP_SYS_RESOURCE`.
     ///
     /// # Errors
-    /// The process has ended (`is_not_found`) or is somebody else's.
+    /// The process has ended (`is_not_found`) or belongs to another user.
     pub fn limit(&mut self, process: u32, longest: Nanos, hard: bool) -> Result<Option<Nanos>> {
         let before = self.scheduler.run_limit(process)?;
         let mut during = before.at_most(longest);
@@ -151,13 +151,13 @@ impl<'a> Ledger<'a> {
     pub fn put_back(&mut self, thread: ThreadId) -> Option<ThreadReport> {
         let report = put_back(self.contents.threads.get(&thread)?, self.scheduler, Mode::Act);
         if !report.outcome.is_failure() {
-            // If this cannot be written, the next one finds it back already.
+            // If this cannot be written, the next reader finds it already back.
             let _best_effort = self.note(&[Entry::Restored { thread }]);
         }
         Some(report)
     }
 
-    /// Puts everything back, and clears the ledger if that has worked.
+    /// Puts everything back, and removes the ledger if that has succeeded.
     pub fn finish(mut self) -> Vec<ThreadReport> {
         let mut over = Vec::new();
         let reports = put_back_all(&self.contents, self.scheduler, Mode::Act, |entry| {
@@ -173,7 +173,7 @@ impl<'a> Ledger<'a> {
     /// Ends the session; the changes stay until they are restored.
     ///
     /// # Errors
-    /// That they are to stay cannot be written down: then they do not.
+    /// The file cannot be written; the changes are put back then.
     pub fn keep(mut self) -> Result<()> {
         if let Err(error) = self.note(&[Entry::Kept]) {
             self.finish();
@@ -186,7 +186,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn clear(&self) {
-        // One that stays is cleared by the next session.
+        // If this fails, the next session removes it.
         let _best_effort = self.state.remove_journal(self.file.name());
     }
 
@@ -205,8 +205,8 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    /// Begins a new file with what is held now. Between its first line and the
-    /// end of the old one there are two, which say the same.
+    /// Starts a new file with the changes that are held now. Until the old file
+    /// is removed, both hold the same changes.
     fn write_anew(&mut self) -> Result<()> {
         let _lock = self.state.lock()?;
         let Some(header) = &self.contents.header else { return Ok(()) };

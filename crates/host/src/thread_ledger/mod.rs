@@ -1,13 +1,13 @@
-//! Threads of other processes whose policy was changed, written down before,
-//! so that it can be put back whenever that is wanted.
+//! Threads of other processes whose policy was changed. Each change is recorded
+//! before it is made, so that it can be put back later.
 //!
 //! Unlike a knob ([`crate::journal`]), a thread may keep its new policy after
-//! the unjank that gave it has ended. So each [`Ledger`] is a file that stays:
-//! it is *kept* when its session ended as it should, *tied* ones end with their
-//! session, and what a session left that was cut off is *cut off*. A lock tells
-//! whether the session lives. What is done about a change is the rule of
-//! [`crate::journal::decide`]. A boot ends all threads, so nothing has to be
-//! on the disk before a change, only out of this process.
+//! the unjank that set it has ended. So each [`Ledger`] is a file that can
+//! stay: it is *kept* if its session ended normally, *tied* if the changes end
+//! with their session, and *cut off* if its session was killed. A lock shows
+//! whether the session lives. [`crate::journal::decide`] is the rule for
+//! putting back a change. A boot ends all threads, so an entry need not be on
+//! the disk before a change; it only has to be written.
 //!
 //! ```text
 //! unjank.threads/2, JSON lines, each in {"crc32":"…","line":…}
@@ -23,12 +23,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `entry`, `contents` | what is written and what follows from it: pure |
-//! | `scheduler` | the kernel, or what stands for it in a test |
-//! | `file` | one ledger's file and its lock |
+//! | `entry`, `contents` | the lines, and the state that follows from them: pure |
+//! | `scheduler` | the kernel's scheduler, or a test's |
+//! | `file` | the file of one ledger and its lock |
 //! | `ledger` | a session that changes threads |
-//! | `undo` | doing what the rule says |
-//! | `restore` | putting back what sessions have left |
+//! | `undo` | applying the rule |
+//! | `restore` | putting back the changes of ended sessions |
 
 mod contents;
 mod entry;

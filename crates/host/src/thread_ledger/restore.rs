@@ -1,4 +1,4 @@
-//! Putting back what sessions have left.
+//! Putting back the changes of ended sessions.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,16 @@ use crate::root::Root;
 
 pub(super) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Selection ledgers are put back.
+/// The ledgers to put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// All.
+    /// All ledgers, also kept ones.
     All,
-    /// Those about one process.
+    /// Ledgers with threads of one process.
     Process(u32),
-    /// What sessions left that were cut off; what was meant to stay stays.
+    /// Ledgers of sessions that were cut off; kept changes stay.
     CutOff,
-    /// The same of one session, by its process.
+    /// As `CutOff`, for sessions of one process.
     Owner(u32),
 }
 
@@ -37,24 +37,24 @@ impl Selection {
     }
 }
 
-/// What is to be done about a ledger.
+/// The status of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "standing", rename_all = "snake_case")]
 pub enum LedgerStatus {
-    /// Its session lives, and sees to it.
+    /// Its session lives, and puts its changes back itself.
     Live,
-    /// Its session has ended as it should, and the changes were to stay.
+    /// Its session has ended normally, and its changes stay.
     Kept,
     /// Its session was cut off.
     CutOff,
-    /// Its threads cannot be seen from here: a chroot, another namespace.
+    /// This process cannot see its threads: a chroot, another namespace.
     Hidden {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// It cannot be read, so nothing was done.
     Unreadable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -66,25 +66,26 @@ pub struct FoundLedger {
     pub file: PathBuf,
     /// The process whose threads were changed.
     pub process: Option<u32>,
-    /// The unjank that changed them.
+    /// The process number of the unjank that changed them.
     pub owner: Option<u32>,
-    /// When, RFC 3339.
+    /// When that session began, RFC 3339.
     pub started_at: Option<String>,
-    /// Whether it was ours to act upon.
+    /// Whether its changes were put back.
     #[serde(flatten)]
     pub status: LedgerStatus,
-    /// How many threads it holds.
+    /// The number of threads that it holds.
     pub held: usize,
-    /// What became of its changes, if they were to be put back.
+    /// The results of its changes, if they were to be put back.
     pub changes: Vec<ThreadReport>,
-    /// Lines that are damaged, counted from 1. What they said is not known, so
-    /// the ledger is kept.
+    /// Damaged lines, counted from 1. Their content is unknown, so the ledger
+    /// is kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<usize>,
 }
 
 impl FoundLedger {
-    /// Whether something is still changed, or may be, that nobody sees to.
+    /// Whether something is, or may be, still changed and no session is left to
+    /// put it back.
     pub fn is_unresolved(&self) -> bool {
         matches!(self.status, LedgerStatus::Unreadable { .. } | LedgerStatus::Hidden { .. })
             || !self.damaged.is_empty()
@@ -92,11 +93,12 @@ impl FoundLedger {
     }
 }
 
-/// Puts back what the ledgers in `dir` tell, newest first, and clears them.
+/// Puts back the changes in the ledgers in `dir`, newest first, and removes the
+/// ledgers.
 ///
 /// # Errors
-/// The directory is there and cannot be used. What goes wrong with one ledger
-/// or one thread is told where it stands in the result.
+/// The directory exists but cannot be used. Failures of single ledgers and
+/// threads are part of the result.
 pub fn restore(
     root: &Root,
     dir: &Path,
@@ -171,7 +173,7 @@ pub fn restore(
         }
         if !dead {
             found.changes = put_back_all(&contents, scheduler, mode, |entry| {
-                // If this cannot be written, the next one finds it back already.
+                // If this cannot be written, the next reader finds it already back.
                 let _best_effort = if mode == Mode::Act { file.note([entry]) } else { Ok(()) };
             });
         }
@@ -181,16 +183,16 @@ pub fn restore(
         {
             found.status = LedgerStatus::Unreadable { reason: error.to_string() };
         }
-        // A process that has ended took all of it along: nothing to tell.
+        // If the process has ended, there is nothing to report.
         let gone = found.changes.iter().all(|change| change.outcome == RestoreOutcome::Gone);
-        let is_told = |found: &FoundLedger| !found.changes.is_empty() || found.is_unresolved();
-        (!gone || !which.is_cut_off() || found.is_unresolved()).then_some(found).filter(is_told)
+        let is_reported = |found: &FoundLedger| !found.changes.is_empty() || found.is_unresolved();
+        (!gone || !which.is_cut_off() || found.is_unresolved()).then_some(found).filter(is_reported)
     };
     Ok(state.journals()?.into_iter().rev().filter_map(visit).collect())
 }
 
-/// Waits for the end of `owner`, and puts back what it left cut off: the work
-/// of its keeper.
+/// Waits for the end of `owner`, and puts back the changes of its sessions that
+/// were cut off: the work of a keeper.
 pub(crate) fn wait_and_restore(dir: &Path, owner: u32) -> Result<KeeperReport> {
     let Some(state) = StateDir::open_if_there(dir)? else { return Ok(KeeperReport::default()) };
     for name in state.journals()?.iter().filter(|name| is_of(name, owner)) {
@@ -205,8 +207,8 @@ pub(crate) fn wait_and_restore(dir: &Path, owner: u32) -> Result<KeeperReport> {
     Ok(KeeperReport { pid: Some(owner), outcomes, left, is_damaged })
 }
 
-/// Removes ledgers of other boots and of processes that have ended, for a
-/// caller that has the lock of the state directory.
+/// Removes ledgers of other boots and of ended processes. The caller has the
+/// lock of the state directory.
 pub(super) fn clear_dead(root: &Root, state: &StateDir) -> Result<()> {
     let view = View::of(root)?;
     for name in state.journals()? {
@@ -222,11 +224,11 @@ pub(super) fn clear_dead(root: &Root, state: &StateDir) -> Result<()> {
     Ok(())
 }
 
-/// What this process can see of the machine's threads.
+/// This process's view of the machine's threads.
 struct View {
     boot_id: Option<String>,
     pid_namespace: Option<String>,
-    /// Why it sees none.
+    /// Why it sees no threads.
     hidden: Option<String>,
 }
 
@@ -237,16 +239,16 @@ impl View {
         Ok(Self { boot_id, pid_namespace: namespace(root, "pid"), hidden })
     }
 
-    /// Whether the machine has surely been started anew since.
+    /// Whether the machine has certainly been booted since `then`.
     ///
     /// # Errors
-    /// Why neither that nor whether its threads live can be told.
+    /// Why neither that nor whether the threads live can be determined.
     fn is_another_boot(&self, then: Option<&Header>) -> Result<bool, String> {
         let (boot_id, namespace) =
             then.map_or((None, None), |then| (then.boot_id.as_ref(), then.pid_namespace.as_ref()));
         match (&self.hidden, boot_id, &self.boot_id) {
             (Some(why), ..) => Err(why.clone()),
-            (None, Some(_), None) => Err(format!("there is no {BOOT_ID} here")),
+            (None, Some(_), None) => Err(format!("{BOOT_ID} does not exist here")),
             (None, Some(then), Some(now)) if then != now => Ok(true),
             _ if namespace.is_some() && namespace != self.pid_namespace.as_ref() => {
                 Err("its threads are in another PID namespace than this process".to_owned())
@@ -256,7 +258,7 @@ impl View {
     }
 }
 
-/// Whether one of the threads may still live.
+/// Whether one of the processes still exists.
 fn is_there(root: &Root, contents: &Contents) -> bool {
     let mut processes: Vec<u32> = contents.processes().collect();
     processes.sort_unstable();

@@ -1,4 +1,4 @@
-//! The kernel's scheduler, or what stands for it in a test.
+//! The kernel's scheduler, or a test's.
 
 use std::fmt::Debug;
 
@@ -8,16 +8,16 @@ use crate::root::Root;
 use crate::sched::{Policy, RunLimit, ThreadId, policy_of, run_limit, set_policy, set_run_limit};
 use crate::threads::{self, Began, Thread};
 
-/// Looks at threads and changes them.
+/// Reads and changes the scheduling of threads.
 pub trait Scheduler: Debug {
-    /// How a thread of `process` is scheduled, and when it began; `None` if
-    /// there is none any more.
+    /// The start time and state of a thread of `process`; `None` if it has
+    /// ended.
     ///
     /// # Errors
     /// A policy that unjank does not know.
     fn look(&self, process: u32, thread: ThreadId) -> Result<Option<(Began, ThreadState)>>;
 
-    /// The same of a thread that was just looked at.
+    /// The state of a thread that was just looked at.
     ///
     /// # Errors
     /// As [`look`](Self::look).
@@ -26,28 +26,28 @@ pub trait Scheduler: Debug {
     /// Gives a thread another state.
     ///
     /// # Errors
-    /// `Permission`, or that it has ended (`is_not_found`).
+    /// `Permission`, or the thread has ended (`is_not_found`).
     fn set(&self, thread: ThreadId, state: ThreadState) -> Result<()>;
 
     /// `RLIMIT_RTTIME` of `process`.
     ///
     /// # Errors
-    /// It has ended, or belongs to somebody else.
+    /// It has ended, or belongs to another user.
     fn run_limit(&self, process: u32) -> Result<RunLimit>;
 
-    /// Gives `process` another limit.
+    /// Gives `process` another `RLIMIT_RTTIME`.
     ///
     /// # Errors
     /// As [`run_limit`](Self::run_limit).
     fn set_run_limit(&self, process: u32, limit: RunLimit) -> Result<()>;
 }
 
-/// The running machine's.
+/// The scheduler of the running machine.
 #[derive(Debug, Clone)]
 pub struct Kernel(Root);
 
 impl Kernel {
-    /// The scheduler of this machine.
+    /// Reads threads from this machine's `/proc`.
     pub fn new() -> Self {
         Self(Root::system())
     }
@@ -76,7 +76,7 @@ impl Scheduler for Kernel {
     }
 
     fn set(&self, thread: ThreadId, state: ThreadState) -> Result<()> {
-        // Only a thread of the fair class can be given a nice value.
+        // Only a thread of the fair class accepts a nice value.
         if state.policy.fair().is_none()
             && let Ok((policy, reset)) = policy_of(thread)
             && policy.fair().is_some_and(|fair| fair.nice != state.nice)

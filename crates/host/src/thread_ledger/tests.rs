@@ -1,4 +1,4 @@
-//! Sessions over a scheduler of the test's own.
+//! Sessions with a scripted scheduler.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ fn ledgers(dir: &tempfile::TempDir) -> usize {
 }
 
 #[test]
-fn what_was_to_stay_stays_until_it_is_restored() {
+fn kept_changes_stay_until_they_are_restored() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
     let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
@@ -146,7 +146,7 @@ fn a_limit_that_was_lowered_twice_goes_back_to_the_first_value() {
 }
 
 #[test]
-fn a_ledger_forgets_what_is_over_before_it_is_full() {
+fn a_ledger_drops_finished_changes_before_it_is_full() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
     let mut ledger = Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap();
@@ -181,7 +181,7 @@ fn sessions_are_undone_newest_first() {
 }
 
 #[test]
-fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone() {
+fn reused_thread_numbers_and_changes_of_other_programs_are_left_alone() {
     let (_dir, root, scheduler) = machine();
     let place = root.resolve("/rt");
     let mut ledger = Ledger::begin(&root, &place, Some(77), true, &scheduler, None).unwrap();
@@ -199,14 +199,14 @@ fn a_thread_that_got_the_number_later_and_somebody_elses_change_are_left_alone()
     );
     assert_eq!(
         reports[2].to_string(),
-        "t79 (thread 79): left at fifo:50 reset-on-fork, which somebody else set after our fifo:80 \
-         reset-on-fork"
+        "t79 (thread 79): left at fifo:50 reset-on-fork, which another program set after our \
+         fifo:80 reset-on-fork"
     );
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, fifo(80));
 }
 
 #[test]
-fn what_a_killed_session_had_announced_is_put_back() {
+fn announced_changes_of_a_killed_session_are_put_back() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
     let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
@@ -220,7 +220,7 @@ fn what_a_killed_session_had_announced_is_put_back() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_kept_and_said() {
+fn changes_that_cannot_be_put_back_are_kept_and_reported() {
     let (dir, root, mut scheduler) = machine();
     let place = dir.path().join("rt");
     let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
@@ -265,23 +265,23 @@ fn a_flipped_bit_anywhere_sets_nothing_wrong_and_loses_nothing() {
             scheduler.set(ThreadId(id), state).unwrap();
         }
         scheduler.set_run_limit(77, limit).unwrap();
-        let told = format!("byte {at}, bit {bit}");
+        let case = format!("byte {at}, bit {bit}");
         let found =
             restore(&root, &dir.path().join("rt"), Selection::CutOff, Mode::Act, &scheduler);
         let found = found.unwrap();
         let now = |id| scheduler.look(77, ThreadId(id)).unwrap().unwrap().1;
-        assert!([OTHER, fifo(80)].contains(&now(78)), "{told}");
-        assert!([OTHER, fifo(60)].contains(&now(79)), "{told}");
-        assert!([UNLIMITED, limit].contains(&scheduler.limit.borrow()), "{told}");
+        assert!([OTHER, fifo(80)].contains(&now(78)), "{case}");
+        assert!([OTHER, fifo(60)].contains(&now(79)), "{case}");
+        assert!([UNLIMITED, limit].contains(&scheduler.limit.borrow()), "{case}");
         let back = (now(78), now(79), *scheduler.limit.borrow()) == (OTHER, OTHER, UNLIMITED);
-        assert!(back || ledgers(&dir) == 1, "{told}: it is lost: {found:?}");
+        assert!(back || ledgers(&dir) == 1, "{case}: it is lost: {found:?}");
         let said = found.iter().any(FoundLedger::is_unresolved);
-        assert!(ledgers(&dir) == 0 || said, "{told}: {found:?}");
+        assert!(ledgers(&dir) == 0 || said, "{case}: {found:?}");
     }
 }
 
 #[test]
-fn what_a_damaged_line_does_not_hold_is_put_back() {
+fn changes_outside_a_damaged_line_are_put_back() {
     let (dir, root, scheduler, file) = cut_off();
     let mut text = fs::read_to_string(&file).unwrap();
     let at = text.find("\"thread\":79").unwrap();
@@ -292,13 +292,13 @@ fn what_a_damaged_line_does_not_hold_is_put_back() {
     assert_eq!((&found[0].status, found[0].damaged.len()), (&LedgerStatus::CutOff, 1));
     assert_eq!(scheduler.look(77, ThreadId(78)).unwrap().unwrap().1, OTHER);
     assert_eq!(*scheduler.limit.borrow(), UNLIMITED);
-    assert!(all().unwrap()[0].is_unresolved(), "it is said until the file is removed");
+    assert!(all().unwrap()[0].is_unresolved(), "it is reported until the file is removed");
     Ledger::begin(&root, &dir.path().join("rt"), Some(78), true, &scheduler, None).unwrap();
     assert_eq!(ledgers(&dir), 2, "and kept by the next session");
 }
 
 #[test]
-fn what_was_to_stay_stays_only_once_that_is_written_down() {
+fn changes_stay_only_once_that_is_recorded() {
     let (dir, root, scheduler) = machine();
     let place = dir.path().join("rt");
     let mut ledger = Ledger::begin(&root, &place, Some(77), false, &scheduler, None).unwrap();
@@ -325,12 +325,12 @@ fn a_ledger_is_kept_where_its_threads_cannot_be_seen() {
     change(&mut ledger, &scheduler, 78, fifo(80));
     drop(ledger);
     let is_kept = |why: &str| {
-        // As in another namespace: none of its threads is there.
+        // As in another namespace: its threads are not visible.
         scheduler.threads.borrow_mut().remove(&ThreadId(78));
         let found = restore(&root, &place, Selection::All, Mode::Act, &scheduler).unwrap();
         let LedgerStatus::Hidden { reason } = &found[0].status else { panic!("{found:?}") };
         assert!(reason.contains(why), "{reason}");
-        // Nor does a session make an end of it.
+        // A session does not remove it, either.
         Ledger::begin(&root, &place, None, true, &scheduler, None).unwrap().finish();
         assert_eq!(ledgers(&dir), 1);
     };

@@ -12,22 +12,22 @@ use crate::journal::{Action, ChangeKind, CurrentState, Held, Mode, RestoreOutcom
 use crate::sched::{RunLimit, ThreadId};
 use unjank_units::Nanos;
 
-/// How the change of one thread, or of its process's limit, ended.
+/// The result of putting back one thread, or the limit of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ThreadReport {
     /// The process.
     pub process: u32,
     /// The thread; `None` for `RLIMIT_RTTIME` of the process.
     pub thread: Option<ThreadId>,
-    /// The name it had.
+    /// Its name at the time of the change; `RLIMIT_RTTIME` for the limit.
     pub name: String,
-    /// What it had.
+    /// Its state or limit before the change.
     pub before: String,
-    /// What it was given.
+    /// The state or limit that it was given.
     pub during: String,
-    /// What it has now; `None` if it is gone or cannot be looked at.
+    /// Its state or limit now; `None` if it is gone or cannot be read.
     pub after: Option<String>,
-    /// How it ended.
+    /// The result.
     #[serde(flatten)]
     pub outcome: RestoreOutcome,
 }
@@ -42,14 +42,14 @@ impl fmt::Display for ThreadReport {
         }
         match &self.outcome {
             RestoreOutcome::PutBack => write!(f, "{during} → {before}, as it was"),
-            RestoreOutcome::AlreadyBack => write!(f, "{before} already, as it was"),
+            RestoreOutcome::AlreadyBack => write!(f, "already back at {before}"),
             RestoreOutcome::LeftToOthers => {
-                let now = self.after.as_deref().unwrap_or("something else");
-                write!(f, "left at {now}, which somebody else set after our {during}")
+                let now = self.after.as_deref().unwrap_or("another value");
+                write!(f, "left at {now}, which another program set after our {during}")
             }
-            RestoreOutcome::Gone => write!(f, "has ended, so nothing to put back"),
-            RestoreOutcome::ResetByBoot => write!(f, "ended by the boot since"),
-            RestoreOutcome::WouldPutBack => write!(f, "{during} → {before} would put it back"),
+            RestoreOutcome::Gone => write!(f, "has ended; nothing to put back"),
+            RestoreOutcome::ResetByBoot => write!(f, "ended by a boot; nothing to put back"),
+            RestoreOutcome::WouldPutBack => write!(f, "would be put back: {during} → {before}"),
             RestoreOutcome::Failed { reason, .. } => {
                 write!(f, "not put back to {before}: {reason}")
             }
@@ -57,7 +57,8 @@ impl fmt::Display for ThreadReport {
     }
 }
 
-/// Puts back all that `contents` holds, and hands each change that is over to `over`.
+/// Puts back all changes in `contents`. Calls `over` with an entry for each
+/// change that is done with.
 pub(super) fn put_back_all(
     contents: &Contents,
     scheduler: &dyn Scheduler,
@@ -86,7 +87,7 @@ pub(super) fn put_back_all(
 pub(super) fn put_back(held: &HeldThread, scheduler: &dyn Scheduler, mode: Mode) -> ThreadReport {
     let intent = &held.intent;
     let look = || match scheduler.look(intent.process, intent.thread) {
-        // The number may have gone to another thread, which is not touched.
+        // A later thread with the same number is not touched.
         Ok(Some((began, state))) if began == intent.began => CurrentState::Reads(state.to_string()),
         Ok(_) => CurrentState::Missing,
         Err(error) => CurrentState::Unreadable(RestoreOutcome::from_error(&error)),
@@ -152,7 +153,7 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
         Ok(None) => RestoreOutcome::Gone,
         Ok(Some(now)) if *now == held.before => RestoreOutcome::AlreadyBack,
         Ok(Some(now)) if !ours(*now) && held.doubtful => {
-            RestoreOutcome::failed("the ledger is damaged where it may say whose the limit is")
+            RestoreOutcome::failed("the ledger is damaged where it may say who set the limit")
         }
         Ok(Some(now)) if !ours(*now) => RestoreOutcome::LeftToOthers,
         Ok(Some(_)) if mode == Mode::DryRun => RestoreOutcome::WouldPutBack,
@@ -179,8 +180,8 @@ fn put_limit_back(held: HeldLimit, scheduler: &dyn Scheduler, mode: Mode) -> Thr
     }
 }
 
-/// Puts a limit back. Only `CAP_SYS_RESOURCE` may raise a hard one; without it
-/// the soft one goes up to there.
+/// Puts a limit back. Raising a hard limit needs `CAP_SYS_RESOURCE`; without
+/// it, the soft limit is raised to the hard one.
 fn raise(held: HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()> {
     scheduler.set_run_limit(held.process, held.before).or_else(|error| {
         if held.before.hard == now.hard {
@@ -190,7 +191,7 @@ fn raise(held: HeldLimit, now: RunLimit, scheduler: &dyn Scheduler) -> Result<()
     })
 }
 
-/// A thread as the rule of the journal looks at a change: by its values.
+/// A thread in the form that the journal's rule takes.
 fn as_held(held: &HeldThread) -> Held {
     let &HeldThread { settled, doubtful, .. } = held;
     let (before, during) = (held.intent.before.to_string(), held.during.to_string());
