@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use unjank_host::control_socket::hear_for_fuzzing;
+use unjank_host::control_socket::read_line_for_fuzzing;
 
 fuzz_target!(|bytes: &[u8]| {
     let (length, bytes) = bytes.split_first().unwrap_or((&1, &[]));
-    hear_for_fuzzing(bytes, usize::from(*length));
+    read_line_for_fuzzing(bytes, usize::from(*length));
 });

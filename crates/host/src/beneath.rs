@@ -1,9 +1,9 @@
-//! Opening what lies below a directory, whatever its owner does meanwhile.
+//! Opening files below a directory, safe against changes by its owner.
 //!
-//! Whoever can write to a tree can put a link in the place of a directory
-//! between a look and a use. So a path is opened in one system call that does
-//! not leave the directory (`openat2(2)`: `RESOLVE_BENEATH`), or, where its
-//! name without links is wanted or the kernel is older than 5.6, name by name,
+//! A user who can write to a tree can replace a directory with a link between
+//! the check and the use. So a path is opened in one system call that does not
+//! leave the directory (`openat2(2)`: `RESOLVE_BENEATH`). If its name without
+//! links is wanted, or the kernel is older than 5.6, it is opened name by name,
 //! each in the directory that was opened before.
 
 use std::collections::VecDeque;
@@ -15,13 +15,13 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
 use rustix::io::Errno;
 
-/// As many links as the kernel follows in a path: `path_resolution(7)`.
+/// The number of links that the kernel follows in a path: `path_resolution(7)`.
 const MOST_LINKS: usize = 40;
 
-/// Opens `path` below `dir`. Parts that would climb out (`..`) are left out.
+/// Opens `path` below `dir`. `..` in `path` is ignored.
 ///
 /// # Errors
-/// `EXDEV` if a link leads out of `dir`, and whatever openat(2) answers.
+/// `EXDEV` if a link leads out of `dir`, and the errors of openat(2).
 pub(crate) fn open(dir: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut below: PathBuf = path
         .components()
@@ -35,14 +35,14 @@ pub(crate) fn open(dir: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd
     }
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match openat2(dir.as_fd(), &below, flags | OFlags::CLOEXEC, Mode::empty(), beneath) {
-        // Old kernels; filters of containers that know no openat2; a tree that changes.
+        // Old kernels; seccomp filters without openat2; a tree that changes.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => walk(dir.as_fd(), &below)?.open(flags),
         opened => opened,
     }
 }
 
-/// Finds `path` below `dir`: its name there without links, which begins with
-/// `/`, and an `O_PATH` handle for it.
+/// Finds `path` below `dir`. Returns its path there without links, which begins
+/// with `/`, and an `O_PATH` handle.
 ///
 /// # Errors
 /// As [`open`].
@@ -53,19 +53,20 @@ pub(crate) fn find(dir: impl AsFd, path: &Path) -> Result<(PathBuf, OwnedFd), Er
     Ok((Path::new("/").join(names.collect::<PathBuf>()), handle))
 }
 
-/// The way to a place: names without links, and a handle for each.
-struct Way<'fd> {
+/// A path without links: its names, and a handle for each.
+struct ResolvedPath<'fd> {
     top: BorrowedFd<'fd>,
     way: Vec<(OsString, OwnedFd)>,
 }
 
-impl Way<'_> {
-    /// Where the way has led so far.
+impl ResolvedPath<'_> {
+    /// The last directory so far.
     fn here(&self) -> BorrowedFd<'_> {
         self.way.last().map_or(self.top, |(_, handle)| handle.as_fd())
     }
 
-    /// Opens what is at its end: the very file that was found, or nothing.
+    /// Opens the last name in the directory that was found. A link that has
+    /// replaced it is not followed.
     fn open(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match self.way.split_last() {
@@ -78,14 +79,15 @@ impl Way<'_> {
     }
 }
 
-fn walk<'fd>(top: BorrowedFd<'fd>, path: &Path) -> Result<Way<'fd>, Errno> {
-    let mut found = Way { top, way: Vec::new() };
+fn walk<'fd>(top: BorrowedFd<'fd>, path: &Path) -> Result<ResolvedPath<'fd>, Errno> {
+    let mut found = ResolvedPath { top, way: Vec::new() };
     let mut left: VecDeque<OsString> =
         names(path).filter(|&name| name != "..").map(OsStr::to_owned).collect();
     let mut links = 0;
     while let Some(name) = left.pop_front() {
         if name == ".." {
-            // Not the kernel's: the directory may have been moved out of the tree.
+            // The kernel's `..` is not used: the directory may have been moved
+            // out of the tree.
             found.way.pop().ok_or(Errno::XDEV)?;
             continue;
         }
@@ -141,7 +143,7 @@ mod tests {
         (dir, top)
     }
 
-    /// What the two ways of opening say.
+    /// The results of both ways to open a path.
     fn both(top: &File, path: &str) -> [Result<(), Errno>; 2] {
         let path = Path::new(path);
         let one = open(top, path, OFlags::RDONLY).map(drop);
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_below_the_directory_and_not_out_of_it() {
+    fn links_are_followed_below_the_directory_but_not_out_of_it() {
         let (_dir, top) = tree();
         for path in ["/sys/cpu0/governor", "/sys/round/governor", "../sys/policy0", "/"] {
             assert_eq!(both(&top, path), [Ok(()); 2], "{path}");
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_has_a_name_without_links() {
+    fn a_found_path_has_no_links() {
         let (_dir, top) = tree();
         let (name, _) = find(&top, Path::new("/sys/round/governor")).unwrap();
         assert_eq!(name, Path::new("/sys/policy0/governor"));
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_swapped_for_a_link_leads_nowhere_else() {
+    fn a_link_that_replaces_a_directory_does_not_lead_elsewhere() {
         let (dir, top) = tree();
         let at = |path: &str| dir.path().join(path);
         fs::create_dir(at("elsewhere")).unwrap();

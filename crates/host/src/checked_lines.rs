@@ -1,4 +1,4 @@
-//! Lines of JSON, each with a checksum, in a file that is only appended to.
+//! Lines of JSON, each with a checksum, in an append-only file.
 //!
 //! ```text
 //! {"crc32":"1970e734","line":{"restored":{"seq":1}}}
@@ -6,8 +6,8 @@
 //!
 //! The checksum is the CRC-32 of gzip and zlib, over the bytes of `line`. It
 //! finds every change of up to three bits in a line of up to 11 KiB, and misses
-//! one in four thousand million others. Files of before 2026-11-23 have lines
-//! without one, and begin with `{"schema":`.
+//! one in four thousand million others. Files from before 2026-11-23 have lines
+//! without a checksum, and begin with `{"schema":`.
 
 use serde::Serialize;
 
@@ -16,20 +16,20 @@ const MIDDLE: &[u8] = b"\",\"line\":";
 const TAIL: &[u8] = b"}";
 /// Hexadecimal digits of a checksum.
 const DIGITS: usize = 8;
-/// How a file begins that has no checksums.
+/// The beginning of a file without checksums.
 const UNCHECKED: &[u8] = b"{\"schema\":";
 
-/// A line that is not as it was written.
+/// A damaged line: its checksum is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Damaged;
 
-/// What a file holds.
+/// The lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lines<'a> {
     /// The text of each line, in order.
     pub(crate) texts: Vec<Result<&'a [u8], Damaged>>,
-    /// The length of what is to be kept. What follows was cut off while it was
-    /// written (or is a line end that is damaged), and nothing was done after it.
+    /// The length in bytes to keep. The rest was cut off while it was written
+    /// (or is a damaged line end), and was not acted upon.
     pub(crate) intact: u64,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn line(entry: &impl Serialize) -> String {
     format!("{{\"crc32\":\"{sum:08x}\",\"line\":{text}}}\n")
 }
 
-/// Reads a file. A last line without its line end is left out where it can be
-/// the beginning of one: its writer was killed, or had no room. What cannot be
+/// Parses a file. A last line without its line end is skipped if it can be the
+/// beginning of a line: its writer was killed, or the disk was full. Otherwise it
 /// is damaged.
 pub(crate) fn read(bytes: &[u8]) -> Lines<'_> {
     let unchecked = bytes.starts_with(UNCHECKED);
@@ -68,15 +68,15 @@ pub(crate) fn read(bytes: &[u8]) -> Lines<'_> {
     read
 }
 
-/// The text of a line whose checksum fits.
+/// The text of a line, if its checksum is correct.
 fn checked(line: &[u8]) -> Option<&[u8]> {
     let (sum, rest) = line.strip_prefix(HEAD)?.split_at_checked(DIGITS)?;
     let text = rest.strip_prefix(MIDDLE)?.strip_suffix(TAIL)?;
     (format!("{:08x}", crc32fast::hash(text)).as_bytes() == sum).then_some(text)
 }
 
-/// Whether a line could go on after `rest`, as far as that can be told; a file
-/// may end in its first line, too, which of old has no checksum.
+/// Whether `rest` can be the beginning of a line. It may also be that of the
+/// first line of a file without checksums.
 fn can_begin_a_line(rest: &[u8]) -> bool {
     let as_in = |fixed: &[u8], from: usize| {
         let part = rest.get(from..).unwrap_or_default();
@@ -127,14 +127,14 @@ mod tests {
                 flipped[at] ^= 1 << bit;
                 let read = read(&flipped);
                 if at == ends[2] {
-                    // The last line is whole, but for its end, which is to go.
+                    // The last line is complete except for its end, which is cut off.
                     assert_eq!(texts(&flipped).len(), 3, "{at}.{bit}");
                     assert_eq!(read.intact, whole.len() as u64 - 1);
                     assert!(!read.texts.contains(&Err(Damaged)));
                     continue;
                 }
                 assert!(read.texts.contains(&Err(Damaged)), "{at}.{bit}: {read:?}");
-                assert_eq!(read.intact, flipped.len() as u64, "nothing is to be cut off");
+                assert_eq!(read.intact, flipped.len() as u64, "nothing is cut off");
                 let others = [(0..=ends[0], "one"), (ends[0] + 1..=ends[1], "two")];
                 for (place, text) in others.iter().filter(|(place, _)| at > *place.end()) {
                     let wanted = Some(format!("{text:?}"));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_off_is_left_out_and_is_no_damage() {
+    fn a_line_that_was_cut_off_is_skipped_and_is_not_damage() {
         let whole = file(&["one", "two"]);
         let first = file(&["one"]).len();
         for cut in first..whole.len() {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_begin_a_line_is_damage() {
+    fn a_rest_that_cannot_begin_a_line_is_damage() {
         let mut bytes = file(&["one"]);
         for rest in ["\0\0\0", "x", "{\"crc32\":\"0123x", "{\"crc32\":\"01234567\";"] {
             let length = bytes.len();
@@ -170,12 +170,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_checksums_is_read_as_ever() {
+    fn a_file_without_checksums_is_still_read() {
         let old = b"{\"schema\":1}\n{\"settled\":2}\n{\"sett";
         let read = read(old);
         assert_eq!(read.texts, [Ok(&old[..12]), Ok(&old[13..26])]);
         assert_eq!(read.intact, 27);
-        // What is added to it has them.
+        // Lines that are appended to it have checksums.
         let mut longer = old[..27].to_vec();
         longer.extend(file(&["three"]));
         assert_eq!(texts(&longer)[2], Some("\"three\"".to_owned()));
@@ -192,7 +192,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(all in prop::collection::vec(".{0,40}", 0..6)) {
+        fn written_lines_are_read(all in prop::collection::vec(".{0,40}", 0..6)) {
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
             let wanted: Vec<_> = all.iter().map(|text| Some(serde_json::to_string(text).unwrap())).collect();
             prop_assert_eq!(texts(&file(&all)), wanted);

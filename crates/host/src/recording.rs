@@ -109,7 +109,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes"), "mine").unwrap();
         let error = Recording::new().write_to(dir.path()).unwrap_err();
-        assert!(error.to_string().ends_with("a recording needs a directory of its own"));
+        assert!(error.to_string().ends_with("name a new or empty directory for the recording"));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use crate::beneath;
 use crate::error::{Error, Result};
 use crate::recording::Recording;
-use crate::trusted_place::{Missing, open_way};
+use crate::trusted_place::{Missing, open_untrusted_directory};
 
 /// The size limit of a file. A larger one is an error, so that it does not
 /// exhaust the memory.
@@ -267,7 +267,7 @@ impl Root {
         if self.is_system() {
             return Ok(self.clone());
         }
-        let (opened, dir) = open_way(&self.dir, Missing::Refuse)?;
+        let (opened, dir) = open_untrusted_directory(&self.dir, Missing::Refuse)?;
         let root = Self { dir, opened: Arc::default(), recording: self.recording.clone() };
         if !root.is_system() {
             let _nobody_else_has_it = root.opened.set(opened);
@@ -279,10 +279,11 @@ impl Root {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let (opened, _) = open_way(&self.dir, Missing::Refuse).map_err(|error| match error {
-            Error::File { source, .. } => source,
-            other => io::Error::new(io::ErrorKind::PermissionDenied, other.to_string()),
-        })?;
+        let (opened, _) =
+            open_untrusted_directory(&self.dir, Missing::Refuse).map_err(|error| match error {
+                Error::File { source, .. } => source,
+                other => io::Error::new(io::ErrorKind::PermissionDenied, other.to_string()),
+            })?;
         Ok(self.opened.get_or_init(|| opened))
     }
 }

@@ -88,7 +88,7 @@ fn a_recording_wants_a_directory_of_its_own() {
     let path = dir.path().display();
     assert_eq!(
         stderr(&assert),
-        format!("error: {path} is not empty; a recording needs a directory of its own\n")
+        format!("error: {path} is not empty; name a new or empty directory for the recording\n")
     );
     assert_eq!(fs::read_to_string(dir.path().join("notes")).unwrap(), "mine");
 }

@@ -87,7 +87,7 @@ fn nothing_is_replaced_without_being_asked() {
     let there = dir.path().join("there.csv");
     fs::write(&there, "page\n1\n").unwrap();
     let error = stderr(convert().arg(fixture("spc.csv")).arg(&there), 2);
-    assert!(error.ends_with("there.csv is there already; --force replaces it\n"), "{error}");
+    assert!(error.ends_with("there.csv already exists; --force replaces it\n"), "{error}");
     assert_eq!(fs::read(&there).unwrap(), b"page\n1\n");
     stdout(convert().arg("--force").arg(fixture("spc.csv")).arg(&there));
     assert!(fs::read(&there).unwrap().starts_with(b"time_ns,"));

@@ -197,7 +197,7 @@ fn a_synthetic_trace_is_the_preset_itself() {
     let path = directory.path().join("games.parquet");
     let path = path.to_str().unwrap();
     swap(&["synth", "games", path, "--count", "12"]).assert().code(0);
-    assert!(stderr(&mut swap(&["synth", "games", path]), 2).contains("is there already"));
+    assert!(stderr(&mut swap(&["synth", "games", path]), 2).contains("already exists"));
     assert!(stderr(&mut swap(&["synth", "games", "games.txt"]), 2).contains(".parquet or .csv"));
     let memory = ["--memory", "100MiB", "--tier", "64MiB", "--policy", "paper"];
     let record = simulate(&[&[path], &memory[..]].concat());

@@ -1,58 +1,60 @@
-//! A socket on which a service is asked: `unix(7)`, one line each way.
+//! A socket that answers questions about a service: `unix(7)`, one line each way.
 //!
-//! Everybody may ask. Who may change something is decided by who the kernel
-//! says the other side is (`SO_PEERCRED`, `SO_PEERGROUPS`): root, the service's
-//! own user, and the group that the socket belongs to, which is that of the
-//! service unless somebody gives it to another one (`chgrp`).
+//! All users may ask. Changes are allowed to root, to the service's own user,
+//! and to the group that owns the socket, as the kernel identifies the client
+//! (`SO_PEERCRED`, `SO_PEERGROUPS`). That group is the service's unless the
+//! administrator changes it (`chgrp`).
 //!
-//! [`Askers`] serves all connections side by side, so that nobody who is slow,
-//! or comes with hundreds of connections, keeps others waiting.
+//! [`Clients`] serves all connections concurrently, so that a slow client, or
+//! one with hundreds of connections, does not delay others.
 
+mod admission;
 mod ask;
-mod asker;
-mod askers;
-mod heard;
-mod place;
-mod room;
+mod client;
+mod clients;
+mod line_reader;
+mod socket_file;
 
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::error::Result;
-use place::Place;
+use socket_file::SocketFile;
 
 pub use ask::ask;
-pub use askers::{AskerId, Askers, Question};
+pub use clients::{ClientId, Clients, Question};
 #[cfg(fuzzing)]
-pub use heard::hear_for_fuzzing;
+pub use line_reader::read_line_for_fuzzing;
 
 /// A socket that a service listens on. Dropping it removes its file.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: UnixListener,
-    place: Place,
+    file: SocketFile,
 }
 
 impl ControlSocket {
-    /// Listens at `path`. Its directory is made if need be. A file that a
-    /// service left there when it was killed is replaced. Nobody who may write
-    /// to that directory can have anything else changed.
+    /// Listens at `path`. Its directory is created if missing. The socket of a
+    /// killed service is replaced. A user who can write to that directory cannot
+    /// make this change any other file.
     ///
     /// # Errors
-    /// `Busy` if another service listens there; `File` for what cannot be made.
+    /// `Busy` if another service listens there; `File` if something cannot be
+    /// created.
     pub fn listen(path: &Path) -> Result<Self> {
-        let (place, listener) = Place::bind(path)?;
-        Ok(Self { listener, place })
+        let (file, listener) = SocketFile::bind(path)?;
+        Ok(Self { listener, file })
     }
 
-    /// Removes its file: nobody else can ask, whoever still waits for askers.
+    /// Removes its file, so that no new client can connect, even while a thread
+    /// still waits for clients.
     pub fn close(&self) {
-        self.place.clear();
+        self.file.clear();
     }
 
-    /// Where it is.
+    /// The path of its file.
     pub fn path(&self) -> &Path {
-        self.place.path()
+        self.file.path()
     }
 }
 
@@ -69,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_asked_where_no_service_is() {
+    fn asking_without_a_service_fails() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("boost.sock");
         let unsupported = |path: &Path| {

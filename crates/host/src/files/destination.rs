@@ -1,4 +1,4 @@
-//! A place for a file: its directory, open, and its name there.
+//! The destination of a file: its open directory, and its name there.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -12,18 +12,18 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::error::{Error, Result};
-use crate::trusted_place::{Missing, open_way};
+use crate::trusted_place::{Missing, open_untrusted_directory};
 
-/// Where a file is going to be written.
+/// The destination of a file.
 #[derive(Debug)]
 pub struct Destination {
     path: PathBuf,
-    pub(super) place: Place,
+    pub(super) target: Target,
 }
 
-/// What is written to.
+/// The kind of destination.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Target {
     /// A stream of this process.
     Stream,
     /// An entry of a directory.
@@ -32,21 +32,21 @@ pub(super) enum Place {
 
 impl Destination {
     /// Opens the directory of `path`, and checks that a file can be written
-    /// there. Nothing is made.
+    /// there. Nothing is created.
     ///
     /// # Errors
-    /// `Invalid` if the directory is not there, or something other than a file
-    /// has that name; `File` or `Permission` if it may not be written.
+    /// `Invalid` if the directory does not exist, or something other than a file
+    /// has that name; `File` or `Permission` if it is not writable.
     pub fn open(path: &Path) -> Result<Self> {
         let error = |source: Errno| Error::file("write", path, source.into()).of_named_file();
         let owned = path.to_owned();
         if is_stream(path) {
             stream(path).map_err(|source| Error::file("write", path, source))?;
-            return Ok(Self { path: owned, place: Place::Stream });
+            return Ok(Self { path: owned, target: Target::Stream });
         }
         let name = path.file_name().ok_or_else(|| error(Errno::ISDIR))?.to_owned();
-        let (directory, _) =
-            open_way(directory_of(path), Missing::Refuse).map_err(|e| match e {
+        let (directory, _) = open_untrusted_directory(directory_of(path), Missing::Refuse)
+            .map_err(|e| match e {
                 Error::File { source, .. } => Error::file("write", path, source).of_named_file(),
                 other => other,
             })?;
@@ -61,7 +61,7 @@ impl Destination {
         }
         accessat(&directory, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty())
             .map_err(error)?;
-        Ok(Self { path: owned, place: Place::Entry { directory, name } })
+        Ok(Self { path: owned, target: Target::Entry { directory, name } })
     }
 
     /// The file, as the user named it.
@@ -69,15 +69,17 @@ impl Destination {
         &self.path
     }
 
-    /// Opens a file that is gone on with, for reading and writing, or makes it,
-    /// for its owner alone.
+    /// Opens the file for reading and writing, without truncating it, or creates
+    /// it for its owner alone.
     ///
     /// # Errors
-    /// `Invalid` if it is no regular file, `Permission` if it belongs to
-    /// somebody else or has another name, which may be a trap.
-    pub fn go_on(&self) -> Result<File> {
+    /// `Invalid` if it is not a regular file; for root, `Permission` if it
+    /// belongs to another user or has hard links.
+    pub fn open_or_create(&self) -> Result<File> {
         let error = |source: Errno| Error::file("open", &self.path, source.into());
-        let Place::Entry { directory, name } = &self.place else { return Err(no_file(&self.path)) };
+        let Target::Entry { directory, name } = &self.target else {
+            return Err(no_file(&self.path));
+        };
         let flags = OFlags::RDWR
             | OFlags::CREATE
             | OFlags::NOFOLLOW
@@ -91,8 +93,8 @@ impl Destination {
         }
         if geteuid().is_root() && (stat.st_uid != 0 || stat.st_nlink != 1) {
             return Err(Error::Permission {
-                what: format!("going on with {}", self.path.display()),
-                needs: "a file of root's, with one name".to_owned(),
+                what: format!("continuing {}", self.path.display()),
+                needs: "a file that belongs to root and has no hard links".to_owned(),
             });
         }
         Ok(opened.into())
@@ -104,7 +106,7 @@ pub(super) fn stream(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY).open(path)
 }
 
-/// Whether `path` names a stream by the links that Linux has for them.
+/// Whether `path` is one of Linux's links to streams.
 fn is_stream(path: &Path) -> bool {
     let named = ["/dev/stdout", "/dev/stderr", "/dev/null", "/dev/tty"];
     named.iter().any(|stream| path == Path::new(stream))
@@ -133,7 +135,7 @@ mod tests {
     use crate::error::ErrorClass;
 
     #[test]
-    fn what_cannot_be_written_is_said_before_anything_is_done() {
+    fn an_unwritable_destination_is_reported_before_anything_is_done() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let class = |path: &Path| Destination::open(path).map(drop).map_err(|error| error.class());
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(class(dir.path()), Err(ErrorClass::Usage));
         rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
         assert_eq!(class(&at("pipe")), Err(ErrorClass::Usage));
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is made");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is created");
         if !geteuid().is_root() {
             fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o555))
                 .unwrap();
@@ -151,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_on_with_is_a_file_and_no_link() {
+    fn a_continued_file_must_not_be_a_link() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let go_on = |path: &Path| Destination::open(path)?.go_on();
-        go_on(&at("cells")).unwrap().write_all(b"x").unwrap();
-        assert_eq!(io::read_to_string(go_on(&at("cells")).unwrap()).unwrap(), "x");
+        let open_or_create = |path: &Path| Destination::open(path)?.open_or_create();
+        open_or_create(&at("cells")).unwrap().write_all(b"x").unwrap();
+        assert_eq!(io::read_to_string(open_or_create(&at("cells")).unwrap()).unwrap(), "x");
         symlink("cells", at("link")).unwrap();
-        assert!(go_on(&at("link")).is_err());
+        assert!(open_or_create(&at("link")).is_err());
     }
 }

@@ -1,24 +1,24 @@
-//! Files that are written wherever a user says, by root as well.
+//! Writing files at paths that a user names, safely for root.
 //!
-//! The directory may belong to somebody else, who can plant links and pipes in
-//! it and swap what is there at any moment. So
+//! The directory may belong to another user, who can plant links and pipes in
+//! it and swap files at any moment. So
 //!
 //! - the directory is opened once, and root follows no link of another user on
-//!   the way to it;
-//! - a file gets its content under no name or a random one, and its own name
-//!   when it is whole: readers never see half of it, and a full disk leaves
-//!   what was there;
-//! - a link by that name is replaced, never followed, and a pipe is refused,
+//!   its path;
+//! - a file is written without a name or under a random one, and gets its own
+//!   name when it is complete: readers never see half of it, and a full disk
+//!   leaves the former file as it was;
+//! - a link with that name is replaced, never followed, and a pipe is refused,
 //!   never waited for.
 //!
 //! Streams of this process (`/dev/stdout`, `/dev/fd/3`) and `/dev/null` are
-//! written to where they are.
+//! written directly.
 
 mod destination;
 mod tree;
 mod whole_file;
 
-pub use crate::trusted_place::{is_of_others, read_of_others, read_trusted, without_links};
+pub use crate::trusted_place::{is_untrusted, read_trusted, read_untrusted, resolve_links};
 pub use destination::Destination;
 pub(crate) use tree::write_tree;
 pub use whole_file::{Existing, Readers, WholeFile, exists};

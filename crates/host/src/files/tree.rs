@@ -1,4 +1,4 @@
-//! Several files below one directory of their own.
+//! Several files below a new directory.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -9,25 +9,23 @@ use rustix::fs::{Dir, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::trusted_place::{Missing, open_way};
+use crate::trusted_place::{Missing, open_untrusted_directory};
 
-/// Writes `files`, by their paths below the directory `dir`, which is made if
-/// it is not there. Whoever owns the directory above cannot have them written
-/// elsewhere.
+/// Writes `files` at their paths below the directory `dir`, which is created if
+/// missing. The owner of the directory above cannot redirect them.
 ///
 /// # Errors
-/// `Invalid` if `dir` holds anything already, `File` if something cannot be
-/// written.
+/// `Invalid` if `dir` is not empty, `File` if something cannot be written.
 pub(crate) fn write_tree<'a>(
     dir: &Path,
     files: impl Iterator<Item = (&'a Path, &'a [u8])>,
 ) -> Result<()> {
-    let (top, _) = open_way(dir, Missing::Make)?;
+    let (top, _) = open_untrusted_directory(dir, Missing::Make)?;
     let listed = |errno: Errno| Error::file("list", dir, errno.into());
     for entry in Dir::read_from(&top).map_err(listed)? {
         if !matches!(entry.map_err(listed)?.file_name().to_bytes(), b"." | b"..") {
             return Err(Error::Invalid(format!(
-                "{} is not empty; a recording needs a directory of its own",
+                "{} is not empty; name a new or empty directory for the recording",
                 dir.display()
             )));
         }

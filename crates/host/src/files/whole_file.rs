@@ -1,6 +1,6 @@
-//! A file that is there when it is whole: written without a name, or under a
-//! random one where a file system has no files without names, and then put in
-//! its place.
+//! A file that appears only when it is complete: written without a name, or
+//! under a random one if the file system does not support `O_TMPFILE`, and then
+//! moved to its path.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,10 +15,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::destination::{Destination, Place, stream};
+use super::destination::{Destination, Target, stream};
 use crate::error::{Error, Result};
 
-/// How often another random name is tried.
+/// The number of random names that are tried.
 const TRIES: usize = 16;
 
 /// Who may read the file.
@@ -26,21 +26,21 @@ const TRIES: usize = 16;
 pub enum Readers {
     /// Its owner.
     Owner,
-    /// Whoever may read files that its owner makes: umask(2).
+    /// As the umask says: umask(2).
     AsUsual,
 }
 
-/// What becomes of a file that is there already.
+/// What to do about an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays.
+    /// Keep it, and fail.
     Keep,
-    /// It is replaced.
+    /// Replace it.
     Replace,
 }
 
 impl Existing {
-    /// Replaced only by force.
+    /// `Replace` with `force`, else `Keep`.
     pub fn replaced_if(force: bool) -> Self {
         if force { Self::Replace } else { Self::Keep }
     }
@@ -53,26 +53,26 @@ pub struct WholeFile {
     existing: Existing,
     readers: Readers,
     file: File,
-    place: Place,
-    /// The name that it has for now.
+    target: Target,
+    /// Its temporary name, if it has one.
     temporary: Option<OsString>,
 }
 
 impl WholeFile {
-    /// Nothing so far. What is left unfinished is removed.
+    /// Begins an empty file. It is removed if it is dropped unfinished.
     ///
     /// # Errors
-    /// As [`Destination::open`]; `Invalid` if a file is there that stays.
+    /// As [`Destination::open`]; `Invalid` if a file exists and is to be kept.
     pub fn create(path: &Path, existing: Existing, readers: Readers) -> Result<Self> {
         Self::begin(Destination::open(path)?, existing, readers)
     }
 
     fn begin(destination: Destination, existing: Existing, readers: Readers) -> Result<Self> {
-        let (path, place) = (destination.path().to_owned(), destination.place);
+        let (path, target) = (destination.path().to_owned(), destination.target);
         let error = |source| Error::file("write", &path, source);
-        let (file, temporary) = match &place {
-            Place::Stream => (stream(&path).map_err(error)?, None),
-            Place::Entry { directory, name } => {
+        let (file, temporary) = match &target {
+            Target::Stream => (stream(&path).map_err(error)?, None),
+            Target::Entry { directory, name } => {
                 let is_there = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
                 if existing == Existing::Keep && is_there {
                     return Err(exists(&path));
@@ -80,29 +80,29 @@ impl WholeFile {
                 make(directory, readers).map_err(|errno| error(errno.into()))?
             }
         };
-        Ok(Self { path, existing, readers, file, place, temporary })
+        Ok(Self { path, existing, readers, file, target, temporary })
     }
 
-    /// What is written to.
+    /// A handle to write to.
     ///
     /// # Errors
-    /// There is no descriptor left.
+    /// Out of file descriptors.
     pub fn file(&self) -> Result<File> {
         self.file.try_clone().map_err(|why| self.error(why))
     }
 
-    /// Why it could not be written.
+    /// The error for a write to it that failed.
     pub fn error(&self, why: io::Error) -> Error {
         Error::file("write", &self.path, why)
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its path.
     ///
     /// # Errors
-    /// `Invalid` if another one has appeared there that stays; `File` if it
-    /// cannot be moved.
+    /// `Invalid` if another file has appeared there and is to be kept; `File` if
+    /// it cannot be moved.
     pub fn finish(mut self) -> Result<()> {
-        if matches!(self.place, Place::Stream) {
+        if matches!(self.target, Target::Stream) {
             return Ok(());
         }
         if self.temporary.is_none() {
@@ -120,14 +120,14 @@ impl WholeFile {
 
     /// Gives a file without a name a random one.
     fn name_it(&mut self) -> io::Result<OsString> {
-        let Place::Entry { directory, .. } = &self.place else { return Err(Errno::INVAL.into()) };
+        let Target::Entry { directory, .. } = &self.target else { return Err(Errno::INVAL.into()) };
         // open(2), at O_TMPFILE.
         let link = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let named = try_names(|name| linkat(CWD, &link, directory, name, AtFlags::SYMLINK_FOLLOW));
         if let Ok(((), name)) = named {
             return Ok(name);
         }
-        // Where /proc is not mounted, or a policy forbids links (Android's), it is copied.
+        // Without /proc, or if a policy forbids links (Android's), it is copied.
         let (copy, name) = make_named(directory, self.readers)?;
         let mut copy = File::from(copy);
         let copied = self.file.rewind().and_then(|()| io::copy(&mut self.file, &mut copy));
@@ -139,13 +139,13 @@ impl WholeFile {
     }
 
     fn put_in_place(&self) -> Result<(), Errno> {
-        let Place::Entry { directory, name } = &self.place else { return Ok(()) };
+        let Target::Entry { directory, name } = &self.target else { return Ok(()) };
         let Some(temporary) = &self.temporary else { return Ok(()) };
         if self.existing == Existing::Replace {
             return renameat(directory, temporary, directory, name);
         }
         match renameat_with(directory, temporary, directory, name, RenameFlags::NOREPLACE) {
-            // Not every file system can.
+            // Not every file system supports RENAME_NOREPLACE.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(directory, temporary, directory, name, AtFlags::empty())?;
                 unlinkat(directory, temporary, AtFlags::empty())
@@ -156,10 +156,10 @@ impl WholeFile {
 }
 
 impl Destination {
-    /// Writes a whole file, which replaces what was there.
+    /// Writes a complete file, which replaces an existing one.
     ///
     /// # Errors
-    /// `File`: what was there is there still.
+    /// `File`; an existing file is unchanged then.
     pub fn write(self, bytes: &[u8]) -> Result<()> {
         let whole = WholeFile::begin(self, Existing::Replace, Readers::AsUsual)?;
         whole.file()?.write_all(bytes).map_err(|why| whole.error(why))?;
@@ -169,23 +169,23 @@ impl Destination {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
-        if let (Place::Entry { directory, .. }, Some(name)) = (&self.place, &self.temporary) {
+        if let (Target::Entry { directory, .. }, Some(name)) = (&self.target, &self.temporary) {
             let _left_behind = unlinkat(directory, name, AtFlags::empty());
         }
     }
 }
 
-/// There is a file that nobody said to replace.
+/// The error for an existing file that is to be kept.
 pub fn exists(path: &Path) -> Error {
-    Error::Invalid(format!("{} is there already; --force replaces it", path.display()))
+    Error::Invalid(format!("{} already exists; --force replaces it", path.display()))
 }
 
-/// A new file in `directory`, without a name if that can be.
+/// Creates a file in `directory`, without a name if possible.
 fn make(directory: &OwnedFd, readers: Readers) -> Result<(File, Option<OsString>), Errno> {
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
     match openat(directory, ".", flags, mode(readers)) {
         Ok(file) => Ok((file.into(), None)),
-        // How file systems and old kernels say that they have none: open(2).
+        // The errors of file systems and kernels without O_TMPFILE: open(2).
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
             make_named(directory, readers).map(|(file, name)| (file.into(), Some(name)))
         }
@@ -198,12 +198,12 @@ fn make_named(directory: &OwnedFd, readers: Readers) -> Result<(OwnedFd, OsStrin
     try_names(|name| openat(directory, name, flags, mode(readers)))
 }
 
-/// Does something with a name that nothing has so far.
+/// Calls `attempt` with random names until one is free.
 fn try_names<T>(
     mut attempt: impl FnMut(&OsString) -> Result<T, Errno>,
 ) -> Result<(T, OsString), Errno> {
     for number in 0..TRIES {
-        // Hashers have random keys, so that nobody can be there first.
+        // Hashers have random keys, so the names cannot be predicted.
         let name = format!(".unjank-{:016x}", RandomState::new().hash_one(number)).into();
         match attempt(&name) {
             Err(Errno::EXIST) => {}
@@ -227,10 +227,10 @@ mod tests {
 
     use super::*;
 
-    /// As on a file system that has no files without names.
+    /// As on a file system without O_TMPFILE.
     fn with_a_name(path: &Path, existing: Existing) -> WholeFile {
         let mut whole = WholeFile::create(path, existing, Readers::AsUsual).unwrap();
-        let Place::Entry { directory, .. } = &whole.place else { panic!("{whole:?}") };
+        let Target::Entry { directory, .. } = &whole.target else { panic!("{whole:?}") };
         let (file, name) = make_named(directory, Readers::AsUsual).unwrap();
         whole.file = file.into();
         whole.temporary = Some(name);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_appears_when_it_is_whole() {
+    fn a_file_appears_when_it_is_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace.parquet");
         let whole = WholeFile::create(&path, Existing::Keep, Readers::Owner).unwrap();
@@ -251,7 +251,7 @@ mod tests {
         whole.finish().unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let error = WholeFile::create(&path, Existing::Keep, Readers::Owner).unwrap_err();
-        assert!(error.to_string().ends_with("is there already; --force replaces it"), "{error}");
+        assert!(error.to_string().ends_with("already exists; --force replaces it"), "{error}");
         drop(WholeFile::create(&path, Existing::Replace, Readers::AsUsual).unwrap());
         drop(with_a_name(&path, Existing::Replace));
         assert_eq!(fs::read(&path).unwrap(), b"x");
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_replaced_as_a_whole_and_links_are_not_followed() {
+    fn an_existing_file_is_replaced_as_a_whole_and_links_are_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, elsewhere) = (dir.path().join("page"), dir.path().join("elsewhere"));
         fs::write(&elsewhere, "of somebody").unwrap();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_appeared_meanwhile_is_not_replaced() {
+    fn a_file_that_appeared_meanwhile_is_not_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t");
         let keep = |path: &Path| WholeFile::create(path, Existing::Keep, Readers::AsUsual).unwrap();
@@ -291,7 +291,7 @@ mod tests {
         {
             let whole = begin(&path);
             fs::write(&path, "another").unwrap();
-            assert!(whole.finish().unwrap_err().to_string().contains("is there already"));
+            assert!(whole.finish().unwrap_err().to_string().contains("already exists"));
             assert_eq!(fs::read(&path).unwrap(), b"another");
             assert_eq!(names(dir.path()), 1);
             fs::remove_file(&path).unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_written_to_where_it_is() {
+    fn a_stream_is_written_directly() {
         let whole = WholeFile::create(Path::new("/dev/null"), Existing::Replace, Readers::AsUsual);
         let whole = whole.unwrap();
         whole.file().unwrap().write_all(b"x").unwrap();

@@ -52,8 +52,8 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads a ledger; `origin` names it in errors. A last line that was cut
-    /// off is left out: what it announces was never done.
+    /// Parses a ledger; `origin` names it in errors. A last line that was cut
+    /// off is skipped: the change that it announces was never made.
     pub(super) fn parse(origin: &Path, bytes: &[u8]) -> Result<Self> {
         let lines = checked_lines::read(bytes);
         let mut contents = Self { intact: lines.intact, ..Self::default() };

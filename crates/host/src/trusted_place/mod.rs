@@ -1,16 +1,16 @@
-//! Directories that only root and this user can put in the place where they are.
+//! Paths that only root and this user can change.
 //!
-//! Whoever can write to a directory above a file can put another file there,
-//! so a path is walked from `/` down, and every directory on the way must
-//! belong to root or to this user and be writable by nobody else, as sshd(8)
-//! and sudo(8) ask. In a sticky directory (`/tmp`) others can make entries and
-//! not replace ours. Links are followed where they are root's or this user's
-//! own.
+//! A user who can write to a directory above a file can replace the file. So a
+//! path is walked from `/` down, and every directory on it must belong to root
+//! or to this user and be writable by nobody else, as for sshd(8) and sudo(8).
+//! In a sticky directory (`/tmp`) other users can create entries but not
+//! replace ours. Links are followed if they belong to root or to this user.
 //!
-//! What is only written to ([`open_way`]) may lie in a place of others. There
-//! root follows no link of theirs, or they would choose the place.
+//! Files that are only written ([`open_untrusted_directory`]) may lie in other
+//! users' directories. There root follows no link of another user, who could
+//! otherwise choose the file.
 
-mod others;
+mod untrusted;
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -26,51 +26,51 @@ use rustix::process::geteuid;
 
 use crate::error::{Error, Result};
 
-pub use others::{is_of_others, read_of_others, without_links};
+pub use untrusted::{is_untrusted, read_untrusted, resolve_links};
 
-/// As many links as the kernel follows in a path: `path_resolution(7)`.
+/// The number of links that the kernel follows in a path: `path_resolution(7)`.
 const MOST_LINKS: usize = 40;
-/// Bits of a mode: writable by the group or all; only owners remove entries.
+/// Mode bits: writable by the group or all; only owners may remove entries.
 const OTHERS_WRITE: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 /// `PROC_SUPER_MAGIC` of `include/uapi/linux/magic.h`.
 const PROCFS: u32 = 0x9fa0;
-/// No file that is trusted is larger.
+/// The largest trusted file in bytes.
 const LARGEST: u64 = 16 << 20;
-/// Android's `AID_SYSTEM`, to which init gives `/data`.
+/// Android's `AID_SYSTEM`, which owns `/data`.
 const ANDROID_SYSTEM: u32 = 1000;
 
-/// What to do about directories that are not there.
+/// What to do about missing directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// Fail.
     Refuse,
-    /// Make them.
+    /// Create them.
     Make,
 }
 
-/// What a way must be like.
+/// The requirement on all directories and links of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Demand {
-    /// Nobody else can put another directory into it.
+enum Requirement {
+    /// No other user can replace a part of it.
     OnlyOurs,
-    /// Root follows no link of somebody else's on it.
+    /// Root follows no link of another user.
     NoLinksOfOthers,
 }
 
-/// Opens the directory `path`, which must not be a link itself and not be
-/// writable by others at all.
+/// Opens the directory `path`, which must not itself be a link or be writable
+/// by others.
 ///
 /// # Errors
-/// `File` if it cannot be opened or made, `Permission` if somebody else could
-/// put another one in its place: the error names the directory that they own
-/// or can write to.
+/// `File` if it cannot be opened or created, `Permission` if another user could
+/// replace it: the error names the directory that the user owns or can write
+/// to.
 pub(crate) fn open_directory(path: &Path, missing: Missing) -> Result<OwnedFd> {
     let action = match missing {
         Missing::Refuse => "open the state directory",
         Missing::Make => "make the state directory",
     };
-    let mut walk = Walk::begin(path, missing, Demand::OnlyOurs, action)?;
+    let mut walk = Walk::begin(path, missing, Requirement::OnlyOurs, action)?;
     let name = walk.enter_all_but_last()?;
     let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = walk.open(&name, directory)?;
@@ -78,21 +78,21 @@ pub(crate) fn open_directory(path: &Path, missing: Missing) -> Result<OwnedFd> {
     Ok(opened)
 }
 
-/// The text of the file `path`, which nobody but root and this user can write
-/// or replace: what it says may be done with their rights.
+/// The text of the file `path`, which only root and this user can write or
+/// replace, so that it may be acted upon with their rights.
 ///
 /// # Errors
-/// `File` if it cannot be read or is no text, `Permission` if somebody else
-/// could have written it: the error names the place that they own or can
-/// write to.
+/// `File` if it cannot be read or is not UTF-8, `Permission` if another user
+/// could have written it: the error names the file or directory that the user
+/// owns or can write to.
 pub fn read_trusted(path: &Path) -> Result<String> {
     let error = |source| Error::file("read", path, source);
-    let mut walk = Walk::begin(path, Missing::Refuse, Demand::OnlyOurs, "read")?;
+    let mut walk = Walk::begin(path, Missing::Refuse, Requirement::OnlyOurs, "read")?;
     let opened = loop {
         let name = walk.enter_all_but_last()?;
-        // Of the last directory, being sticky is not enough.
+        // For the last directory, the sticky bit is not enough.
         check(&walk.stat(&walk.dir)?, &walk.shown, OTHERS_WRITE)?;
-        // A pipe must not make us wait for a writer.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         match walk.open(&name, flags | OFlags::CLOEXEC) {
             Err(Error::File { source, .. }) if source.raw_os_error() == Some(libc::ELOOP) => {
@@ -119,19 +119,22 @@ pub fn read_trusted(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Opens the directory `path` wherever it is, and says where that is without
-/// links. Root follows only its own links.
+/// Opens the directory `path`, which may belong to any user, and returns its
+/// path without links. Root follows only its own links.
 ///
 /// # Errors
-/// `File` if it cannot be opened or made, `Permission` for a link that belongs
-/// to somebody else.
-pub(crate) fn open_way(path: &Path, missing: Missing) -> Result<(OwnedFd, PathBuf)> {
-    let mut walk = Walk::begin(path, missing, Demand::NoLinksOfOthers, "open")?;
+/// `File` if it cannot be opened or created, `Permission` for a link that
+/// belongs to another user.
+pub(crate) fn open_untrusted_directory(
+    path: &Path,
+    missing: Missing,
+) -> Result<(OwnedFd, PathBuf)> {
+    let mut walk = Walk::begin(path, missing, Requirement::NoLinksOfOthers, "open")?;
     while let Some(name) = walk.left.pop_front() {
         walk.step(&name)?;
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    // What may be searched and not listed can still be written to.
+    // A directory that can be searched but not listed can still be written to.
     let readable = match openat(&walk.dir, ".", flags, Mode::empty()) {
         Err(Errno::ACCESS) => return Ok((walk.dir, walk.shown)),
         opened => opened.map_err(|error| walk.error(error))?,
@@ -139,7 +142,8 @@ pub(crate) fn open_way(path: &Path, missing: Missing) -> Result<(OwnedFd, PathBu
     Ok((readable, walk.shown))
 }
 
-/// Checks that `stat` is of something that belongs to this user alone.
+/// Checks that `stat` is of something that belongs to this user and that others
+/// cannot write to.
 ///
 /// # Errors
 /// `Permission` names the owner or the mode.
@@ -147,16 +151,16 @@ pub(crate) fn check_private(stat: &Stat, path: &Path) -> Result<()> {
     if stat.st_uid == geteuid().as_raw() {
         check(stat, path, OTHERS_WRITE)
     } else {
-        Err(untrusted(path, &belongs_to(stat)))
+        Err(not_trusted(path, &belongs_to(stat)))
     }
 }
 
-/// A path on the way from `/` to its end.
+/// A walk along a path, from `/` to its end.
 #[derive(Debug)]
 struct Walk<'a> {
     asked: &'a Path,
     missing: Missing,
-    demand: Demand,
+    requirement: Requirement,
     /// What is done there, for errors.
     action: &'static str,
     dir: OwnedFd,
@@ -170,19 +174,18 @@ impl<'a> Walk<'a> {
     fn begin(
         asked: &'a Path,
         missing: Missing,
-        demand: Demand,
+        requirement: Requirement,
         action: &'static str,
     ) -> Result<Self> {
         let path = std::path::absolute(asked).map_err(|e| Error::file("find", asked, e))?;
         let dir = top().map_err(|error| Error::file("open", "/", error.into()))?;
         let (shown, left) = (PathBuf::from("/"), names(&path).collect());
-        let walk = Self { asked, missing, demand, action, dir, shown, left, links: 0 };
+        let walk = Self { asked, missing, requirement, action, dir, shown, left, links: 0 };
         walk.check_here()?;
         Ok(walk)
     }
 
-    /// Goes as far as the directory that holds the last name, which is given
-    /// back.
+    /// Walks to the directory of the last name, and returns that name.
     fn enter_all_but_last(&mut self) -> Result<OsString> {
         while let Some(name) = self.left.pop_front() {
             if self.left.is_empty() && name != ".." {
@@ -190,13 +193,13 @@ impl<'a> Walk<'a> {
             }
             self.step(&name)?;
         }
-        Err(Error::Invalid(format!("{} is no entry of a directory", self.asked.display())))
+        Err(Error::Invalid(format!("{} does not end with a file name", self.asked.display())))
     }
 
-    /// Goes into `name`, or to where it leads.
+    /// Enters `name`, or queues the target if it is a link.
     fn step(&mut self, name: &OsStr) -> Result<()> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Asked for as a directory, a place that is mounted on demand is mounted.
+        // Opening it as a directory triggers automounts.
         let next = match self.open(name, flags | OFlags::DIRECTORY) {
             Err(Error::File { source, .. }) if source.kind() == io::ErrorKind::NotADirectory => {
                 let next = self.open(name, flags)?;
@@ -219,16 +222,16 @@ impl<'a> Walk<'a> {
 
     fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<()> {
         let shown = self.shown.join(name);
-        let any = self.demand == Demand::NoLinksOfOthers && !geteuid().is_root();
+        let any = self.requirement == Requirement::NoLinksOfOthers && !geteuid().is_root();
         if !any && !is_ours(stat, &shown) {
-            return Err(untrusted(&shown, &format!("a link: {}", belongs_to(stat))));
+            return Err(not_trusted(&shown, &format!("a link: {}", belongs_to(stat))));
         }
         self.links += 1;
         if self.links > MOST_LINKS {
             return Err(self.error(Errno::LOOP));
         }
-        if self.demand == Demand::NoLinksOfOthers && self.is_in_procfs() {
-            // The text of such a link does not always say where it leads: proc_pid_root(5).
+        if self.requirement == Requirement::NoLinksOfOthers && self.is_in_procfs() {
+            // The text of such a link is not always a path to its target: proc_pid_root(5).
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             self.dir = self.open(name, flags)?;
             self.shown = shown;
@@ -249,12 +252,12 @@ impl<'a> Walk<'a> {
     fn open(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
         let opened = match openat(&self.dir, name, flags, Mode::empty()) {
             Err(Errno::NOENT) if self.missing == Missing::Make => {
-                let mode = match self.demand {
-                    Demand::OnlyOurs => Mode::RWXU,
-                    Demand::NoLinksOfOthers => Mode::RWXU | Mode::RWXG | Mode::RWXO,
+                let mode = match self.requirement {
+                    Requirement::OnlyOurs => Mode::RWXU,
+                    Requirement::NoLinksOfOthers => Mode::RWXU | Mode::RWXG | Mode::RWXO,
                 };
                 match mkdirat(&self.dir, name, mode) {
-                    // Made by somebody else just now: whose it is, is looked at below.
+                    // Another process has just made it; its owner is checked below.
                     Ok(()) | Err(Errno::EXIST) => openat(&self.dir, name, flags, Mode::empty()),
                     Err(error) => Err(error),
                 }
@@ -269,7 +272,7 @@ impl<'a> Walk<'a> {
     }
 
     fn check_here(&self) -> Result<()> {
-        if self.demand == Demand::NoLinksOfOthers {
+        if self.requirement == Requirement::NoLinksOfOthers {
             return Ok(());
         }
         let stat = self.stat(&self.dir)?;
@@ -277,7 +280,7 @@ impl<'a> Walk<'a> {
         check(&stat, &self.shown, if sticky { 0 } else { OTHERS_WRITE })
     }
 
-    /// The kernel's type varies; the numbers have 32 bits everywhere.
+    /// The type of `f_type` varies; the numbers have 32 bits everywhere.
     fn is_in_procfs(&self) -> bool {
         fstatfs(&self.dir).is_ok_and(|system| system.f_type as u32 == PROCFS)
     }
@@ -301,11 +304,11 @@ fn names(path: &Path) -> impl Iterator<Item = OsString> + '_ {
 
 fn check(stat: &Stat, path: &Path, forbidden: u32) -> Result<()> {
     if !is_ours(stat, path) {
-        return Err(untrusted(path, &belongs_to(stat)));
+        return Err(not_trusted(path, &belongs_to(stat)));
     }
     if stat.st_mode & forbidden != 0 && !is_androids(stat, path) {
         let mode = stat.st_mode & 0o7777;
-        return Err(untrusted(path, &format!("others may write to it (mode {mode:o})")));
+        return Err(not_trusted(path, &format!("others may write to it (mode {mode:o})")));
     }
     Ok(())
 }
@@ -314,7 +317,7 @@ fn is_ours(stat: &Stat, path: &Path) -> bool {
     stat.st_uid == 0 || stat.st_uid == geteuid().as_raw() || is_androids(stat, path)
 }
 
-/// Android's init gives `/data` to the system's user and group.
+/// Whether it is Android's `/data`, which belongs to the system's user and group.
 fn is_androids(stat: &Stat, path: &Path) -> bool {
     path == Path::new("/data")
         && (stat.st_uid, stat.st_gid) == (ANDROID_SYSTEM, ANDROID_SYSTEM)
@@ -324,13 +327,13 @@ fn is_androids(stat: &Stat, path: &Path) -> bool {
 
 fn belongs_to(stat: &Stat) -> String {
     let user = geteuid().as_raw();
-    format!("it belongs to user {}, and this is user {user}", stat.st_uid)
+    format!("it belongs to user {}, and unjank runs as user {user}", stat.st_uid)
 }
 
-fn untrusted(path: &Path, why: &str) -> Error {
+fn not_trusted(path: &Path, why: &str) -> Error {
     Error::Permission {
         what: format!("trusting {} ({why})", path.display()),
-        needs: "a place that nobody but this user can write".to_owned(),
+        needs: "a path that only this user can write to".to_owned(),
     }
 }
 
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_made_with_those_above_it_for_this_user_alone() {
+    fn a_directory_and_its_parents_are_created_for_this_user_alone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/c");
         assert!(open_directory(&path, Missing::Refuse).unwrap_err().is_not_found());
@@ -363,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_others_can_write_to_is_refused_wherever_it_is_on_the_way() {
+    fn a_directory_that_others_can_write_to_is_refused_anywhere_on_the_path() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/b/c");
         fs::create_dir_all(&path).unwrap();
@@ -372,8 +375,8 @@ mod tests {
             for mode in [0o775, 0o757] {
                 allow(&place, mode);
                 let said = format!(
-                    "trusting {} (others may write to it (mode {mode:o})) needs a place that \
-                     nobody but this user can write",
+                    "trusting {} (others may write to it (mode {mode:o})) needs a path that only \
+                     this user can write to",
                     place.display()
                 );
                 assert_eq!(why(&path), said);
@@ -381,7 +384,7 @@ mod tests {
             }
             allow(&place, 0o755);
         }
-        // In a sticky one, others can make entries and not replace ours.
+        // In a sticky directory, others can create entries but not replace ours.
         allow(&dir.path().join("a"), 0o1777);
         open_directory(&path, Missing::Refuse).unwrap();
         allow(&path, 0o1777);
@@ -389,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_this_user_are_followed_on_the_way_and_not_at_its_end() {
+    fn links_of_this_user_are_followed_within_a_path_but_not_at_its_end() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir_all(at("real/state")).unwrap();
@@ -402,13 +405,13 @@ mod tests {
         }
         assert!(open_directory(&at("real/last"), Missing::Refuse).is_err());
         assert!(why(&at("round/state")).contains("symbolic links"));
-        // Where it leads counts as well.
+        // The target is checked, too.
         allow(&at("real"), 0o777);
         assert!(why(&at("absolute/state")).contains("real (others may write to it"));
     }
 
     #[test]
-    fn what_belongs_to_somebody_else_is_refused() {
+    fn directories_and_links_of_another_user_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir_all(at("theirs/state")).unwrap();
@@ -416,13 +419,13 @@ mod tests {
         symlink("ours", at("link")).unwrap();
         open_directory(&at("link/state"), Missing::Refuse).unwrap();
         if chown(at("theirs"), Some(65534), None).is_err() {
-            return println!("without root, files cannot be given to somebody else");
+            return println!("without root, files cannot be given to another user");
         }
         std::os::unix::fs::lchown(at("link"), Some(65534), None).unwrap();
-        assert!(why(&at("theirs/state")).contains("theirs (it belongs to user 65534, and this is"));
+        assert!(why(&at("theirs/state")).contains("theirs (it belongs to user 65534, and unjank"));
         assert!(why(&at("link/state")).contains("link (a link: it belongs to user 65534, and"));
         assert!(!at("theirs/new").exists());
         assert!(open_directory(&at("theirs/new"), Missing::Make).is_err());
-        assert!(!at("theirs/new").exists(), "nothing is made there");
+        assert!(!at("theirs/new").exists(), "nothing is created there");
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, TransactionBehavior};
 use unjank_host::Bytes;
-use unjank_host::files::{is_of_others, read_of_others, without_links};
+use unjank_host::files::{is_untrusted, read_untrusted, resolve_links};
 
 use super::failure;
 use crate::error::{Error, Result};
@@ -59,7 +59,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Connection>> {
         Ok(file) if file.len() == 0 => return Ok(None),
         Ok(_) => {}
     }
-    let connection = if is_of_others(path) { copy(path)? } else { connect(path)? };
+    let connection = if is_untrusted(path) { copy(path)? } else { connect(path)? };
     match kind(&connection).map_err(|e| failure::error("read", path, &e))? {
         Kind::Store(_) => Ok(Some(connection)),
         Kind::Empty => Ok(None),
@@ -133,7 +133,7 @@ pub(super) fn give_back(connection: &Connection) -> rusqlite::Result<()> {
 /// # Errors
 /// `ReadOnly`.
 pub(super) fn check_place(path: &Path) -> Result<()> {
-    if is_of_others(&place(path)?) {
+    if is_untrusted(&place(path)?) {
         let reason = "other users can write there; root only reads such a store".to_owned();
         return Err(Error::ReadOnly { path: path.to_owned(), reason });
     }
@@ -142,7 +142,7 @@ pub(super) fn check_place(path: &Path) -> Result<()> {
 
 /// A copy in memory of another user's store: files beside it may be links.
 fn copy(path: &Path) -> Result<Connection> {
-    let bytes = read_of_others(path, LARGEST)
+    let bytes = read_untrusted(path, LARGEST)
         .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })?;
     let open = || {
         let mut connection = Connection::open_in_memory()?;
@@ -156,7 +156,7 @@ fn copy(path: &Path) -> Result<Connection> {
 /// The real path of a store. A link of another user must not make root create a
 /// file, and a journal beside it, at a place of their choice.
 fn place(path: &Path) -> Result<PathBuf> {
-    without_links(path)
+    resolve_links(path)
         .map_err(|source| Error::Place { path: path.to_owned(), source: Box::new(source) })
 }
 

@@ -32,7 +32,7 @@ impl Kept {
     /// It is of something else, or cannot be read or written.
     pub fn open(path: &Path, of: &str) -> Result<Self> {
         let error = |source| Error::file("open", path, source);
-        let mut file = Destination::open(path)?.go_on()?;
+        let mut file = Destination::open(path)?.open_or_create()?;
         file.try_lock().map_err(|_| {
             Error::Invalid(format!("{} is in use by another sweep", path.display()))
         })?;

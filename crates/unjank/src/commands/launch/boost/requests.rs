@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
-use unjank_host::control_socket::{AskerId, Askers, ControlSocket, Question as Asked};
+use unjank_host::control_socket::{ClientId, Clients, ControlSocket, Question as Asked};
 use unjank_host::wait::Doorbell;
 use unjank_launch::remedy::report::Status;
 
@@ -56,14 +56,14 @@ pub(super) enum Answer {
 }
 
 /// Whom to tell which state.
-type Reply = (AskerId, Box<Status>);
+type Reply = (ClientId, Box<Status>);
 
 /// A question that waits for its answer.
 #[derive(Debug)]
 pub(super) struct Request {
     /// What is asked for.
     pub(super) action: Action,
-    asker: AskerId,
+    asker: ClientId,
     replies: Sender<Reply>,
     bell: Arc<Doorbell>,
 }
@@ -84,7 +84,7 @@ impl Request {
 pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<Doorbell>)> {
     let (pass_on, requests) = channel();
     let bell = Arc::new(Doorbell::new()?);
-    let askers = Askers::new(socket, text(&held_up()))?;
+    let askers = Clients::new(socket, text(&held_up()))?;
     let desk = Desk::new(askers, pass_on, Arc::clone(&bell))?;
     thread::Builder::new()
         .name("askers".to_owned())
@@ -95,7 +95,7 @@ pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, A
 
 /// Passes questions on, and answers back.
 struct Desk {
-    askers: Askers,
+    askers: Clients,
     pass_on: Sender<Request>,
     /// Rung when there is a request.
     asked: Arc<Doorbell>,
@@ -105,7 +105,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(askers: Askers, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
+    fn new(askers: Clients, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
         let replied = Arc::new(Doorbell::new()?);
         Ok(Self { askers, pass_on, asked, replies: channel(), replied })
     }
@@ -130,7 +130,7 @@ impl Desk {
             Ok(action) => {
                 let request = Request {
                     action,
-                    asker: question.asker,
+                    asker: question.client,
                     replies: self.replies.0.clone(),
                     bell: Arc::clone(&self.replied),
                 };
@@ -142,7 +142,7 @@ impl Desk {
             }
             Err(refused) => refused,
         };
-        self.askers.answer(question.asker, &text(&answer));
+        self.askers.answer(question.client, &text(&answer));
     }
 }
 

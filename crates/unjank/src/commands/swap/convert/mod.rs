@@ -147,7 +147,7 @@ fn check(args: &Args) -> Result<()> {
         }
         if !args.force && args.output != Path::new("-") {
             bail!(Error::Invalid(format!(
-                "{} is there already; --force replaces it",
+                "{} already exists; --force replaces it",
                 args.output.display()
             )));
         }

@@ -1,4 +1,4 @@
-//! Places that others can write to, as root has to take them.
+//! Files in directories that other users can write to.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,19 +8,19 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::{Demand, Missing, OTHERS_WRITE, Walk, check, open_way};
+use super::{Missing, OTHERS_WRITE, Requirement, Walk, check, open_untrusted_directory};
 use crate::error::{Error, Result};
 use unjank_units::Bytes;
 
-/// Where `path` leads, without links: for a library that opens files by name
-/// and is told to follow none. What is not there yet is named as it would be.
-/// Root follows only its own links.
+/// `path` with all links resolved: for a library that opens files by name
+/// without following links. Missing parts are kept. Root follows only its own
+/// links.
 ///
 /// # Errors
-/// `File` if the way cannot be walked, `Permission` for a link that belongs to
-/// somebody else.
-pub fn without_links(path: &Path) -> Result<PathBuf> {
-    let mut walk = Walk::begin(path, Missing::Refuse, Demand::NoLinksOfOthers, "find")?;
+/// `File` if the path cannot be walked, `Permission` for a link that belongs to
+/// another user.
+pub fn resolve_links(path: &Path) -> Result<PathBuf> {
+    let mut walk = Walk::begin(path, Missing::Refuse, Requirement::NoLinksOfOthers, "find")?;
     while let Some(name) = walk.left.pop_front() {
         match walk.step(&name) {
             Err(Error::File { source, .. })
@@ -37,20 +37,19 @@ pub fn without_links(path: &Path) -> Result<PathBuf> {
     Ok(walk.shown)
 }
 
-/// Whether root must take what it finds at `path`, a way without links, for
-/// somebody else's: others can put another file there, or one beside it. Of no
-/// concern to anybody but root, whom a file must not have do things.
-pub fn is_of_others(path: &Path) -> bool {
+/// Whether root must not trust the file `path`, a path without links: other
+/// users can replace it, or put a file beside it. Always false for other users.
+pub fn is_untrusted(path: &Path) -> bool {
     geteuid().is_root() && ours_alone(path).is_err()
 }
 
 fn ours_alone(path: &Path) -> Result<()> {
     let there = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(Path::new("/"));
-    let mut walk = Walk::begin(there, Missing::Refuse, Demand::OnlyOurs, "open")?;
+    let mut walk = Walk::begin(there, Missing::Refuse, Requirement::OnlyOurs, "open")?;
     while let Some(name) = walk.left.pop_front() {
         walk.step(&name)?;
     }
-    // Of the last directory, being sticky is not enough.
+    // For the last directory, the sticky bit is not enough.
     check(&walk.stat(&walk.dir)?, &walk.shown, OTHERS_WRITE)?;
     let name = path.file_name().filter(|_| path.parent() == Some(there));
     match name.map(|name| walk.open(name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC)) {
@@ -60,17 +59,18 @@ fn ours_alone(path: &Path) -> Result<()> {
     }
 }
 
-/// The bytes of the file `path` of somebody else, up to `most`: nothing else is
-/// opened, and nothing is waited for.
+/// The bytes of another user's file `path`, at most `most`. It opens only a
+/// regular file, and does not block.
 ///
 /// # Errors
-/// `File` if it cannot be read or is larger, `Invalid` if it is no regular file,
-/// `Permission` for a link that belongs to somebody else.
-pub fn read_of_others(path: &Path, most: Bytes) -> Result<Vec<u8>> {
+/// `File` if it cannot be read or is larger, `Invalid` if it is not a regular
+/// file, `Permission` for a link that belongs to another user.
+pub fn read_untrusted(path: &Path, most: Bytes) -> Result<Vec<u8>> {
     let error = |source: io::Error| Error::file("read", path, source);
     let name = path.file_name().ok_or_else(|| error(Errno::ISDIR.into()))?;
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let (directory, _) = open_way(parent.unwrap_or(Path::new(".")), Missing::Refuse)?;
+    let (directory, _) =
+        open_untrusted_directory(parent.unwrap_or(Path::new(".")), Missing::Refuse)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = openat(&directory, name, flags | OFlags::CLOEXEC, Mode::empty());
     let opened = opened.map_err(|errno| error(errno.into()))?;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_is_told_without_links_even_where_it_ends_in_nothing() {
+    fn links_are_resolved_even_if_the_path_does_not_exist() {
         let dir = tempfile::tempdir().unwrap();
         let top = fs::canonicalize(dir.path()).unwrap();
         let at = |name: &str| top.join(name);
@@ -111,42 +111,42 @@ mod tests {
             ("to-nothing", "real/new/file"),
             ("link/a/b/c", "real/a/b/c"),
         ] {
-            assert_eq!(without_links(&at(path)).unwrap(), at(leads_to), "{path}");
+            assert_eq!(resolve_links(&at(path)).unwrap(), at(leads_to), "{path}");
         }
-        assert!(without_links(&at("link/file/below")).is_err(), "a file is no directory");
+        assert!(resolve_links(&at("link/file/below")).is_err(), "a file is not a directory");
         if std::os::unix::fs::lchown(at("to-file"), Some(65534), None).is_ok() {
-            let why = without_links(&at("to-file")).unwrap_err();
+            let why = resolve_links(&at("to-file")).unwrap_err();
             assert_eq!(why.class(), crate::ErrorClass::Permission);
         }
     }
 
     #[test]
-    fn a_place_of_others_is_known_as_one() {
+    fn files_that_others_can_replace_are_untrusted() {
         let dir = tempfile::tempdir().unwrap();
         let top = fs::canonicalize(dir.path()).unwrap();
         let at = |name: &str| top.join(name);
         fs::write(at("file"), "x").unwrap();
         for ours in ["file", "new", "no/such/directory"] {
-            assert!(!is_of_others(&at(ours)), "{ours}");
+            assert!(!is_untrusted(&at(ours)), "{ours}");
         }
         if !geteuid().is_root() {
-            return println!("of no concern to anybody but root");
+            return println!("concerns only root");
         }
         for theirs in ["/tmp/new", "/dev/shm/new"] {
-            assert!(is_of_others(Path::new(theirs)), "{theirs}");
+            assert!(is_untrusted(Path::new(theirs)), "{theirs}");
         }
         fs::create_dir(at("theirs")).unwrap();
         chown(at("theirs"), Some(65534), None).unwrap();
-        assert!(is_of_others(&at("theirs/new")) && is_of_others(&at("theirs/no/such")));
+        assert!(is_untrusted(&at("theirs/new")) && is_untrusted(&at("theirs/no/such")));
         chown(at("file"), Some(65534), None).unwrap();
-        assert!(is_of_others(&at("file")) && !is_of_others(&at("other")));
-        assert_eq!(read_of_others(&at("file"), Bytes(1)).unwrap(), b"x");
-        assert!(read_of_others(&at("file"), Bytes(0)).is_err(), "it is larger");
+        assert!(is_untrusted(&at("file")) && !is_untrusted(&at("other")));
+        assert_eq!(read_untrusted(&at("file"), Bytes(1)).unwrap(), b"x");
+        assert!(read_untrusted(&at("file"), Bytes(0)).is_err(), "it is larger");
         let fifo = FileType::Fifo;
         rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), fifo, Mode::RUSR, 0).unwrap();
         symlink("file", at("link")).unwrap();
         for wrong in ["pipe", "link", "theirs"] {
-            assert!(read_of_others(&at(wrong), Bytes(9)).is_err(), "{wrong}");
+            assert!(read_untrusted(&at(wrong), Bytes(9)).is_err(), "{wrong}");
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Where a socket's file is, held by descriptors, so that nobody who may rename
-//! things there has another file opened, changed or removed in its stead.
+//! The file of a socket, accessed through descriptors, so that a user who can
+//! rename files there cannot have another file opened, changed or removed
+//! instead.
 //!
-//! `bind(2)` takes a path, and the mode that it gives to the file depends on the
-//! umask, which all threads share. So the socket is bound in a new directory that
-//! only this user can enter, gets its mode there, and is then moved to its place.
+//! `bind(2)` takes a path, and the mode of the new file depends on the umask,
+//! which all threads share. So the socket is bound in a new directory that only
+//! this user can enter, gets its mode there, and is then moved to its path.
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, RandomState};
@@ -20,38 +21,40 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::error::{Error, Result};
-use crate::trusted_place::{Missing, check_private, open_way};
+use crate::trusted_place::{Missing, check_private, open_untrusted_directory};
 
-/// Everybody may ask.
+/// All users may ask.
 const MODE: Mode = Mode::from_raw_mode(0o666);
-/// A directory or a socket, and never what a link leads to.
+/// Opens a directory or a socket without following links.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// The socket's name while it is in its private directory.
 const NAME: &str = "socket";
 
-/// The place of a socket that is bound.
+/// The file of a bound socket.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SocketFile {
     directory: OwnedFd,
     name: OsString,
     path: PathBuf,
-    /// The socket's file itself, wherever it is moved to.
+    /// A handle of the file, also after it is moved.
     file: OwnedFd,
 }
 
-impl Place {
-    /// Binds a socket and puts it at `path`. Its directory is made if need be.
+impl SocketFile {
+    /// Binds a socket at `path`. Its directory is created if missing.
     ///
     /// # Errors
-    /// `Busy` if another service listens there; `File` for what cannot be made.
+    /// `Busy` if another service listens there; `File` if something cannot be
+    /// created.
     pub(super) fn bind(path: &Path) -> Result<(Self, UnixListener)> {
         let failed = |action| move |error| Error::file(action, path, error);
         let listen = |error: Errno| Error::file("listen at", path, error.into());
         let name = path.file_name().ok_or_else(|| listen(Errno::ISDIR))?.to_owned();
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let (directory, _) = open_way(parent.unwrap_or(Path::new(".")), Missing::Make)?;
+        let (directory, _) =
+            open_untrusted_directory(parent.unwrap_or(Path::new(".")), Missing::Make)?;
         clear(&directory, &name, path)?;
-        let private = Private::make(&directory, path)?;
+        let private = PrivateDirectory::make(&directory, path)?;
         let listener = UnixListener::bind(through(&private.opened).join(NAME));
         let listener = listener.map_err(failed("listen at"))?;
         let file = openat(&private.opened, NAME, HOLD, Mode::empty()).map_err(listen)?;
@@ -65,12 +68,12 @@ impl Place {
         &self.path
     }
 
-    /// The group that the socket belongs to now.
+    /// The group that owns the socket now.
     pub(super) fn group(&self) -> io::Result<u32> {
         Ok(fstat(&self.file)?.st_gid)
     }
 
-    /// Removes the socket's file, unless another one is in its place.
+    /// Removes the socket's file, unless another file has replaced it.
     pub(super) fn clear(&self) {
         let there = statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let same = there.and_then(|there| {
@@ -83,8 +86,7 @@ impl Place {
     }
 }
 
-/// Removes a socket that nobody listens on any more, and nothing that is not a
-/// socket.
+/// Removes a socket that no process listens on, and no other file.
 fn clear(directory: &OwnedFd, name: &OsString, path: &Path) -> Result<()> {
     let Ok(there) = openat(directory, name, HOLD, Mode::empty()) else { return Ok(()) };
     let failed = |error: Errno| Error::file("replace", path, error.into());
@@ -92,7 +94,7 @@ fn clear(directory: &OwnedFd, name: &OsString, path: &Path) -> Result<()> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
         return Err(Error::file("listen at", path, Errno::EXIST.into()));
     }
-    if is_heard(&there).map_err(failed)? {
+    if is_in_use(&there).map_err(failed)? {
         return Err(Error::Busy(format!("another service listens at {}", path.display())));
     }
     match unlinkat(directory, name, AtFlags::empty()) {
@@ -101,9 +103,9 @@ fn clear(directory: &OwnedFd, name: &OsString, path: &Path) -> Result<()> {
     }
 }
 
-/// Whether somebody listens at a socket. One whose queue is full is heard some
-/// time, and not waited for.
-fn is_heard(socket: &OwnedFd) -> Result<bool, Errno> {
+/// Whether a process listens on a socket. A socket whose queue is full counts as
+/// in use, without waiting.
+fn is_in_use(socket: &OwnedFd) -> Result<bool, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let asking = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     let address = SocketAddrUnix::new(through(socket))?;
@@ -113,16 +115,16 @@ fn is_heard(socket: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// Moves the socket out of its private directory, where nothing else is.
+/// Moves the socket out of its private directory.
 fn move_to(private: &OwnedFd, directory: &OwnedFd, name: &OsString) -> Result<(), Errno> {
     match renameat_with(private, NAME, directory, name, RenameFlags::NOREPLACE) {
-        // Not every file system can promise to replace nothing.
+        // Not every file system supports RENAME_NOREPLACE.
         Err(Errno::INVAL | Errno::NOSYS) => renameat(private, NAME, directory, name),
         moved => moved,
     }
 }
 
-/// The path by which the kernel leads to what is open, whatever its name is now:
+/// The procfs path of an open file, which stays valid when the file is renamed:
 /// `proc_pid_fd(5)`.
 fn through(opened: impl AsFd) -> PathBuf {
     format!("/proc/self/fd/{}", opened.as_fd().as_raw_fd()).into()
@@ -130,26 +132,26 @@ fn through(opened: impl AsFd) -> PathBuf {
 
 /// A directory that only this user can enter. Dropping it removes it.
 #[derive(Debug)]
-struct Private<'a> {
+struct PrivateDirectory<'a> {
     directory: &'a OwnedFd,
     name: String,
     opened: OwnedFd,
 }
 
-impl<'a> Private<'a> {
+impl<'a> PrivateDirectory<'a> {
     fn make(directory: &'a OwnedFd, path: &Path) -> Result<Self> {
         let failed = |error: Errno| Error::file("listen at", path, error.into());
         let name = format!(".unjank-{:016x}", RandomState::new().hash_one(path));
         mkdirat(directory, &name, Mode::RWXU).map_err(failed)?;
         let opened = openat(directory, &name, HOLD | OFlags::DIRECTORY, Mode::empty());
         let opened = opened.map_err(failed)?;
-        // Whoever owns the directory above may have put another one in its place.
+        // The owner of the directory above may have replaced it.
         check_private(&fstat(&opened).map_err(failed)?, path)?;
         Ok(Self { directory, name, opened })
     }
 }
 
-impl Drop for Private<'_> {
+impl Drop for PrivateDirectory<'_> {
     fn drop(&mut self) {
         let _moved = unlinkat(&self.opened, NAME, AtFlags::empty());
         let _gone_already = unlinkat(self.directory, &self.name, AtFlags::REMOVEDIR);
@@ -169,10 +171,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_is_open_to_all_and_nothing_is_left_beside_it() {
+    fn a_socket_is_open_to_all_and_leaves_no_other_files() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run/unjank/boost.sock");
-        let (place, _listener) = Place::bind(&path).unwrap();
+        let (place, _listener) = SocketFile::bind(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o666);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         assert!(UnixStream::connect(&path).is_ok());
@@ -185,21 +187,21 @@ mod tests {
     fn only_a_socket_that_nobody_listens_on_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("boost.sock");
-        let (_place, listener) = Place::bind(&path).unwrap();
-        assert!(Place::bind(&path).unwrap_err().to_string().contains("another service"));
+        let (_place, listener) = SocketFile::bind(&path).unwrap();
+        assert!(SocketFile::bind(&path).unwrap_err().to_string().contains("another service"));
         drop(listener);
         assert!(path.exists(), "as after a kill");
-        let (place, _listener) = Place::bind(&path).unwrap();
+        let (place, _listener) = SocketFile::bind(&path).unwrap();
         fs::remove_file(&path).unwrap();
         fs::write(&path, "mine").unwrap();
         place.clear();
-        assert!(Place::bind(&path).is_err());
+        assert!(SocketFile::bind(&path).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 
-    /// What the owner of the directory could do to a service of root's.
+    /// An attack that the owner of the directory could try on root's service.
     #[test]
-    fn a_link_that_is_put_there_meanwhile_leads_nowhere() {
+    fn a_link_planted_meanwhile_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, secret) = (dir.path().join("boost.sock"), dir.path().join("secret"));
         fs::write(&secret, "").unwrap();
@@ -214,7 +216,7 @@ mod tests {
             });
             for _ in 0..2_000 {
                 // It may fail, as long as it does nothing else.
-                if let Ok((place, _listener)) = Place::bind(&path) {
+                if let Ok((place, _listener)) = SocketFile::bind(&path) {
                     place.clear();
                 }
             }
@@ -236,21 +238,21 @@ mod tests {
         while connect(waiting.last().unwrap(), &address).is_ok() {
             waiting.push(unix());
         }
-        let error = Place::bind(&path).unwrap_err();
+        let error = SocketFile::bind(&path).unwrap_err();
         assert!(matches!(error, Error::Busy(_)), "{error}");
     }
 
     #[test]
-    fn root_follows_no_link_of_somebody_else() {
+    fn root_follows_no_link_of_another_user() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir(at("real")).unwrap();
         symlink("real", at("link")).unwrap();
-        Place::bind(&at("link/one/s")).unwrap();
+        SocketFile::bind(&at("link/one/s")).unwrap();
         if std::os::unix::fs::lchown(at("link"), Some(65534), None).is_err() {
-            return println!("without root, links cannot be given to somebody else");
+            return println!("without root, links cannot be given to another user");
         }
-        let error = Place::bind(&at("link/two/s")).unwrap_err();
+        let error = SocketFile::bind(&at("link/two/s")).unwrap_err();
         assert_eq!(error.class(), crate::ErrorClass::Permission, "{error}");
         assert!(!at("real/two").exists());
     }
