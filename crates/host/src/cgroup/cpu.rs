@@ -1,4 +1,4 @@
-//! A control group of limited CPU time for a program and all that it starts:
+//! A control group with limited CPU time for a program and its descendants:
 //! `Documentation/scheduler/sched-bwc.rst`.
 
 use std::process::Command;
@@ -10,25 +10,23 @@ use crate::root::Root;
 use crate::support::Support;
 use unjank_units::Nanos;
 
-/// How much CPU time a group has.
+/// The CPU time of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// CPU time in each period, of all CPUs together. The kernel takes no less
-    /// than a millisecond.
+    /// CPU time in each period, summed over all CPUs; at least one millisecond.
     pub time: Nanos,
     /// The period, from one millisecond to one second.
     pub period: Nanos,
 }
 
-/// A control group whose members have no more than so much CPU time together.
-/// When this is dropped, they are killed and the group is removed; it is in
-/// the session's journal, in case this process is killed.
+/// A control group with a quota of CPU time. Dropping it kills its members and
+/// removes it. It is in the session's journal, in case this process is killed.
 #[derive(Debug)]
 pub struct CpuGroup(ControlGroup);
 
 impl CpuGroup {
-    /// Makes a group with the quota; `No` where there is no CPU controller, or
-    /// a kernel without `CONFIG_CFS_BANDWIDTH`.
+    /// Makes a group with the quota; `No` without a CPU controller, or on a
+    /// kernel without `CONFIG_CFS_BANDWIDTH`.
     ///
     /// # Errors
     /// As [`Session::make_directory`]; a quota that the kernel refuses.
@@ -47,7 +45,7 @@ impl CpuGroup {
         Ok(Support::Yes(Self(group)))
     }
 
-    /// Has `command` run in the group, from its first instruction.
+    /// Makes `command` run in the group, from its first instruction.
     ///
     /// # Errors
     /// `File` if the group cannot be entered.
@@ -55,8 +53,8 @@ impl CpuGroup {
         self.0.enter(command)
     }
 
-    /// Periods in which members had to wait for the next one (`nr_throttled`);
-    /// `None` if the kernel does not say.
+    /// The number of periods in which members were throttled (`nr_throttled`);
+    /// `None` if the kernel does not count them.
     ///
     /// # Errors
     /// `File` if `cpu.stat` cannot be read.
@@ -69,7 +67,7 @@ fn throttled(stat: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
 }
 
-/// The files and what is to be written into them, in order.
+/// The files and their values, in the order of writing.
 fn settings(version: u8, quota: Quota) -> Vec<(&'static str, String)> {
     let micros = |time: Nanos| time.get() / 1_000;
     let (time, period) = (micros(quota.time), micros(quota.period));

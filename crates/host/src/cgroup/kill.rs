@@ -1,10 +1,10 @@
-//! Ending all processes of a control group, as systemd ends a service.
+//! Killing all processes of a control group, as systemd ends a service.
 //!
 //! In version 2, `cgroup.kill` does it in one write (Linux 5.14). Before that
-//! the group is frozen (5.2), so that nobody in it starts another process, and
-//! its members are killed until there are none. Version 1 has neither, and a
-//! member may start others between a look and a signal, so the looks go on until
-//! one finds nobody.
+//! the group is frozen (5.2), so that its members cannot fork, and they are
+//! killed until none is left. Version 1 has neither. There a member may fork
+//! between the listing and the signal, so the list is read again until it is
+//! empty.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -19,13 +19,13 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::process::send_signal;
 
-/// How often members are looked for, and the pause between. A process whose
-/// memory has been swapped out takes seconds to go.
+/// How often members are listed, and the pause between. A process whose memory
+/// is swapped out takes seconds to end.
 const LOOKS: u32 = 3_000;
 const LOOK: Duration = Duration::from_millis(10);
-/// Groups are not nested deeper by any program.
+/// The deepest nesting of groups that is followed.
 const DEEPEST: u32 = 32;
-/// What a group's file holds at most: numbers of processes.
+/// The largest list of processes in bytes.
 const LARGEST_LIST: u64 = 16 << 20;
 
 /// Kills all members of the control group that `group` has open, and of the
@@ -39,10 +39,10 @@ pub(crate) fn kill_members(group: impl AsFd, path: &Path) -> Result<()> {
     if members(group, DEEPEST, path)?.contains(&own) {
         let path = path.display();
         return Err(Error::Unsupported(format!(
-            "this process is in {path}, and would end with it"
+            "this process is in {path} and would be killed, too"
         )));
     }
-    // Older kernels have neither, nor has version 1; then the signals do it.
+    // Without these files (older kernels, version 1), the signals do it.
     let _all_at_once = write(group, "cgroup.kill");
     let _none_starts_another = write(group, "cgroup.freeze");
     for _ in 0..LOOKS {
@@ -63,7 +63,8 @@ fn write(group: impl AsFd, name: &str) -> Result<(), Errno> {
     rustix::io::write(&file, b"1").map(drop)
 }
 
-/// The processes of a group and of those below it. What goes meanwhile has none.
+/// The processes of a group and of the groups below it. A group that is removed
+/// meanwhile has none.
 fn members(group: impl AsFd, depth: u32, path: &Path) -> Result<Vec<u32>> {
     let group = group.as_fd();
     let mut members = Vec::new();
@@ -90,7 +91,7 @@ fn members(group: impl AsFd, depth: u32, path: &Path) -> Result<Vec<u32>> {
     Ok(members)
 }
 
-/// Removes the groups below, which have no members any more.
+/// Removes the groups below, which have no members left.
 fn remove_below(group: impl AsFd, depth: u32, path: &Path) -> Result<()> {
     let group = group.as_fd();
     for (name, below) in below(group, depth, path)? {
@@ -141,13 +142,13 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         group(top.path(), "a", "7\n8\n");
         group(top.path(), "a/b/c", "9\n");
-        // In another PID namespace a member has no number, and 0 would be us.
+        // A member in another PID namespace is listed as 0, which would be us.
         group(top.path(), "a/d", "0\n10\n");
         let dir = File::open(top.path().join("a")).unwrap();
         let mut found = members(&dir, DEEPEST, top.path()).unwrap();
         found.sort_unstable();
         assert_eq!(found, [0, 7, 8, 9, 10]);
-        assert!(send_signal(0, libc::SIGKILL).is_err(), "0 is nobody");
+        assert!(send_signal(0, libc::SIGKILL).is_err(), "0 is not a process");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A control group of limited memory for a program and all that it starts.
+//! A control group with limited memory for a program and its descendants.
 
 use std::process::Command;
 
@@ -9,15 +9,13 @@ use crate::root::Root;
 use crate::support::Support;
 use unjank_units::Bytes;
 
-/// A control group whose members have no more than so much memory together.
-/// When this is dropped, they are killed and the group is removed; it is in
-/// the session's journal, in case this process is killed.
+/// A control group with a memory limit. Dropping it kills its members and
+/// removes it. It is in the session's journal, in case this process is killed.
 #[derive(Debug)]
 pub struct MemoryGroup(ControlGroup);
 
 impl MemoryGroup {
-    /// Makes a group with the limit; `No` where there is no memory
-    /// controller.
+    /// Makes a group with the limit; `No` without a memory controller.
     ///
     /// # Errors
     /// As [`Session::make_directory`]; a limit that the kernel refuses.
@@ -31,7 +29,7 @@ impl MemoryGroup {
         Ok(Support::Yes(Self(group)))
     }
 
-    /// Has `command` run in the group, from its first instruction.
+    /// Makes `command` run in the group, from its first instruction.
     ///
     /// # Errors
     /// `File` if the group cannot be entered.

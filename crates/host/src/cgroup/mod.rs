@@ -1,11 +1,10 @@
-//! Control groups of this process's own making, for a program and all that it
-//! starts.
+//! New control groups for a program and its descendants.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`cpu`] | limited CPU time |
 //! | [`memory`] | limited memory |
-//! | `kill` | ending all processes of a group |
+//! | `kill` | killing all processes of a group |
 
 pub mod cpu;
 pub(crate) mod kill;
@@ -21,9 +20,8 @@ use crate::machine::cgroup::{Hierarchies, Location};
 use crate::root::Root;
 use crate::support::Support;
 
-/// A group below one of those that this process is in. When this is dropped,
-/// its members are killed and it is removed; it is in the session's journal, in
-/// case this process is killed.
+/// A group below one that this process is in. Dropping it kills its members and
+/// removes it. It is in the session's journal, in case this process is killed.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     root: Root,
@@ -34,22 +32,20 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Makes a group that `controller` can limit; `No` where that is not to be
-    /// had.
+    /// Makes a group that `controller` can limit; `No` if that is not possible
+    /// here.
     ///
     /// # Errors
     /// As [`Session::make_directory`].
     pub(crate) fn make(session: &Session, root: &Root, controller: &str) -> Result<Support<Self>> {
         let hierarchies = Hierarchies::read(root)?;
         let Some(own) = hierarchies.and_then(|all| all.of(controller)) else {
-            return Ok(Support::No(format!(
-                "this kernel does not limit it (no {controller} controller)"
-            )));
+            return Ok(Support::No(format!("this kernel has no {controller} controller")));
         };
         let Some(parent) = place(root, &own, controller)? else {
             return Ok(Support::No(format!(
-                "no control group around this process lets others limit it \
-                 (cgroup.subtree_control has no {controller})"
+                "no control group above this process delegates the {controller} controller \
+                 (cgroup.subtree_control)"
             )));
         };
         let directory = parent.join(format!("unjank-{}", std::process::id()));
@@ -58,7 +54,7 @@ impl ControlGroup {
         Ok(Support::Yes(Self { root, directory, version, _guard: guard }))
     }
 
-    /// 1 or 2: which files it has.
+    /// The version of its hierarchy, 1 or 2, which decides its files.
     pub(crate) fn version(&self) -> u8 {
         self.version
     }
@@ -78,14 +74,14 @@ impl ControlGroup {
         self.root.write(self.file(name), value)
     }
 
-    /// Has `command` run in the group, from its first instruction.
+    /// Makes `command` run in the group, from its first instruction.
     pub(crate) fn enter(&self, command: &mut Command) -> Result<()> {
         let path = self.file("cgroup.procs");
         let members = self
             .root
             .open_for_writing(&path)
             .map_err(|source| Error::file("open", path, source))?;
-        // `0` is whoever writes (`cgroup_procs_write` in kernel/cgroup).
+        // `0` stands for the writing process (`cgroup_procs_write` in kernel/cgroup).
         let join = move || rustix::io::write(&members, b"0").map(drop).map_err(Into::into);
         // SAFETY: between fork(2) and execve(2) only async-signal-safe calls
         // are allowed (signal-safety(7)): `join` makes one system call.
@@ -94,10 +90,11 @@ impl ControlGroup {
     }
 }
 
-/// Where a group can be made. In version 1 any group may have children; in
-/// version 2 only one without members of its own (but for the root) whose
-/// children have the controller (`Documentation/admin-guide/cgroup-v2.rst`,
-/// "No Internal Process Constraint").
+/// The group below which a new one can be made. In version 1 any group may have
+/// children. In version 2 it is a group whose children have the controller, and
+/// which, except for the root, has no members
+/// (`Documentation/admin-guide/cgroup-v2.rst`, "No Internal Process
+/// Constraint").
 fn place(root: &Root, own: &Location, controller: &str) -> Result<Option<PathBuf>> {
     if own.version == 1 {
         return Ok(own.levels.first().cloned());
@@ -118,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_is_made_where_its_parent_gives_the_controller_away() {
+    fn a_group_is_made_where_its_parent_delegates_the_controller() {
         let top = tempfile::tempdir().unwrap();
         let root = Root::at(top.path());
         let levels = ["/sys/fs/cgroup/user.slice/a.scope", "/sys/fs/cgroup/user.slice"];

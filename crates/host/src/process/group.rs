@@ -1,4 +1,5 @@
-//! A program and all that it has started: begun, watched and ended together.
+//! A program in its own process group: started, watched and ended with its
+//! descendants in the group.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
@@ -14,12 +15,12 @@ use unjank_units::Nanos;
 const SIGTERM: i32 = libc::SIGTERM;
 const SIGKILL: i32 = libc::SIGKILL;
 
-/// Between two looks whether a program that was asked to end has ended.
+/// The interval of checks whether a program that was asked to end has ended.
 const LOOK: Nanos = Nanos::from_millis(2);
 
-/// A program in a process group of its own, with whatever it starts there.
-/// When this is dropped, all of the group is killed; when unjank itself is
-/// killed, the kernel kills the program (not what that has started).
+/// A program in its own process group, with its descendants there. Dropping
+/// this kills the whole group. If unjank itself is killed, the kernel kills the
+/// program (but not its descendants).
 #[derive(Debug)]
 pub struct ProcessGroup {
     leader: Helper,
@@ -35,17 +36,17 @@ impl ProcessGroup {
         Ok(Self { leader: Helper::start_tied(command)?, reaped: None })
     }
 
-    /// The number of its first process, and of the group.
+    /// The number of the first process, which is also that of the group.
     pub fn id(&self) -> u32 {
         self.leader.id()
     }
 
-    /// What it prints, where that was piped. Each can be taken once.
+    /// Its stdout and stderr, if piped. Each can be taken once.
     pub fn take_output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         self.leader.take_output()
     }
 
-    /// What it reads, where that was piped. It can be taken once.
+    /// Its stdin, if piped. It can be taken once.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.leader.take_input()
     }
@@ -55,12 +56,12 @@ impl ProcessGroup {
         self.reaped.is_none() && matches!(ended(self.id(), WaitIdOptions::NOHANG), Ok(None))
     }
 
-    /// Asks all of the group to end, and kills what has not after `patience`:
-    /// how its first process ended.
-    pub fn end(&mut self, patience: Nanos) -> Option<ExitStatus> {
+    /// Asks the whole group to end (SIGTERM), and kills the rest after `grace`.
+    /// Returns the exit status of the first process.
+    pub fn end(&mut self, grace: Nanos) -> Option<ExitStatus> {
         // The number is the group's own until its first process is reaped.
         let _all_have_ended = send_signal_to_group(self.id(), SIGTERM);
-        let end = Timestamp::now() + patience;
+        let end = Timestamp::now() + grace;
         while self.is_alive() && Timestamp::now() < end {
             (Timestamp::now() + LOOK).sleep_until();
         }
@@ -87,8 +88,8 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Waits until `child`, a child of this process, has ended: the moment at
-/// which that was known. It is not reaped.
+/// Waits until `child`, a child of this process, has ended, without reaping it.
+/// Returns the time at which that was known.
 ///
 /// # Errors
 /// There is no such child.
@@ -129,18 +130,18 @@ mod tests {
     }
 
     #[test]
-    fn all_that_a_program_has_started_ends_with_it() {
+    fn descendants_of_a_program_end_with_it() {
         let mut group = shell("sleep 600 & echo there; wait");
         let mut output = BufReader::new(group.take_output().0.unwrap());
         output.read_line(&mut String::new()).unwrap();
         assert!(group.is_alive());
         let status = group.end(PATIENCE).unwrap();
         assert_eq!(status.signal(), Some(SIGTERM));
-        assert_eq!(output.read(&mut [0]).unwrap(), 0, "the pipe ends when both have");
+        assert_eq!(output.read(&mut [0]).unwrap(), 0, "the pipe ends when both have ended");
     }
 
     #[test]
-    fn who_does_not_listen_is_killed() {
+    fn a_program_that_ignores_sigterm_is_killed() {
         let mut group = shell("trap '' TERM; echo there; while true; do sleep 600; done");
         let mut output = BufReader::new(group.take_output().0.unwrap());
         output.read_line(&mut String::new()).unwrap();
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_code_is_known_and_the_end_is_waited_for() {
+    fn the_exit_code_is_returned_and_the_end_can_be_waited_for() {
         let mut group = shell("exit 7");
         let started = Timestamp::now();
         assert!(wait_for_end(group.id()).unwrap() >= started);

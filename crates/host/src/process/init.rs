@@ -1,6 +1,5 @@
-//! What the first process of a machine does: file systems, modules, orphans,
-//! and the end of it all. Only a virtual machine that unjank was booted in as
-//! `init` has any use for this.
+//! The tasks of a machine's first process: file systems, modules, orphans, and
+//! power-off. Used only in a virtual machine that has unjank as `init`.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -15,7 +14,7 @@ use rustix::system::{RebootCommand, finit_module, reboot};
 
 use crate::error::{Error, Result};
 
-/// The file is compressed, and the kernel unpacks it
+/// The flag for a compressed file, which the kernel unpacks
 /// (`MODULE_INIT_COMPRESSED_FILE` of `include/uapi/linux/module.h`).
 const COMPRESSED: i32 = 4;
 
@@ -24,8 +23,8 @@ pub fn is_first() -> bool {
     getpid().is_init()
 }
 
-/// Mounts a new file system of the kind `kind` at `target`, which is made if
-/// it is not there: `mount(2)`.
+/// Mounts a new file system of type `kind` at `target`, which is created if
+/// missing: `mount(2)`.
 ///
 /// # Errors
 /// `Unsupported` if the kernel has no such file system.
@@ -38,8 +37,8 @@ pub fn mount(kind: &str, target: &str) -> Result<()> {
     })
 }
 
-/// Loads the module in `file`, compressed or not: `finit_module(2)`. One that
-/// is there already stays.
+/// Loads the module in `file`, compressed or not: `finit_module(2)`. Succeeds if
+/// it is loaded already.
 ///
 /// # Errors
 /// `File` with the kernel's reason, such as no device for it, or a module of
@@ -55,8 +54,8 @@ pub fn load_module(file: &Path, parameters: &str) -> Result<()> {
     }
 }
 
-/// Waits for the end of `child`, and meanwhile of everyone else whose parent
-/// has ended: they are the first process's children too.
+/// Waits for the end of `child`, and reaps orphans meanwhile, which are children
+/// of the first process.
 ///
 /// # Errors
 /// There is no such child.
@@ -72,14 +71,14 @@ pub fn wait_for(child: u32) -> Result<ExitStatus> {
     }
 }
 
-/// Kills every process but this one, which must be the first: `kill(2)`.
+/// Kills all other processes: `kill(2)`. This must be the first process.
 ///
 /// # Errors
 /// `Invalid` for any other process: it would end its user's session.
 pub fn kill_all_others() -> Result<()> {
     must_be_first()?;
     // SAFETY: kill(2) takes two numbers and touches no memory of this process.
-    // -1 means everyone but process 1, which this is.
+    // -1 means all processes but process 1, which this is.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     Ok(())
 }
@@ -97,7 +96,7 @@ fn must_be_first() -> Result<()> {
     if is_first() {
         return Ok(());
     }
-    Err(Error::Invalid("only the first process of a machine does that".to_owned()))
+    Err(Error::Invalid("only the first process of a machine may do that".to_owned()))
 }
 
 #[cfg(test)]
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_the_first_process_may_do_is_refused_to_others() {
+    fn tasks_of_the_first_process_are_refused_to_others() {
         assert!(!is_first());
         for refused in [kill_all_others(), power_off()] {
             assert!(matches!(refused, Err(Error::Invalid(_))));
@@ -117,7 +116,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("new");
         let error = mount("nosuchfs", target.to_str().unwrap()).unwrap_err();
-        // Whoever may not mount is told that first.
+        // Without the permission to mount, that error comes first.
         assert!(
             matches!(&error, Error::Unsupported(_))
                 || error.class() == crate::ErrorClass::Permission,
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_is_none_is_named() {
+    fn a_file_that_is_not_a_module_is_named() {
         let error = load_module(Path::new("/no/such.ko"), "").unwrap_err().to_string();
         assert!(error.starts_with("cannot open /no/such.ko: "), "{error}");
         assert!(load_module(Path::new("/dev/null"), "\0").is_err());

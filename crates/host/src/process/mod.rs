@@ -1,13 +1,13 @@
-//! Processes: those that help a measurement, and those of others.
+//! Helper processes of a measurement, and other processes.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`pid`], [`pid_info`] | what another process is, and what it does |
-//! | [`connector`] | being told of every process that starts or ends |
-//! | [`group`] | a program and all that it has started |
+//! | [`pid`], [`pid_info`] | the attributes and state of another process |
+//! | [`connector`] | the proc connector: every process that starts or ends |
+//! | [`group`] | a program in its own process group |
 //! | [`init`] | being the first process of a virtual machine |
 //!
-//! Processes that help a measurement must not outlive it: [`Helper`].
+//! A helper of a measurement must not outlive it: [`Helper`].
 
 pub mod connector;
 pub mod group;
@@ -29,15 +29,15 @@ use crate::machine::capabilities;
 use crate::root::Root;
 use unjank_units::Bytes;
 
-/// How large the stack of this process's first thread may become; `None` where
-/// it is not limited: `RLIMIT_STACK` of `getrlimit(2)`.
+/// The largest size of the stack of this process's first thread; `None` if it is
+/// unlimited: `RLIMIT_STACK` of `getrlimit(2)`.
 pub fn stack_limit() -> Option<Bytes> {
     getrlimit(Resource::Stack).current.map(Bytes)
 }
 
-/// A child process that is killed and reaped when dropped. It is in a process
-/// group of its own: Ctrl-C at the terminal reaches its owner only, who then
-/// decides when it ends.
+/// A child process that is killed and reaped when dropped. It is in its own
+/// process group: Ctrl-C at the terminal reaches only its owner, which decides
+/// when it ends.
 #[derive(Debug)]
 pub struct Helper(Child);
 
@@ -55,9 +55,9 @@ impl Helper {
             .map_err(|error| Error::file("start", program, error))
     }
 
-    /// Starts `command`, which the kernel kills when the calling thread ends,
-    /// however that happens (`PR_SET_PDEATHSIG`). For programs that are not
-    /// unjank; those call [`die_with_parent`] themselves.
+    /// Starts `command`. The kernel kills it when the calling thread ends, for
+    /// whatever reason (`PR_SET_PDEATHSIG`). For programs other than unjank, which
+    /// itself calls [`die_with_parent`].
     ///
     /// # Errors
     /// The program could not be started.
@@ -74,22 +74,22 @@ impl Helper {
         Self::start(command)
     }
 
-    /// What it prints, where that was piped. Each can be taken once.
+    /// Its stdout and stderr, if piped. Each can be taken once.
     pub fn take_output(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.0.stdout.take(), self.0.stderr.take())
     }
 
-    /// What it reads, where that was piped. It can be taken once.
+    /// Its stdin, if piped. It can be taken once.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.0.stdin.take()
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.0.try_wait().ok().flatten()
     }
 
-    /// Waits until it ends, and says how.
+    /// Waits until it ends, and returns its exit status.
     ///
     /// # Errors
     /// None for a child that was not waited for.
@@ -98,7 +98,7 @@ impl Helper {
         self.0.wait().map_err(|error| Error::syscall("wait4", format!("process {number}"), error))
     }
 
-    /// Whether it has not ended yet.
+    /// Whether it still runs.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))
     }
@@ -117,8 +117,8 @@ impl Drop for Helper {
     }
 }
 
-/// Has the kernel kill this process when the thread that started it ends
-/// (`PR_SET_PDEATHSIG`). Says whether `parent`, the process that started it,
+/// Makes the kernel kill this process when the thread that started it ends
+/// (`PR_SET_PDEATHSIG`). Returns whether `parent`, the process that started it,
 /// still lives: it may have ended before this call.
 ///
 /// # Errors
@@ -129,8 +129,8 @@ pub fn die_with_parent(parent: u32) -> Result<bool> {
     Ok(self::parent() == parent)
 }
 
-/// The process that started this one, or the one that has taken its place
-/// since it ended: `getppid(2)`.
+/// The process that started this one, or the process that adopted this one
+/// after its end: `getppid(2)`.
 pub fn parent() -> u32 {
     getppid().map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs())
 }
@@ -138,16 +138,16 @@ pub fn parent() -> u32 {
 /// Sends `signal`, by its number, to a process: `kill(2)`.
 ///
 /// # Errors
-/// `Invalid` for what is no signal; `Syscall` if there is no such process.
+/// `Invalid` for an unknown signal; `Syscall` if there is no such process.
 pub fn send_signal(process: u32, signal: i32) -> Result<()> {
     send(process, signal, "process", kill_process)
 }
 
-/// Sends `signal` to every process of the group that `leader` began, as a
-/// terminal does on Ctrl-C: `killpg(3)`.
+/// Sends `signal` to every process of the group of `leader`, as a terminal does
+/// on Ctrl-C: `killpg(3)`.
 ///
 /// # Errors
-/// `Invalid` for what is no signal; `Syscall` if the group is empty.
+/// `Invalid` for an unknown signal; `Syscall` if the group is empty.
 pub fn send_signal_to_group(leader: u32, signal: i32) -> Result<()> {
     send(leader, signal, "process group", kill_process_group)
 }
@@ -162,14 +162,14 @@ fn send(
     match (pid, Signal::from_named_raw(signal)) {
         (Some(pid), Some(signal)) => kill(pid, signal)
             .map_err(|error| Error::syscall("kill", format!("{what} {number}"), error)),
-        _ => Err(Error::Invalid(format!("no signal {signal} can go to {what} {number}"))),
+        _ => Err(Error::Invalid(format!("cannot send signal {signal} to {what} {number}"))),
     }
 }
 
-/// Has a write beyond `RLIMIT_FSIZE` fail (`EFBIG`) instead of ending this
-/// process: a journal that may not grow is no reason to leave a machine changed.
-/// A handler does that rather than `SIG_IGN`, because programs that are started
-/// from here have the default again: execve(2).
+/// Makes a write beyond `RLIMIT_FSIZE` fail (`EFBIG`) instead of ending this
+/// process: a journal that may not grow must not leave a machine changed. It
+/// installs a handler rather than `SIG_IGN`, because a handler is reset to the
+/// default in programs that are started from here: execve(2).
 pub fn survive_file_size_limit() {
     extern "C" fn only_the_write_fails(_: libc::c_int) {}
     if ignores_signal(libc::SIGXFSZ) {
@@ -181,8 +181,8 @@ pub fn survive_file_size_limit() {
     unsafe { libc::signal(libc::SIGXFSZ, handler as libc::sighandler_t) };
 }
 
-/// Whether this process ignores `signal`, by its number, at this moment:
-/// `sigaction(2)`. A program that is started ignores what its starter ignored.
+/// Whether this process ignores `signal`, by its number: `sigaction(2)`. A
+/// started program inherits the ignored signals.
 pub fn ignores_signal(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: sigaction(2) without a new action only fills the old one, which
@@ -193,18 +193,18 @@ pub fn ignores_signal(signal: i32) -> bool {
     }
 }
 
-/// Whether `process` is `ancestor`, or is in its process group, or was started
-/// by it or by what it has started: `proc_pid_stat(5)`.
+/// Whether `process` is `ancestor`, or is in its process group, or descends from
+/// either: `proc_pid_stat(5)`.
 pub fn is_descendant(root: &Root, process: u32, ancestor: u32) -> bool {
     let mut process = process;
-    // No chain of parents is longer; one that has changed meanwhile may be
-    // a circle.
+    // A chain of parents is not longer, except for a circle, which can appear
+    // if it changes meanwhile.
     for _ in 0..100 {
         if process == ancestor {
             return true;
         }
         let Ok(stat) = root.read(format!("/proc/{process}/stat")) else { return false };
-        // The name may hold anything, so what follows it is counted from its end.
+        // The name may contain anything, so fields are counted from its end.
         let rest = stat.rsplit(") ").next().unwrap_or_default();
         let mut numbers = rest.split(' ').skip(1).map(|number| number.parse::<u32>().ok());
         let (Some(Some(parent)), Some(Some(group))) = (numbers.next(), numbers.next()) else {
@@ -219,12 +219,12 @@ pub fn is_descendant(root: &Root, process: u32, ancestor: u32) -> bool {
 }
 
 /// Whether this process may give threads any scheduling policy and priority
-/// (`CAP_SYS_NICE`), as far as that can be found out.
+/// (`CAP_SYS_NICE`); false if that cannot be determined.
 pub fn is_privileged_to_schedule(root: &Root) -> bool {
     capabilities::has(root, "CAP_SYS_NICE").unwrap_or(false)
 }
 
-/// Whether this process acts as root.
+/// Whether the effective user of this process is root.
 pub fn is_root() -> bool {
     geteuid().is_root()
 }
@@ -250,7 +250,7 @@ mod tests {
         let start = || {
             let helper = Helper::start_tied(Command::new("sleep").arg("600")).unwrap();
             let pid = helper.id();
-            // Not dropped: the kernel has to see to it.
+            // Not dropped: the kernel has to kill it.
             (Box::leak(Box::new(helper)), pid)
         };
         let (helper, pid) = std::thread::spawn(start).join().unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_s_signal_reaches_all_that_the_leader_has_started() {
+    fn a_signal_to_a_group_reaches_the_leaders_descendants() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & echo $!; wait"]).process_group(0);
         let mut leader = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -287,15 +287,15 @@ mod tests {
     }
 
     #[test]
-    fn an_ignored_signal_is_known() {
-        // The standard library has programs ignore SIGPIPE, and nothing else.
+    fn an_ignored_signal_is_recognised() {
+        // The standard library makes programs ignore SIGPIPE, and nothing else.
         assert!(ignores_signal(libc::SIGPIPE));
         assert!(!ignores_signal(libc::SIGUSR1));
         assert!(!ignores_signal(0));
     }
 
     #[test]
-    fn a_process_descends_from_those_who_started_it() {
+    fn a_process_descends_from_its_ancestors_and_their_groups() {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
         for (pid, parent, group) in

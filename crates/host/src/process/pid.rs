@@ -1,4 +1,4 @@
-//! What another process is, and what it does: `/proc/PID`.
+//! The attributes and state of another process: `/proc/PID`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,23 +11,23 @@ use rustix::process::{Pid, getpgid};
 use crate::root::Root;
 use unjank_units::{Bytes, Nanos};
 
-/// Processes of a tree beyond these are left out.
+/// The most processes of a tree that are listed.
 pub const LARGEST_TREE: usize = 4_096;
 /// What the kernel appends to the link of a program whose file was removed.
 const DELETED: &str = " (deleted)";
 
-/// For what a process waits and has waited. Differences between two of these
-/// tell whether it is held up.
+/// The waits of a process. The difference of two of these shows whether it is
+/// delayed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// How long its first thread was ready to run and did not; zero where the
+    /// How long its first thread was runnable without running; zero if the
     /// kernel does not count that (`CONFIG_SCHED_INFO`).
     pub ready: Nanos,
-    /// Pages of all its threads that had to come from storage.
+    /// Major page faults of all its threads.
     pub major_faults: u64,
-    /// Whether its first thread waits now: in the kernel and not to be
-    /// interrupted, mostly for storage (state D), or for a CPU (state R), which
-    /// `ready` counts only when it has got one.
+    /// Whether its first thread waits now: uninterruptibly, mostly for storage
+    /// (state D), or for a CPU (state R), which `ready` counts only after it has
+    /// got one.
     pub blocked: bool,
 }
 
@@ -46,8 +46,8 @@ impl Waits {
     }
 }
 
-/// The program that process `number` runs; `None` for a thread of the kernel
-/// and for a process that has ended.
+/// The program that process `number` runs; `None` for a kernel thread and for a
+/// process that has ended.
 pub fn executable(root: &Root, number: u32) -> Option<PathBuf> {
     let link = fs::read_link(root.resolve(file(number, "exe"))).ok()?;
     match link.to_str().and_then(|link| link.strip_suffix(DELETED)) {
@@ -63,13 +63,13 @@ pub fn command_line(root: &Root, number: u32) -> Option<Vec<OsString>> {
     Some(words.map(|word| OsString::from_vec(word.to_vec())).collect())
 }
 
-/// The control group of process `number` in the unified hierarchy, or in that
-/// of its `cpuset` where there is none; `/` is the root.
+/// The control group of process `number` in the unified hierarchy, else in that
+/// of `cpuset`; `/` is the root.
 pub fn control_group(root: &Root, number: u32) -> Option<String> {
     control_group_and_hierarchy(root, number).map(|(group, _)| group)
 }
 
-/// The same, and whether it is in the unified hierarchy.
+/// As [`control_group`], with whether it is in the unified hierarchy.
 pub fn control_group_and_hierarchy(root: &Root, number: u32) -> Option<(String, bool)> {
     let text = root.read(file(number, "cgroup")).ok()?;
     group_in(&text).map(|(group, unified)| (group.to_owned(), unified))
@@ -83,15 +83,15 @@ pub fn user(root: &Root, number: u32) -> Option<u32> {
 }
 
 /// Whether process `number` of this machine leads a process group: shells and
-/// desktops put what a user starts into a group of its own, and programs leave
-/// what they start in theirs. `None` if there is no such process.
+/// desktops put each program that a user starts into its own group, and
+/// programs leave their children in theirs. `None` if there is no such process.
 pub fn leads_group(number: u32) -> Option<bool> {
     let pid = Pid::from_raw(i32::try_from(number).ok()?)?;
     getpgid(Some(pid)).ok().map(|group| group == pid)
 }
 
-/// The processes that run under one of `names`, as the kernel knows them: at
-/// most 15 characters.
+/// The processes with one of `names` as the kernel's name (`comm`): at most 15
+/// characters.
 pub fn running(root: &Root, names: &[&str]) -> Vec<(u32, String)> {
     let all = root.list("/proc").unwrap_or_default();
     let numbers = all.iter().filter_map(|entry| entry.parse().ok());
@@ -99,12 +99,12 @@ pub fn running(root: &Root, names: &[&str]) -> Vec<(u32, String)> {
     known.filter(|(_, name)| names.contains(&name.as_str())).collect()
 }
 
-/// The processes that the threads of process `number` have made and that live,
-/// where the kernel tells (`CONFIG_PROC_CHILDREN`).
+/// The live children of process `number`; empty if the kernel does not list them
+/// (`CONFIG_PROC_CHILDREN`).
 pub fn children(root: &Root, number: u32) -> Vec<u32> {
     let mut children = Vec::new();
     for thread in root.list(file(number, "task")).unwrap_or_default() {
-        // A thread that has ended meanwhile has no children any more.
+        // A thread that has ended meanwhile has no children.
         let list = root.read(file(number, &format!("task/{thread}/children")));
         let list = list.unwrap_or_default();
         children.extend(list.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
@@ -112,13 +112,13 @@ pub fn children(root: &Root, number: u32) -> Vec<u32> {
     children
 }
 
-/// Process `number` and all that it and those have made and that live, except
-/// `without` and what that has made. At most [`LARGEST_TREE`] of them.
+/// Process `number` and its live descendants, except `without` and its
+/// descendants. At most [`LARGEST_TREE`] processes.
 pub fn tree(root: &Root, number: u32, without: u32) -> Vec<u32> {
     let mut tree = vec![number];
     let mut at = 0;
     while let Some(&parent) = tree.get(at) {
-        // A number that was given anew meanwhile must not make a circle.
+        // A number that is reused meanwhile must not cause a circle.
         for child in children(root, parent) {
             if child != without && tree.len() < LARGEST_TREE && !tree.contains(&child) {
                 tree.push(child);
@@ -129,23 +129,21 @@ pub fn tree(root: &Root, number: u32, without: u32) -> Vec<u32> {
     tree
 }
 
-/// Memory of process `number` that is in use now, pages of files included:
-/// `VmRSS`.
+/// The resident memory of process `number`, including pages of files: `VmRSS`.
 pub fn resident(root: &Root, number: u32) -> Option<Bytes> {
     let status = root.read(file(number, "status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok().map(Bytes::from_kib)
 }
 
-/// CPU time of all threads of process `number`, those that have ended
-/// included, to the nanosecond; `None` if there is no such process. One system
-/// call.
+/// The CPU time of all threads of process `number`, including ended ones, to the
+/// nanosecond; `None` if there is no such process. One system call.
 pub fn cpu_time(number: u32) -> Option<Nanos> {
     // `CPUCLOCK_SCHED` of a whole process: include/linux/posix-timers.h.
     let clock = (!i32::try_from(number).ok()? << 3) | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: clock_gettime(2) writes a timespec to the address it is given,
-    // and answers EINVAL for a clock that is none.
+    // SAFETY: clock_gettime(2) writes a timespec to the given address, and
+    // returns EINVAL for an invalid clock.
     let failed = unsafe { libc::clock_gettime(clock, &raw mut time) } != 0;
     let seconds = u64::try_from(time.tv_sec).ok()?;
     (!failed).then(|| Nanos(seconds.saturating_mul(1_000_000_000) + time.tv_nsec as u64))
@@ -163,7 +161,7 @@ struct Stat {
 }
 
 impl Stat {
-    /// The name in the second field may hold anything, brackets included.
+    /// The name in the second field may contain anything, including brackets.
     fn parse(text: &str) -> Option<Self> {
         let mut fields = text.rsplit_once(") ")?.1.split_whitespace();
         let state = fields.next()?.chars().next()?;
@@ -191,7 +189,7 @@ mod tests {
     use crate::process::Helper;
 
     #[test]
-    fn a_name_with_brackets_hides_no_field() {
+    fn a_name_with_brackets_does_not_shift_fields() {
         let text = "7 (a) b) (c) D 1 7 7 0 -1 4194560 10 20 33 40 1 2 3 4 20 0 1 0 5 6 7";
         assert_eq!(Stat::parse(text), Some(Stat { state: 'D', major_faults: 33 }));
         assert_eq!(Stat::parse("7 (a"), None);
@@ -209,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_what_it_is() {
+    fn the_attributes_of_this_process_are_right() {
         let root = Root::system();
         let me = std::process::id();
         assert_eq!(executable(&root, me), std::env::current_exe().ok());
@@ -225,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_walked_to_its_leaves_and_no_circle_holds_it_up() {
+    fn a_tree_is_walked_to_its_leaves_even_with_a_circle() {
         let top = tempfile::tempdir().unwrap();
         for (parent, children) in [(5, "6 7 "), (6, "8"), (7, ""), (8, "5 6"), (9, "10")] {
             let task = top.path().join(format!("proc/{parent}/task/{parent}"));

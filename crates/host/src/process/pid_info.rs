@@ -1,10 +1,10 @@
-//! What the kernel tells of a process in one answer: `PIDFD_GET_INFO` of
-//! `include/uapi/linux/pidfd.h`, since 6.13.
+//! Information about a process in one ioctl: `PIDFD_GET_INFO` of
+//! `include/uapi/linux/pidfd.h`, since Linux 6.13.
 
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-/// `struct pidfd_info`, as it was published first.
+/// The first version of `struct pidfd_info`.
 #[repr(C)]
 #[derive(Debug, Default)]
 struct Info {
@@ -20,18 +20,18 @@ const CONTROL_GROUP: u64 = 1 << 2;
 /// `PIDFD_GET_INFO`.
 const GET_INFO: Opcode = opcode::read_write::<Info>(0xff, 11);
 
-/// The number of the control group of process `process` in the unified hierarchy,
-/// which no other group has or will have until the next boot. `None` if there is no
-/// such process, or the kernel does not tell.
+/// The number of the control group of process `process` in the unified
+/// hierarchy, which is not reused before the next boot. `None` if there is no
+/// such process, or the kernel lacks this request.
 ///
-/// It takes a few microseconds, where a process that has just begun needs tens
-/// for a first look into its `/proc/PID`.
+/// It takes a few microseconds. The first access to `/proc/PID` of a process
+/// that has just begun takes tens of microseconds.
 pub fn control_group_number(process: u32) -> Option<u64> {
     let pid = Pid::from_raw(i32::try_from(process).ok()?)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok()?;
     let mut info = Info { mask: CONTROL_GROUP, ..Info::default() };
-    // SAFETY: the kernel reads and writes as many bytes as the request's number
-    // says, which are those of an `Info`, and any bytes are one.
+    // SAFETY: the kernel reads and writes the number of bytes that is encoded in
+    // the request, which is the size of an `Info`, and any bytes are a valid one.
     unsafe { ioctl(&pidfd, Updater::<GET_INFO, Info>::new(&mut info)) }.ok()?;
     (info.mask & CONTROL_GROUP != 0).then_some(info.control_group)
 }

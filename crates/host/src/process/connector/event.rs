@@ -1,4 +1,4 @@
-//! What happens to processes, and kinds of it: `enum proc_cn_event` of
+//! Events of processes, and their kinds: `enum proc_cn_event` of
 //! `linux/cn_proc.h`.
 
 use crate::clock::Timestamp;
@@ -12,8 +12,7 @@ pub(super) const COMM: u32 = 0x200;
 /// `PROC_EVENT_EXIT`.
 pub(super) const EXIT: u32 = 0x8000_0000;
 
-/// Something that happened to a process. Times are the kernel's, on
-/// `CLOCK_MONOTONIC`.
+/// An event of a process. Times are the kernel's, on `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEvent {
     /// It runs a new program.
@@ -23,9 +22,9 @@ pub enum ProcessEvent {
         /// When.
         at: Timestamp,
     },
-    /// It was made.
+    /// It was created.
     Fork {
-        /// The process that made it.
+        /// The process that created it.
         parent: u32,
         /// Its number.
         child: u32,
@@ -52,7 +51,7 @@ impl EventKinds {
     pub const FAMILY: Self = Self(FORK | EXIT);
     /// New programs, new and ended processes, new threads and their names.
     pub const THREADS: Self = Self(EXEC | FORK | EXIT | COMM);
-    /// None, for the time being.
+    /// No events.
     pub const NONE: Self = Self(0);
     /// New programs, new processes and ended ones.
     pub const ALL: Self = Self(EXEC | FORK | EXIT);

@@ -1,11 +1,11 @@
-//! The messages of the process connector, as bytes: `linux/netlink.h`,
+//! The messages of the proc connector, as bytes: `linux/netlink.h`,
 //! `linux/connector.h` and `linux/cn_proc.h`.
 
 use super::event::{COMM, EXEC, EXIT, EventKinds, FORK, ProcessEvent};
 use crate::clock::Timestamp;
 
-/// `CN_IDX_PROC` and `CN_VAL_PROC`: which connector this is, and the multicast
-/// group of its messages.
+/// `CN_IDX_PROC` and `CN_VAL_PROC`: the number of this connector, and the
+/// multicast group of its messages.
 pub(super) const CONNECTOR: u32 = 1;
 
 /// `PROC_CN_MCAST_LISTEN`.
@@ -18,28 +18,28 @@ const DONE: u16 = 3;
 const NETLINK_HEADER: usize = 16;
 /// `sizeof(struct cn_msg)`.
 const CONNECTOR_HEADER: usize = 20;
-/// Where the fields of `struct proc_event` that differ from event to event
-/// begin: after `what`, `cpu` and `timestamp_ns`.
+/// The offset of the fields of `struct proc_event` that depend on the event:
+/// after `what`, `cpu` and `timestamp_ns`.
 const EVENT_HEADER: usize = 16;
 
 /// `PROC_EVENT_NONE`: the answer to a request.
 const NONE: u32 = 0;
 
-/// What one message says.
+/// A decoded message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
-    /// Something happened to a process.
+    /// An event of a process.
     Event(ProcessEvent),
     /// The kernel's answer to a request of some listener: an error number, or 0.
     Answer(u32),
-    /// A thread was given a name.
+    /// A thread got a name.
     Named {
         /// Its process.
         process: u32,
         /// Its number.
         thread: u32,
     },
-    /// A thread was made that is not the first one of its process.
+    /// A thread other than the first one of its process was created.
     Began {
         /// Its process.
         process: u32,
@@ -48,9 +48,9 @@ pub(super) enum Message {
     },
 }
 
-/// The request to be told of `kinds`: to the kernels from 6.6 on, which take a
-/// `struct proc_input` and send nothing else; or to all kernels (`filtered` is
-/// false), which then send every event.
+/// The request for events of `kinds`. With `filtered`, for kernels from 6.6 on,
+/// which take a `struct proc_input` and send nothing else; otherwise for all
+/// kernels, which then send every event.
 pub(super) fn listen(kinds: EventKinds, filtered: bool) -> Vec<u8> {
     let wish = if kinds == EventKinds::NONE { IGNORE } else { LISTEN };
     let input = [wish, kinds.bits()];
@@ -76,8 +76,8 @@ pub(super) fn listen(kinds: EventKinds, filtered: bool) -> Vec<u8> {
     bytes
 }
 
-/// What the messages in one datagram say. What is none of them, or of a kind
-/// that nobody asked for, is passed over; threads are no processes.
+/// Decodes the messages in one datagram. Other bytes and events are skipped, and
+/// so are the ends of threads.
 pub(super) fn decode(mut datagram: &[u8], mut each: impl FnMut(Message)) {
     while let Some(length) = word(datagram, 0) {
         let length = length as usize;
@@ -162,23 +162,23 @@ mod tests {
     }
 
     #[test]
-    fn events_of_processes_are_told_and_those_of_threads_are_not() {
+    fn events_of_processes_are_told_apart_from_those_of_threads() {
         let at = Timestamp::from_nanos(5_000);
-        let told = |what, fields: &[u32]| decoded(&message(what, fields));
-        assert_eq!(told(EXEC, &[7, 7]), [Message::Event(ProcessEvent::Exec { process: 7, at })]);
+        let read = |what, fields: &[u32]| decoded(&message(what, fields));
+        assert_eq!(read(EXEC, &[7, 7]), [Message::Event(ProcessEvent::Exec { process: 7, at })]);
         assert_eq!(
-            told(FORK, &[7, 6, 9, 9]),
+            read(FORK, &[7, 6, 9, 9]),
             [Message::Event(ProcessEvent::Fork { parent: 6, child: 9, at })]
         );
-        assert_eq!(told(FORK, &[7, 6, 9, 6]), [Message::Began { process: 6, thread: 9 }]);
+        assert_eq!(read(FORK, &[7, 6, 9, 6]), [Message::Began { process: 6, thread: 9 }]);
         assert_eq!(
-            told(EXIT, &[7, 7, 0, 17, 1, 1]),
+            read(EXIT, &[7, 7, 0, 17, 1, 1]),
             [Message::Event(ProcessEvent::Exit { process: 7, at })]
         );
-        assert_eq!(told(EXIT, &[8, 7, 0, 17, 1, 1]), []);
-        assert_eq!(told(NONE, &[1]), [Message::Answer(1)]);
-        assert_eq!(told(COMM, &[8, 7]), [Message::Named { process: 7, thread: 8 }]);
-        assert_eq!(told(4, &[7, 7, 0, 0]), [], "another user");
+        assert_eq!(read(EXIT, &[8, 7, 0, 17, 1, 1]), []);
+        assert_eq!(read(NONE, &[1]), [Message::Answer(1)]);
+        assert_eq!(read(COMM, &[8, 7]), [Message::Named { process: 7, thread: 8 }]);
+        assert_eq!(read(4, &[7, 7, 0, 0]), [], "another user");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Being told of every process that is started, forked or ended: the process
-//! connector of netlink, `drivers/connector/cn_proc.c`.
+//! Events of every process that execs, forks or ends: the proc connector of
+//! netlink, `drivers/connector/cn_proc.c`.
 
 mod event;
 mod message;
@@ -23,15 +23,16 @@ pub use event::{EventKinds, ProcessEvent};
 use message::Message;
 use unjank_units::Nanos;
 
-/// Room for some ten thousand events, should the reader be held up.
+/// The receive buffer in bytes: room for some ten thousand events, in case the
+/// reader is delayed.
 const BUFFER: usize = 4 << 20;
-/// How long the kernel may take to answer a request: it does so in the system
-/// call that makes it.
-const PATIENCE: Nanos = Nanos::from_millis(100);
-/// Events that are taken from the kernel before they are handed on.
+/// How long to wait for the kernel's answer, which it sends within the system
+/// call of the request.
+const ANSWER_TIMEOUT: Nanos = Nanos::from_millis(100);
+/// The most datagrams of one read.
 const AT_ONCE: usize = 256;
 
-/// A listener to what happens to processes.
+/// A listener to events of processes.
 #[derive(Debug)]
 pub struct ProcConnector {
     socket: OwnedFd,
@@ -40,23 +41,23 @@ pub struct ProcConnector {
 }
 
 impl ProcConnector {
-    /// Listens to events of `kinds`. A kernel before 6.6 tells all events
-    /// whatever is asked for.
+    /// Listens to events of `kinds`. A kernel before 6.6 always sends all
+    /// events.
     ///
-    /// `No` where the kernel has no process connector, or does not tell this
-    /// process: it needs `CAP_NET_ADMIN`, and to be in no container.
+    /// `No` if the kernel has no proc connector, or does not serve this process,
+    /// which needs `CAP_NET_ADMIN` and must not be in a container.
     ///
     /// # Errors
-    /// What else the kernel says.
+    /// Other errors of the kernel.
     pub fn listen(kinds: EventKinds) -> Result<Support<Self>> {
-        let failed = |call| move |error| Error::syscall(call, "the process connector", error);
+        let failed = |call| move |error| Error::syscall(call, "the proc connector", error);
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let connector = Some(netlink::CONNECTOR);
         let socket = match socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, connector)
         {
             Ok(socket) => socket,
             Err(Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT) => {
-                return Ok(Support::no("this kernel has no process connector"));
+                return Ok(Support::no("this kernel has no proc connector"));
             }
             Err(error) => return Err(failed("socket")(error)),
         };
@@ -80,22 +81,22 @@ impl ProcConnector {
             }
             None => {
                 return Ok(Support::no(
-                    "the process connector does not answer: it serves no containers (other PID or \
-                     user namespaces)",
+                    "the proc connector does not answer: it does not serve containers (other PID \
+                     or user namespaces)",
                 ));
             }
         }
         events.filters = true;
         events.ask(kinds)?;
-        events.filters = !events.hears_names()?;
+        events.filters = !events.gets_names()?;
         Ok(Support::Yes(events))
     }
 
-    /// Whether the kernel tells what nobody has asked for. A request to filter
-    /// has no answer, neither from kernels that do (the answer is filtered out)
-    /// nor from those that do not know it; so this thread is given the name it
-    /// has, which is an event of another kind.
-    fn hears_names(&mut self) -> Result<bool> {
+    /// Whether the kernel sends events that were not requested. A request to
+    /// filter gets no answer, neither from kernels that filter (the answer is
+    /// filtered out) nor from others. So this thread sets its own name again,
+    /// which is an event of another kind.
+    fn gets_names(&mut self) -> Result<bool> {
         let failed = |error| Error::syscall("prctl", "PR_SET_NAME", error);
         let name = rustix::thread::name().map_err(failed)?;
         rustix::thread::set_name(&name).map_err(failed)?;
@@ -108,34 +109,33 @@ impl ProcConnector {
         Ok(heard)
     }
 
-    /// Whether this kernel sends only what was asked for (6.6 and newer).
+    /// Whether this kernel sends only requested events (6.6 and newer).
     pub fn filters(&self) -> bool {
         self.filters
     }
 
-    /// How often events were lost because they came faster than they were
-    /// read.
+    /// How often events were lost because they were read too slowly.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Asks for events of `kinds` from now on. Others may still come, too.
+    /// Requests events of `kinds` from now on. Others may still arrive.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn ask(&self, kinds: EventKinds) -> Result<()> {
         let kernel = SocketAddrNetlink::new(0, 0);
         let request = message::listen(kinds, self.filters);
         sendto(&self.socket, &request, SendFlags::empty(), &kernel)
             .map(drop)
-            .map_err(|error| Error::syscall("send", "the process connector", error))
+            .map_err(|error| Error::syscall("send", "the proc connector", error))
     }
 
-    /// Hands on what has happened since the last time, in the order in which
-    /// it did, without waiting. Says whether there may be more.
+    /// Passes the events since the last call to `each`, in order, without
+    /// waiting. Returns whether there may be more.
     ///
     /// # Errors
-    /// What the kernel says, but not that events were lost: that is counted.
+    /// The kernel's error. Lost events are counted instead.
     pub fn read(&mut self, mut each: impl FnMut(ProcessEvent)) -> Result<bool> {
         for _ in 0..AT_ONCE {
             let more = self.receive(|message| {
@@ -150,9 +150,8 @@ impl ProcConnector {
         Ok(true)
     }
 
-    /// The same for those who ask for [`EventKinds::THREADS`]: `named` is told
-    /// the process and the number of each thread that was made or was given a
-    /// name.
+    /// As [`read`](Self::read), for [`EventKinds::THREADS`]: `named` gets the
+    /// process and the number of each thread that was created or got a name.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -176,13 +175,13 @@ impl ProcConnector {
         Ok(true)
     }
 
-    /// Hands on one datagram. Says whether there was one.
+    /// Decodes one datagram. Returns whether there was one.
     fn receive(&mut self, each: impl FnMut(Message)) -> Result<bool> {
         let mut bytes = [0; 1024];
         match recvfrom(&self.socket, &mut bytes[..], RecvFlags::empty()) {
             Ok((length, _, sender)) => {
-                // Only the kernel is number 0; other processes that may send
-                // to this group are not it.
+                // Only the kernel has number 0; other processes can send to this
+                // group, too.
                 let kernel = |sender| SocketAddrNetlink::try_from(sender).ok()?.pid().eq(&0).into();
                 if sender.and_then(kernel) == Some(true) {
                     message::decode(&bytes[..length], each);
@@ -195,14 +194,14 @@ impl ProcConnector {
             }
             Err(Errno::INTR) => Ok(true),
             Err(Errno::AGAIN) => Ok(false),
-            Err(error) => Err(Error::syscall("receive from", "the process connector", error)),
+            Err(error) => Err(Error::syscall("receive from", "the proc connector", error)),
         }
     }
 
-    /// The kernel's answer to a request, an error number or 0; `None` if it
-    /// gives none.
+    /// The kernel's answer to a request, an error number or 0; `None` if there is
+    /// none.
     fn answer(&mut self) -> Result<Option<u32>> {
-        let until = Timestamp::now() + PATIENCE;
+        let until = Timestamp::now() + ANSWER_TIMEOUT;
         loop {
             let mut answer = None;
             let more = self.receive(|message| {
@@ -220,14 +219,14 @@ impl ProcConnector {
             if !more {
                 let mut socket = [PollFd::new(&self.socket, PollFlags::IN)];
                 let left = Timespec { tv_sec: 0, tv_nsec: left.get() as _ };
-                // Whether something came shows in the next round.
+                // The next round shows whether something arrived.
                 let _interrupted = poll(&mut socket, Some(&left));
             }
         }
     }
 }
 
-const NOT_ALLOWED: &str = "the process connector is for CAP_NET_ADMIN (root) only";
+const NOT_ALLOWED: &str = "the proc connector needs CAP_NET_ADMIN (root)";
 
 impl AsFd for ProcConnector {
     fn as_fd(&self) -> BorrowedFd<'_> {
