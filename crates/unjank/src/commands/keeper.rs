@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use unjank_host::journal::RestoreOutcome;
-use unjank_host::keeper::{KeeperCommand, KeeperReport, keep};
+use unjank_host::keeper::{self, KeeperCommand, KeeperReport};
 
 use crate::exit;
 use crate::output;
@@ -29,7 +29,8 @@ pub(crate) fn command(place: &Path) -> KeeperCommand {
 /// Waits for the end of the owner, and says what was left to do, if anything.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let owner = io::stdin().as_fd().try_clone_to_owned().context("while looking for the owner")?;
-    let kept = keep(owner).with_context(|| format!("while keeping {}", args.place.display()))?;
+    let kept =
+        keeper::run(owner).with_context(|| format!("while keeping {}", args.place.display()))?;
     if kept.outcomes.is_empty() && kept.left.is_none() {
         return Ok(ExitCode::from(exit::FINE));
     }
