@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, openat};
 use unjank_host::journal::{Directory, Session};
-use unjank_host::keeper::{KeeperCommand, keep};
+use unjank_host::keeper::{self, KeeperCommand};
 use unjank_host::{Error, Root};
 
 const ROLE: &str = "UNJANK_TEST_ROLE";
@@ -31,7 +31,7 @@ fn this_program_as(role: &str) -> [String; 5] {
 }
 
 fn session(state_dir: &Path) -> Session {
-    let keeper = KeeperCommand::new("/usr/bin/env", this_program_as("keeper"));
+    let keeper = KeeperCommand::new("/usr/bin/env", this_program_as("keeper_role"));
     Session::open(&Root::system(), state_dir, keeper).unwrap()
 }
 
@@ -115,8 +115,8 @@ fn owner() {
 }
 
 #[test]
-fn keeper() {
-    if is_role("keeper") {
-        keep(std::io::stdin().as_fd().try_clone_to_owned().unwrap()).unwrap();
+fn keeper_role() {
+    if is_role("keeper_role") {
+        keeper::run(std::io::stdin().as_fd().try_clone_to_owned().unwrap()).unwrap();
     }
 }

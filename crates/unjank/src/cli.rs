@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -31,14 +31,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measure all five delays on this machine, judge each, and say what to type next
+    /// Measure all five delays on this machine, judge each, and name the next command
     Checkup(checkup::Args),
-    /// Describe this machine: everything about it that changes how long things take
+    /// Describe this machine: everything that affects delays
     Host(host::Args),
     /// The CPU is still slow when an app starts: measure launches, raise the clock for them, energy
     #[command(subcommand)]
     Launch(launch::Verb),
-    /// What the app needs was swapped out: the cost of a page-in, traces of swap, policies for a tier
+    /// The app's pages were swapped out: the cost of a page-in, swap traces, policies for a tier
     #[command(subcommand)]
     Swap(swap::Verb),
     /// The thread is woken late: wake-up latency
@@ -59,27 +59,27 @@ pub(crate) enum Command {
     /// The virtual phone: a kernel with binder, ublk and P-states, in QEMU
     #[command(subcommand)]
     Lab(lab::Verb),
-    /// The runs that were kept: list, show, compare, export, import, prune
+    /// Kept runs: list, show, compare, export, import, prune
     #[command(subcommand)]
     Runs(runs::Verb),
     /// Change knobs of the kernel for the time of a command, and put them back
     With(with::Args),
-    /// Put back what an unjank that was cut off has left changed
+    /// Put back what a killed unjank left changed
     Restore(restore::Args),
-    /// Started by every command that changes something, to put it back if that is killed
+    /// Put back changes if the unjank that made them is killed; started by that unjank
     #[command(hide = true)]
     Keeper(keeper::Args),
-    /// Started by probes for each repetition, which is a process of its own
+    /// Run one repetition of a probe in its own process; started by the probe
     #[command(hide = true)]
     Repetition(repetition::Args),
 }
 
 impl Cli {
-    /// Reads what was typed.
+    /// Parses the command line.
     ///
-    /// `launch load` is an app whose start is measured, and making the rules
-    /// for all commands takes longer than starting a program. So its own are
-    /// tried first; help, and what is wrong, is told by the rules for all.
+    /// `launch load` is an app whose start is measured, and building the parser
+    /// for all commands takes longer than starting a program. So its own parser
+    /// is tried first. The full parser handles help and errors.
     pub(crate) fn read(typed: impl Iterator<Item = OsString>) -> Self {
         let typed = arguments(typed);
         if let [_, noun, verb @ ..] = typed.as_slice()
@@ -97,7 +97,8 @@ impl Cli {
     }
 }
 
-/// Shows help, or what is wrong; arguments may come from a script or a file's name.
+/// Prints help or an error, with arguments escaped: they may come from a script or
+/// a file's name.
 fn end(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
     match unjank_report::lines(&plain) {
@@ -109,7 +110,8 @@ fn end(error: &clap::Error) -> ! {
     }
 }
 
-/// What a user looks for, the most frequent first: a heading, and its commands.
+/// The groups of commands in `--help`, the most frequent first: a heading, and its
+/// commands.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Find out what is slow", &["checkup", "launch", "swap", "jitter", "lock", "ipc"]),
     ("Take the time back", &["rt", "with", "restore"]),
@@ -117,7 +119,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Research and the lab", &["schd-dbg", "lab"]),
 ];
 
-/// Lists the commands by what they are for, where clap knows one list only.
+/// Lists the commands by purpose; clap itself has only one list.
 fn grouped(command: clap::Command) -> clap::Command {
     let about = |name: &&str| {
         let about = command.find_subcommand(name).and_then(clap::Command::get_about);
@@ -130,8 +132,8 @@ fn grouped(command: clap::Command) -> clap::Command {
     command.before_help(format!("Start with: unjank checkup\n{groups}"))
 }
 
-/// Lets every value begin with a minus before a digit: an option's own rules say what is
-/// wrong with `--tier -5`, rather than that there is no option `-5`.
+/// Lets every value be a negative number, so that the error for `--tier -5` comes
+/// from the option's own parser instead of naming an unknown option `-5`.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| {
@@ -141,15 +143,15 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
         .mut_subcommands(with_negative_numbers)
 }
 
-/// The rules for `launch load` alone.
+/// The parser for `launch load` alone.
 #[derive(Debug, Parser)]
 struct Load {
     #[command(flatten)]
     args: launch::load::Args,
 }
 
-/// The command line as clap reads it: what follows `schd-dbg` may have one
-/// dash, as in AOSP's tool.
+/// The command line for clap: options of `schd-dbg` may have a single dash, as in
+/// AOSP's tool.
 fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut is_schd_dbg = false;
     let translate = |(place, argument): (usize, OsString)| {

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and error messages.
 
 use std::process::ExitCode;
 
@@ -6,28 +6,28 @@ use unjank_host::ErrorClass;
 
 use crate::output;
 
-/// Fine.
+/// Success.
 pub(crate) const FINE: u8 = 0;
-/// A bug in unjank, or a failure it has no better name for.
+/// A bug in unjank, or a failure without its own code.
 pub(crate) const FAILURE: u8 = 1;
 /// The command line was wrong (clap uses the same code).
 pub(crate) const USAGE: u8 = 2;
 /// Not possible on this machine.
 pub(crate) const UNSUPPORTED: u8 = 3;
-/// Not possible for this user.
+/// Not permitted to this user.
 pub(crate) const PERMISSION: u8 = 4;
-/// A gate or verdict failed, as the user asked to be told.
+/// A gate or verdict failed, if the user has asked for this exit code.
 pub(crate) const GATE: u8 = 5;
 /// Ended by Ctrl-C after printing what was known: 128 + SIGINT, as shells do.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Tells an error in one sentence on stderr, and gives its exit code.
+/// Prints an error as one sentence on stderr, and returns its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     output::remark(&format!("error: {}", sentence(error)));
     ExitCode::from(code(error))
 }
 
-/// The error and its causes, without those that an error has told already.
+/// The error and its causes, without causes that are already in the text.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut sentence = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -42,13 +42,13 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     sentence
 }
 
-/// A failure of a helper process, told as if it had happened here.
+/// A failure of a helper process, reported as if it had happened here.
 #[derive(Debug, thiserror::Error)]
 #[error("{sentence}")]
 pub(crate) struct Relayed {
-    /// What it said.
+    /// Its message.
     pub(crate) sentence: String,
-    /// The exit code that says it.
+    /// Its exit code.
     pub(crate) code: u8,
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_printed_once() {
         let error = Err::<(), _>(missing_file()).context("while looking").unwrap_err();
         assert_eq!(
             sentence(&error),

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks the run to end and print what is known, the
+//! Ctrl-C: the first one ends the run and prints what was measured so far; the
 //! second one ends the process at once.
 
 use std::io;
@@ -11,11 +11,11 @@ use unjank_host::process::ignores_signal;
 
 use crate::exit;
 
-/// Signals come to the process as a whole.
+/// Set by signals, which are sent to the whole process.
 static STOP: LazyLock<Stop> = LazyLock::new(Stop::default);
 
-/// What ends reads that wait, once [`Interrupt::listen`] was called. Before, a
-/// signal ends the process by itself.
+/// Ends blocking reads, once [`Interrupt::listen`] was called. Before that, a
+/// signal ends the process.
 pub(crate) fn stop() -> Stop {
     STOP.clone()
 }
@@ -25,15 +25,15 @@ pub(crate) fn stop() -> Stop {
 pub(crate) struct Interrupt(Stop);
 
 impl Interrupt {
-    /// Listens to SIGINT, SIGTERM and SIGHUP from now on; under `nohup`, not to
-    /// SIGHUP. Once in a process: each command does.
+    /// Handles SIGINT, SIGTERM and, except under `nohup`, SIGHUP from now on. Each
+    /// command calls this once.
     pub(crate) fn listen() -> io::Result<Self> {
         let interrupt = Self(stop());
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if signal == SIGHUP && ignores_signal(signal) {
                 continue;
             }
-            // Registered first, so it sees the flag of an earlier signal only.
+            // Registered first, so it sees only the flag of an earlier signal.
             let code = i32::from(exit::INTERRUPTED);
             flag::register_conditional_shutdown(signal, code, interrupt.0.flag())?;
             flag::register(signal, interrupt.0.flag())?;
@@ -41,7 +41,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether a signal has come.
+    /// Whether a signal has arrived.
     pub(crate) fn requested(&self) -> bool {
         self.0.is_requested()
     }

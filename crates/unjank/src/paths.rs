@@ -1,8 +1,8 @@
-//! Where unjank keeps its files: the XDG base directories.
+//! The directories of unjank's files: the XDG base directories.
 //!
-//! sudo(8) can leave the caller's HOME to root. Files of root's there would be
-//! in the caller's way, and could be steered by links, so root uses such
-//! directories only where they are its own, and else those of the machine.
+//! sudo(8) can leave HOME set to the caller's. Root's files there would be in
+//! the caller's way, and links could redirect them. So root uses such
+//! directories only if it owns them, and otherwise those of the machine.
 
 use std::env;
 use std::fs;
@@ -13,15 +13,15 @@ use unjank_host::process::is_root;
 use unjank_host::storage::ScratchFile;
 use unjank_host::{Error, Result};
 
-/// A directory for scratch files that lie on storage, not in memory: the
-/// user's cache if it does and can be written to, else `/var/tmp`.
+/// A directory for scratch files on storage, not in memory: the user's cache if
+/// it is writable and on storage, else `/var/tmp`.
 pub(crate) fn scratch() -> PathBuf {
     let holds_files =
         |dir: &PathBuf| ScratchFile::create(dir).is_ok_and(|file| file.yes().is_some());
     cache().filter(holds_files).unwrap_or_else(|| PathBuf::from("/var/tmp"))
 }
 
-/// The run store, if there is a place for it: the user's data directory.
+/// The run store in the user's data directory, if there is one.
 pub(crate) fn store() -> Option<PathBuf> {
     let data = of_user("XDG_DATA_HOME", ".local/share", "/var/lib");
     Some(data?.join("unjank/runs.sqlite"))
@@ -31,52 +31,53 @@ pub(crate) fn store() -> Option<PathBuf> {
 pub(crate) fn lab() -> Result<PathBuf> {
     cache().map(|cache| cache.join("unjank/lab")).ok_or_else(|| {
         Error::Invalid(
-            "neither HOME nor XDG_CACHE_HOME is set, so there is no place for a kernel".to_owned(),
+            "neither HOME nor XDG_CACHE_HOME is set; set one of them for the kernels".to_owned(),
         )
     })
 }
 
-/// The directory of the journals of changed knobs: one for the machine where
-/// root changes them, which is the rule, else one for the user.
+/// The directory of the journals of changed knobs: the machine's for root, else
+/// the user's.
 pub(crate) fn journal() -> Result<PathBuf> {
     let base = if !is_root() {
         let home = || Some(absolute("HOME")?.join(".local/state"));
         absolute("XDG_STATE_HOME").or_else(home).ok_or_else(|| {
             Error::Invalid(
-                "neither HOME nor XDG_STATE_HOME is set; --state-dir says where journals belong"
+                "neither HOME nor XDG_STATE_HOME is set; name the directory of the journals with \
+                 --state-dir"
                     .to_owned(),
             )
         })?
     } else if Path::new("/var/lib").is_dir() {
         PathBuf::from("/var/lib")
     } else {
-        // Android has no /var, and nothing else that root may write to and
-        // that is there after a boot.
+        // Android has no /var. This is its only directory that root can write
+        // to and that survives a boot.
         PathBuf::from("/data/local")
     };
     Ok(base.join("unjank/journal"))
 }
 
-/// The directory for what can be made again.
+/// The directory for files that can be created again.
 fn cache() -> Option<PathBuf> {
     of_user("XDG_CACHE_HOME", ".cache", "/var/cache")
 }
 
-/// The directory that `variable` names, or `below` in HOME; for root in
-/// somebody else's, `machine`.
+/// The directory that `variable` names, or `below` in HOME; for root in another
+/// user's directory, `machine`.
 fn of_user(variable: &str, below: &str, machine: &str) -> Option<PathBuf> {
     let named = absolute(variable).or_else(|| Some(absolute("HOME")?.join(below)))?;
     let foreign = is_root() && owner(&named).is_some_and(|owner| owner != 0);
     Some(if foreign { PathBuf::from(machine) } else { named })
 }
 
-/// Who owns `path`, or the nearest directory above that is there.
+/// The owner of `path`, or of the nearest existing directory above it.
 fn owner(path: &Path) -> Option<u32> {
     path.ancestors().find_map(|above| Some(fs::metadata(above).ok()?.uid()))
 }
 
-/// The directory that an environment variable names. The specification has
-/// relative ones ignored.
+/// The directory that an environment variable names. Relative paths are ignored,
+/// as the specification says.
 fn absolute(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

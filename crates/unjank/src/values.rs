@@ -1,10 +1,10 @@
-//! Values on the command line, and what is said when one is wrong.
+//! Parsers of command-line values, and their error messages.
 
 use jiff::SignedDuration;
 use unjank_host::Nanos;
 use unjank_host::sched::Priority;
 
-/// Reads a length of time that is longer than zero: `1ms`, `200us`, `1m30s`; a number alone is
+/// Parses a duration longer than zero: `1ms`, `200us`, `1m30s`; a number alone is
 /// seconds.
 pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     let parsed = match text.parse::<f64>() {
@@ -18,12 +18,12 @@ pub(crate) fn duration(text: &str) -> Result<Nanos, String> {
     }
 }
 
-/// Reads a length of time that may be zero: `0`, `0s`, `400ms`.
+/// Parses a duration that may be zero: `0`, `0s`, `400ms`.
 pub(crate) fn duration_or_zero(text: &str) -> Result<Nanos, String> {
     if matches!(text, "0" | "0s" | "0ms") { Ok(Nanos::ZERO) } else { duration(text) }
 }
 
-/// Reads an amount of memory: `64MiB`, `1GiB`, `4096`.
+/// Parses an amount of memory: `64MiB`, `1GiB`, `4096`.
 pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
     const UNITS: [(&str, u32); 9] = [
         ("KiB", 10),
@@ -51,7 +51,7 @@ pub(crate) fn bytes(text: &str) -> Result<unjank_host::Bytes, String> {
 
 /// A real-time priority, 1 to 99.
 pub(crate) fn priority(text: &str) -> Result<Priority, String> {
-    let number: u8 = text.parse().map_err(|_| format!("{text:?} is no number from 1 to 99"))?;
+    let number: u8 = text.parse().map_err(|_| format!("{text:?} is not a number from 1 to 99"))?;
     Priority::new(number).map_err(|error| error.to_string())
 }
 

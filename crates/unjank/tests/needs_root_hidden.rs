@@ -124,7 +124,7 @@ fn threads_that_cannot_be_seen_have_not_ended() {
             if verb == "restore" {
                 let said = stdout(&output);
                 assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));
-                assert!(said.contains("cannot be judged from here, and is kept"), "{way}: {said}");
+                assert!(said.contains("cannot be checked from here and is kept"), "{way}: {said}");
             }
             assert_eq!(place.ledgers(), 1, "{way}, {verb}");
         }

@@ -16,17 +16,17 @@ use crate::output;
 /// Arguments of `unjank keeper`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What it sees to, for lists of processes and messages: the order itself
-    /// comes on stdin
+    /// The directory of its journal, shown in process lists and messages; the
+    /// order comes on stdin
     place: PathBuf,
 }
 
-/// The command that starts this one for what lies in `place`.
+/// The command that starts a keeper for the files in `place`.
 pub(crate) fn command(place: &Path) -> KeeperCommand {
     KeeperCommand::this_program(["keeper".as_ref(), place.as_os_str()])
 }
 
-/// Waits for the end of the owner, and says what was left to do, if anything.
+/// Waits for the end of the owner, and reports what it had to put back.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let owner = io::stdin().as_fd().try_clone_to_owned().context("while looking for the owner")?;
     let kept =
@@ -47,9 +47,9 @@ fn sentence(kept: &KeeperReport) -> String {
             count(|end| matches!(end, RestoreOutcome::PutBack | RestoreOutcome::AlreadyBack)),
             "put back",
         ),
-        (count(|end| matches!(end, RestoreOutcome::LeftToOthers)), "left to somebody else"),
+        (count(|end| matches!(end, RestoreOutcome::LeftToOthers)), "left to other programs"),
         (count(|end| matches!(end, RestoreOutcome::Gone | RestoreOutcome::ResetByBoot)), "gone"),
-        (count(RestoreOutcome::is_failure), "still changed (unjank restore says why)"),
+        (count(RestoreOutcome::is_failure), "still changed (unjank restore gives the reason)"),
     ];
     let counts: Vec<String> = counts
         .into_iter()
@@ -60,7 +60,7 @@ fn sentence(kept: &KeeperReport) -> String {
     let ends = if counts.is_empty() {
         "its journal cannot be read".to_owned()
     } else if kept.is_damaged {
-        format!("{}; more are in lines of its journal that are damaged", counts.join(", "))
+        format!("{}; damaged lines of its journal may hold more", counts.join(", "))
     } else {
         counts.join(", ")
     };

@@ -1,13 +1,14 @@
-//! Knobs as they are typed: `vm.swappiness=10`, `/sys/…/policy*/…=VALUE`.
+//! Parses knobs on the command line: `vm.swappiness=10`,
+//! `/sys/…/policy*/…=VALUE`.
 
 use std::path::PathBuf;
 
 use unjank_host::{Error, Result, Root};
 
-/// No pattern stands for more files.
+/// The most files that a pattern may match.
 const MOST_MATCHES: usize = 4_096;
 
-/// The files and values that `typed` stands for, in the order typed.
+/// The files and values of `typed`, in the order typed.
 pub(super) fn parse(typed: &[String], root: &Root) -> Result<Vec<(PathBuf, String)>> {
     let mut wanted = Vec::new();
     for typed in typed {
@@ -34,7 +35,7 @@ fn path(knob: &str) -> String {
     }
 }
 
-/// The paths that a pattern stands for. Without a `*`, that is itself.
+/// The paths that match a pattern. Without a `*`, the pattern itself.
 fn expand(pattern: &str, root: &Root) -> Result<Vec<String>> {
     let mut paths = vec![String::new()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -49,7 +50,9 @@ fn expand(pattern: &str, root: &Root) -> Result<Vec<String>> {
             }
         }
         if longer.len() > MOST_MATCHES {
-            return Err(Error::Invalid(format!("{pattern} stands for too many files")));
+            return Err(Error::Invalid(format!(
+                "{pattern} matches more than {MOST_MATCHES} files"
+            )));
         }
         paths = longer;
     }
@@ -62,14 +65,14 @@ fn expand(pattern: &str, root: &Root) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// Whether `name` is as `pattern` says, where `*` stands for anything.
+/// Whether `name` matches `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(head) else { return false };
     let Some((middle, tail)) = rest.rsplit_once('*') else {
         return name.ends_with(rest);
     };
-    // Between the first and the last star, the leftmost places will do.
+    // Between the first and the last star, the leftmost matches suffice.
     let mut left = name;
     for word in middle.split('*') {
         let Some(at) = left.find(word) else { return false };
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_is_all_after_the_first_sign() {
+    fn the_value_is_everything_after_the_first_equals_sign() {
         let root = Root::at("/nonexistent");
         let pairs = parsed(&["vm.x=a=b", "vm.y="], &root).unwrap();
         assert_eq!(
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_what_is_there() {
+    fn a_star_matches_existing_files() {
         let dir = tempfile::tempdir().unwrap();
         for policy in ["policy0", "policy4", "boost"] {
             fs::create_dir_all(dir.path().join("sys/cpufreq").join(policy)).unwrap();

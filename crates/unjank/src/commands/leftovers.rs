@@ -1,4 +1,4 @@
-//! What is said of changes that an unjank has left, and the exit code for them.
+//! Messages and exit codes for changes that an earlier unjank has left.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use unjank_host::journal::{FoundJournal, JournalStatus, Obstacle, RestoreOutcome
 
 use crate::exit;
 
-/// The exit code for changes that ended so, and for what `is_damaged` and of
-/// which nothing more is known.
+/// The exit code for changes with these outcomes; `is_damaged` if a journal is
+/// damaged or unusable.
 pub(super) fn code_of<'a>(
     outcomes: impl Iterator<Item = &'a RestoreOutcome>,
     is_damaged: bool,
@@ -24,28 +24,28 @@ pub(super) fn code_of<'a>(
     }
 }
 
-/// What cannot be known of changes, if `lines` of the file about them are damaged.
+/// The message about damaged `lines` of a journal, if there are any.
 pub(super) fn damage(lines: &[usize], file: &Path) -> Option<String> {
     let numbers: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let noun = if lines.len() == 1 { "line" } else { "lines" };
     (!lines.is_empty()).then(|| {
         format!(
-            "{noun} {} of {} cannot be read (damaged), so more may be changed; removing the file \
-             gives it up",
+            "{noun} {} of {} cannot be read (damaged), so more may be changed; remove the file to \
+             give that up",
             numbers.join(", "),
             file.display()
         )
     })
 }
 
-/// What a session that begins says of journals that it cannot use.
+/// The messages of a new session about journals that it cannot use.
 pub(super) fn unusable(found: &[FoundJournal]) -> Vec<String> {
-    let told = |journal: &FoundJournal| match &journal.status {
+    let problem = |journal: &FoundJournal| match &journal.status {
         JournalStatus::Unreadable { reason } => {
             Some(format!("the journal {} is not usable: {reason}", journal.file.display()))
         }
         _ => damage(&journal.damaged, &journal.file),
     };
-    let told = found.iter().filter_map(told);
-    told.map(|told| format!("left by an earlier unjank: {told}")).collect()
+    let problems = found.iter().filter_map(problem);
+    problems.map(|problem| format!("left by an earlier unjank: {problem}")).collect()
 }

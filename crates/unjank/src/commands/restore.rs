@@ -1,4 +1,4 @@
-//! `unjank restore`: puts back what an unjank that was cut off left changed.
+//! `unjank restore`: puts back what a killed unjank left changed.
 
 use std::process::ExitCode;
 
@@ -20,17 +20,18 @@ use crate::{exit, output};
   sudo unjank restore --dry-run
   sudo unjank restore --json | jq '.journals[].changes[]'
 
-Needed only if unjank and its keeper were both killed, for instance with the
-container or service that they ran in; the next unjank that changes something
-does the same first. A knob that somebody else has changed since is left to
-them. Exit codes: 0 nothing is left to put back, 1 something is, or a journal is
-damaged, 3 this process cannot see the kernel's files (a chroot, another mount
-namespace), 4 not permitted. What is not put back stays in its journal.")]
+Needed only if unjank and its keeper were both killed, for instance with their
+container or service. The next unjank that changes something does the same
+first. A knob that another program has changed since is left alone. Exit codes:
+0 nothing is left to put back, 1 something is left, or a journal is damaged,
+3 this process cannot see the kernel's files (a chroot, another mount
+namespace), 4 not permitted. Changes that are not put back stay in their
+journals.")]
 pub(crate) struct Args {
-    /// Only say what would be put back
+    /// Only report what would be put back
     #[arg(long)]
     dry_run: bool,
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -43,21 +44,21 @@ struct Document<'a> {
     schema: &'static str,
     dry_run: bool,
     journals: &'a [FoundJournal],
-    /// Threads that a killed `rt` has left with another policy.
+    /// Threads whose policy a killed `rt` has left changed.
     threads: &'a [FoundLedger],
     /// Trace instances of dead processes that were removed.
     trace_instances: &'a [String],
 }
 
-/// Puts back and prints.
+/// Puts everything back, and prints the result.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mode = if args.dry_run { Mode::DryRun } else { Mode::Act };
     let (root, state_dir) = (args.place.root(), args.place.state_dir()?);
     let found =
         restore(&root, &state_dir, mode).context("while looking for what was left changed")?;
-    let threads = rt::restore::cut_off(&root, &state_dir, mode)?;
-    // A killed jitter run leaves an instance that records no more and holds no
-    // memory; only its directory is still there.
+    let threads = rt::restore::restore_killed(&root, &state_dir, mode)?;
+    // A killed jitter run leaves an instance that does not record and has no
+    // buffer; only its directory remains.
     let traces = match mode {
         Mode::Act => remove_leftovers(&root).context("while looking for trace instances")?.removed,
         Mode::DryRun => Vec::new(),
@@ -104,11 +105,11 @@ fn text(found: &[FoundJournal], traces: &[String]) -> String {
             }
             JournalStatus::Stale => lines.add(format_args!("{session} was cut off:")),
             JournalStatus::Elsewhere { root } => {
-                lines.add(format_args!("{session} is about the tree {root}: --root {root}"));
+                lines.add(format_args!("{session} is about the tree {root}; use --root {root}"));
             }
             JournalStatus::Unreadable { reason } => {
                 lines.add(format_args!("{session} is not usable: {reason}"));
-                lines.add(format_args!("  (removing {file} gives up what it holds)"));
+                lines.add(format_args!("  (remove {file} to give up its changes)"));
             }
         }
         for change in &journal.changes {

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use unjank_report::one_line;
 
-/// Rows under a header, numbers to the right.
+/// Rows under a header. The first column is left-aligned, the others right-aligned.
 pub(crate) fn grid<const N: usize>(
     rows: impl Iterator<Item = [String; N]>,
     header: [&str; N],
@@ -12,9 +12,9 @@ pub(crate) fn grid<const N: usize>(
     columns(&rows, &header.map(str::to_owned))
 }
 
-/// The same for as many columns as there are.
+/// The same for any number of columns.
 pub(crate) fn columns(rows: &[Vec<String>], header: &[String]) -> Vec<String> {
-    // A column that nothing stands in says nothing.
+    // Empty columns are omitted.
     let used: Vec<usize> =
         (0..header.len()).filter(|&at| rows.iter().any(|row| !row[at].is_empty())).collect();
     let mut table = Table::new();

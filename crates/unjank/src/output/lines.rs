@@ -1,10 +1,10 @@
-//! Text of several lines that others have put words into.
+//! Text of several lines that contains foreign text.
 
 use std::fmt::Display;
 
 use unjank_report::one_line;
 
-/// A text that grows by lines, each of which stays one.
+/// A text that is built line by line. Line ends within a line are escaped.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(String);
 

@@ -1,9 +1,9 @@
-//! What the command prints: data on stdout, talk on stderr.
+//! The output of the command: data on stdout, messages on stderr.
 //!
-//! Names of threads, files, control groups and labels come from others. Where
-//! they are put into a line, a cell or a document, and once more where the text
-//! leaves this program, what would steer a terminal or begin another line is
-//! written as an escape (`unjank_report::one_line`).
+//! Names of threads, files, control groups and labels come from other programs
+//! and users. Characters that would control a terminal or begin another line are
+//! escaped (`unjank_report::one_line`) where such a name is put into a line, a
+//! cell or a document, and again where the text leaves this program.
 
 mod grid;
 mod lines;
@@ -22,8 +22,8 @@ use anyhow::Context as _;
 use serde::Serialize;
 use unjank_report::TerminalStyle;
 
-/// Writes `text` and a line end to stdout. A reader that has seen enough and
-/// closed the pipe (`unjank … | head`) is not an error.
+/// Writes `text` and a line end to stdout. A reader that closes the pipe early
+/// (`unjank … | head`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let text = if wants_colour() {
         unjank_report::coloured_lines(text)
@@ -52,13 +52,13 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<String> {
 pub(crate) enum Stream {
     /// Data.
     Stdout,
-    /// Talk.
+    /// Messages.
     Stderr,
 }
 
 impl Stream {
-    /// Passes on what another program has written, at once and as it is. A
-    /// reader that is gone is not an error.
+    /// Passes on another program's output, unchanged and unbuffered. A reader
+    /// that is gone is not an error.
     pub(crate) fn pass_on(self, bytes: &[u8]) -> anyhow::Result<()> {
         let written = match self {
             Self::Stdout => {
@@ -76,31 +76,31 @@ impl Stream {
     }
 }
 
-/// Writes a remark, which is one line, and a line end to stderr.
+/// Writes a message of one line to stderr.
 pub(crate) fn remark(text: &str) {
     talk(&unjank_report::one_line(text));
 }
 
-/// The same for a remark of several lines.
+/// Writes a message of several lines to stderr.
 pub(crate) fn remark_lines(text: &str) {
     talk(&unjank_report::lines(text));
 }
 
 fn talk(text: &str) {
-    // If stderr is gone, there is nobody left to tell.
+    // If stderr is gone, the message is lost.
     let _nobody_listens = writeln!(io::stderr(), "{text}");
 }
 
-/// Columns that are used where nobody says how many there are.
+/// The width in columns if it is unknown.
 const USUAL_WIDTH: usize = 100;
 
-/// Columns of the terminal on stdout.
+/// The width of the terminal on stdout in columns.
 pub(crate) fn width() -> usize {
     let columns = || env::var("COLUMNS").ok()?.parse().ok();
     unjank_host::terminal::width(io::stdout()).or_else(columns).unwrap_or(USUAL_WIDTH)
 }
 
-/// How the terminal on stdout is written to: in colour if it wants any
+/// The style for the terminal on stdout, in colour unless that is turned off
 /// (<https://no-color.org>).
 pub(crate) fn terminal_style() -> TerminalStyle {
     TerminalStyle { width: width(), colour: wants_colour(), all: false }

@@ -1,15 +1,15 @@
-//! Text in sections, for a person at a terminal.
+//! Text in sections for a terminal.
 
 use std::fmt::Display;
 
 use comfy_table::{Table, presets};
 use unjank_report::one_line;
 
-/// Where a fact's value begins.
+/// The column of a fact's value.
 const VALUE: usize = 18;
 
-/// A text that grows section by section: a heading, beneath it facts (a name
-/// and a value) and tables.
+/// A text that is built section by section: a heading, then facts (a name and a
+/// value) and tables.
 #[derive(Debug)]
 pub(crate) struct Page {
     text: String,
@@ -19,12 +19,12 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// An empty page of so many columns.
+    /// An empty page, `width` columns wide.
     pub(crate) fn new(width: usize) -> Self {
         Self { text: String::new(), width, headed: false }
     }
 
-    /// A line by itself, whatever is in the text.
+    /// A single line; line ends in `text` are escaped.
     pub(crate) fn line(&mut self, text: &str) {
         self.text.push_str(&one_line(text));
         self.text.push('\n');
@@ -38,12 +38,12 @@ impl Page {
         self.headed = true;
     }
 
-    /// A name and a value, which goes on below itself if it is long.
+    /// A name and a value. Long values are wrapped within their column.
     pub(crate) fn fact(&mut self, name: &str, value: impl Display) {
         self.fact_at(VALUE, name, &value.to_string());
     }
 
-    /// Facts whose names may be longer than usual.
+    /// Several facts, with a column wide enough for the longest name.
     pub(crate) fn facts<'fact>(
         &mut self,
         facts: impl Iterator<Item = (&'fact str, &'fact str)> + Clone,
@@ -59,15 +59,15 @@ impl Page {
         let room = self.width.saturating_sub(column).max(20);
         let mut name = format!("  {name}");
         for line in wrapped(value, room) {
-            // A name that is as long as its column keeps two spaces after it.
+            // At least two spaces follow a name that fills its column.
             let gap = column.saturating_sub(name.chars().count()).max(2);
             self.line(&format!("{name}{:gap$}{line}", ""));
             name.clear();
         }
     }
 
-    /// A table, with an empty line before it unless it comes right below a
-    /// heading; columns without a value are left out.
+    /// A table, after an empty line unless it follows a heading. Empty columns
+    /// are omitted.
     pub(crate) fn table(&mut self, headings: &[&str], rows: &[Vec<String>]) {
         let used: Vec<usize> = (0..headings.len())
             .filter(|&column| {
@@ -96,8 +96,8 @@ impl Page {
     }
 }
 
-/// The words of `text` in lines of at most `room` characters; a longer word
-/// has a line of its own.
+/// Wraps `text` into lines of at most `room` characters. A longer word gets its
+/// own line.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_values_go_on_below_themselves() {
+    fn long_values_are_wrapped_within_their_column() {
         let mut page = Page::new(40);
         page.section("Kernel");
         page.fact("boot", "isolcpus=2,3 nohz_full=2,3 mitigations=off");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_columns_are_left_out() {
+    fn empty_columns_are_omitted() {
         let mut page = Page::new(80);
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
         let rows = [row(["0-3", "", "walt"]), row(["4", "", "performance"])];

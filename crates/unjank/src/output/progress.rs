@@ -6,18 +6,18 @@ use unjank_report::one_line;
 
 use crate::interrupt::Interrupt;
 
-/// Shows how far a run is, and passes Ctrl-C on to it.
+/// Shows the progress of a run, and passes Ctrl-C on to it.
 pub(crate) struct Progress {
     bar: ProgressBar,
     interrupt: Interrupt,
 }
 
-/// Steps of the bar: finer than any terminal is wide.
+/// The steps of the bar, more than any terminal has columns.
 const STEPS: u64 = 1_000;
 
 impl Progress {
-    /// A bar for a run of `command`. indicatif draws nothing where stderr is
-    /// not a terminal.
+    /// A bar for a run of `command`. indicatif draws nothing if stderr is not a
+    /// terminal.
     pub(crate) fn new(command: &str, interrupt: Interrupt) -> Self {
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
         let style =
@@ -28,7 +28,7 @@ impl Progress {
         Self { bar, interrupt }
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -9,10 +9,10 @@ use unjank_host::wait::until_readable;
 use unjank_host::{Root, Support};
 use unjank_jitter::rt::{self, Changer, Follower, Rules, Scope};
 
+use super::change_args::{ChangeArgs, Form};
 use super::means::{self, Means};
+use super::reporter::Reporter;
 use super::restore;
-use super::tell::Teller;
-use super::wishes::{Form, WishArgs};
 use crate::commands::keeper;
 use crate::commands::with::child::{Bell, End, Running, Signals};
 use crate::exit;
@@ -25,65 +25,67 @@ use crate::output::{self, Stream};
   sudo unjank rt exec --process fifo:50 -- ./control-loop
   unjank rt exec --process batch:10 --thread 'ui*=other' -- ./app
 
-Threads of the command and of all that it starts get their policies as they
-appear and are named: as root the kernel tells of them, else they are looked for,
-at most every 20 ms. At the end of the command, what it leaves running is put
-back. Policies, --max-busy and what is done where the kernel refuses: unjank rt
-set --help. JSON goes to standard error, since standard output is the command's.
+Threads of the command and of its descendants get their policies as they appear
+and get their names. As root, unjank learns of them from the kernel; otherwise
+it looks for them, at most every 20 ms. When the command ends, the threads that
+it leaves running get their old policies back. For policies, --max-busy and
+refusals of the kernel see unjank rt set --help. JSON goes to standard error,
+because standard output is the command's.
 
-Signals go on to the command. The exit code is the command's, 128 + N if signal
-N ended it. unjank's own: 1 something is not put back, 2 usage, 4 permission.")]
+Signals are forwarded to the command. The exit code is the command's, 128 + N if
+signal N ended it. unjank's own: 1 something is not put back, 2 usage, 4 not
+permitted.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    wishes: WishArgs,
-    /// The command, and its arguments
+    changes: ChangeArgs,
+    /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// Runs, follows, puts back.
+/// Runs the command, changes its threads, and puts them back.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let root = Root::system();
-    let rules = args.wishes.rules()?;
-    rt::check(&root, &rules, args.wishes.force())?;
-    let dir = args.wishes.state.dir()?;
-    let teller = Teller::new(args.wishes.form(), Stream::Stderr);
+    let rules = args.changes.rules()?;
+    rt::check(&root, &rules, args.changes.force())?;
+    let dir = args.changes.state.dir()?;
+    let reporter = Reporter::new(args.changes.form(), Stream::Stderr);
     let mut signals = Signals::listen().context("while listening for signals")?;
     let bell = Bell::new().context("while listening for signals")?;
     let found = Means::find(&root, &rules);
-    restore::what_was_cut_off(&root, &dir, found.kernel(), teller)?;
+    restore::restore_before_session(&root, &dir, found.kernel(), reporter)?;
     let events = means::events()?;
     // The command has the limits of this process.
-    let ladder = found.ladder(std::process::id());
-    let options = args.wishes.options(true);
+    let setter = found.policy_setter(std::process::id());
+    let options = args.changes.options(true);
     let keeper = Some(keeper::command(&dir));
-    let changer = Changer::begin(&root, &dir, None, &rules, &ladder, options, keeper)?;
+    let changer = Changer::begin(&root, &dir, None, &rules, &setter, options, keeper)?;
     if let Support::No(reason) = &events
-        && args.wishes.form() == Form::Text
+        && args.changes.form() == Form::Text
     {
-        teller.remark(&format!("new threads are looked for ({reason})"))?;
+        reporter.remark(&format!("new threads are found by polling ({reason})"))?;
     }
     let mut running = match Running::start(&args.command, &mut signals) {
         Ok(Ok(running)) => running,
         not_started => {
-            // Nothing is held yet, so nothing is left to tell.
+            // Nothing is held yet, so there is nothing to report.
             let _nothing = changer.finish();
             return not_started.map(|end| end.map_or_else(End::code, |_| exit::FINE).into());
         }
     };
-    let (process, max_busy) = (running.id(), args.wishes.max_busy());
+    let (process, max_busy) = (running.id(), args.changes.max_busy());
     let mut follower =
         Follower::new(&root, changer, process, Scope::Family, events.yes(), max_busy);
-    let outcome = follow(&root, &rules, &mut follower, &mut running, &mut signals, &bell, teller);
+    let outcome = follow(&root, &rules, &mut follower, &mut running, &mut signals, &bell, reporter);
     let never = follower.unmatched();
-    let not_back = teller.restored(&follower.finish());
-    // If following has failed, the command is still to come to its end.
+    let not_back = reporter.restored(&follower.finish());
+    // If following has failed, the command still runs until it ends.
     let (end, failure) = match outcome {
         Ok(end) => (end, None),
         Err(error) => (running.wait(&mut signals)?, Some(error)),
     };
     if !never.is_empty() {
-        teller.remark(&format!("no thread has matched {}", never.join(", ")))?;
+        reporter.remark(&format!("no thread has matched {}", never.join(", ")))?;
     }
     match failure.or(not_back?.map(Into::into)) {
         Some(error) if end.code() == exit::FINE => Err(error),
@@ -95,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// Until the command ends.
+/// Follows new threads until the command ends.
 fn follow(
     root: &Root,
     rules: &Rules,
@@ -103,13 +105,13 @@ fn follow(
     running: &mut Running,
     signals: &mut Signals,
     bell: &Bell,
-    teller: Teller,
+    reporter: Reporter,
 ) -> Result<End> {
-    // After the command has started, which must not inherit it.
+    // After the command has started, because it must not inherit this.
     let precedence = means::precedence(root, rules)?;
     let _entered = means::enter(precedence.as_ref())?;
     loop {
-        teller.events(follower.step()?)?;
+        reporter.events(follower.step()?)?;
         if let Some(end) = running.attend(signals)? {
             return Ok(end);
         }

@@ -1,4 +1,4 @@
-//! `unjank rt list`: threads and how they are scheduled.
+//! `unjank rt list`: threads and their scheduling.
 
 use std::process::ExitCode;
 
@@ -17,12 +17,13 @@ use crate::{exit, output};
   unjank rt list --all-realtime
   unjank rt list 4711 --json | jq '.threads[] | select(.policy != \"other\")'
 
-The kernel keeps 15 bytes of a thread's name. CPU time is since the thread began.")]
+The kernel keeps 15 bytes of a thread's name. CPU time counts from the thread's
+start.")]
 pub(crate) struct Args {
     /// The process
     #[arg(value_name = "PID", required_unless_present = "all_realtime")]
     process: Option<u32>,
-    /// All threads of this machine that have a real-time policy, the kernel's own too
+    /// All threads of this machine with a real-time policy, including the kernel's own
     #[arg(long, conflicts_with = "process")]
     all_realtime: bool,
     /// Print them as JSON
@@ -55,7 +56,7 @@ struct Row {
     cpu_time_ns: u64,
 }
 
-/// Looks and prints.
+/// Lists the threads.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let root = Root::system();
     let mut document = Document { schema: "unjank.rt.list/1", threads: Vec::new(), gone: 0 };
@@ -93,7 +94,7 @@ fn realtime(root: &Root, document: &mut Document) -> Result<()> {
 fn row(root: &Root, process: u32, thread: Thread) -> Row {
     let cpus = threads::status(root, process, thread.id).map(|Status { cpus, .. }| cpus);
     let cpu_time = threads::cpu_time(root, process, thread.id).unwrap_or(thread.cpu_time);
-    // What `stat` leaves out, slices and deadlines, the kernel tells by itself.
+    // `stat` has no slices and deadlines; sched_getattr(2) does.
     let policy = policy_of(thread.id).ok().map(|(policy, _)| policy).or(thread.policy);
     let slice = policy.and_then(Policy::fair).and_then(|fair| fair.slice);
     Row {
@@ -108,7 +109,7 @@ fn row(root: &Root, process: u32, thread: Thread) -> Row {
     }
 }
 
-/// The nice value and the slice have columns of their own.
+/// The policy without the nice value and the slice, which have their own columns.
 fn without_nice(policy: Policy) -> String {
     match policy {
         Policy::Other(_) => Policy::other(0).to_string(),

@@ -1,4 +1,4 @@
-//! What this machine and this user have to change threads with.
+//! The ways in which this user can change threads on this machine.
 
 use std::env;
 
@@ -13,7 +13,7 @@ use unjank_host::thread_ledger::Kernel;
 use unjank_host::{Root, Support};
 use unjank_jitter::rt::{PolicySetter, Rules};
 
-/// The bus of the system, if nobody says otherwise: the D-Bus specification.
+/// The default address of the system bus: the D-Bus specification.
 const SYSTEM_BUS: &str = "unix:path=/var/run/dbus/system_bus_socket";
 
 /// The kernel, and rtkit if the kernel may refuse.
@@ -25,11 +25,11 @@ pub(super) struct Means {
 }
 
 impl Means {
-    /// Looks what there is for `rules`.
+    /// Finds the ways for `rules`.
     pub(super) fn find(root: &Root, rules: &Rules) -> Self {
         let privileged = is_privileged_to_schedule(root);
         let rtkit = if privileged || !rules.are_realtime() {
-            Support::no("not asked, as this user has CAP_SYS_NICE")
+            Support::no("not needed: this user has CAP_SYS_NICE, or no rule is real-time")
         } else {
             let address = env::var("DBUS_SYSTEM_BUS_ADDRESS");
             Rtkit::connect(address.as_deref().unwrap_or(SYSTEM_BUS))
@@ -38,12 +38,12 @@ impl Means {
     }
 
     /// The ways to change threads of `process`.
-    pub(super) fn ladder(&self, process: u32) -> PolicySetter<'_> {
+    pub(super) fn policy_setter(&self, process: u32) -> PolicySetter<'_> {
         let rtkit = match &self.rtkit {
             Support::Yes(rtkit) => Ok(rtkit as &dyn RealtimeKit),
             Support::No(reason) => Err(reason.clone()),
         };
-        // Of a process that is somebody else's nothing can be changed anyway.
+        // In another user's process nothing can be changed anyway.
         let best_nice = if self.privileged { -20 } else { best_nice(process).unwrap_or(19) };
         PolicySetter { scheduler: &self.kernel, rtkit, best_nice }
     }
@@ -54,21 +54,22 @@ impl Means {
     }
 }
 
-/// The connector that tells of new threads, or why there is none.
+/// The connector that reports new threads, or why there is none.
 pub(super) fn events() -> Result<Support<ProcConnector>> {
     Ok(ProcConnector::listen(EventKinds::THREADS)?)
 }
 
-/// What lets the watching thread run while real-time threads burn all CPUs.
+/// The priority that lets the watching thread run while real-time threads burn
+/// all CPUs.
 ///
-/// Real-time throttling does: it keeps CPU time back for ordinary threads, and
-/// this one comes first among them. So watching takes nothing from the threads
-/// that are watched. Where the throttling is off, which only `--force` accepts,
-/// this thread must be above them.
+/// Real-time throttling keeps CPU time for ordinary threads, and this thread has
+/// the best nice value among them. So watching takes nothing from the watched
+/// threads. If throttling is off, which only `--force` accepts, this thread needs
+/// a higher priority than they have.
 pub(super) fn precedence(root: &Root, rules: &Rules) -> Result<Option<Realtime>> {
     let me = ThreadId::current();
     if is_throttled(root)? || !rules.are_realtime() {
-        // Only a privileged user may, and the others have to do without.
+        // Only a privileged user may do that; others do without.
         let _best_effort = set_policy(me, Policy::other(-20), true);
         return Ok(None);
     }
@@ -76,7 +77,7 @@ pub(super) fn precedence(root: &Root, rules: &Rules) -> Result<Option<Realtime>>
     Ok(Some(Realtime::prepare(root, Priority::new(above)?, true)?))
 }
 
-/// Takes the precedence, where that takes more than a nice value.
+/// Takes the real-time priority, if one is needed.
 pub(super) fn enter(precedence: Option<&Realtime>) -> Result<Option<RealtimeGuard<'_>>> {
     Ok(precedence.map(Realtime::enter).transpose()?)
 }

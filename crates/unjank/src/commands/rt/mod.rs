@@ -1,13 +1,13 @@
-//! `unjank rt`: scheduling policies of threads of other programs.
+//! `unjank rt`: scheduling policies for threads of other programs.
 
+mod change_args;
 mod exec;
 mod list;
 mod means;
 mod profiles;
+mod reporter;
 pub(crate) mod restore;
 mod set;
-mod tell;
-mod wishes;
 
 use std::process::ExitCode;
 
@@ -23,9 +23,9 @@ pub(crate) enum Verb {
     Set(set::Args),
     /// Run a command whose threads get policies by their names as they appear
     Exec(exec::Args),
-    /// Put back what rt set has left changed
+    /// Put back what rt set --keep, or a killed rt set or rt exec, left changed
     Restore(restore::Args),
-    /// List the rules that are there for known programs
+    /// List the rules for known programs
     Profiles(profiles::Args),
 }
 

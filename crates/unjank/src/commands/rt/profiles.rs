@@ -1,4 +1,4 @@
-//! `unjank rt profiles`: the rules that are there for known programs.
+//! `unjank rt profiles`: the rules for known programs.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::{exit, output};
   unjank rt profiles
   unjank rt profiles --json | jq '.profiles[].rules'
 
-Rules that are typed go before those of a profile.")]
+Rules on the command line go before those of a profile.")]
 pub(crate) struct Args {
     /// Print them as JSON
     #[arg(long)]
@@ -42,7 +42,7 @@ struct Row {
     about: &'static str,
 }
 
-/// Prints.
+/// Prints the profiles.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let profiles: Vec<Entry> = PROFILES.iter().map(entry).collect::<Result<_>>()?;
     if args.json {

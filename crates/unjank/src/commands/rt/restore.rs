@@ -9,8 +9,8 @@ use unjank_host::Root;
 use unjank_host::journal::Mode;
 use unjank_host::thread_ledger::{FoundLedger, Kernel, LedgerStatus, Selection, restore};
 
-use super::tell::Teller;
-use super::wishes::{StateArgs, threads_in};
+use super::change_args::{StateArgs, threads_in};
+use super::reporter::Reporter;
 use crate::commands::leftovers::{code_of, damage};
 use crate::{exit, output};
 
@@ -21,21 +21,21 @@ use crate::{exit, output};
   sudo unjank rt restore 4711
   sudo unjank rt restore --dry-run --json
 
-Puts back what rt set --keep has left, and what an rt set or rt exec has that
-was killed together with its keeper. A thread is known by its number and the moment it began, so no other
-one is ever touched; one whose policy somebody else has changed since is left to
-them. `unjank restore` does the same for what was killed, and leaves what was
-to be kept. Exit codes: 0 fine, 1 something is not put back or cannot be read,
-3 the threads cannot be seen from here (a chroot, another namespace), 4 not
-permitted.")]
+Puts back what rt set --keep left, and what an rt set or rt exec left that was
+killed together with its keeper. A thread is identified by its number and its
+start time, so no other thread is ever touched. A thread whose policy another
+program has changed since is left alone. `unjank restore` does the same after a
+kill, and leaves the changes of --keep. Exit codes: 0 fine, 1 something is not
+put back or cannot be read, 3 this process cannot see the threads (a chroot,
+another namespace), 4 not permitted.")]
 pub(crate) struct Args {
     /// Only threads of this process
     #[arg(value_name = "PID")]
     process: Option<u32>,
-    /// Only say what would be put back
+    /// Only report what would be put back
     #[arg(long)]
     dry_run: bool,
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ struct Document<'a> {
     sessions: &'a [FoundLedger],
 }
 
-/// Puts back and prints.
+/// Puts threads back, and prints the result.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let (mode, dry_run) = if args.dry_run { (Mode::DryRun, true) } else { (Mode::Act, false) };
     let which = args.process.map_or(Selection::All, Selection::Process);
@@ -67,8 +67,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(code(&found)))
 }
 
-/// What sessions that were killed have left, for `unjank restore`.
-pub(crate) fn cut_off(root: &Root, state_dir: &Path, mode: Mode) -> Result<Vec<FoundLedger>> {
+/// Puts back what killed sessions left, for `unjank restore`.
+pub(crate) fn restore_killed(
+    root: &Root,
+    state_dir: &Path,
+    mode: Mode,
+) -> Result<Vec<FoundLedger>> {
     if !root.is_system() {
         // A tree that stands for a machine has no threads.
         return Ok(Vec::new());
@@ -77,22 +81,22 @@ pub(crate) fn cut_off(root: &Root, state_dir: &Path, mode: Mode) -> Result<Vec<F
         .context("while looking for threads that were left changed")
 }
 
-/// The same, for the next session.
-pub(super) fn what_was_cut_off(
+/// The same, for a new session.
+pub(super) fn restore_before_session(
     root: &Root,
     dir: &Path,
     kernel: &Kernel,
-    teller: Teller,
+    reporter: Reporter,
 ) -> Result<()> {
     let found = restore(root, dir, Selection::CutOff, Mode::Act, kernel)
         .context("while putting back what an earlier unjank has left")?;
     let changes = found.iter().flat_map(|ledger| &ledger.changes);
     changes
         .map(|change| format!("left by an earlier unjank: {change}"))
-        .try_for_each(|text| teller.remark(&text))
+        .try_for_each(|text| reporter.remark(&text))
 }
 
-/// The exit code: whether anything is left that nobody sees to.
+/// The exit code: whether anything is left changed.
 pub(crate) fn code(found: &[FoundLedger]) -> u8 {
     let is_damaged = |ledger: &FoundLedger| {
         matches!(ledger.status, LedgerStatus::Unreadable { .. }) || !ledger.damaged.is_empty()
@@ -120,13 +124,13 @@ pub(crate) fn text(found: &[FoundLedger]) -> String {
                      restore"
                 ));
             }
-            LedgerStatus::Kept => lines.add(format_args!("{session} has left on purpose:")),
+            LedgerStatus::Kept => lines.add(format_args!("{session} left changed on purpose:")),
             LedgerStatus::CutOff => lines.add(format_args!("{session} was cut off:")),
             LedgerStatus::Hidden { reason } => lines
-                .add(format_args!("{session} cannot be judged from here, and is kept: {reason}")),
+                .add(format_args!("{session} cannot be checked from here and is kept: {reason}")),
             LedgerStatus::Unreadable { reason } => {
                 lines.add(format_args!("{session} is not usable: {reason}"));
-                lines.add(format_args!("  (removing {file} gives up what it holds)"));
+                lines.add(format_args!("  (remove {file} to give up its changes)"));
             }
         }
         for change in &ledger.changes {

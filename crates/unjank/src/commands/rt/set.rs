@@ -1,4 +1,4 @@
-//! `unjank rt set`: threads of a running process get policies by their names.
+//! `unjank rt set`: gives threads of a running process policies by their names.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -13,10 +13,10 @@ use unjank_host::wait::until_readable;
 use unjank_host::{Nanos, Root, Support, Timestamp};
 use unjank_jitter::rt::{self, Follower, Scope};
 
+use super::change_args::ChangeArgs;
 use super::means::{self, Means};
+use super::reporter::Reporter;
 use super::restore;
-use super::tell::Teller;
-use super::wishes::WishArgs;
 use crate::commands::keeper;
 use crate::output::Stream;
 use crate::{exit, values};
@@ -34,19 +34,19 @@ Policies: fifo:1-99, rr:1-99, other[:NICE], batch[:NICE], idle, and
 deadline:RUNTIME/DEADLINE/PERIOD. All threads are changed, or none. New and
 renamed threads are followed until Ctrl-C, the end of --for or of the process;
 then everything is put back. A thread that computes for longer than --max-busy
-without a sleep is put back at once. Where the kernel refuses a real-time policy,
-rtkit is asked, then for a better nice value; what was given is said.
+without a sleep is put back at once. If the kernel refuses a real-time policy,
+unjank tries rtkit, and then a better nice value, and prints the result.
 
-With --keep nobody watches: the kernel ends the process (SIGXCPU) if one of its
-real-time threads computes for longer than --max-busy without a sleep.
-What it changes is written down first; if unjank is killed, a keeper process
-puts it back, and if that is killed too, unjank restore.")]
+With --keep unjank does not watch: the kernel ends the process (SIGXCPU) if one
+of its real-time threads computes for longer than --max-busy without a sleep.
+Changes are recorded before they are made. If unjank is killed, a keeper process
+puts them back; if that is killed, too, unjank restore does.")]
 pub(crate) struct Args {
     /// The process
     #[arg(value_name = "PID")]
     process: u32,
     #[command(flatten)]
-    wishes: WishArgs,
+    changes: ChangeArgs,
     /// End after this time [default: at Ctrl-C, or when the process ends]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration)]
     length: Option<Nanos>,
@@ -55,41 +55,41 @@ pub(crate) struct Args {
     keep: bool,
 }
 
-/// Changes, watches, puts back.
+/// Changes the threads, watches them, and puts them back.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let root = Root::system();
-    let rules = args.wishes.rules()?;
-    let dir = args.wishes.state.dir()?;
-    let teller = Teller::new(args.wishes.form(), Stream::Stdout);
+    let rules = args.changes.rules()?;
+    let dir = args.changes.state.dir()?;
+    let reporter = Reporter::new(args.changes.form(), Stream::Stdout);
     let signals = signals().context("while listening for signals")?;
     let found = Means::find(&root, &rules);
-    restore::what_was_cut_off(&root, &dir, found.kernel(), teller)?;
-    // Before the first look, so that no thread is born unseen in between.
+    restore::restore_before_session(&root, &dir, found.kernel(), reporter)?;
+    // Before the first look, so that no new thread is missed in between.
     let events = if args.keep { Support::no("") } else { means::events()? };
-    let ladder = found.ladder(args.process);
-    let options = args.wishes.options(!args.keep);
+    let setter = found.policy_setter(args.process);
+    let options = args.changes.options(!args.keep);
     let began = Timestamp::now();
     let keeper = Some(keeper::command(&dir));
-    let (walk, changer) = rt::set(&root, &dir, args.process, &rules, &ladder, options, keeper)?;
+    let (walk, changer) = rt::set(&root, &dir, args.process, &rules, &setter, options, keeper)?;
     let took = Timestamp::now().since(began);
     if args.keep {
         changer.keep()?;
         let kept = "they stay until unjank rt restore";
-        teller.walked(args.process, &walk, took, Some(kept))?;
+        reporter.walked(args.process, &walk, took, Some(kept))?;
         return Ok(ExitCode::from(exit::FINE));
     }
     let how = match &events {
-        Support::Yes(_) => "the kernel tells of new ones".to_owned(),
-        Support::No(reason) => format!("new ones are looked for ({reason})"),
+        Support::Yes(_) => "the kernel reports new ones".to_owned(),
+        Support::No(reason) => format!("new ones are found by polling ({reason})"),
     };
-    let (scope, max_busy) = (Scope::Process, args.wishes.max_busy());
+    let (scope, max_busy) = (Scope::Process, args.changes.max_busy());
     let mut follower = Follower::new(&root, changer, args.process, scope, events.yes(), max_busy);
-    let watched = teller.walked(args.process, &walk, took, Some(&how)).and_then(|()| {
+    let watched = reporter.walked(args.process, &walk, took, Some(&how)).and_then(|()| {
         let precedence = means::precedence(&root, &rules)?;
         let _entered = means::enter(precedence.as_ref())?;
-        watch(args, &mut follower, &signals, teller)
+        watch(args, &mut follower, &signals, reporter)
     });
-    let not_back = teller.restored(&follower.finish())?;
+    let not_back = reporter.restored(&follower.finish())?;
     watched?;
     match not_back {
         Some(error) => Err(error.into()),
@@ -97,18 +97,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// Until it is told to end, or the process has ended.
+/// Watches until a signal, the end of `--for` or the end of the process.
 fn watch(
     args: &Args,
     follower: &mut Follower<'_>,
     signals: &UnixStream,
-    teller: Teller,
+    reporter: Reporter,
 ) -> Result<()> {
     let end = args.length.map(|length| Timestamp::now() + length);
     loop {
-        teller.events(follower.step()?)?;
+        reporter.events(follower.step()?)?;
         if follower.is_over() {
-            return teller.remark(&format!("process {} has ended", args.process));
+            return reporter.remark(&format!("process {} has ended", args.process));
         }
         let due = follower.wake_at();
         let until = end.map_or(due, |end| due.min(end));
@@ -119,7 +119,7 @@ fn watch(
     }
 }
 
-/// What can be read once a signal asks for the end.
+/// A socket that becomes readable when a signal asks for the end.
 fn signals() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,4 +1,4 @@
-//! Runs a command to its end, and passes signals on to it.
+//! Runs a command until it ends, and forwards signals to it.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _};
@@ -13,36 +13,36 @@ use signal_hook::iterator;
 use signal_hook::low_level::pipe;
 use unjank_host::{Error, process, terminal};
 
-/// The signals that ask for an end.
+/// The signals that ask a program to end.
 const STOP: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// The signals that come to this process, from now on without ending it.
+/// Receives the signals of this process, which no longer end it.
 #[derive(Debug)]
 pub(crate) struct Signals(iterator::Signals);
 
-/// How it ended.
+/// How the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// With an exit code.
     Code(u8),
-    /// By a signal; or none was begun, because the signal came first.
+    /// By a signal; or the command was not started because of this signal.
     Signal(i32),
 }
 
 impl Signals {
-    /// Listens.
+    /// Installs the handlers.
     pub(crate) fn listen() -> io::Result<Self> {
         iterator::Signals::new(STOP.into_iter().chain([SIGCHLD])).map(Self)
     }
 
-    /// The signal that asked for an end before the command has begun.
+    /// A pending signal that asks for an end.
     pub(crate) fn stop_requested(&mut self) -> Option<i32> {
         self.0.pending().find(|signal| STOP.contains(signal))
     }
 }
 
 impl End {
-    /// As shells do.
+    /// The exit code, as shells compute it.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Code(code) => code,
@@ -58,12 +58,12 @@ impl From<ExitStatus> for End {
     }
 }
 
-/// A command that has been started and not waited for.
+/// A command that has been started and not reaped.
 #[derive(Debug)]
 pub(crate) struct Running(Child);
 
 impl Running {
-    /// Starts `command`, unless a signal has come first: then that is the end.
+    /// Starts `command`, unless a signal has arrived before.
     pub(crate) fn start(command: &[OsString], signals: &mut Signals) -> Result<Result<Self, End>> {
         let [program, arguments @ ..] = command else { return Ok(Err(End::Code(0))) };
         if let Some(signal) = signals.stop_requested() {
@@ -78,13 +78,14 @@ impl Running {
         self.0.id()
     }
 
-    /// Passes on the signals that have come, and says how it has ended if it has.
+    /// Forwards the signals that have arrived. Returns how the command ended, if
+    /// it has.
     pub(crate) fn attend(&mut self, signals: &mut Signals) -> Result<Option<End>> {
         let arrived = signals.0.pending().filter(|signal| STOP.contains(signal)).collect();
         self.pass_on(arrived)
     }
 
-    /// Waits for its end, and passes signals on until then.
+    /// Waits for its end, and forwards signals until then.
     pub(crate) fn wait(&mut self, signals: &mut Signals) -> Result<End> {
         if let Some(end) = self.attend(signals)? {
             return Ok(end);
@@ -102,20 +103,20 @@ impl Running {
             return Ok(Some(status.into()));
         }
         for signal in arrived.into_iter().filter(|&signal| !has_it_already(signal)) {
-            // It has not been waited for, so the number is still its own.
+            // It has not been reaped, so the number is still its own.
             process::send_signal(self.0.id(), signal)?;
         }
         Ok(None)
     }
 }
 
-/// Can be read after one of the [`Signals`] has come, for those who wait for
-/// other things as well.
+/// Becomes readable when one of the [`Signals`] arrives, for loops that also wait
+/// for other things.
 #[derive(Debug)]
 pub(crate) struct Bell(UnixStream);
 
 impl Bell {
-    /// Listens.
+    /// Registers it with the signals.
     pub(crate) fn new() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -125,9 +126,9 @@ impl Bell {
         Ok(Self(ours))
     }
 
-    /// Forgets the signals that have come.
+    /// Clears it.
     pub(crate) fn quiet(&self) {
-        // It does not wait, and what cannot be read does not ring.
+        // Non-blocking; the data does not matter.
         while matches!((&self.0).read(&mut [0; 64]), Ok(64)) {}
     }
 }
@@ -155,8 +156,9 @@ fn not_started(program: &OsString, source: io::Error) -> Error {
     }
 }
 
-/// Ctrl-C and Ctrl-\ go from the terminal to all of its foreground; many
-/// programs take a second one as the wish to end without tidying up.
+/// Whether the command has got `signal` from the terminal, which sends Ctrl-C and
+/// Ctrl-\ to its whole foreground group. On a second one, many programs end
+/// without cleaning up.
 fn has_it_already(signal: i32) -> bool {
     matches!(signal, SIGINT | SIGQUIT) && terminal::is_in_foreground()
 }
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_have_the_codes_that_shells_give_them() {
+    fn exit_codes_are_those_of_shells() {
         assert_eq!(End::from(ExitStatus::from_raw(7 << 8)).code(), 7);
         assert_eq!(End::from(ExitStatus::from_raw(9)).code(), 137);
         assert_eq!(End::Signal(SIGINT).code(), 130);

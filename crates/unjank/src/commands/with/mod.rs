@@ -23,28 +23,28 @@ use child::{End, Signals};
 
 KNOB is an absolute path, in which * stands for any part of a name, or a sysctl
 name. All knobs are changed, in this order, or none. They are put back when the
-command ends, when this unjank is killed (a keeper process sees to it), and by
-`unjank restore` otherwise; but a knob that somebody else has changed meanwhile
-is left to them.
+command ends; by a keeper process if unjank is killed; and by `unjank restore`
+if the keeper is killed, too. A knob that another program has changed meanwhile
+is left alone.
 
-Signals go on to the command. The exit code is the command's, 128 + N if signal
-N ended it. unjank's own: 1 a knob is not put back, 2 usage, 3 no such knob or
-not restorable, 4 permission.")]
+Signals are forwarded to the command. The exit code is the command's, 128 + N if
+signal N ended it. unjank's own: 1 a knob is not put back, 2 usage, 3 no such
+knob or it cannot be put back, 4 not permitted.")]
 pub(crate) struct Args {
-    /// What to change: a path or a sysctl name, and the value to write
+    /// A path or a sysctl name, and the value to write
     #[arg(required = true, value_name = "KNOB=VALUE")]
     knobs: Vec<String>,
-    /// The command, and its arguments
+    /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// Do not say what is changed and put back
+    /// Do not report what is changed and put back
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
     place: PlaceArgs,
 }
 
-/// Changes, runs, puts back.
+/// Changes the knobs, runs the command, and puts the knobs back.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let root = args.place.root();
     let wanted = knobs::parse(&args.knobs, &root)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let opened = Session::open(&root, &state_dir, keeper::command(&state_dir))
         .context("while making sure that everything can be put back");
     let session = match (opened, signals.stop_requested()) {
-        // Ctrl-C may also have ended the keeper before it was out of reach.
+        // Ctrl-C may also have ended the keeper before it left the process group.
         (_, Some(signal)) => return Ok(ExitCode::from(End::Signal(signal).code())),
         (opened, None) => opened?,
     };
@@ -65,8 +65,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         tell(&format!("left by an earlier unjank: {change}"));
     }
-    for told in unusable(session.recovered()) {
-        output::remark(&told);
+    for text in unusable(session.recovered()) {
+        output::remark(&text);
     }
     let (held, ended) = match session.change_all(&wanted) {
         Ok(held) => {
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// `/proc/sys/vm/swappiness: 60 → 10`, and what was wanted if that is not it.
+/// `/proc/sys/vm/swappiness: 60 → 10`, with the written value if it differs.
 fn changed(knob: &Knob) -> String {
     let (reads, asked) = (knob.value(), knob.asked());
     let line = format!("{}: {} → {reads}", knob.path(), knob.before());

@@ -1,4 +1,4 @@
-//! What `rt set` and `rt exec` are told in the same words.
+//! The options that `rt set` and `rt exec` have in common.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use unjank_jitter::rt::{Options, PROFILES, Profile, Rule, Rules};
 
 use crate::{paths, values};
 
-/// While a session watches, the kernel's own limit is this much behind it.
+/// While a session watches, the kernel's limit is this much above twice its own.
 const BEHIND: Nanos = Nanos::from_millis(5_000);
 
-/// Which threads get which policy, and within which limits.
+/// The policies of threads, and their limits.
 #[derive(Debug, clap::Args)]
-pub(super) struct WishArgs {
+pub(super) struct ChangeArgs {
     /// Threads whose names match PATTERN (* and ?) get POLICY; the first one that matches counts
     #[arg(long = "thread", value_name = "PATTERN=POLICY")]
     threads: Vec<Rule>,
@@ -23,59 +23,58 @@ pub(super) struct WishArgs {
     /// Rules for a known program: unjank rt profiles
     #[arg(long, value_name = "NAME", value_parser = profile)]
     profile: Option<&'static Profile>,
-    /// A thread that computes for longer without a sleep is put back; 0 is no limit
+    /// Put back a thread that computes for longer without a sleep; 0 is no limit
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration_or_zero)]
     max_busy: Nanos,
     /// Accept priorities above 90, machines without real-time throttling, and no limit
     #[arg(long)]
     force: bool,
-    /// Tell every change as a line of JSON
+    /// Print each change as a line of JSON
     #[arg(long)]
     json: bool,
-    /// Do not say what is changed and put back
+    /// Do not report what is changed and put back
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]
     pub(super) state: StateArgs,
 }
 
-/// Where it is written down what is changed.
+/// The directory of the ledgers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StateArgs {
-    /// Where it is written down what to put back [default: /var/lib/unjank/journal for root,
+    /// The directory of the journals [default: /var/lib/unjank/journal for root,
     /// ~/.local/state/unjank/journal for others]
     #[arg(long, value_name = "DIR", help_heading = "Places")]
     state_dir: Option<PathBuf>,
 }
 
-/// How changes are told.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Sentences.
     Text,
-    /// JSON, a line each.
+    /// JSON lines.
     Json,
-    /// Not at all, except for what went wrong.
+    /// Failures only.
     Quiet,
 }
 
-impl WishArgs {
+impl ChangeArgs {
     /// The rules.
     pub(super) fn rules(&self) -> Result<Rules, Error> {
         if self.max_busy == Nanos::ZERO && !self.force {
             return Err(Error::Invalid(
-                "without --max-busy nothing stops a thread that computes for ever; --force allows \
-                 it"
+                "with --max-busy 0 nothing stops a thread that computes for ever; --force allows it"
                 .to_owned(),
             ));
         }
         Rules::new(self.threads.clone(), self.others, self.profile)
     }
 
-    /// The limits of a session that `watches`, or ends at once.
+    /// The options of a session that `watches`, or ends at once.
     ///
-    /// The kernel's limit ends the whole process (SIGXCPU). Where somebody
-    /// watches, it only has to be there if the watcher is not any more.
+    /// The kernel's limit ends the whole process (SIGXCPU). If unjank watches,
+    /// that limit is needed only after its death.
     pub(super) fn options(&self, watches: bool) -> Options {
         let behind = if watches { self.max_busy.times(2) + BEHIND } else { self.max_busy };
         let longest = (self.max_busy > Nanos::ZERO).then_some(behind);
@@ -101,14 +100,14 @@ impl WishArgs {
 }
 
 impl StateArgs {
-    /// The directory of what is written down about threads.
+    /// The directory of the ledgers.
     pub(super) fn dir(&self) -> Result<PathBuf, Error> {
         let base = self.state_dir.clone().map_or_else(paths::journal, Ok)?;
         Ok(threads_in(&base))
     }
 }
 
-/// Its place in the directory of the journals.
+/// The directory of the ledgers, below that of the journals.
 pub(super) fn threads_in(state_dir: &std::path::Path) -> PathBuf {
     state_dir.join("threads")
 }
@@ -116,6 +115,6 @@ pub(super) fn threads_in(state_dir: &std::path::Path) -> PathBuf {
 fn profile(name: &str) -> Result<&'static Profile, String> {
     Profile::named(name).ok_or_else(|| {
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-        format!("there is no such profile; there are {}", names.join(", "))
+        format!("unknown profile; available: {}", names.join(", "))
     })
 }

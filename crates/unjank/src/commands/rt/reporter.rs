@@ -1,4 +1,4 @@
-//! What is said about changed threads: sentences, or JSON line by line.
+//! Reports changed threads: as sentences, or as JSON lines.
 
 use serde::Serialize;
 use unjank_host::journal::RestoreOutcome;
@@ -6,17 +6,17 @@ use unjank_host::thread_ledger::ThreadReport;
 use unjank_host::{Error, Nanos};
 use unjank_jitter::rt::{Changed, Event, Failed, Means, Walk};
 
-use super::wishes::Form;
+use super::change_args::Form;
 use crate::output::{self, Stream};
 
-/// So many threads are named one by one.
+/// The most threads that are reported one by one.
 const MOST_LINES: usize = 12;
-/// So many of a larger group.
+/// The most names of a larger group.
 const MOST_NAMES: usize = 3;
 
-/// Tells what happens.
+/// Reports what happens.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Teller {
+pub(super) struct Reporter {
     form: Form,
     /// Where JSON goes.
     to: Stream,
@@ -26,7 +26,7 @@ pub(super) struct Teller {
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line<'a> {
-    /// All threads that were there have been looked at.
+    /// All existing threads have been examined.
     Walked {
         schema: &'static str,
         process: u32,
@@ -66,12 +66,12 @@ enum Line<'a> {
     },
 }
 
-impl Teller {
+impl Reporter {
     pub(super) fn new(form: Form, to: Stream) -> Self {
         Self { form, to }
     }
 
-    /// Tells what a first walk has done, and how new threads are heard of.
+    /// Reports the first walk, and how new threads are found.
     pub(super) fn walked(
         self,
         process: u32,
@@ -111,11 +111,11 @@ impl Teller {
         Ok(())
     }
 
-    /// Tells of threads that got another policy.
+    /// Reports threads that got another policy.
     pub(super) fn changed(self, all: &[Changed]) -> anyhow::Result<()> {
         match self.form {
             Form::Quiet => {
-                // That it is not what was wanted is to be known all the same.
+                // A policy that is not the wanted one is reported in any case.
                 for thread in all.iter().filter(|thread| thread.instead_of.is_some()) {
                     output::remark(&sentence(thread, &thread.name));
                 }
@@ -134,7 +134,7 @@ impl Teller {
         Ok(())
     }
 
-    /// Tells what has happened later.
+    /// Reports later events.
     pub(super) fn events(self, events: Vec<Event>) -> anyhow::Result<()> {
         let mut all = Vec::new();
         for event in events {
@@ -146,7 +146,7 @@ impl Teller {
                     self.line(&Line::Demoted { busy_ns: busy.get(), report: &report })?;
                 }
                 Event::Demoted { busy, report } => output::remark(&format!(
-                    "{} has computed for {busy} without a sleep: {} → {}, for good",
+                    "{} has computed for {busy} without a sleep: {} → {}, permanently",
                     report.name,
                     report.during,
                     report.after.as_deref().unwrap_or(&report.before),
@@ -158,7 +158,7 @@ impl Teller {
 
     fn unlimited(self, process: u32, why: &Error) -> anyhow::Result<()> {
         self.remark(&format!(
-            "process {process} is watched by unjank alone, not by the kernel: {why}"
+            "process {process} has no limit in the kernel, so only unjank watches it: {why}"
         ))
     }
 
@@ -168,14 +168,14 @@ impl Teller {
             let error = error.to_string();
             return self.line(&Line::Failed { thread: thread.0, name, error });
         }
-        output::remark(&format!("{name} ({thread}) stays as it is: {error}"));
+        output::remark(&format!("{name} ({thread}) is not changed: {error}"));
         Ok(())
     }
 
-    /// Tells what was put back. Says whether all of it was, or why not.
+    /// Reports what was put back. Returns the first failure.
     pub(super) fn restored(self, reports: &[ThreadReport]) -> anyhow::Result<Option<Error>> {
         let failed = |report: &&&ThreadReport| report.outcome.is_failure();
-        // That threads end is nothing to tell.
+        // Ended threads are not reported.
         let there = reports.iter().filter(|report| report.outcome != RestoreOutcome::Gone);
         let reports: Vec<&ThreadReport> = there.collect();
         if self.form == Form::Json {
@@ -192,7 +192,7 @@ impl Teller {
         Ok(reports.iter().find(failed).map(|report| Error::Busy(report.to_string())))
     }
 
-    /// Says something else.
+    /// Prints any other message.
     pub(super) fn remark(self, text: &str) -> anyhow::Result<()> {
         if self.form == Form::Json {
             return self.line(&Line::Remark { text });
@@ -228,7 +228,7 @@ fn line(thread: &Changed) -> Line<'_> {
     }
 }
 
-/// `meas (thread 79): other → fifo:80`, and what was wanted if that is not it.
+/// `meas (thread 79): other → fifo:80`, with the wanted policy if it differs.
 fn sentence(thread: &Changed, who: &str) -> String {
     let text = format!("{who}: {} → {}", thread.before.policy, thread.now.policy);
     match &thread.instead_of {
@@ -240,7 +240,7 @@ fn sentence(thread: &Changed, who: &str) -> String {
     }
 }
 
-/// A sentence for all threads that had and got the same.
+/// A sentence for each group of threads that had and got the same policy.
 fn grouped(all: &[Changed]) -> Vec<String> {
     let mut groups: Vec<(&Changed, Vec<&str>)> = Vec::new();
     for thread in all {
