@@ -1,5 +1,5 @@
-//! The process connector of the running kernel. Needs `CAP_NET_ADMIN`, and to
-//! be in no container.
+//! The proc connector of the running kernel. Needs `CAP_NET_ADMIN`, and must not
+//! be in a container.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 // A test says by printing why it was skipped.
@@ -34,7 +34,7 @@ fn until(events: &mut ProcConnector, last: impl Fn(&ProcessEvent) -> bool) -> Ve
 }
 
 #[test]
-fn a_process_is_seen_to_be_made_to_become_a_program_and_to_end() {
+fn fork_exec_and_exit_of_a_process_are_seen() {
     let Some(mut events) = listener(EventKinds::ALL) else { return };
     let before = Timestamp::now();
     let mut child = Command::new("true").spawn().unwrap();
@@ -64,7 +64,7 @@ fn a_process_is_seen_to_be_made_to_become_a_program_and_to_end() {
 fn a_kernel_that_filters_sends_nothing_else() {
     let Some(mut events) = listener(EventKinds::EXEC) else { return };
     if !events.filters() {
-        println!("skipped: this kernel sends all events");
+        println!("skipped: this kernel does not filter");
         return;
     }
     let run = || {

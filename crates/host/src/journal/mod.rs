@@ -32,7 +32,8 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `session`, `guard`, `shared_state`, `session_state`, `taken`, `pending_change` | changing knobs and putting them back |
+//! | `session`, `guard`, `taken`, `pending_change` | changing knobs and putting them back |
+//! | `session_state`, `shared_state` | the state of a session, shared with its guards |
 //! | `stale` | journals of sessions that could not put their changes back |
 //! | `entry`, `ledger`, `content`, `rule`, `value` | the lines, and decisions from them: pure |
 //! | `undo` | applying the rule |
