@@ -75,7 +75,7 @@ fn errors_change_nothing() {
             "'b', 'c' match no thread",
         ),
         (&["--profile", "jvm-inversion-aware"], 2, "the profile jvm-inversion-aware matches no"),
-        (&["--profile", "jvm"], 2, "there are jvm-inversion-aware, audio"),
+        (&["--profile", "jvm"], 2, "available: jvm-inversion-aware, audio"),
         (&["--thread", "meas=fifo:100"], 2, "real-time priority 100 is out of range"),
         (&["--thread", "meas=fifo:91"], 2, "above 90, where the kernel's own threads run; --force"),
         (&["--thread", "meas=other:20"], 2, "needs a nice value from -20 to 19"),
