@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// As on a file system without O_TMPFILE.
+    /// As on a file system without `O_TMPFILE`.
     fn with_a_name(path: &Path, existing: Existing) -> WholeFile {
         let mut whole = WholeFile::create(path, existing, Readers::AsUsual).unwrap();
         let Target::Entry { directory, .. } = &whole.target else { panic!("{whole:?}") };

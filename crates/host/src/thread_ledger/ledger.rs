@@ -161,7 +161,7 @@ impl<'a> Ledger<'a> {
     pub fn finish(mut self) -> Vec<ThreadReport> {
         let mut over = Vec::new();
         let reports = put_back_all(&self.contents, self.scheduler, Mode::Act, |entry| {
-            over.push(entry.clone())
+            over.push(entry.clone());
         });
         let _best_effort = self.note(&over);
         if !reports.iter().any(|report| report.outcome.is_failure()) {

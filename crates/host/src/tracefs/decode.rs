@@ -235,9 +235,9 @@ mod tests {
         decoder.learn("sched", &waking()).unwrap();
         let task = Task { tid: ThreadId(77), comm: "vic ==> tim\n".into(), prio: -1 };
         let at = Timestamp::from_nanos(9);
-        let decoded = decoder.decode(&Record { at, data: &record(375, [77, -1, 1]) });
+        let event = decoder.decode(&Record { at, data: &record(375, [77, -1, 1]) });
         let kind = EventKind::Waking { task, cpu: 1 };
-        assert_eq!(decoded, Some(Event { at, current: ThreadId(5), kind }));
+        assert_eq!(event, Some(Event { at, current: ThreadId(5), kind }));
         assert_eq!(decode(&decoder, &record(376, [77, 19, 1])), None, "never learned");
         assert_eq!(decode(&decoder, &record(375, [77, 19, -4])), None, "no such CPU");
         assert_eq!(decode(&decoder, &record(375, [77, 19, 1])[..33]), None, "cut");

@@ -1,4 +1,4 @@
-//! The locks of libraries: std, the C library, parking_lot, spin, crossbeam,
+//! The locks of libraries: std, the C library, `parking_lot`, spin, crossbeam,
 //! unjank-backoff.
 
 use crossbeam_utils::Backoff;

@@ -121,10 +121,10 @@ enum Policy {
     Other,
     /// Real-time thread (SCHED_FIFO)
     Fifo,
-    /// Real-time thread that shares time with others of its priority (SCHED_RR)
+    /// Real-time thread that shares time with others of its priority
     #[value(alias = "round-robin")]
     Rr,
-    /// Guaranteed run time in each period (SCHED_DEADLINE)
+    /// Guaranteed run time in each period
     Deadline,
 }
 
