@@ -1,14 +1,15 @@
-//! The delay of inter-process calls: the answer comes from another process.
+//! The delay of inter-process calls: a thread waits for the answer of another
+//! process.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | request/reply round trips between two processes |
-//! | [`transport`] | the ways a call can take, from both ends |
+//! | [`transport`] | the transports, client and server side |
 //! | [`throughput`] | calls back to back, over payload sizes |
 //! | [`latency`] | pairs of processes at real-time and ordinary priority |
 //! | [`inversion`] | what priority inversion costs a real-time call |
-//! | [`mod@bench`] | calls against those of other tools |
-//! | [`explain`] | from round trips to verdicts, from a trace to a reason |
+//! | [`mod@bench`] | calls compared with those of other tools |
+//! | [`explain`] | verdicts, and the cause of one slow call |
 
 pub mod bench;
 pub mod explain;
@@ -20,4 +21,4 @@ pub mod transport;
 mod watch;
 
 pub use probe::{Options, Placement, run};
-pub use transport::{PeerCommand, Role, Transport, play};
+pub use transport::{PeerCommand, Role, Transport, run_peer};

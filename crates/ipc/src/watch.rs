@@ -1,9 +1,8 @@
-//! A peer that does not answer is ended, so that the call to it returns.
+//! Kills a peer that does not answer, so that the call to it returns.
 //!
-//! Calls block in the kernel, without a time limit that would cost them
-//! something. A second thread looks once a second whether they go on. One that
-//! is under way on a busy machine goes on, too: its peer or its caller waits
-//! for a CPU.
+//! Calls block in the kernel without a timeout, which would make them slower. A
+//! second thread checks once a second whether calls are answered. A call whose
+//! peer or caller only waits for a CPU is not ended.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,18 +17,20 @@ use unjank_measure::Monitor;
 
 use crate::transport::Transport;
 
-const LOOK: Duration = Duration::from_secs(1);
-/// Looks in a row without an answer that find peer and caller asleep or
-/// stopped, after which the peer counts as stopped.
-const PATIENCE: u32 = 5;
-/// Looks without an answer after which one that computes counts as hung.
+const POLL: Duration = Duration::from_secs(1);
+/// Polls in a row without an answer, with peer and caller asleep or stopped, after
+/// which the peer is killed.
+const ASLEEP_POLLS: u32 = 5;
+/// Polls without an answer after which a peer that computes is killed.
 const LONGEST: u32 = 300;
-/// Looks without an answer that someone who wants to stop waits for.
-const STOPPING: u32 = 2;
+/// Polls without an answer after which the peer is killed if the user wants to
+/// stop.
+const ENDING_POLLS: u32 = 2;
 /// `SIGKILL` of `signal(7)`.
 const KILL: i32 = 9;
 
-/// Whether calls go on. Its atomics carry no other data, so they are relaxed.
+/// Counts answers, and notes whether the peer was killed. The atomics carry no
+/// other data, so they are relaxed.
 pub(crate) struct Watch {
     peer: Option<u32>,
     answers: AtomicU64,
@@ -37,19 +38,19 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Of the process `peer`; of nobody where a process of somebody else's
-    /// answers, which is not ours to end.
+    /// Watches the process `peer`; nothing if another program answers, which must
+    /// not be killed.
     pub(crate) fn new(peer: Option<u32>) -> Self {
         Self { peer, answers: AtomicU64::new(0), gave_up: AtomicBool::new(false) }
     }
 
-    /// Calls have been answered, or none is under way.
+    /// Notes that a call was answered.
     #[inline]
     pub(crate) fn answered(&self) {
         self.answers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the peer was ended because it did not answer.
+    /// Whether the peer was killed because it did not answer.
     pub(crate) fn gave_up(&self) -> bool {
         self.gave_up.load(Ordering::Relaxed)
     }
@@ -65,12 +66,12 @@ impl Watch {
                 .name("ipc/watch".to_owned())
                 .spawn_scoped(scope, move || {
                     let mut silence = Silence::default();
-                    while over.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    while over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
                         let answers = self.answers.load(Ordering::Relaxed);
-                        let rest = !is_under_way(peer, caller);
-                        if silence.is_too_long(answers, rest, monitor.stop_requested()) {
+                        let asleep = !is_under_way(peer, caller);
+                        if silence.is_too_long(answers, asleep, monitor.stop_requested()) {
                             self.gave_up.store(true, Ordering::Relaxed);
-                            // Fails only if it has ended by itself.
+                            // Fails only if the peer has ended already.
                             let _ended = send_signal(peer, KILL);
                             return;
                         }
@@ -82,7 +83,7 @@ impl Watch {
     }
 }
 
-/// The result of calls to `peer`, which is ended if it does not answer.
+/// Runs `calls` to `peer`, which is killed if it does not answer.
 pub(crate) fn watched<T>(
     peer: Option<u32>,
     transport: Transport,
@@ -102,8 +103,8 @@ pub(crate) fn no_reply(transport: Transport) -> Error {
     Error::syscall("call", format!("the peer over {transport}"), late)
 }
 
-/// Whether a thread of the peer, or the one that calls it, could go on if it
-/// had a CPU or its page: `proc_pid_stat(5)`.
+/// Whether a thread of the peer, or the calling thread, is runnable or waits for a
+/// page: `proc_pid_stat(5)`.
 fn is_under_way(peer: u32, caller: ThreadId) -> bool {
     let root = Root::system();
     let peers = threads::ids(&root, peer).unwrap_or_default();
@@ -112,26 +113,26 @@ fn is_under_way(peer: u32, caller: ThreadId) -> bool {
     all.any(|(process, thread)| matches!(threads::state(&root, process, thread), Some('R' | 'D')))
 }
 
-/// Looks in a row that saw no answer.
+/// Polls in a row without an answer.
 #[derive(Debug, Default)]
 struct Silence {
     answers: u64,
-    looks: u32,
-    /// The last of them, in which nobody was under way.
-    rests: u32,
+    polls: u32,
+    /// The latest polls in a row with peer and caller asleep.
+    asleep: u32,
 }
 
 impl Silence {
-    /// Takes a look, at which nobody was under way if `rest`.
-    fn is_too_long(&mut self, answers: u64, rest: bool, stop_requested: bool) -> bool {
+    /// Takes in one poll.
+    fn is_too_long(&mut self, answers: u64, asleep: bool, stop_requested: bool) -> bool {
         if answers != self.answers {
-            *self = Self { answers, looks: 0, rests: 0 };
+            *self = Self { answers, polls: 0, asleep: 0 };
             return false;
         }
-        self.looks += 1;
-        self.rests = if rest { self.rests + 1 } else { 0 };
-        let longest = if stop_requested { STOPPING } else { LONGEST };
-        self.looks >= longest || self.rests >= PATIENCE
+        self.polls += 1;
+        self.asleep = if asleep { self.asleep + 1 } else { 0 };
+        let longest = if stop_requested { ENDING_POLLS } else { LONGEST };
+        self.polls >= longest || self.asleep >= ASLEEP_POLLS
     }
 }
 
@@ -145,25 +146,25 @@ mod tests {
         for answers in 1..100 {
             assert!(!silence.is_too_long(answers, true, false));
         }
-        let looks = (1..=2 * PATIENCE).find(|_| silence.is_too_long(99, true, false)).unwrap();
-        assert_eq!(looks, PATIENCE);
+        let polls = (1..=2 * ASLEEP_POLLS).find(|_| silence.is_too_long(99, true, false)).unwrap();
+        assert_eq!(polls, ASLEEP_POLLS);
         let mut silence = Silence::default();
         assert!(!silence.is_too_long(0, false, true));
         assert!(silence.is_too_long(0, false, true));
     }
 
     #[test]
-    fn one_that_waits_for_a_cpu_is_not_silent() {
+    fn a_peer_that_waits_for_a_cpu_has_longer() {
         let mut silence = Silence::default();
-        // It sleeps now and then, as one does that starts.
-        for look in 1..LONGEST {
-            assert!(!silence.is_too_long(0, look % PATIENCE != 0, false), "{look}");
+        // It sleeps now and then, as a starting process does.
+        for poll in 1..LONGEST {
+            assert!(!silence.is_too_long(0, poll % ASLEEP_POLLS != 0, false), "{poll}");
         }
         assert!(silence.is_too_long(0, false, false), "it computes for ever");
     }
 
     #[test]
-    fn who_computes_is_under_way_and_who_sleeps_or_is_stopped_is_not() {
+    fn a_computing_thread_is_under_way_and_a_sleeping_or_stopped_one_is_not() {
         let (tell, told) = mpsc::channel();
         let (_held, never) = mpsc::channel::<()>();
         thread::spawn(move || {

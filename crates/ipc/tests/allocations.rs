@@ -1,7 +1,7 @@
-//! Between the two stamps of a call nothing is allocated: more
-//! calls take just as many allocations.
+//! Nothing is allocated between the two clock reads of a call: the number of
+//! allocations does not depend on the number of calls.
 //!
-//! Its own main, because the other process of each transport is this program.
+//! Has its own main, because the peer process of each transport is this program.
 #![allow(unsafe_code, reason = "a global allocator that counts")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,12 +10,11 @@ use std::cell::Cell;
 use unjank_host::{Bytes, Nanos};
 use unjank_ipc::probe::Placement;
 use unjank_ipc::throughput::{self, Options};
-use unjank_ipc::{PeerCommand, Role, Transport, play};
+use unjank_ipc::{PeerCommand, Role, Transport, run_peer};
 use unjank_measure::Silent;
 
 thread_local! {
-    /// Of this thread: the one that watches the calls makes more or fewer as
-    /// it happens to sleep or not.
+    /// Of this thread only: the number of those of the watching thread varies.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -24,8 +23,8 @@ struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: all work is the system allocator's; the counter has no destructor
-// and allocates nothing.
+// SAFETY: the system allocator does all work; the counter has no destructor and
+// allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
@@ -45,13 +44,13 @@ fn main() {
         && peer == "peer"
     {
         let role: Role = serde_json::from_str(role).expect("a role");
-        play(&role, parent.parse().expect("a process number")).expect("the peer serves");
+        run_peer(&role, parent.parse().expect("a process number")).expect("the peer serves");
         return;
     }
     for transport in
         [Transport::Passthrough, Transport::Unix, Transport::Pipe, Transport::Futex, Transport::Pi]
     {
-        // What is set up once in a process is set up now.
+        // So that nothing is left to set up once in the process.
         allocations_of(transport, 5);
         let ((few_calls, few), (many_calls, many)) =
             (allocations_of(transport, 20), allocations_of(transport, 400));
@@ -60,8 +59,8 @@ fn main() {
     }
 }
 
-/// Calls over a transport for so many milliseconds: how many, and how many
-/// allocations that took.
+/// Calls over a transport for a time; returns the numbers of calls and of
+/// allocations.
 fn allocations_of(transport: Transport, millis: u64) -> (u64, u64) {
     let options = Options {
         transports: vec![transport],
@@ -73,7 +72,7 @@ fn allocations_of(transport: Transport, millis: u64) -> (u64, u64) {
     };
     let peer = PeerCommand { program: "/proc/self/exe".into(), arguments: vec!["peer".into()] };
     let before = COUNT.get();
-    let outcome = throughput::run(&options, &peer, &Silent).expect("it can be measured");
+    let measurements = throughput::run(&options, &peer, &Silent).expect("it can be measured");
     let count = COUNT.get() - before;
-    (outcome.cells[0].calls(), count)
+    (measurements.cells[0].calls(), count)
 }

@@ -1,6 +1,6 @@
-//! Ends a client or a server of `unjank ipc latency` with SIGKILL, again and
-//! again, and looks what becomes of the rest: an error that is told, a failed
-//! pair that is counted, nobody left behind, and no wait without an end.
+//! Kills a client or a server of `unjank ipc latency` with SIGKILL, again and
+//! again. Checks that an error is reported, that the failed pair is counted, that
+//! no process is left behind, and that no wait is endless.
 
 use std::fmt;
 use std::fs;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use unjank_host::process::send_signal;
 
-/// What takes longer hangs: longer than the watch over calls has patience, and
-/// its owner.
+/// The time after which a process counts as hung: longer than the watches over
+/// calls and clients wait.
 const TOO_LONG: Duration = Duration::from_secs(1_200);
 /// `SIGKILL` of `signal(7)`.
 pub(crate) const KILL: i32 = 9;
@@ -29,15 +29,14 @@ impl Random {
     }
 }
 
-/// What was killed, over one transport.
+/// Kills over one transport.
 #[derive(Debug, Default)]
 pub(crate) struct Killed {
     /// Client processes.
     pub(crate) clients: u64,
     /// Server processes.
     pub(crate) servers: u64,
-    /// Servers whose pair had calls to report: they were killed between its
-    /// first call and its last one.
+    /// Servers killed between the first and the last call of their pair.
     pub(crate) during_calls: u64,
 }
 
@@ -47,27 +46,27 @@ impl fmt::Display for Killed {
         write!(
             f,
             "{} killed: {clients} clients, {servers} servers ({during_calls} during calls that \
-             count); each was told, and nobody was left behind",
+             count); each was reported, and no process was left behind",
             clients + servers
         )
     }
 }
 
-/// When somebody is killed.
+/// When a process is killed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    /// How often the server has slept before: every other time; the other
-    /// times its process has just been started. A server sleeps before each
+    /// In every other round, how often the server has slept before. In the other
+    /// rounds its process has just been started. A server sleeps before each
     /// call, unless it spins.
     pub(crate) sleeps: u64,
-    /// At most so long after that, drawn by chance.
+    /// The longest time after that; the actual one is random.
     pub(crate) spread: Duration,
 }
 
 /// Kills `kills` clients or servers over a transport.
 ///
 /// # Panics
-/// One of the promises above was not kept.
+/// One of the checks above failed.
 pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Moment) -> Killed {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut killed = Killed::default();
@@ -76,12 +75,12 @@ pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Mome
         let started = child_of(command.id(), "caller")
             .and_then(|client| Some((client, child_of(client, "{\"serve\"")?)));
         let Some((client, server)) = started else {
-            let (code, told) = wait(command, transport);
-            panic!("{transport}, {round} kills: it did not start its pair ({code:?}): {told}");
+            let (code, output) = wait(command, transport);
+            panic!("{transport}, {round} kills: it did not start its pair ({code:?}): {output}");
         };
         if round % 2 == 0 && !has_slept(server, moment.sleeps) {
-            let (code, told) = wait(command, transport);
-            panic!("{transport}, {round} kills: its server serves no calls ({code:?}): {told}");
+            let (code, output) = wait(command, transport);
+            panic!("{transport}, {round} kills: its server serves no calls ({code:?}): {output}");
         }
         let micros = u64::try_from(moment.spread.as_micros()).unwrap_or(u64::MAX);
         thread::sleep(Duration::from_micros(random.below(micros.max(1))));
@@ -91,19 +90,19 @@ pub(crate) fn kill_many(unjank: &Path, transport: &str, kills: u64, moment: Mome
             _ => (server, "server", &mut killed.servers),
         };
         *count += 1;
-        // One that has ended meanwhile needs no signal.
+        // Fails if the process has ended meanwhile.
         let _ended = send_signal(victim, KILL);
         let what = format!("{transport}, kill {round} of a {name}");
-        let (code, told) = wait(command, &what);
-        assert_eq!(code, Some(1), "{what}: {told}");
+        let (code, output) = wait(command, &what);
+        assert_eq!(code, Some(1), "{what}: {output}");
         let counted = format!("ipc/{transport}/failed_pairs");
-        assert!(told.contains(&counted), "{what}: {told}");
-        let during_calls = told.contains(" ended early: ");
-        assert!(during_calls || told.contains(" failed: "), "{what}: {told}");
+        assert!(output.contains(&counted), "{what}: {output}");
+        let during_calls = output.contains(" ended early: ");
+        assert!(during_calls || output.contains(" failed: "), "{what}: {output}");
         killed.during_calls += u64::from(during_calls);
         let start = Instant::now();
         while all.iter().copied().any(is_alive) {
-            assert!(start.elapsed() < TOO_LONG, "{what}: somebody is left behind");
+            assert!(start.elapsed() < TOO_LONG, "{what}: a process is left behind");
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -126,8 +125,8 @@ fn children(process: u32) -> Vec<u32> {
     list.unwrap_or_default().split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
-/// The child of a process with `argument` on its command line, as soon as it
-/// has one; `None` if it ends without, or takes too long.
+/// Waits for a child of a process with `argument` on its command line; `None` if
+/// the process ends before, or takes too long.
 pub(crate) fn child_of(process: u32, argument: &str) -> Option<u32> {
     let has_it = |child: &u32| {
         let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
@@ -143,12 +142,12 @@ pub(crate) fn child_of(process: u32, argument: &str) -> Option<u32> {
     None
 }
 
-/// Waits until a process has slept so often; false if it ends before that.
+/// Waits until a process has slept `times` times; false if it ends before.
 fn has_slept(process: u32, times: u64) -> bool {
     const FIELD: &str = "voluntary_ctxt_switches:";
     let start = Instant::now();
     loop {
-        // Asked first: its status stays until it is reaped.
+        // Checked first: its status stays readable until it is reaped.
         let more_to_come = is_alive(process);
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         let field = status.lines().find_map(|line| line.strip_prefix(FIELD));
@@ -163,13 +162,13 @@ fn has_slept(process: u32, times: u64) -> bool {
     }
 }
 
-/// Whether a process runs on; one that only waits to be reaped does not.
+/// Whether a process is alive; a zombie is not.
 fn is_alive(process: u32) -> bool {
     fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
 }
 
-/// The exit code of a process, and what it has printed.
+/// The exit code of a process, and its output.
 ///
 /// # Panics
 /// It does not end.

@@ -1,15 +1,16 @@
-//! Kills clients and servers of `unjank ipc latency` in the middle of calls,
-//! over several transports at a time.
+//! Kills clients and servers of `unjank ipc latency` during calls, over several
+//! transports at the same time.
 //!
 //! ```text
 //! peer_death UNJANK TRANSPORT,… KILLS SLEEPS MILLISECONDS
 //! ```
 //!
-//! `KILLS` over each transport, each within so many milliseconds after the
-//! server's process was started, or has slept so often. Prints a line for each transport; panics when
-//! an error is not told, somebody is left behind, or there is no end.
+//! Kills `KILLS` processes over each transport, each within `MILLISECONDS` after
+//! the server's process was started or has slept `SLEEPS` times. Prints a line for
+//! each transport. Panics if an error is not reported, a process is left behind,
+//! or a wait does not end.
 
-// An example talks to its user.
+// An example prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod kills;
@@ -49,7 +50,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     let all_kept = thread::scope(|scope| {
         let lanes: Vec<_> =
             transports.split(',').map(|transport| scope.spawn(move || over(transport))).collect();
-        // Those that have panicked have said why.
+        // A panic has printed its message.
         lanes.into_iter().filter_map(|lane| lane.join().err()).count() == 0
     });
     Ok(if all_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })

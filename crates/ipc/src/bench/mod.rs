@@ -1,4 +1,4 @@
-//! `unjank ipc bench`: this crate's calls against those of its peers,
+//! `unjank ipc bench`: compares this crate's calls with those of other tools,
 //! alternating in one run.
 
 mod perf;
@@ -10,11 +10,11 @@ use unjank_measure::record::Direction;
 use unjank_measure::{Findings, Monitor, Series, Unit};
 
 use crate::probe::Placement;
-use crate::transport::{Connection, PeerCommand, Route, SIGHT, Transport};
+use crate::transport::{Connection, PeerCommand, REPORT_BYTES, Route, Transport};
 use crate::watch::{self, Watch};
 use perf::PerfBench;
 
-/// How to compare.
+/// Length and number of visits.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// The length of one visit.
@@ -25,14 +25,14 @@ pub struct Comparison {
 
 /// Calls that do not count, after a connection is made.
 const WARM_UP: u32 = 200;
-/// Calls between two looks at the clock's end.
+/// Calls between two checks whether the visit is over.
 const BATCH: u32 = 32;
 /// Bytes of what `perf bench sched pipe` sends: an `int`.
 const INT: usize = 4;
 
-/// Asks, each in alternating pairs of visits: is a round trip over two pipes,
-/// on one CPU, as fast as `perf bench sched pipe`'s; and is one over pi-channel
-/// faster than one over a unix socket, on one CPU and on two?
+/// Compares, in alternating pairs of visits: a round trip over two pipes with
+/// that of `perf bench sched pipe`, on one CPU; and a round trip over pi-channel
+/// with one over a unix socket, on one CPU and on two.
 ///
 /// # Errors
 /// `Invalid` options; a peer that could not be started.
@@ -43,7 +43,8 @@ pub fn run(
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
     if comparison.pairs == 0 || comparison.visit < Nanos::from_millis(1) {
-        return Err(Error::Invalid("visits of at least 1 ms, at least one pair".to_owned()));
+        let limits = "a visit lasts at least 1 ms, and at least one pair is needed";
+        return Err(Error::Invalid(limits.to_owned()));
     }
     let plan = Plan { pairs: comparison.pairs, warm_up: 1, seed };
     let allowed = CpuSet::allowed()?;
@@ -64,7 +65,7 @@ pub fn run(
     Ok(findings)
 }
 
-/// A tool whose visits give one mean each is compared by means.
+/// Compares means, because `perf bench` prints one mean for each visit.
 fn against_perf(
     comparison: &Comparison,
     plan: Plan,
@@ -116,8 +117,8 @@ fn pi_against_unix(
     let place = if client_cpu == server_cpu { "one-cpu" } else { "two-cpus" };
     let subject = format!("ipc/bench/{place}/pi");
     let _pinned = AffinityGuard::pin_to(client_cpu)?;
-    let mut unix = Caller::connect(Transport::Unix, SIGHT, server_cpu, peer, monitor)?;
-    let mut pi = Caller::connect(Transport::Pi, SIGHT, server_cpu, peer, monitor)?;
+    let mut unix = Caller::connect(Transport::Unix, REPORT_BYTES, server_cpu, peer, monitor)?;
+    let mut pi = Caller::connect(Transport::Pi, REPORT_BYTES, server_cpu, peer, monitor)?;
     let visits = plan.run(monitor, |arm| {
         let caller = match arm {
             Arm::A => &mut unix,
@@ -136,7 +137,7 @@ fn pi_against_unix(
     Ok(())
 }
 
-/// The answer, and the series of both arms.
+/// Adds the answer, and the series of both arms.
 fn note(visits: &Visits<Series>, question: &Question, arms: [&str; 2], findings: &mut Findings) {
     visits.conclude(question).note(findings);
     for (mut series, arm) in visits.pooled(question).into_iter().zip(arms) {
@@ -145,7 +146,7 @@ fn note(visits: &Visits<Series>, question: &Question, arms: [&str; 2], findings:
     }
 }
 
-/// A connection that is visited again and again.
+/// A connection whose calls are measured in visits.
 struct Caller {
     transport: Transport,
     connection: Connection,
@@ -153,7 +154,7 @@ struct Caller {
     reply: Vec<u8>,
 }
 
-/// What one visit saw.
+/// The round trips of one visit.
 struct Visit {
     series: Series,
     /// In nanoseconds.

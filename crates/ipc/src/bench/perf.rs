@@ -1,4 +1,4 @@
-//! `perf bench sched pipe`, run and read: `perf-bench(1)`.
+//! Runs `perf bench sched pipe` and reads its result: `perf-bench(1)`.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -11,7 +11,7 @@ const TRIAL: u64 = 2_000;
 /// The most round trips of a visit.
 const MOST: u64 = 50_000_000;
 
-/// How to run it. It runs on the CPUs of the thread that starts it.
+/// `perf bench sched pipe`, which runs on the CPUs of the thread that starts it.
 pub(super) struct PerfBench {
     loops: u64,
 }
@@ -37,13 +37,12 @@ fn run(loops: u64) -> Result<f64> {
     let output = Command::new("perf")
         .args(["bench", "--format", "simple", "sched", "pipe", "--loop", &loops.to_string()])
         .stdin(Stdio::null())
-        // Ctrl-C at the terminal ends the comparison after this visit, and
-        // does not break the visit.
+        // So Ctrl-C at the terminal ends the comparison after this visit.
         .process_group(0)
         .output()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::Unsupported(
-                "there is no perf here: it is in the package linux-perf or linux-tools".to_owned(),
+                "perf is not installed; it is in the package linux-perf or linux-tools".to_owned(),
             ),
             _ => Error::file("start", "perf", error),
         })?;

@@ -1,4 +1,4 @@
-//! Does a server run at the priority of the client it serves, and if not, why?
+//! Does a server run at its client's priority, and if not, why?
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use unjank_measure::stats::proportion;
 use unjank_measure::{Answer, Fact, Quantity, Unit, Verdict};
 
-use crate::latency::Look;
-use crate::transport::{SeenPolicy, Transport};
+use crate::latency::PriorityCheck;
+use crate::transport::{ReportedPolicy, Transport};
 
-/// Whether real-time priority reaches the server, and what keeps it from it.
+/// Whether the server gets its client's real-time priority, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inheritance {
@@ -17,12 +17,11 @@ pub enum Inheritance {
     Inherited,
     /// The transport passes on nice values, but no real-time priority.
     NiceOnly,
-    /// The server gets less than the client has, because its limit
-    /// `RLIMIT_RTPRIO` allows no more.
+    /// The server's `RLIMIT_RTPRIO` is below the client's priority.
     CappedByRlimit,
     /// The server's binder node does not ask for real-time inheritance.
     NodeNotOptedIn,
-    /// The node asks for it, and the kernel's binder driver passes on nothing.
+    /// The node asks for it, but the kernel's binder driver passes on nothing.
     KernelUnsupported,
     /// The transport has no inheritance, or it did not work.
     NotInherited,
@@ -44,7 +43,7 @@ impl fmt::Display for Inheritance {
     }
 }
 
-/// What is known besides the calls themselves.
+/// What decides the answer besides the calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Circumstances {
     pub(crate) transport: Transport,
@@ -61,25 +60,24 @@ pub(crate) struct Circumstances {
 /// An answer and the calls behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InheritanceVerdict {
-    /// Over what was called.
+    /// The transport of the calls.
     pub transport: Transport,
     /// The answer.
     pub answer: Inheritance,
     /// Why, in one sentence without a full stop.
     pub reason: String,
-    /// Calls at real-time priority that were looked at, and those of them
-    /// that were served at that priority.
+    /// Of the checked calls at real-time priority: those served at it.
     pub real_time: Share,
-    /// The same for calls with a nice value.
+    /// Of the checked calls with a nice value of their own: those served at it.
     pub nice: Share,
 }
 
-/// So many of so many.
+/// How many of a number of calls inherited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many.
+    /// All calls.
     pub of: u64,
-    /// How many of them inherited.
+    /// Those that inherited.
     pub inherited: u64,
 }
 
@@ -94,20 +92,23 @@ impl Share {
     }
 }
 
-/// Judges from calls whose server looked at itself.
-pub(crate) fn judge(looks: &[Look], about: &Circumstances) -> InheritanceVerdict {
-    let mut seen = Seen::default();
-    for look in looks {
-        seen.note(look);
+/// Judges from calls in which the server reported its own priority.
+pub(crate) fn judge_inheritance(
+    checks: &[PriorityCheck],
+    about: &Circumstances,
+) -> InheritanceVerdict {
+    let mut tally = Tally::default();
+    for check in checks {
+        tally.note(check);
     }
-    let (answer, reason) = seen.decide(about);
-    let Seen { real_time, nice, .. } = seen;
+    let (answer, reason) = tally.decide(about);
+    let Tally { real_time, nice, .. } = tally;
     InheritanceVerdict { transport: about.transport, answer, reason, real_time, nice }
 }
 
-/// What the looks add up to.
+/// The sums over all checks.
 #[derive(Debug, Default)]
-struct Seen {
+struct Tally {
     real_time: Share,
     nice: Share,
     /// Ordinary calls that were served at real-time priority.
@@ -118,22 +119,22 @@ struct Seen {
     lowest_nice: i8,
 }
 
-impl Seen {
-    fn note(&mut self, look: &Look) {
-        let served = look.server.real_time();
-        match look.caller.policy {
-            SeenPolicy::Fifo(priority) => {
+impl Tally {
+    fn note(&mut self, check: &PriorityCheck) {
+        let served = check.server.real_time();
+        match check.caller.policy {
+            ReportedPolicy::Fifo(priority) => {
                 self.real_time.count(served >= priority);
                 self.highest = self.highest.max(served);
-                if let SeenPolicy::Fair(nice) = look.server.policy {
+                if let ReportedPolicy::Fair(nice) = check.server.policy {
                     self.lowest_nice = self.lowest_nice.min(nice);
                 }
             }
-            SeenPolicy::Fair(nice) if look.at_nice => {
-                self.nice.count(look.server.policy == SeenPolicy::Fair(nice));
+            ReportedPolicy::Fair(nice) if check.at_nice => {
+                self.nice.count(check.server.policy == ReportedPolicy::Fair(nice));
             }
-            SeenPolicy::Fair(_) => self.kept += u64::from(served > 0),
-            SeenPolicy::RoundRobin(_) | SeenPolicy::Other => {}
+            ReportedPolicy::Fair(_) => self.kept += u64::from(served > 0),
+            ReportedPolicy::RoundRobin(_) | ReportedPolicy::Other => {}
         }
     }
 
@@ -161,7 +162,7 @@ impl Seen {
             return (Inheritance::CappedByRlimit, capped);
         }
         if inherited > 0 {
-            let reason = format!("only {inherited} of {of} real-time calls were served at theirs");
+            let reason = format!("only {inherited} of {of} real-time calls were served at it");
             return (Inheritance::NotInherited, reason);
         }
         if !transport.is_binder() {
@@ -169,9 +170,9 @@ impl Seen {
             return (Inheritance::NotInherited, reason);
         }
         let nice = match (self.nice.of, self.nice.all()) {
-            (0, _) => "whether nice values are could not be tested",
-            (_, true) => "nice values are",
-            (_, false) => "nice values are not either",
+            (0, _) => "inheritance of nice values could not be tested",
+            (_, true) => "nice values are passed on",
+            (_, false) => "nice values are not passed on either",
         };
         if !about.inherit_rt {
             let reason = format!(
@@ -189,8 +190,8 @@ impl Seen {
         (answer, reason)
     }
 
-    /// Android's driver gives a server no more than its own limit allows, and
-    /// nice −20 where that is nothing.
+    /// Android's driver gives a server at most the priority that its limit
+    /// allows; with a limit of 0 it gives nice −20.
     fn capped(&self, about: &Circumstances) -> Option<String> {
         let limit = about.rtprio_limit.filter(|_| !about.privileged)?;
         let at_limit = if limit == 0 {
@@ -207,8 +208,7 @@ impl Seen {
 }
 
 impl InheritanceVerdict {
-    /// As a verdict of the run record. Its reason holds the answer in the
-    /// words of [`Inheritance`].
+    /// As a verdict of the run record. Its reason contains the [`Inheritance`].
     pub fn verdict(&self) -> Verdict {
         let Share { of, inherited } = self.real_time;
         Verdict {
@@ -238,7 +238,7 @@ impl InheritanceVerdict {
         }
     }
 
-    /// The shares behind it.
+    /// The shares behind the answer.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |what: &str, share: Share| {
             (share.of > 0).then(|| {
@@ -257,7 +257,7 @@ mod tests {
     use unjank_host::sched::ThreadId;
 
     use super::*;
-    use crate::transport::Examined;
+    use crate::transport::ExaminedThread;
 
     fn about(transport: Transport, inherit_rt: bool) -> Circumstances {
         Circumstances {
@@ -269,9 +269,10 @@ mod tests {
         }
     }
 
-    fn look(caller: SeenPolicy, server: SeenPolicy, effective: i8) -> Look {
-        let examined = |policy, effective| Examined { thread: ThreadId(1), policy, effective };
-        Look {
+    fn check(caller: ReportedPolicy, server: ReportedPolicy, effective: i8) -> PriorityCheck {
+        let examined =
+            |policy, effective| ExaminedThread { thread: ThreadId(1), policy, effective };
+        PriorityCheck {
             caller: examined(caller, 0),
             at_nice: caller == NICE,
             caller_cpu: 0,
@@ -280,21 +281,21 @@ mod tests {
         }
     }
 
-    const FIFO: SeenPolicy = SeenPolicy::Fifo(80);
-    const FAIR: SeenPolicy = SeenPolicy::Fair(0);
-    const NICE: SeenPolicy = SeenPolicy::Fair(-5);
+    const FIFO: ReportedPolicy = ReportedPolicy::Fifo(80);
+    const FAIR: ReportedPolicy = ReportedPolicy::Fair(0);
+    const NICE: ReportedPolicy = ReportedPolicy::Fair(-5);
 
-    fn answer(looks: &[Look], about: &Circumstances) -> (Inheritance, String) {
-        let verdict = judge(looks, about);
+    fn answer(checks: &[PriorityCheck], about: &Circumstances) -> (Inheritance, String) {
+        let verdict = judge_inheritance(checks, about);
         (verdict.answer, verdict.reason)
     }
 
     #[test]
     fn boosted_by_a_futex_or_by_a_policy_is_inherited() {
-        let by_futex = [look(FIFO, FAIR, -81), look(FAIR, FAIR, 20)];
-        let by_policy = [look(FIFO, FIFO, -81), look(FAIR, FAIR, 20)];
-        for looks in [by_futex, by_policy] {
-            let (answer, reason) = answer(&looks, &about(Transport::Futex, true));
+        let by_futex = [check(FIFO, FAIR, -81), check(FAIR, FAIR, 20)];
+        let by_policy = [check(FIFO, FIFO, -81), check(FAIR, FAIR, 20)];
+        for checks in [by_futex, by_policy] {
+            let (answer, reason) = answer(&checks, &about(Transport::Futex, true));
             assert_eq!(answer, Inheritance::Inherited);
             assert_eq!(reason, "each of 1 real-time calls was served at its own priority");
         }
@@ -302,35 +303,35 @@ mod tests {
 
     #[test]
     fn a_server_that_is_always_real_time_inherits_nothing() {
-        let looks = [look(FIFO, FIFO, -81), look(FAIR, FIFO, -81)];
-        assert_eq!(answer(&looks, &about(Transport::Unix, true)).0, Inheritance::NotInherited);
+        let checks = [check(FIFO, FIFO, -81), check(FAIR, FIFO, -81)];
+        assert_eq!(answer(&checks, &about(Transport::Unix, true)).0, Inheritance::NotInherited);
     }
 
     #[test]
     fn a_plain_transport_has_no_inheritance() {
-        let looks = [look(FIFO, FAIR, 20), look(NICE, FAIR, 20)];
-        let (answer, reason) = answer(&looks, &about(Transport::Unix, true));
+        let checks = [check(FIFO, FAIR, 20), check(NICE, FAIR, 20)];
+        let (answer, reason) = answer(&checks, &about(Transport::Unix, true));
         assert_eq!(answer, Inheritance::NotInherited);
         assert_eq!(reason, "unix has no priority inheritance");
     }
 
     #[test]
     fn a_nice_value_from_the_beginning_is_not_inherited() {
-        let niced = SeenPolicy::Fair(5);
-        let verdict = judge(&[look(niced, niced, 25)], &about(Transport::Unix, true));
+        let niced = ReportedPolicy::Fair(5);
+        let verdict = judge_inheritance(&[check(niced, niced, 25)], &about(Transport::Unix, true));
         assert_eq!(verdict.nice, Share::default());
     }
 
     #[test]
-    fn binder_says_what_is_missing() {
-        let nice = [look(FIFO, FAIR, 20), look(NICE, NICE, 15)];
-        let nothing = [look(FIFO, FAIR, 20), look(NICE, FAIR, 20)];
+    fn binder_names_what_is_missing() {
+        let nice = [check(FIFO, FAIR, 20), check(NICE, NICE, 15)];
+        let nothing = [check(FIFO, FAIR, 20), check(NICE, FAIR, 20)];
         let (asked, unasked) = (about(Transport::Binder, true), about(Transport::Binder, false));
         assert_eq!(answer(&nice, &asked).0, Inheritance::NiceOnly);
         assert_eq!(answer(&nothing, &asked).0, Inheritance::KernelUnsupported);
         let (answer, reason) = answer(&nice, &unasked);
         assert_eq!(answer, Inheritance::NodeNotOptedIn);
-        assert!(reason.ends_with("nice values are"), "{reason}");
+        assert!(reason.ends_with("nice values are passed on"), "{reason}");
     }
 
     #[test]
@@ -340,33 +341,33 @@ mod tests {
             rtprio_limit,
             ..about(Transport::Binder, true)
         };
-        let some = [look(FIFO, SeenPolicy::Fifo(10), -11)];
+        let some = [check(FIFO, ReportedPolicy::Fifo(10), -11)];
         assert_eq!(answer(&some, &limited(Some(10))).0, Inheritance::CappedByRlimit);
-        let none = [look(FIFO, SeenPolicy::Fair(-20), 0)];
+        let none = [check(FIFO, ReportedPolicy::Fair(-20), 0)];
         assert_eq!(answer(&none, &limited(Some(0))).0, Inheritance::CappedByRlimit);
         assert_eq!(answer(&none, &limited(None)).0, Inheritance::KernelUnsupported);
     }
 
     #[test]
-    fn sometimes_is_not_inherited() {
-        let looks = [look(FIFO, FAIR, -81), look(FIFO, FAIR, 20)];
-        let (answer, reason) = answer(&looks, &about(Transport::Futex, true));
+    fn inheritance_in_some_calls_only_is_none() {
+        let checks = [check(FIFO, FAIR, -81), check(FIFO, FAIR, 20)];
+        let (answer, reason) = answer(&checks, &about(Transport::Futex, true));
         assert_eq!(answer, Inheritance::NotInherited);
-        assert_eq!(reason, "only 1 of 2 real-time calls were served at theirs");
+        assert_eq!(reason, "only 1 of 2 real-time calls were served at it");
     }
 
     #[test]
     fn without_real_time_calls_nothing_is_known() {
         let no_fifo = Some("needs CAP_SYS_NICE".to_owned());
         let about = Circumstances { no_fifo, ..about(Transport::Unix, true) };
-        let (answer, reason) = answer(&[look(FAIR, FAIR, 20)], &about);
+        let (answer, reason) = answer(&[check(FAIR, FAIR, 20)], &about);
         assert_eq!(answer, Inheritance::NotTestable);
         assert_eq!(reason, "needs CAP_SYS_NICE");
     }
 
     #[test]
     fn effective_priorities_are_read_as_the_kernel_writes_them() {
-        let thread = |effective| Examined { thread: ThreadId(1), policy: FAIR, effective };
+        let thread = |effective| ExaminedThread { thread: ThreadId(1), policy: FAIR, effective };
         let priorities = [-2, -81, -100, -101, 0, 20, 39].map(|e| thread(e).real_time());
         assert_eq!(priorities, [1, 80, 99, 100, 0, 0, 0]);
     }

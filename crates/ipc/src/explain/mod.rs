@@ -1,11 +1,10 @@
-//! From round trips to verdicts, and from a trace to the reason why one call
-//! was slow.
+//! Judges round trips, and finds in a trace why one call was slow.
 
+mod breakdown;
 mod inheritance;
-mod journey;
 mod verdict;
 
-pub(crate) use inheritance::{Circumstances, judge};
+pub(crate) use breakdown::break_down;
+pub(crate) use inheritance::{Circumstances, judge_inheritance};
 pub use inheritance::{Inheritance, InheritanceVerdict};
-pub(crate) use journey::journey_of;
-pub use verdict::{CLOSER, HEALTHY, verdict};
+pub use verdict::{HEALTHY, NEXT_COMMAND, verdict};

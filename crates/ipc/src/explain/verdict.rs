@@ -1,4 +1,4 @@
-//! Do inter-process calls answer in time?
+//! Do calls to another process return in time?
 
 use std::cmp::Reverse;
 
@@ -10,18 +10,18 @@ pub const HEALTHY: Nanos = Nanos::from_micros(2_500);
 
 const SOURCE: &str = "deadline of AOSP's binder latency test";
 
-/// The command that looks closer at round trips.
-pub const CLOSER: &str = "unjank ipc probe --for 30s --placement one-cpu,two-cpus,free";
+/// The command to run next for details of round trips.
+pub const NEXT_COMMAND: &str = "unjank ipc probe --for 30s --placement one-cpu,two-cpus,free";
 
-/// Transports by how much of a device's traffic goes over them.
+/// Transports, the most usual on a device first.
 const USUAL: [&str; 4] = ["binder", "hwbinder", "unix", "pipe"];
 /// Placements: most calls go to a process on another CPU.
 const USUAL_PLACEMENTS: [&str; 2] = ["two-cpus", "free"];
 
-/// Judges the slowest of what certainly misses the limit, where anything does,
-/// else the most usual transport and placement, so that two runs judge the
-/// same; of pairs of processes, all of them together. `next` is what to type
-/// if that is not well.
+/// Judges the slowest of the transports that certainly miss the limit. If none
+/// does, judges the most usual transport and placement, so that two runs judge
+/// the same. Pairs of processes are judged together. `next` is the command to
+/// run if the answer is not healthy.
 pub fn verdict(findings: &Findings, next: &str) -> Verdict {
     let is_of_all =
         |series: &SeriesRecord| series.labels.get("pair").is_some_and(|pair| pair == "all");
@@ -53,13 +53,13 @@ pub fn verdict(findings: &Findings, next: &str) -> Verdict {
     Verdict::of_health("ipc", question, healthy, judged, reason, next)
 }
 
-/// How usual these calls are: the lowest is the most usual.
+/// Sorts calls by how usual they are: the lowest rank is the most usual.
 fn rank(series: &SeriesRecord) -> (usize, usize) {
     let place = |names: &[&str], name: Option<&str>| {
         names.iter().position(|usual| Some(*usual) == name).unwrap_or(names.len())
     };
     let placement = series.labels.get("placement").map(String::as_str);
-    // Behind the transport, `ipc latency` has the policy of the caller.
+    // In `ipc latency`, the caller's policy follows the transport.
     let transport = transport(series).and_then(|name| name.split('/').next());
     (place(&USUAL, transport), place(&USUAL_PLACEMENTS, placement))
 }
@@ -101,29 +101,29 @@ mod tests {
         let mut all = findings("unix", Nanos::from_micros(30));
         all.merge(findings("pipe", Nanos::from_millis(4)));
         all.merge(findings("futex", Nanos::from_millis(5)));
-        let verdict = verdict(&all, CLOSER);
+        let verdict = verdict(&all, NEXT_COMMAND);
         assert_eq!(verdict.answer, Answer::Slow);
         assert!(verdict.measured.unwrap().name.contains("futex"), "the slowest of those");
     }
 
     #[test]
-    fn else_the_most_usual_calls_do() {
+    fn otherwise_the_most_usual_calls_decide() {
         let micros = Nanos::from_micros;
         let mut all = placed("futex", "two-cpus", micros(90));
         all.merge(placed("unix", "one-cpu", micros(80)));
         all.merge(placed("unix", "two-cpus", micros(30)));
-        let judged = |all: &Findings| verdict(all, CLOSER).measured.unwrap().name;
+        let judged = |all: &Findings| verdict(all, NEXT_COMMAND).measured.unwrap().name;
         assert_eq!(judged(&all), "p99 of a round trip over unix, two-cpus");
         all.merge(placed("binder", "one-cpu", micros(10)));
         assert_eq!(judged(&all), "p99 of a round trip over binder, one-cpu");
     }
 
     #[test]
-    fn of_equally_usual_calls_the_first_do() {
+    fn of_equally_usual_calls_the_first_decide() {
         let mut all = findings("pi/other", Nanos::from_micros(10));
         all.merge(findings("unix/fifo", Nanos::from_micros(20)));
         all.merge(findings("unix/other", Nanos::from_micros(30)));
-        let judged = verdict(&all, CLOSER).measured.unwrap().name;
+        let judged = verdict(&all, NEXT_COMMAND).measured.unwrap().name;
         assert_eq!(judged, "p99 of a round trip over unix/fifo");
     }
 
@@ -134,15 +134,15 @@ mod tests {
         let mut one = self::findings("unix", Nanos::from_millis(4));
         one.series[0].labels.insert("pair".to_owned(), "0".to_owned());
         findings.merge(one);
-        assert_eq!(verdict(&findings, CLOSER).answer, Answer::Healthy);
+        assert_eq!(verdict(&findings, NEXT_COMMAND).answer, Answer::Healthy);
     }
 
     #[test]
     fn fast_calls_are_healthy_and_none_are_not_available() {
         assert_eq!(
-            verdict(&findings("unix", Nanos::from_micros(30)), CLOSER).answer,
+            verdict(&findings("unix", Nanos::from_micros(30)), NEXT_COMMAND).answer,
             Answer::Healthy
         );
-        assert_eq!(verdict(&Findings::default(), CLOSER).answer, Answer::NotAvailable);
+        assert_eq!(verdict(&Findings::default(), NEXT_COMMAND).answer, Answer::NotAvailable);
     }
 }

@@ -8,8 +8,8 @@ use unjank_measure::{
 use super::options::Options;
 use crate::transport::Transport;
 
-/// A share of calls that is not blamed on inversion: interrupts and the
-/// hypervisor delay some of them anyway.
+/// The share of long calls that is not blamed on inversion: interrupts and the
+/// hypervisor delay some calls anyway.
 const TOLERATED: f64 = 0.05;
 
 /// What was measured over one transport.
@@ -82,8 +82,9 @@ fn verdict(
     });
     Verdict {
         measured: p99(beside_hog),
-        next: (answer == Answer::Yes)
-            .then(|| "unjank ipc inversion --transport pi   # docs/pi-channel.md".to_owned()),
+        next: (answer == Answer::Yes).then(|| {
+            "unjank ipc inversion --transport pi   # docs/reference/pi-channel.md".to_owned()
+        }),
         ..Verdict::new(
             format!("ipc/{transport}"),
             format!(

@@ -1,5 +1,5 @@
-//! The thread between client and server: more urgent than the server, less
-//! than the client.
+//! The hog: a thread that is more urgent than the server and less urgent than
+//! the client.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -17,7 +17,7 @@ pub(super) struct Switch {
     over: AtomicBool,
 }
 
-/// How often a hog that is off looks whether it is on.
+/// How often a hog that is off checks whether it is on.
 const LOOK: Nanos = Nanos::from_millis(1);
 
 impl Switch {
@@ -47,7 +47,10 @@ impl<'scope> Hog<'scope> {
         Ok(Self { switch, thread: Some(thread) })
     }
 
-    /// Ends it, and tells what kept it from computing.
+    /// Ends it.
+    ///
+    /// # Errors
+    /// It could not be pinned, or not made real-time.
     pub(super) fn finish(mut self) -> Result<()> {
         self.end()
     }
@@ -63,7 +66,7 @@ impl<'scope> Hog<'scope> {
 
 impl Drop for Hog<'_> {
     fn drop(&mut self) {
-        // Something else has failed, and is told.
+        // Another error is being reported already.
         let _second_failure = self.end();
     }
 }

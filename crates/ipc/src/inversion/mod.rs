@@ -1,10 +1,9 @@
-//! `unjank ipc inversion`: what a real-time call pays when a thread that is
-//! less urgent than its client, but more urgent than its server, wants the
-//! same CPU.
+//! `unjank ipc inversion`: measures what priority inversion costs a real-time
+//! call.
 //!
 //! Client (`SCHED_FIFO`), server (`SCHED_OTHER`) and hog (`SCHED_FIFO` below
-//! the client) are on one CPU. The hog computes in bursts; calls begin at
-//! random moments of them. Calls without and beside the hog take turns.
+//! the client) are on one CPU. The hog computes in bursts, and calls begin at
+//! random moments. Calls without and beside the hog alternate.
 
 mod findings;
 mod hog;
@@ -20,7 +19,7 @@ use unjank_measure::{Findings, Monitor, Series};
 
 pub use options::Options;
 
-use crate::transport::{Connection, PeerCommand, Route, SIGHT, Transport};
+use crate::transport::{Connection, PeerCommand, REPORT_BYTES, Route, Transport};
 use crate::watch::{self, Watch};
 use findings::Cell;
 use hog::{Hog, Switch};
@@ -77,7 +76,7 @@ pub fn run(
     Ok(findings)
 }
 
-/// Where a transport is among all.
+/// One of several transports.
 struct Part<'a> {
     index: usize,
     of: usize,
@@ -93,7 +92,8 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// `None` where somebody else's process answers: it runs anywhere.
+    /// `None` if the device has another context manager, whose CPU is not ours
+    /// to choose.
     fn measure(
         &self,
         peer: &PeerCommand,
@@ -102,10 +102,10 @@ impl Bench<'_> {
     ) -> Result<Option<Cell>> {
         let Part { transport, monitor, .. } = self.part;
         let peer_cpu = Some(self.options.cpu);
-        let route = Route { peer_cpu, ..Route::echo(transport, SIGHT) };
+        let route = Route { peer_cpu, ..Route::echo(transport, REPORT_BYTES) };
         let mut connection = Connection::open(&route, peer)?;
         if connection.call_kind() == "ping" {
-            let reason = "somebody else's process answers, wherever it runs";
+            let reason = "the device already has a context manager, which runs on any CPU";
             findings.not_supported(format!("ipc/{transport}"), reason);
             return Ok(None);
         }
@@ -132,7 +132,7 @@ impl Bench<'_> {
     ) -> Result<()> {
         let Self { options, part, .. } = self;
         for _ in 0..WARM_UP {
-            connection.call(&[0; SIGHT], &mut [0; SIGHT])?;
+            connection.call(&[0; REPORT_BYTES], &mut [0; REPORT_BYTES])?;
         }
         let turns = options.calls.div_ceil(TURN);
         for turn in 0..turns {
@@ -167,7 +167,7 @@ impl Bench<'_> {
             let wait = Nanos(random.random_range(0..period.get()));
             (Timestamp::now() + wait).sleep_until();
             let before = Timestamp::now();
-            connection.call(&[0; SIGHT], &mut [0; SIGHT])?;
+            connection.call(&[0; REPORT_BYTES], &mut [0; REPORT_BYTES])?;
             series.record(Timestamp::now().since(before));
             watch.answered();
         }

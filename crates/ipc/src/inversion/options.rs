@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `ipc inversion`, and their limits.
 
 use unjank_host::sched::{CpuSet, Priority};
 use unjank_host::{Error, Nanos, Result};
@@ -40,18 +40,18 @@ impl Options {
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::Invalid(what));
         if self.calls == 0 || self.transports.is_empty() {
-            return wrong("no transport or no call to measure".to_owned());
+            return wrong("at least one transport and one call are needed".to_owned());
         }
         if self.hog >= self.client {
             return wrong(format!(
-                "the hog's priority {} must lie below the client's {}",
+                "the hog's priority {} must be below the client's {}",
                 self.hog.get(),
                 self.client.get()
             ));
         }
         if self.burst < SHORTEST_BURST || self.burst > LONGEST_BURST {
             return wrong(format!(
-                "a burst of {}: it goes from {SHORTEST_BURST} to {LONGEST_BURST}",
+                "a burst of {} is out of range: it goes from {SHORTEST_BURST} to {LONGEST_BURST}",
                 self.burst
             ));
         }

@@ -1,4 +1,4 @@
-//! The client process of a pair: makes the calls.
+//! The client process of a pair, which makes the calls.
 
 use std::thread;
 
@@ -11,30 +11,31 @@ use unjank_host::{Error, ErrorClass, Nanos, Result, Root, Timestamp};
 use unjank_measure::{Monitor, Series};
 
 use super::options::{CallPolicy, Caller};
-use super::report::{Leg, Look, Miss, PairReport, Task};
+use super::report::{Leg, Miss, PairReport, PriorityCheck, Task};
 use crate::transport::{
-    Connection, Examined, PeerCommand, Route, SIGHT, Service, Sight, examine, look_around,
+    Connection, ExaminedThread, PeerCommand, REPORT_BYTES, Route, SelfReport, Service, cpu_request,
+    thread_request,
 };
 use crate::watch::Watch;
 
 /// Calls before the first one that counts.
 const WARM_UP: u64 = 100;
-/// Calls at each policy that look how the server runs, before the others and
+/// Calls at each policy that check the server's priority, before the others and
 /// again after them.
-const LOOKS: usize = 8;
-/// How far below the client's own nice value, which its server has from the
-/// beginning, that of the calls is which look whether it is inherited.
+const CHECKS: usize = 8;
+/// Calls that check inheritance of nice values are made at the client's own
+/// value minus this: the server has the client's own from its start.
 const NICER: i32 = 5;
 /// The lowest nice value.
 const NICEST: i32 = -20;
-/// Time between two words about progress.
+/// Time between two messages about progress.
 const PROGRESS: Nanos = Nanos::from_millis(300);
 
-/// Starts a server, connects to it, says so through `ready` (which returns
-/// when all pairs are to begin), and calls.
+/// Starts a server, connects to it, calls `ready` (which returns when all pairs
+/// are to begin), and makes the calls.
 ///
 /// # Errors
-/// It could not begin. What goes wrong later is in the report.
+/// The calls could not begin. Later failures are in the report.
 pub fn call(
     task: &Task,
     peer: &PeerCommand,
@@ -43,10 +44,10 @@ pub fn call(
     ready: impl FnOnce() -> Result<()>,
 ) -> Result<PairReport> {
     let inherit_rt = task.inherit_rt;
-    let witness = Route::echo(task.transport, SIGHT);
-    let route = Route { service: Service::Witness, inherit_rt, ..witness };
+    let echo = Route::echo(task.transport, REPORT_BYTES);
+    let route = Route { service: Service::Report, inherit_rt, ..echo };
     let tripwire = task.tripwire.as_ref().map(TripwirePaths::open).transpose()?;
-    // So that ordinary calls, and the server to come, are ordinary.
+    // Ordinary calls, and the server, run at this thread's policy.
     be_ordinary()?;
     let connection = Connection::open(&route, peer)?;
     let watch = Watch::new(connection.peer_id());
@@ -55,7 +56,7 @@ pub fn call(
         server: connection.peer_id(),
         ..PairReport::default()
     };
-    let realtime = match Realtime::prepare(root, task.priority, task.force).and_then(check) {
+    let realtime = match Realtime::prepare(root, task.priority, task.force).and_then(try_enter) {
         Ok(realtime) => Some(realtime),
         Err(error) if error.class() == ErrorClass::Permission => {
             report.no_fifo = Some(error.to_string());
@@ -68,19 +69,19 @@ pub fn call(
     watch.during(monitor, || {
         let start = Timestamp::now();
         for _ in 0..WARM_UP {
-            calls.timed(None, &look_around())?;
+            calls.timed(None, &cpu_request())?;
         }
         calls.each = Nanos(Timestamp::now().since(start).get() / WARM_UP);
-        calls.look(&mut report)
+        calls.check_priorities(&mut report)
     })??;
-    // The other pairs may take longer to start than the watch is patient.
+    // Not watched: the other pairs may take longer to start than a call may.
     ready()?;
     let end = watch.during(monitor, || {
         calls.tripwire = tripwire;
         let end = calls.all(&mut report, monitor, &watch);
         calls.tripwire = None;
         if report.miss.is_none() && end.is_ok() {
-            calls.look(&mut report)?;
+            calls.check_priorities(&mut report)?;
         }
         end
     })?;
@@ -88,8 +89,7 @@ pub fn call(
         if report.legs.is_empty() {
             return Err(error);
         }
-        // A call that the watch has ended because the user did not want to
-        // wait for it is no failure.
+        // A call that the watch ended because the user wants to stop is no failure.
         if !monitor.stop_requested() {
             report.failure = Some(error.to_string());
         }
@@ -97,8 +97,8 @@ pub fn call(
     Ok(report)
 }
 
-/// Whether the privilege is really there.
-fn check(realtime: Realtime) -> Result<Realtime> {
+/// Checks the privilege by using it.
+fn try_enter(realtime: Realtime) -> Result<Realtime> {
     drop(realtime.enter()?);
     Ok(realtime)
 }
@@ -119,9 +119,9 @@ struct Call {
     client: ThreadId,
     before: Timestamp,
     after: Timestamp,
-    /// Where the client was before and after, and the server in between.
+    /// CPUs of the client before, of the server, and of the client after.
     cpus: [u32; 3],
-    reply: Sight,
+    reply: SelfReport,
 }
 
 impl Calls<'_> {
@@ -145,7 +145,7 @@ impl Calls<'_> {
         'calls: for iteration in 0..task.iterations {
             for leg in &mut legs {
                 let called = match leg.caller {
-                    Caller::Warm => self.timed(Some(leg.policy), &look_around()),
+                    Caller::Warm => self.timed(Some(leg.policy), &cpu_request()),
                     Caller::Cold => self.on_a_new_thread(leg.policy),
                 };
                 let call = match called {
@@ -175,11 +175,11 @@ impl Calls<'_> {
         end
     }
 
-    /// One call, timed; at `SCHED_FIFO` if that is the policy, else as the
-    /// thread is. On a missed deadline the trace ends here, at once.
-    fn timed(&mut self, policy: Option<CallPolicy>, request: &[u8; SIGHT]) -> Result<Call> {
+    /// Times one call, at `SCHED_FIFO` or at the thread's own policy. A missed
+    /// deadline stops the trace at once.
+    fn timed(&mut self, policy: Option<CallPolicy>, request: &[u8; REPORT_BYTES]) -> Result<Call> {
         let _realtime = enter(self.realtime.as_ref(), policy)?;
-        let mut reply = [0; SIGHT];
+        let mut reply = [0; REPORT_BYTES];
         let cpu_before = current_cpu();
         let before = Timestamp::now();
         self.connection.call(request, &mut reply)?;
@@ -190,53 +190,53 @@ impl Calls<'_> {
         {
             tripwire.trip("unjank: deadline missed");
         }
-        let reply = Sight::from_bytes(&reply);
+        let reply = SelfReport::from_bytes(&reply);
         let cpus = [cpu_before as u32, reply.cpu, cpu_after as u32];
         Ok(Call { client: ThreadId::current(), before, after, cpus, reply })
     }
 
-    /// The same from a thread that has never called before.
+    /// Times one call from a new thread.
     fn on_a_new_thread(&mut self, policy: CallPolicy) -> Result<Call> {
         thread::scope(|scope| {
             let caller = thread::Builder::new()
                 .name("ipc/cold".to_owned())
-                .spawn_scoped(scope, || self.timed(Some(policy), &look_around()))
+                .spawn_scoped(scope, || self.timed(Some(policy), &cpu_request()))
                 .map_err(|error| Error::syscall("clone", "a cold caller", error))?;
             caller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    /// Calls that do not count: how does the server run when it is called at
-    /// real-time priority, as an ordinary thread, and with a nice value?
-    fn look(&mut self, report: &mut PairReport) -> Result<()> {
-        for _ in 0..LOOKS {
+    /// Checks the server's priority in calls at real-time priority, at ordinary
+    /// priority and with a nice value. These calls do not count.
+    fn check_priorities(&mut self, report: &mut PairReport) -> Result<()> {
+        for _ in 0..CHECKS {
             if self.realtime.is_some() {
-                report.looks.extend(self.look_at(Some(CallPolicy::Fifo))?);
+                report.checks.extend(self.check_at(Some(CallPolicy::Fifo))?);
             }
-            report.looks.extend(self.look_at(None)?);
+            report.checks.extend(self.check_at(None)?);
             let thread = ThreadId::current();
             let (own, reset_on_fork) = policy_of(thread)?;
             let Policy::Other(Fair { nice: own_nice, .. }) = own else { continue };
             let nice = own_nice.saturating_sub(NICER).max(NICEST);
-            // Not allowed to everybody, and then not looked at.
+            // Needs a privilege; not checked without it.
             if nice != own_nice && set_policy(thread, Policy::other(nice), reset_on_fork).is_ok() {
-                let look = self.look_at(None);
+                let check = self.check_at(None);
                 set_policy(thread, own, reset_on_fork)?;
-                report.looks.extend(look?.map(|look| Look { at_nice: true, ..look }));
+                report.checks.extend(check?.map(|check| PriorityCheck { at_nice: true, ..check }));
             }
         }
-        self.server = report.looks.last().map(|look| look.server.thread);
+        self.server = report.checks.last().map(|check| check.server.thread);
         Ok(())
     }
 
-    fn look_at(&mut self, policy: Option<CallPolicy>) -> Result<Option<Look>> {
+    fn check_at(&mut self, policy: Option<CallPolicy>) -> Result<Option<PriorityCheck>> {
         let caller = {
             let _realtime = enter(self.realtime.as_ref(), policy)?;
-            Sight::of_this_thread()
+            SelfReport::of_this_thread()
         };
-        let real_time = caller.thread.map_or(0, Examined::real_time);
-        let call = self.timed(policy, &examine(real_time))?;
-        Ok(caller.thread.zip(call.reply.thread).map(|(caller, server)| Look {
+        let real_time = caller.thread.map_or(0, ExaminedThread::real_time);
+        let call = self.timed(policy, &thread_request(real_time))?;
+        Ok(caller.thread.zip(call.reply.thread).map(|(caller, server)| PriorityCheck {
             caller,
             at_nice: false,
             caller_cpu: call.cpus[0],
@@ -272,7 +272,7 @@ impl Call {
     }
 }
 
-/// What a leg's calls add up to.
+/// Adds up the calls of a leg.
 struct Recorder {
     policy: CallPolicy,
     caller: Caller,

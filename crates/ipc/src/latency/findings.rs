@@ -1,4 +1,4 @@
-//! From reports to a run record.
+//! Turns reports into findings.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,18 @@ use unjank_measure::{Fact, Findings, Outlier, Series, SeriesRecord, Unit};
 
 use super::options::{CallPolicy, Caller};
 use super::report::Leg;
-use super::{Measured, Outcome};
+use super::{Measured, Measurements};
 
-impl Outcome {
+impl Measurements {
     /// As findings. Series: `ipc/<transport>/<fifo|other>/round_trip` with the
-    /// labels `caller` and `pair`, of which `all` is all together. Facts, for each caller over all pairs:
-    /// `…/deadline_missed` and `…/same_cpu`, shares of calls;
-    /// `ipc/<transport>/inherited/<real_time|nice>`, shares of the calls that
-    /// looked at it; `ipc/<transport>/failed_pairs`.
+    /// labels `caller` and `pair` (`all`: all pairs together). Facts for each
+    /// caller over all pairs: `…/deadline_missed`, `…/same_cpu` and
+    /// `…/client_moved`, shares of calls. Facts for each transport:
+    /// `ipc/<transport>/inherited/<real_time|nice>`, shares of the checked calls,
+    /// and `ipc/<transport>/failed_pairs`.
     pub fn findings(&self) -> Findings {
         let mut findings = self.notes.clone();
-        for measured in &self.measured {
+        for measured in &self.by_transport {
             measured.note(&mut findings);
         }
         findings
@@ -107,7 +108,7 @@ impl Measured {
     }
 }
 
-/// The calls of all pairs in one series.
+/// Merges the calls of all pairs into one series.
 fn pooled(legs: &[&Leg]) -> Option<SeriesRecord> {
     let first = &legs.first()?.series;
     let caller = first.labels.get("caller")?;

@@ -6,11 +6,11 @@
 //! | `options` | what to measure |
 //! | `pairs` | the process that starts the pairs |
 //! | `caller` | the client process of a pair, which starts its server |
-//! | `report` | what the client process says |
-//! | `threads` | how the threads of a pair ran |
-//! | `tracing` | the trace beside it |
-//! | [`schd_dbg`] | what AOSP's tool tells of it |
-//! | `findings` | from reports to a run record |
+//! | `report` | messages from the client process |
+//! | `threads` | policies, priorities and CPUs of a pair's threads |
+//! | `tracing` | the scheduler trace |
+//! | [`schd_dbg`] | the figures of AOSP's tool |
+//! | `findings` | from reports to findings |
 
 mod caller;
 mod findings;
@@ -31,34 +31,34 @@ pub use options::{CallPolicy, Caller, Options};
 pub use report::{Leg, Message, Miss, PairReport, Task};
 pub use threads::ThreadSeen;
 
-pub(crate) use report::Look;
+pub(crate) use report::PriorityCheck;
 
-use crate::explain::{Circumstances, InheritanceVerdict, journey_of, judge};
+use crate::explain::{Circumstances, InheritanceVerdict, break_down, judge_inheritance};
 use crate::transport::{Manager, PeerCommand, Transport};
 use tracing::Tracing;
 
 /// What was measured over one transport.
 #[derive(Debug)]
 pub struct Measured {
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
-    /// What each pair measured, or why it did not.
+    /// What each pair measured, or why it failed.
     pub pairs: Vec<Result<PairReport, String>>,
     /// Whether servers inherit the priority of their clients.
     pub inheritance: InheritanceVerdict,
-    /// Where the time of the call went that missed its deadline under trace,
-    /// or why that cannot be told; one sentence without a full stop.
+    /// Where the time of the call that missed its deadline under trace went, or
+    /// why that is not known; one sentence without a full stop.
     pub cause: Option<String>,
     /// Why the trace of that call was not kept, if it was not.
     pub trace_lost: Option<String>,
 }
 
-/// What was measured over all transports, and what could not be.
+/// The measurements of all transports.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Measurements {
     /// One for each transport that could be measured.
-    pub measured: Vec<Measured>,
-    /// Warnings, and what is unsupported.
+    pub by_transport: Vec<Measured>,
+    /// Warnings, and transports that are not supported here.
     pub notes: Findings,
 }
 
@@ -72,45 +72,45 @@ pub fn run(
     peer: &PeerCommand,
     root: &Root,
     monitor: &dyn Monitor,
-) -> Result<Outcome> {
+) -> Result<Measurements> {
     options.check()?;
-    let mut outcome = Outcome::default();
+    let mut measurements = Measurements::default();
     let cpus = CpuSet::allowed()?.len();
     if options.pairs > cpus {
-        outcome.notes.warn(format!(
-            "{} pairs on {cpus} CPU{}: the machine is overloaded, and these figures say nothing \
-             about it",
+        measurements.notes.warn(format!(
+            "{} pairs on {cpus} CPU{}: the machine is overloaded, and these figures do not \
+             describe it",
             options.pairs,
             if cpus == 1 { "" } else { "s" },
         ));
     }
     for (index, &transport) in options.transports.iter().enumerate() {
         if let Support::No(reason) = transport.support()? {
-            outcome.notes.not_supported(format!("ipc/{transport}"), reason);
+            measurements.notes.not_supported(format!("ipc/{transport}"), reason);
             continue;
         }
         if monitor.stop_requested() {
-            outcome.notes.warn("interrupted before every transport was measured");
+            measurements.notes.warn("interrupted before every transport was measured");
             break;
         }
         // Kept for as long as the pairs need it.
         let manager = || Manager::find_or_start(transport, peer);
         let manager = transport.is_binder().then(manager).transpose()?;
         if manager.as_ref().is_some_and(Manager::is_foreign) {
-            let reason = "its device has a context manager of somebody else's, with which no \
-                          server can be registered";
-            outcome.notes.not_supported(format!("ipc/{transport}"), reason);
+            let reason = "the device already has a context manager, with which unjank cannot \
+                          register a server";
+            measurements.notes.not_supported(format!("ipc/{transport}"), reason);
             continue;
         }
         let part = Part { of: options.transports.len(), index, transport, monitor };
-        let measured = measure(options, transport, client, root, &part, &mut outcome.notes)?;
+        let measured = measure(options, transport, client, root, &part, &mut measurements.notes)?;
         let missed = measured.missed().is_some();
-        outcome.measured.push(measured);
+        measurements.by_transport.push(measured);
         if missed {
             break;
         }
     }
-    Ok(outcome)
+    Ok(measurements)
 }
 
 fn measure(
@@ -146,8 +146,9 @@ fn measure(
         rtprio_limit: rtprio_limit(),
         no_fifo: reports().find_map(|report| report.no_fifo.clone()),
     };
-    let looks: Vec<Look> = reports().flat_map(|report| report.looks.iter().copied()).collect();
-    let inheritance = judge(&looks, &circumstances);
+    let checks: Vec<PriorityCheck> =
+        reports().flat_map(|report| report.checks.iter().copied()).collect();
+    let inheritance = judge_inheritance(&checks, &circumstances);
     let mut measured = Measured { transport, pairs, inheritance, cause: None, trace_lost: None };
     if let Some(tracing) = tracing {
         let miss = measured.missed().map(|(_, miss)| *miss);
@@ -164,17 +165,17 @@ fn where_it_went(trace: &Trace, miss: &Miss) -> String {
         return "cannot tell: the server's thread is not known".to_owned();
     };
     let began = Timestamp::from_nanos(miss.began);
-    match journey_of(trace, miss.client, server, began, miss.took) {
-        Support::Yes(journey) => journey.to_string(),
+    match break_down(trace, miss.client, server, began, miss.took) {
+        Support::Yes(breakdown) => breakdown.to_string(),
         Support::No(reason) => format!("cannot tell: {reason}"),
     }
 }
 
-impl Outcome {
+impl Measurements {
     /// Whether a pair measured nothing or ended before it was done, or a trace
     /// was not kept.
     pub fn has_failures(&self) -> bool {
-        self.measured.iter().any(Measured::has_failures)
+        self.by_transport.iter().any(Measured::has_failures)
     }
 }
 
@@ -193,8 +194,8 @@ impl Measured {
         self.failed_pairs() > 0 || self.trace_lost.is_some()
     }
 
-    /// The call that missed its deadline under trace, and in which pair: the
-    /// first one to end, because it has stopped the trace.
+    /// The number of a pair and its call that missed the deadline under trace:
+    /// the first one to end, because it stopped the trace.
     pub fn missed(&self) -> Option<(usize, &Miss)> {
         let misses = self.pairs.iter().enumerate().filter_map(|(number, pair)| {
             pair.as_ref().ok()?.miss.as_ref().map(|miss| (number, miss))
@@ -203,7 +204,7 @@ impl Measured {
     }
 }
 
-/// One of several transports: its progress is a part of the whole.
+/// Reports the progress of one transport as a part of the whole.
 struct Part<'a> {
     of: usize,
     index: usize,

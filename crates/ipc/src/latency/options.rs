@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `ipc latency`, and their limits.
 
 use std::path::PathBuf;
 
@@ -17,16 +17,16 @@ pub struct Options {
     pub pairs: usize,
     /// How often each caller of each pair calls at each policy.
     pub iterations: u64,
-    /// A slower call misses it.
+    /// A call that takes longer misses its deadline.
     pub deadline: Nanos,
-    /// Who calls.
+    /// Kinds of calling threads.
     pub callers: Vec<Caller>,
     /// The priority of the `SCHED_FIFO` calls.
     pub priority: Priority,
     /// Allow priorities above 90, and machines without real-time throttling.
     pub force: bool,
-    /// Ask for inheritance of real-time priority, where a transport must be
-    /// asked (binder's `FLAT_BINDER_FLAG_INHERIT_RT`).
+    /// Ask for inheritance of real-time priority where a transport needs that
+    /// (binder's `FLAT_BINDER_FLAG_INHERIT_RT`).
     pub inherit_rt: bool,
     /// Trace the scheduler, stop at the first missed deadline, and keep the
     /// trace as text in this file.
@@ -35,14 +35,14 @@ pub struct Options {
     pub raw: bool,
 }
 
-/// What kind of thread makes a call.
+/// The kind of thread that makes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Caller {
-    /// One that has called before.
+    /// A thread that has called before.
     Warm,
-    /// A new one for each call: it pays for what a transport sets up for each
-    /// thread.
+    /// A new thread for each call, which pays for what a transport sets up for
+    /// each thread.
     Cold,
 }
 
@@ -56,7 +56,7 @@ impl Caller {
     }
 }
 
-/// At which policy a call is made.
+/// The scheduling policy of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallPolicy {
@@ -83,11 +83,11 @@ impl Options {
     pub(super) fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::Invalid(what.to_owned()));
         if self.iterations == 0 {
-            return wrong("0 iterations: at least one call is needed for a latency");
+            return wrong("0 iterations: at least one is needed");
         }
         if self.pairs == 0 || self.pairs > MOST_PAIRS {
             return Err(Error::Invalid(format!(
-                "{} pairs of processes: from 1 to {MOST_PAIRS} are possible",
+                "{} pairs of processes are out of range: 1 to {MOST_PAIRS} are possible",
                 self.pairs
             )));
         }
@@ -95,7 +95,7 @@ impl Options {
             return wrong("a deadline of 0: every call would miss it");
         }
         if self.transports.is_empty() || self.callers.is_empty() {
-            return wrong("no transport or no caller to measure");
+            return wrong("at least one transport and one caller are needed");
         }
         Ok(())
     }

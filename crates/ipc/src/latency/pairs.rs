@@ -1,4 +1,4 @@
-//! The process that starts the pairs: all begin together, and all are heard.
+//! Starts the pairs, lets them begin together, and collects their reports.
 
 use std::io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -14,34 +14,34 @@ use unjank_measure::Monitor;
 use super::report::{Message, PairReport, Task};
 use crate::transport::PeerCommand;
 
-/// The longest line that a client process is listened to: room for raw
-/// samples of some million calls.
+/// The longest line read from a client process: room for raw samples of some
+/// million calls.
 const LONGEST_LINE: u64 = 256 << 20;
-/// How often the wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-/// Looks in a row without a word from anybody, after which all count as hung:
-/// ten minutes. Clients notice a hung server by themselves long before.
-const PATIENCE: u32 = 6_000;
-/// Those without a word after which a client that is stopped counts as hung.
-const STOPPED: u32 = 100;
-/// And those after a wish to stop: a minute for calls under way to end.
-const STOPPING: u32 = 600;
+/// How often the request to stop is checked.
+const POLL: Duration = Duration::from_millis(100);
+/// Polls in a row without a message after which all clients count as hung: ten
+/// minutes. Clients notice a hung server by themselves long before.
+const SILENT_POLLS: u32 = 6_000;
+/// The same for a client that is stopped by a signal.
+const STOPPED_POLLS: u32 = 100;
+/// The same after a request to stop: a minute for calls under way to end.
+const ENDING_POLLS: u32 = 600;
 /// `SIGINT` of `signal(7)`.
 const INTERRUPT: i32 = 2;
 
-/// What came of one pair.
-pub(super) type Outcome = Result<PairReport, String>;
+/// What one pair measured, or why it failed.
+pub(super) type PairResult = Result<PairReport, String>;
 
-/// A client process under way.
+/// A running client process.
 struct Pair {
     process: Helper,
-    /// Written to when all may begin; closed when all is over.
+    /// Written to when all are to begin; closed at the end.
     go: PipeWriter,
     ready: bool,
-    outcome: Option<Outcome>,
+    result: Option<PairResult>,
 }
 
-/// Runs a client process for each task, and hears all of them out.
+/// Runs a client process for each task, and collects all results.
 ///
 /// # Errors
 /// A process could not be started.
@@ -49,7 +49,7 @@ pub(super) fn run(
     tasks: &[Task],
     command: &PeerCommand,
     monitor: &dyn Monitor,
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<PairResult>> {
     let (sender, messages) = mpsc::channel();
     let mut pairs = Vec::new();
     for (number, task) in tasks.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn run(
         listen(number, lines, sender.clone())?;
     }
     drop(sender);
-    Ok(hear_out(pairs, &messages, monitor))
+    Ok(collect(pairs, &messages, monitor))
 }
 
 impl Pair {
@@ -71,12 +71,12 @@ impl Pair {
         let mut client = Command::new(&command.program);
         client.args(&command.arguments).arg(task);
         let process = Helper::start(client.stdin(stdin).stdout(stdout).stderr(Stdio::inherit()))?;
-        Ok((Self { process, go, ready: false, outcome: None }, lines))
+        Ok((Self { process, go, ready: false, result: None }, lines))
     }
 }
 
-/// Reads the messages of one client on a thread of its own, until it closes
-/// its end.
+/// Reads the messages of one client on a new thread, until the client closes its
+/// end.
 fn listen(
     number: usize,
     lines: PipeReader,
@@ -99,76 +99,76 @@ fn listen(
                     return;
                 }
             }
-            // Nobody listens any more if all is over.
+            // Fails at the end, when nothing receives any more.
             let _over = messages.send((number, None));
         })
         .map(|_detached| ())
         .map_err(|error| Error::syscall("clone", "a thread that listens to a client", error))
 }
 
-fn hear_out(
+fn collect(
     mut pairs: Vec<Pair>,
     messages: &Receiver<(usize, Option<Message>)>,
     monitor: &dyn Monitor,
-) -> Vec<Outcome> {
+) -> Vec<PairResult> {
     let mut began = false;
     let mut stopping = false;
     let mut silence = 0;
-    while pairs.iter().any(|pair| pair.outcome.is_none()) && !is_too_long(silence, stopping, &pairs)
+    while pairs.iter().any(|pair| pair.result.is_none()) && !is_too_long(silence, stopping, &pairs)
     {
-        match messages.recv_timeout(LOOK) {
+        match messages.recv_timeout(POLL) {
             Ok((number, message)) => {
                 silence = 0;
-                hear(&mut pairs[number], number, message, monitor);
+                handle(&mut pairs[number], number, message, monitor);
             }
             Err(RecvTimeoutError::Timeout) => silence += 1,
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        let settled = |pair: &Pair| pair.ready || pair.outcome.is_some();
+        let settled = |pair: &Pair| pair.ready || pair.result.is_some();
         if !began && pairs.iter().all(settled) {
             began = true;
             for pair in &mut pairs {
-                // One that is gone says so by closing its end.
+                // A client that is gone has closed its end, which is a message.
                 let _gone = pair.go.write_all(b"go\n");
             }
         }
         let missed =
-            |pair: &Pair| matches!(&pair.outcome, Some(Ok(report)) if report.miss.is_some());
+            |pair: &Pair| matches!(&pair.result, Some(Ok(report)) if report.miss.is_some());
         if !stopping && (monitor.stop_requested() || pairs.iter().any(missed)) {
             stopping = true;
-            for pair in pairs.iter().filter(|pair| pair.outcome.is_none()) {
+            for pair in pairs.iter().filter(|pair| pair.result.is_none()) {
                 let _gone = send_signal(pair.process.id(), INTERRUPT);
             }
         }
     }
     let hung = || Err("its client process did not answer".to_owned());
-    pairs.into_iter().map(|pair| pair.outcome.unwrap_or_else(hung)).collect()
+    pairs.into_iter().map(|pair| pair.result.unwrap_or_else(hung)).collect()
 }
 
-/// Whether so many looks without a word are too many.
+/// Whether all clients were silent for too long; `silence` is in polls.
 fn is_too_long(silence: u32, stopping: bool, pairs: &[Pair]) -> bool {
-    // Asked rarely: it reads a file for each.
+    // Checked rarely: it reads a file for each pair.
     let stopped = || {
-        pairs.iter().filter(|pair| pair.outcome.is_none()).any(|pair| {
+        pairs.iter().filter(|pair| pair.result.is_none()).any(|pair| {
             let process = pair.process.id();
             threads::state(&Root::system(), process, ThreadId(process)) == Some('T')
         })
     };
-    silence >= PATIENCE
-        || (stopping && silence >= STOPPING)
-        || (silence > 0 && silence.is_multiple_of(STOPPED) && stopped())
+    silence >= SILENT_POLLS
+        || (stopping && silence >= ENDING_POLLS)
+        || (silence > 0 && silence.is_multiple_of(STOPPED_POLLS) && stopped())
 }
 
-fn hear(pair: &mut Pair, number: usize, message: Option<Message>, monitor: &dyn Monitor) {
-    if pair.outcome.is_some() {
+fn handle(pair: &mut Pair, number: usize, message: Option<Message>, monitor: &dyn Monitor) {
+    if pair.result.is_some() {
         return;
     }
     match message {
         Some(Message::Ready) => pair.ready = true,
         Some(Message::Progress(done)) if number == 0 => monitor.progress(done, ""),
         Some(Message::Progress(_)) => {}
-        Some(Message::Done(report)) => pair.outcome = Some(Ok(*report)),
-        Some(Message::Failed(why)) => pair.outcome = Some(Err(why)),
-        None => pair.outcome = Some(Err("its client process died".to_owned())),
+        Some(Message::Done(report)) => pair.result = Some(Ok(*report)),
+        Some(Message::Failed(why)) => pair.result = Some(Err(why)),
+        None => pair.result = Some(Err("its client process died".to_owned())),
     }
 }

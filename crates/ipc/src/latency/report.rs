@@ -1,4 +1,4 @@
-//! What a client process tells the process that started it.
+//! Messages from a client process to the process that started it.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::Nanos;
@@ -7,12 +7,12 @@ use unjank_host::tracefs::TripwirePaths;
 use unjank_measure::SeriesRecord;
 
 use super::options::{CallPolicy, Caller};
-use crate::transport::{Examined, Transport};
+use crate::transport::{ExaminedThread, Transport};
 
-/// What a client process is to do: one pair's half of a run.
+/// The task of a client process: the calls of one pair.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
-    /// The process that started it, and without which it ends.
+    /// The process that started it; the client ends with it.
     pub parent: u32,
     pub(super) transport: Transport,
     pub(super) iterations: u64,
@@ -25,13 +25,13 @@ pub struct Task {
     pub(super) tripwire: Option<TripwirePaths>,
 }
 
-/// One line from a client process.
+/// One line from a client process, as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// It is connected and has warmed up.
     Ready,
-    /// So much of its calls (0–1) is done.
+    /// The share of its calls that is done, 0 to 1.
     Progress(f64),
     /// It is done.
     Done(Box<PairReport>),
@@ -39,17 +39,17 @@ pub enum Message {
     Failed(String),
 }
 
-/// What one client process has measured.
+/// The measurements of one client process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PairReport {
     /// The client process.
     pub client: u32,
-    /// The server process, if it is one that was started for this pair.
+    /// The server process, if one was started for this pair.
     pub server: Option<u32>,
     /// One for each caller and policy.
     pub legs: Vec<Leg>,
-    /// Calls that were made to see how the server runs.
-    pub(crate) looks: Vec<Look>,
+    /// Calls that checked the server's priority.
+    pub(crate) checks: Vec<PriorityCheck>,
     /// Why there is no `SCHED_FIFO` leg.
     pub no_fifo: Option<String>,
     /// The call that ended the run, if one missed its deadline under trace.
@@ -62,13 +62,13 @@ pub struct PairReport {
 /// The calls of one kind of caller at one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// At which policy they were made.
+    /// Their policy.
     pub policy: CallPolicy,
-    /// By which kind of thread.
+    /// The kind of thread that made them.
     pub caller: Caller,
     /// The round trips.
     pub series: SeriesRecord,
-    /// The sum of all round trips.
+    /// The sum of all round trips, in nanoseconds.
     pub total: u64,
     /// Calls that took longer than the deadline.
     pub late: u64,
@@ -81,37 +81,37 @@ pub struct Leg {
     pub raw: Vec<u64>,
 }
 
-/// A call that was made to see how the server runs.
+/// A call that checked the server's priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Look {
-    /// How the client called.
-    pub(crate) caller: Examined,
-    /// Whether it had taken another nice value than its own for this call.
+pub(crate) struct PriorityCheck {
+    /// The client's thread.
+    pub(crate) caller: ExaminedThread,
+    /// Whether the client had another nice value than its own for this call.
     pub(crate) at_nice: bool,
-    /// Where the client was.
+    /// The client's CPU.
     pub(crate) caller_cpu: u32,
-    /// How the server served it.
-    pub(crate) server: Examined,
-    /// Where it did.
+    /// The server's thread.
+    pub(crate) server: ExaminedThread,
+    /// The server's CPU.
     pub(crate) server_cpu: u32,
 }
 
 /// A call that missed its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Miss {
-    /// At which policy it was made.
+    /// Its policy.
     pub policy: CallPolicy,
-    /// By which kind of thread.
+    /// The kind of thread that made it.
     pub caller: Caller,
-    /// Which call of its leg it was, from 0.
+    /// Its number in its leg, from 0.
     pub call: u64,
     /// The thread that called.
     pub client: ThreadId,
-    /// The thread that served it, as far as that is known.
+    /// The thread that served it, if that is known.
     pub server: Option<ThreadId>,
     /// When the call began, in nanoseconds since boot.
     pub began: u64,
-    /// The same since the first call of the run.
+    /// When the call began, since the first call of the run.
     pub into_the_run: Nanos,
     /// How long it took.
     pub took: Nanos,

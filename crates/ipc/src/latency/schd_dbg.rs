@@ -1,4 +1,4 @@
-//! What AOSP's `schd-dbg` tells of pairs: its figures, as tables.
+//! The figures of AOSP's `schd-dbg`, as tables.
 //!
 //! Source: `binder_benchmark/schd-dbg.cpp` of AOSP's `frameworks/native`.
 
@@ -9,15 +9,15 @@ use unjank_measure::{Cell, Column, Curve, Findings, Point, Table, Unit};
 
 use super::options::CallPolicy;
 use super::report::{Leg, PairReport};
-use super::{Measured, Outcome};
+use super::{Measured, Measurements};
 use crate::explain::Inheritance;
 
 /// AOSP's limit between `GOOD` and `POOR`.
 const GOOD_SYNC: f64 = 0.6;
 
-/// Adds its tables, and each call as a point of a curve where all were kept.
-pub fn note(outcome: &Outcome, findings: &mut Findings) {
-    let Some(measured) = outcome.measured.first() else { return };
+/// Adds the tables, and a curve with a point for each call if all were kept.
+pub fn note(measurements: &Measurements, findings: &mut Findings) {
+    let Some(measured) = measurements.by_transport.first() else { return };
     findings.tables.extend([pairs(measured), legs(measured), inheritance(measured)]);
     for (number, report) in reports(measured) {
         let raw = report.legs.iter().filter(|leg| !leg.raw.is_empty());
@@ -30,7 +30,7 @@ fn reports(measured: &Measured) -> impl Iterator<Item = (usize, &PairReport)> {
     pairs.filter_map(|(number, pair)| Some((number, pair.as_ref().ok()?)))
 }
 
-/// How many calls were served on the caller's CPU: S of I, and R, their share.
+/// Calls served on the caller's CPU (S), all calls (I), and the share (R).
 fn pairs(measured: &Measured) -> Table {
     let columns = [
         Column::text("pair"),
@@ -55,8 +55,8 @@ fn pairs(measured: &Measured) -> Table {
     Table::new("ipc/schd_dbg/pairs", "Calls served on the caller's CPU", columns).with_rows(rows)
 }
 
-/// Round trips at each policy: how many missed the deadline, and `meetR`, the
-/// share of those that met it.
+/// Round trips at each policy: calls that missed the deadline, and the share
+/// that met it (`meetR`).
 fn legs(measured: &Measured) -> Table {
     let time = |name| Column::of(name, Unit::Nanoseconds);
     let columns = [
@@ -85,8 +85,8 @@ fn figures(leg: &Leg) -> Vec<Cell> {
     [average, summary.max as f64, summary.min as f64, leg.late as f64, met].map(Cell::number).into()
 }
 
-/// `PASS` and `FAIL` as in AOSP's tool, and two words for what it calls
-/// `FAIL` or `PASS` without knowing.
+/// `PASS` and `FAIL` as in AOSP's tool, and two more words for cases in which
+/// it prints `FAIL` or `PASS` without a test.
 fn inheritance(measured: &Measured) -> Table {
     let word = match measured.inheritance.answer {
         Inheritance::Inherited => "PASS",

@@ -1,24 +1,24 @@
-//! How the threads of a pair ran, for people who debug.
+//! Policies, priorities and CPUs of a pair's threads, for debugging.
 
 use std::fmt;
 
 use unjank_host::sched::ThreadId;
 
-use super::report::{Look, PairReport};
-use crate::transport::{Examined, SeenPolicy};
+use super::report::{PairReport, PriorityCheck};
+use crate::transport::{ExaminedThread, ReportedPolicy};
 
 /// A thread of a pair while it called, or served a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadSeen {
-    /// What it did: `fifo-caller`, `other-caller` or `server`.
+    /// `fifo-caller`, `other-caller` or `server`.
     pub role: &'static str,
     /// Its process.
     pub process: u32,
     /// Its number.
     pub thread: ThreadId,
-    /// Where it ran.
+    /// Its CPU.
     pub cpu: u32,
-    policy: SeenPolicy,
+    policy: ReportedPolicy,
     effective: i8,
 }
 
@@ -32,14 +32,16 @@ impl fmt::Display for ThreadSeen {
 }
 
 impl PairReport {
-    /// Client and server in a call at real-time priority, and in one without.
+    /// Client and server in a real-time call, and in an ordinary one.
     pub fn threads(&self) -> Vec<ThreadSeen> {
-        let called_at = |wanted: fn(&Look) -> bool| self.looks.iter().find(|look| wanted(look));
-        let fifo = called_at(|look| matches!(look.caller.policy, SeenPolicy::Fifo(_)));
-        let other =
-            called_at(|look| !look.at_nice && matches!(look.caller.policy, SeenPolicy::Fair(_)));
-        let both = |role, look: &Look| {
-            let seen = |role, process: Option<u32>, examined: Examined, cpu| ThreadSeen {
+        let called_at =
+            |wanted: fn(&PriorityCheck) -> bool| self.checks.iter().find(|check| wanted(check));
+        let fifo = called_at(|check| matches!(check.caller.policy, ReportedPolicy::Fifo(_)));
+        let other = called_at(|check| {
+            !check.at_nice && matches!(check.caller.policy, ReportedPolicy::Fair(_))
+        });
+        let both = |role, check: &PriorityCheck| {
+            let seen = |role, process: Option<u32>, examined: ExaminedThread, cpu| ThreadSeen {
                 role,
                 process: process.unwrap_or(examined.thread.0),
                 thread: examined.thread,
@@ -48,11 +50,11 @@ impl PairReport {
                 effective: examined.effective,
             };
             [
-                seen(role, Some(self.client), look.caller, look.caller_cpu),
-                seen("server", self.server, look.server, look.server_cpu),
+                seen(role, Some(self.client), check.caller, check.caller_cpu),
+                seen("server", self.server, check.server, check.server_cpu),
             ]
         };
-        let of = |role, look: Option<&Look>| look.map(|look| both(role, look));
+        let of = |role, check: Option<&PriorityCheck>| check.map(|check| both(role, check));
         [of("fifo-caller", fifo), of("other-caller", other)]
             .into_iter()
             .flatten()

@@ -1,4 +1,4 @@
-//! What the scheduler did meanwhile, until the first missed deadline.
+//! The trace of the scheduler until the first missed deadline.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use unjank_host::tracefs::{
 };
 use unjank_host::{Bytes, Error, Result, Root, Support};
 
-/// Room for events on each CPU: some seconds of back-to-back calls. Less
-/// on a machine with many.
+/// Buffer for each CPU: some seconds of back-to-back calls. Less on a machine
+/// with many CPUs.
 const BUFFER: Bytes = Bytes::from_mib(4);
 
 /// A trace that is being recorded.
@@ -29,13 +29,13 @@ impl Tracing {
         Ok(Support::Yes(Self(instance)))
     }
 
-    /// How a client process stops it.
+    /// The files with which a client process stops the trace.
     pub(super) fn tripwire(&self) -> Option<TripwirePaths> {
         self.0.tripwire()
     }
 
-    /// Ends the recording and gives what it holds, and why its text could not
-    /// be kept in `keep`, if it could not.
+    /// Ends the recording. Returns the trace, and the error if its text could
+    /// not be written to `keep`.
     pub(super) fn finish(self, keep: Option<&Path>) -> Result<(Trace, Option<Error>)> {
         self.0.stop()?;
         let lost = keep.and_then(|path| self.0.save_text(path).err());

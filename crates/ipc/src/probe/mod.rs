@@ -17,7 +17,7 @@ use crate::watch::{self, Watch};
 /// Calls before the first one that counts.
 const WARM_UP: u32 = 100;
 
-/// Calls between two looks at the clock's end and the stop flag.
+/// Calls between two checks of the time and the stop flag.
 const BATCH: u32 = 32;
 
 /// Measures each transport in each placement in turn, for equal shares of the
@@ -59,7 +59,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         let mut connection = Connection::open(&route, peer)?;
         let placement = match connection.peer_id() {
             Some(_) => placement,
-            // Nobody was placed, so it is measured once.
+            // The peer has no placement, so it is measured once.
             None if findings.series_named(&series_name(transport)).is_some() => continue,
             None => {
                 drop(pinned);
@@ -72,7 +72,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
             measure(&cell, options, &mut connection, monitor, &watch, &mut findings)
         })?;
         match measured {
-            // The reply that did not come may be the one that the watch ended.
+            // The watch may have ended this call because of the request to stop.
             Err(_) if monitor.stop_requested() => {}
             Err(_) if watch.gave_up() => return Err(watch::no_reply(transport)),
             measured => measured?,
@@ -97,8 +97,8 @@ struct Cell {
     share: Nanos,
 }
 
-/// Calls until the time is over, at least one batch, and notes what was seen
-/// even if a call fails.
+/// Calls until the time is over, at least one batch. Notes the finished calls
+/// even if one fails.
 fn measure(
     cell: &Cell,
     options: &Options,
@@ -114,7 +114,7 @@ fn measure(
     let payload = if connection.call_kind() == "ping" { 0 } else { options.payload };
     let start = Timestamp::now();
     let end = start + cell.share;
-    let mut seen = Seen {
+    let mut recorder = CellRecorder {
         series: Series::new(series_name(cell.transport))
             .with_label("placement", cell.placement.name())
             .with_label("call", connection.call_kind())
@@ -124,7 +124,7 @@ fn measure(
         worst: (Nanos::ZERO, start),
     };
     let ended = loop {
-        if let Err(error) = calls.batch(connection, options.deadline, &mut seen) {
+        if let Err(error) = calls.batch(connection, options.deadline, &mut recorder) {
             break Err(error);
         }
         // Lets both processes fall asleep, as they are before a rare call.
@@ -137,13 +137,13 @@ fn measure(
             break Ok(());
         }
     };
-    if seen.series.n() > 0 {
-        seen.note(cell, start, findings);
+    if recorder.series.n() > 0 {
+        recorder.note(cell, start, findings);
     }
     ended
 }
 
-/// What is called with, and where the reply goes.
+/// The buffers of request and reply.
 struct Calls {
     request: Vec<u8>,
     reply: Vec<u8>,
@@ -158,32 +158,32 @@ impl Calls {
         &mut self,
         connection: &mut Connection,
         deadline: Nanos,
-        seen: &mut Seen,
+        recorder: &mut CellRecorder,
     ) -> Result<()> {
         for _ in 0..BATCH {
             let before = Timestamp::now();
             connection.call(&self.request, &mut self.reply)?;
             let after = Timestamp::now();
             let taken = after.since(before);
-            seen.series.record_at(after, taken);
-            seen.late += u64::from(taken > deadline);
-            if taken > seen.worst.0 {
-                seen.worst = (taken, before);
+            recorder.series.record_at(after, taken);
+            recorder.late += u64::from(taken > deadline);
+            if taken > recorder.worst.0 {
+                recorder.worst = (taken, before);
             }
         }
         Ok(())
     }
 }
 
-/// What was seen in one cell.
-struct Seen {
+/// Records the calls of one cell.
+struct CellRecorder {
     series: Series,
     late: u64,
-    /// The slowest call, and when.
+    /// Length and begin of the slowest call.
     worst: (Nanos, Timestamp),
 }
 
-impl Seen {
+impl CellRecorder {
     fn note(self, cell: &Cell, start: Timestamp, findings: &mut Findings) {
         let n = self.series.n();
         findings.outliers.push(Outlier {

@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `ipc probe`, and their limits.
 
 use serde::{Deserialize, Serialize};
 use unjank_host::sched::CpuSet;
@@ -15,13 +15,13 @@ pub struct Options {
     pub placements: Vec<Placement>,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
-    /// For everything together.
+    /// For all transports and placements together.
     pub duration: Nanos,
-    /// A slower call misses it.
+    /// A call that takes longer misses its deadline.
     pub deadline: Nanos,
     /// Idle time between batches of calls, if any.
     pub pause: Option<Nanos>,
-    /// The number of this start: each has another pair of CPUs, and another
+    /// The number of this start. Each start has another pair of CPUs and another
     /// order.
     pub turn: usize,
 }
@@ -55,13 +55,13 @@ impl Placement {
         self != Self::TwoCpus || allowed.len() >= 2
     }
 
-    /// CPUs of client and peer, if they are to have certain ones: the first that
-    /// are allowed.
+    /// CPUs of client and peer: the first allowed ones. `None` if they are not
+    /// pinned, or there are too few.
     pub fn cpus(self, allowed: &CpuSet) -> Option<(usize, usize)> {
         self.cpus_of_start(allowed, 0)
     }
 
-    /// The same in the start with the number `turn`: each has another pair.
+    /// CPUs of client and peer in start number `turn`.
     pub(crate) fn cpus_of_start(self, allowed: &CpuSet, turn: usize) -> Option<(usize, usize)> {
         match self {
             Self::OneCpu => allowed.one(turn).map(|cpu| (cpu, cpu)),
@@ -96,7 +96,7 @@ impl Options {
     pub(crate) fn cells(&self, allowed: &CpuSet) -> Result<Vec<Cell>> {
         if self.payload == 0 || self.payload > Self::LARGEST_PAYLOAD {
             return Err(Error::Invalid(format!(
-                "a payload of {} bytes: it goes from 1 to {}",
+                "a payload of {} bytes is out of range: it goes from 1 to {}",
                 self.payload,
                 Self::LARGEST_PAYLOAD
             )));
@@ -111,7 +111,8 @@ impl Options {
         let count = cells.len().max(1);
         cells.rotate_left(self.turn % count);
         if cells.is_empty() {
-            return Err(Error::Invalid("no transport and placement to measure here".to_owned()));
+            let reason = "no transport, or no placement that this process's CPUs allow";
+            return Err(Error::Invalid(reason.to_owned()));
         }
         Ok(cells)
     }
@@ -133,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_has_a_size() {
+    fn an_empty_payload_is_refused() {
         let options = Options { payload: 0, ..Options::usual(Nanos::from_millis(100)) };
         let error = options.cells(&CpuSet::new([0])).unwrap_err().to_string();
-        assert_eq!(error, "a payload of 0 bytes: it goes from 1 to 524288");
+        assert_eq!(error, "a payload of 0 bytes is out of range: it goes from 1 to 524288");
     }
 }

@@ -1,4 +1,4 @@
-//! From turns to a run record.
+//! Turns measurements into findings.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use unjank_measure::{Curve, Findings, Point, Unit};
 
 use super::median::Median;
 use super::tables::tables;
-use super::{Cell, Outcome};
+use super::{Cell, Measurements};
 use crate::transport::Transport;
 
-impl Outcome {
+impl Measurements {
     /// As findings. Series: `ipc/<transport>/round_trip` with the label
     /// `payload`. Curves over the payload: `…/time`, `…/cpu`,
     /// `…/calls_per_second` and `…/bytes_per_second` (each way).

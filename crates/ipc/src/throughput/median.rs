@@ -9,7 +9,7 @@ use super::{Cell, Round};
 pub struct Median {
     /// The median.
     pub value: f64,
-    /// Its 95 % interval, which needs six turns.
+    /// Its 95 % interval; `None` for fewer than six turns.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -19,7 +19,7 @@ impl Median {
         Some(Self { value, interval })
     }
 
-    /// The same for so much of something in the time.
+    /// The rate at which `amount` is done in each of these times.
     fn per_second(self, amount: f64) -> Self {
         let rate = |nanos: f64| amount * 1e9 / nanos;
         let turned = self.interval.map(|[low, high]| [rate(high), rate(low)]);
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn rates_follow_from_the_time_of_one_call() {
-        // The figures of AOSP's documentation: 8 bytes in 69 974 ns. Its
-        // formula multiplies by the iterations, and is too large by that.
+        // The figures of AOSP's documentation: 8 bytes in 69 974 ns. Its formula
+        // also multiplies by the number of iterations.
         let cell = cell(&[69_974.0]);
         let bytes = cell.bytes_per_second().unwrap();
         assert!((bytes.value - 114_328.2).abs() < 0.1, "{bytes:?}");

@@ -1,9 +1,8 @@
 //! `unjank ipc throughput`: calls back to back, over payload sizes.
 //!
-//! For each payload a connection over each transport is opened, and then they
+//! At each payload, a connection over every transport is open. The transports
 //! take turns, in an order that is reversed from round to round. Each call is
-//! timed by itself; the CPU time is that of the client's thread over a whole
-//! turn.
+//! timed separately. CPU time is that of the client's thread over a whole turn.
 
 mod findings;
 mod median;
@@ -22,19 +21,19 @@ use crate::watch::{self, Watch};
 
 /// Calls that do not count, at each payload.
 const WARM_UP: u32 = 32;
-/// Calls between two looks at the clock's end and the stop flag.
+/// Calls between two checks of the time and the stop flag.
 const BATCH: u32 = 8;
 
 /// What was measured over one transport at one payload.
 #[derive(Debug)]
 pub struct Cell {
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
     /// Every call.
     pub series: Series,
-    /// The turns it had.
+    /// Its turns.
     pub rounds: Vec<Round>,
 }
 
@@ -49,12 +48,12 @@ pub struct Round {
     pub cpu: f64,
 }
 
-/// What was measured, and what could not be.
+/// The measurements of all transports and payloads.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct Measurements {
     /// By payload, then by transport.
     pub cells: Vec<Cell>,
-    /// Warnings, and what is unsupported.
+    /// Warnings, and transports that are not supported here.
     pub notes: Findings,
 }
 
@@ -62,16 +61,18 @@ pub struct Outcome {
 ///
 /// # Errors
 /// `Invalid` options; a server that could not be started, or died.
-pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Result<Outcome> {
+pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Result<Measurements> {
     options.check()?;
     let payloads = options.payloads()?;
     let cpus = options.cpus(&CpuSet::allowed()?)?;
-    let mut outcome = Outcome::default();
+    let mut measurements = Measurements::default();
     let mut transports = Vec::new();
     for &transport in &options.transports {
         match transport.support()? {
             Support::Yes(()) => transports.push(transport),
-            Support::No(reason) => outcome.notes.not_supported(format!("ipc/{transport}"), reason),
+            Support::No(reason) => {
+                measurements.notes.not_supported(format!("ipc/{transport}"), reason)
+            }
         }
     }
     let turns = (payloads.len() * transports.len() * options.rounds).max(1) as u64;
@@ -79,7 +80,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
     let _pinned = cpus.map(|(client, _)| AffinityGuard::pin_to(client)).transpose()?;
     for (index, &payload) in payloads.iter().enumerate() {
         if monitor.stop_requested() {
-            outcome.notes.warn("interrupted before every payload was measured");
+            measurements.notes.warn("interrupted before every payload was measured");
             break;
         }
         let done = index as f64 / payloads.len() as f64;
@@ -88,14 +89,14 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         let mut lanes = Vec::new();
         for &transport in &transports {
             let route = Route { peer_cpu, ..Route::echo(transport, payload) };
-            lanes.push(Lane::open(&route, peer, monitor, &mut outcome.notes)?);
+            lanes.push(Lane::open(&route, peer, monitor, &mut measurements.notes)?);
         }
         let mut lanes: Vec<Lane> = lanes.into_iter().flatten().collect();
         take_turns(&mut lanes, options.rounds, turn, monitor)?;
-        outcome.cells.extend(lanes.into_iter().map(|lane| lane.cell));
+        measurements.cells.extend(lanes.into_iter().map(|lane| lane.cell));
     }
-    outcome.cells.retain(|cell| cell.series.n() > 0);
-    Ok(outcome)
+    measurements.cells.retain(|cell| cell.series.n() > 0);
+    Ok(measurements)
 }
 
 fn take_turns(lanes: &mut [Lane], rounds: usize, turn: Nanos, monitor: &dyn Monitor) -> Result<()> {
@@ -126,7 +127,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// `None` where somebody else's process answers, which echoes nothing.
+    /// `None` if the device has another context manager, which does not echo.
     fn open(
         route: &Route,
         peer: &PeerCommand,
@@ -136,8 +137,7 @@ impl Lane {
         let connection = Connection::open(route, peer)?;
         let Route { transport, payload, .. } = *route;
         if connection.call_kind() == "ping" {
-            let reason =
-                "the device has a context manager of somebody else's, which echoes nothing";
+            let reason = "the device already has a context manager, which does not echo";
             let what = format!("ipc/{transport}");
             if !notes.unsupported.iter().any(|known| known.what == what) {
                 notes.not_supported(what, reason);

@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `ipc throughput`, and their limits.
 
 use unjank_host::sched::CpuSet;
 use unjank_host::{Bytes, Error, Nanos, Result};
@@ -17,14 +17,14 @@ pub struct Options {
     pub largest: Bytes,
     /// Where client and server run.
     pub placement: Placement,
-    /// For everything together.
+    /// For all transports and payloads together.
     pub duration: Nanos,
-    /// How often each transport has its turn at each payload.
+    /// Turns of each transport at each payload.
     pub rounds: usize,
 }
 
 impl Options {
-    /// The largest payload that any transport carries here.
+    /// The largest payload.
     pub const LARGEST: Bytes = Bytes(512 << 10);
 
     /// The payloads, in ascending order.
@@ -35,7 +35,7 @@ impl Options {
         let (smallest, largest) = (self.smallest.get(), self.largest.get());
         if smallest == 0 || smallest > largest || largest > Self::LARGEST.get() {
             return Err(Error::Invalid(format!(
-                "payloads from {smallest} to {largest} bytes: they go from 1 to {}",
+                "payloads from {smallest} to {largest} bytes are out of range: they go from 1 to {}",
                 Self::LARGEST.get()
             )));
         }
@@ -43,7 +43,7 @@ impl Options {
         Ok(std::iter::successors(Some(smallest), doubled).map(|size| size as usize).collect())
     }
 
-    /// CPUs of client and server, if they are to have certain ones.
+    /// CPUs of client and server; `None` if they are not pinned.
     pub(super) fn cpus(&self, allowed: &CpuSet) -> Result<Option<(usize, usize)>> {
         match (self.placement, self.placement.cpus(allowed)) {
             (Placement::TwoCpus, None) => {
@@ -55,7 +55,9 @@ impl Options {
 
     pub(super) fn check(&self) -> Result<()> {
         if self.transports.is_empty() || self.rounds == 0 {
-            return Err(Error::Invalid("no transport or no round to measure".to_owned()));
+            return Err(Error::Invalid(
+                "at least one transport and one round are needed".to_owned(),
+            ));
         }
         Ok(())
     }

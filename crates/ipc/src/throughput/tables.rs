@@ -1,17 +1,17 @@
-//! What people read: Google Benchmark's columns, and rates.
+//! Tables with the columns of Google Benchmark, and rates.
 
 use unjank_measure::{Cell as Shown, Column, Number, Table, Unit};
 
 use super::median::Median;
-use super::{Cell, Outcome};
+use super::{Cell, Measurements};
 use crate::transport::Transport;
 
 /// One line for each transport and payload, and one for each of their turns.
-pub(super) fn tables(outcome: &Outcome) -> [Table; 2] {
-    [summary(outcome), turns(outcome)]
+pub(super) fn tables(measurements: &Measurements) -> [Table; 2] {
+    [summary(measurements), turns(measurements)]
 }
 
-fn summary(outcome: &Outcome) -> Table {
+fn summary(measurements: &Measurements) -> Table {
     let columns = [
         Column::text("benchmark"),
         Column::of("time (95 % interval)", Unit::Nanoseconds),
@@ -20,9 +20,9 @@ fn summary(outcome: &Outcome) -> Table {
         Column::of("calls", Unit::PerSecond),
         Column::of("bytes each way", Unit::BytesPerSecond),
     ];
-    let rounds = outcome.cells.first().map_or(0, |cell| cell.rounds.len());
+    let rounds = measurements.cells.first().map_or(0, |cell| cell.rounds.len());
     let median = |median: Option<Median>| Shown::maybe(median.map(|median| median.value));
-    let rows = outcome.cells.iter().map(|cell| {
+    let rows = measurements.cells.iter().map(|cell| {
         let time = cell.time().map(|time| Number::new(time.value).within(time.interval));
         [
             name(cell).into(),
@@ -36,13 +36,13 @@ fn summary(outcome: &Outcome) -> Table {
     Table::new("ipc/throughput/summary", "Round trips back to back", columns)
         .with_rows(rows)
         .with_note(format!(
-            "Time: a whole round trip, the median of {rounds} alternating turns' means; CPU: of the \
-             client's thread, with the stamps and what notes them."
+            "Time: a whole round trip, the median over the means of {rounds} alternating turns. \
+             CPU: of the client's thread, including clock reads and recording."
         ))
 }
 
 /// Each turn as a repetition of a benchmark.
-fn turns(outcome: &Outcome) -> Table {
+fn turns(measurements: &Measurements) -> Table {
     let columns = [
         Column::text("benchmark"),
         Column::of("payload", Unit::Bytes),
@@ -51,7 +51,7 @@ fn turns(outcome: &Outcome) -> Table {
         Column::of("time", Unit::Nanoseconds),
         Column::of("CPU", Unit::Nanoseconds),
     ];
-    let rows = outcome.cells.iter().flat_map(|cell| {
+    let rows = measurements.cells.iter().flat_map(|cell| {
         cell.rounds.iter().enumerate().map(|(turn, round)| {
             [
                 name(cell).into(),
@@ -66,7 +66,7 @@ fn turns(outcome: &Outcome) -> Table {
     Table::new("ipc/throughput/turns", "Turns", columns).with_rows(rows)
 }
 
-/// The name of AOSP's benchmark for a transport, or one like it.
+/// The name that AOSP's benchmark has or would have for this transport.
 fn name(cell: &Cell) -> String {
     let way = match cell.transport {
         Transport::Hwbinder => "binderize",

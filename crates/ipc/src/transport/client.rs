@@ -4,22 +4,22 @@ use std::io;
 
 use unjank_host::process::Helper;
 
-use super::peer::Route;
+use super::role::Route;
 
-/// One call after the other, served by the peer.
+/// Makes calls, one after the other.
 pub(crate) trait Client: Send {
     /// Sends `request` and waits until `reply`, of the same length, is filled.
     /// Allocates nothing.
     fn call(&mut self, request: &[u8], reply: &mut [u8]) -> io::Result<()>;
 }
 
-/// A client and who answers it.
+/// A connected client and its peer process.
 pub(super) struct Opened {
-    // Dropped first: a peer that sees its end closed ends by itself.
+    // Dropped first, which closes the peer's end, so the peer ends.
     pub(super) client: Box<dyn Client>,
     /// `None` where no process was started for this connection.
     pub(super) peer: Option<Helper>,
-    /// What a call is: see `Connection::call_kind`.
+    /// The kind of call: see `Connection::call_kind`.
     pub(super) call: &'static str,
 }
 

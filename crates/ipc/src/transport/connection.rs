@@ -6,16 +6,16 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Result, Support};
 
 use super::client::Opened;
-use super::peer::{PeerCommand, Role, Route};
+use super::kind::Transport;
+use super::role::{PeerCommand, Role, Route};
 use super::stream::is_hang_up;
-use super::way::Transport;
 use super::{binder, futex, passthrough, pi, pipe, unix};
 
 impl Transport {
-    /// Whether this machine has it.
+    /// Whether this machine has the transport.
     ///
     /// # Errors
-    /// It could not be found out.
+    /// The binder device could not be examined.
     pub(crate) fn support(self) -> Result<Support<()>> {
         match self {
             Self::Passthrough | Self::Unix | Self::Pipe | Self::Futex | Self::Pi => {
@@ -47,8 +47,8 @@ impl Connection {
         Ok(Self { opened, transport: route.transport })
     }
 
-    /// What a call is: the name of the service, or `ping` where somebody
-    /// else's process answers, without a payload.
+    /// The kind of call: the name of the service, or `ping` (without a payload) if
+    /// the device has another context manager.
     pub(crate) fn call_kind(&self) -> &'static str {
         self.opened.call
     }
@@ -66,7 +66,7 @@ impl Connection {
 
     #[cold]
     fn failure(&mut self, error: &io::Error) -> Error {
-        // A peer that hangs up has ended, even if it cannot be reaped yet.
+        // A peer that closed its end has ended, even if it cannot be reaped yet.
         let alive = !is_hang_up(error) && self.opened.peer.as_mut().is_none_or(Helper::is_alive);
         let state = if alive { "lives" } else { "has ended" };
         let source = io::Error::new(error.kind(), error.to_string());

@@ -1,10 +1,10 @@
-//! Shared memory with a futex in each direction, without spinning: what is
-//! left of a call when nothing is copied through the kernel.
+//! Shared memory with a futex in each direction, without spinning: a call
+//! without copying through the kernel.
 //!
 //! | word | written by | holds |
 //! |---|---|---|
-//! | `REQUEST` | client | number of the last request that lies in the bytes |
-//! | `REPLY` | peer | number of the last reply that lies in the bytes |
+//! | `REQUEST` | client | number of the request in the shared bytes |
+//! | `REPLY` | peer | number of the reply in the shared bytes |
 //!
 //! Each word is stored with release order after the bytes were written, and
 //! loaded with acquire order before they are read.
@@ -21,19 +21,19 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Nanos, Result};
 
 use super::client::{Client, Opened};
-use super::peer::Route;
+use super::role::Route;
 
 const REQUEST: usize = 0;
 const REPLY: usize = 1;
 const WORDS: usize = 2;
 
-/// How long either side sleeps before it looks whether the other still lives.
-const PATIENCE: Nanos = Nanos::from_millis(50);
+/// How long either side sleeps before it checks whether the other side is alive.
+const CHECK_AFTER: Nanos = Nanos::from_millis(50);
 
 struct Shared {
     memory: SharedMemory,
     number: u32,
-    /// Closed when the peer has ended; nothing is ever said over it.
+    /// Closed when the peer ends; carries no data.
     lifeline: UnixStream,
 }
 
@@ -59,7 +59,7 @@ impl Client for Shared {
     }
 }
 
-/// Sleeps until the word is `number`; false after [`PATIENCE`] without that.
+/// Sleeps until the word is `number`; false after [`CHECK_AFTER`] without that.
 fn await_number(memory: &SharedMemory, word: usize, number: u32) -> bool {
     let word = memory.word(word);
     loop {
@@ -67,7 +67,7 @@ fn await_number(memory: &SharedMemory, word: usize, number: u32) -> bool {
         if seen == number {
             return true;
         }
-        wait(word, seen, Scope::Shared, PATIENCE);
+        wait(word, seen, Scope::Shared, CHECK_AFTER);
         if word.load(Ordering::Acquire) == seen {
             return false;
         }
@@ -87,7 +87,7 @@ pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     Ok(Opened::new(Shared { memory, number: 0, lifeline }, peer, route))
 }
 
-/// Ends when the client does: the kernel then kills this process.
+/// Serves until the client ends: the kernel then kills this process.
 pub(super) fn serve(route: &Route) -> Result<()> {
     let memory = SharedMemory::open(io::stdin().as_fd(), WORDS, route.payload)?;
     let mut message = vec![0; route.payload];

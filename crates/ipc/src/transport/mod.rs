@@ -1,38 +1,40 @@
-//! The ways a call can take.
+//! The transports of calls.
 //!
 //! Each transport has a client, which sends a request and waits for the reply,
 //! and a peer: another process that serves it. The peer is the same program,
-//! started with the arguments of a [`PeerCommand`]; it finds its end of the
-//! transport on stdin (and stdout), so nothing is listened on and nothing has
-//! a name.
+//! started with the arguments of a [`PeerCommand`]. It finds its end of the
+//! transport on stdin (and stdout), so it listens on nothing and has no name.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `way` | the ways by their names |
-//! | `peer`, `service` | what a peer is to do, and how it is started |
-//! | `connection`, `client` | the caller's side |
+//! | `kind` | the transports and their names |
+//! | `role` | the task of a peer process, and how it is started |
+//! | `service` | what a peer does with a request |
+//! | `connection`, `client` | the client's side |
 //! | `serve` | the peer's side |
-//! | `stream` | the peer's side of what is a stream of bytes |
-//! | `passthrough`, `unix`, `pipe`, `futex`, `pi`, `binder` | each way, from both ends |
+//! | `stream` | the peer's side of transports that are streams of bytes |
+//! | `passthrough`, `unix`, `pipe`, `futex`, `pi`, `binder` | each transport, both sides |
 
 mod binder;
 mod client;
 mod connection;
 mod futex;
+mod kind;
 mod passthrough;
-mod peer;
 mod pi;
 mod pipe;
+mod role;
 mod serve;
 mod service;
 mod stream;
 mod unix;
-mod way;
 
 pub(crate) use binder::Manager;
 pub(crate) use connection::Connection;
-pub use peer::{PeerCommand, Role, Route};
-pub use serve::play;
+pub use kind::Transport;
+pub use role::{PeerCommand, Role, Route};
+pub use serve::run_peer;
 pub use service::Service;
-pub(crate) use service::{Examined, SIGHT, SeenPolicy, Sight, examine, look_around};
-pub use way::Transport;
+pub(crate) use service::{
+    ExaminedThread, REPORT_BYTES, ReportedPolicy, SelfReport, cpu_request, thread_request,
+};

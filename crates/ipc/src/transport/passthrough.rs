@@ -1,5 +1,4 @@
-//! A plain call on the caller's own thread: what measuring a call costs when
-//! there is no transport.
+//! A plain call on the caller's own thread: the cost of the measurement itself.
 
 use std::io;
 

@@ -11,7 +11,7 @@ use unjank_host::{Error, Result};
 use unjank_pi_channel::{Answer, Client as PiClient, Error as PiError, Server, Settings};
 
 use super::client::{Client, Opened};
-use super::peer::Route;
+use super::role::Route;
 use super::unix::duplicate_stdin;
 
 struct Lane(PiClient);
@@ -27,7 +27,7 @@ impl Client for Lane {
     }
 }
 
-/// The peer gets its end of the socket over which a lane is set up as stdin.
+/// The peer gets one end of a socket as stdin; the lane is set up over it.
 pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     let (ours, theirs) =
         UnixStream::pair().map_err(|error| Error::syscall("socketpair", "AF_UNIX", error))?;
@@ -38,7 +38,7 @@ pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     Ok(Opened::new(Lane(client), peer, route))
 }
 
-/// Ends when the client does: the kernel then kills this process.
+/// Serves until the client ends: the kernel then kills this process.
 pub(super) fn serve(route: &Route) -> Result<()> {
     let socket = UnixStream::from(OwnedFd::from(duplicate_stdin()?));
     let settings = Settings {

@@ -9,7 +9,7 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
 use super::client::{Client, Opened};
-use super::peer::Route;
+use super::role::Route;
 use super::stream::serve_stream;
 use super::unix::duplicate_stdin;
 
@@ -31,8 +31,8 @@ pub(super) fn connect(command: &mut Command, route: &Route) -> Result<Opened> {
     let (requests_end, requests) = pipe()?;
     let (replies, replies_end) = pipe()?;
     let peer = Helper::start(command.stdin(requests_end).stdout(replies_end))?;
-    // The command keeps copies of the peer's ends until they are replaced; a
-    // reader would then never see its writer close.
+    // The command keeps copies of the peer's ends until they are replaced. A reader
+    // would never see the end of such a pipe.
     command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
     Ok(Opened::new(Pipes { requests, replies }, peer, route))
 }

@@ -1,19 +1,19 @@
-//! The peer's side of any transport.
+//! The peer's side of all transports.
 
 use unjank_host::process::die_with_parent;
 use unjank_host::sched::AffinityGuard;
 use unjank_host::{Error, Result};
 
-use super::peer::{Role, Route};
-use super::way::Transport;
+use super::kind::Transport;
+use super::role::{Role, Route};
 use super::{binder, futex, pi, pipe, unix};
 
-/// The peer's side: does its part for the process `parent` until that is gone.
-/// Called by the program that a [`PeerCommand`](super::PeerCommand) starts.
+/// Plays a role for the process `parent` until that ends. Called by the program
+/// that a [`PeerCommand`](super::PeerCommand) starts.
 ///
 /// # Errors
-/// Stdin is not this transport's, or the CPU is not there.
-pub fn play(role: &Role, parent: u32) -> Result<()> {
+/// Stdin does not belong to this transport, or the CPU does not exist.
+pub fn run_peer(role: &Role, parent: u32) -> Result<()> {
     if !die_with_parent(parent)? {
         return Ok(());
     }

@@ -1,13 +1,12 @@
-//! The peer's side of transports that are streams of bytes.
+//! The peer's side of stream transports (unix sockets, pipes).
 
 use std::io;
 
 use unjank_host::{Error, Result};
 
-use super::peer::Route;
+use super::role::Route;
 
-/// Reads one request after the other and writes its reply, until the other end
-/// is closed.
+/// Reads requests and writes replies until the other end is closed.
 pub(super) fn serve_stream(
     route: &Route,
     mut from: impl io::Read,

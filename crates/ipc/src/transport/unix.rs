@@ -10,7 +10,7 @@ use unjank_host::process::Helper;
 use unjank_host::{Error, Result};
 
 use super::client::{Client, Opened};
-use super::peer::Route;
+use super::role::Route;
 use super::stream::serve_stream;
 
 struct Socket(UnixStream);
@@ -37,7 +37,7 @@ pub(super) fn serve(route: &Route) -> Result<()> {
     serve_stream(route, &socket, &socket)
 }
 
-/// Stdin without the buffer that std puts around it.
+/// Stdin without std's buffer.
 pub(super) fn duplicate_stdin() -> Result<File> {
     io::stdin()
         .as_fd()

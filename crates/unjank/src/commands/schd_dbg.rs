@@ -8,7 +8,7 @@ use unjank_host::Nanos;
 use unjank_host::files::Destination;
 use unjank_host::sched::{HIGHEST_UNFORCED, Priority};
 use unjank_ipc::explain::Inheritance;
-use unjank_ipc::latency::{self, Caller, Measured, Options, Outcome};
+use unjank_ipc::latency::{self, Caller, Measured, Measurements, Options};
 
 use super::ipc::transport_name::TransportName;
 use super::ipc::{caller, peer};
@@ -28,10 +28,10 @@ S counts the calls during which the client was on one CPU before and after, and
 the server served it there; R is their share of I. The figures are those of
 warm callers (see unjank ipc latency for cold ones), in milliseconds.
 
-inheritance: PASS, FAIL, UNSUPPORTED (the node asks for it, and this kernel does
-not do it) or UNTESTED (no permission for SCHED_FIFO); why is said on stderr.
+inheritance: PASS, FAIL, UNSUPPORTED (the node asks for it, but this kernel does
+not do it) or UNTESTED (no permission for SCHED_FIFO). The reason is on stderr.
 Exit codes: 0 PASS, 5 FAIL or stopped by -trace, 3 UNSUPPORTED, 4 UNTESTED, 1 a
-pair was not measured to its end, or the trace not kept.")]
+pair was not measured to its end, or the trace was not kept.")]
 pub(crate) struct Args {
     /// Iterations: two calls each
     #[arg(
@@ -53,13 +53,13 @@ pub(crate) struct Args {
         allow_negative_numbers = true
     )]
     deadline_us: i64,
-    /// Say on stderr how client and server threads run
+    /// Print CPU, policy and priority of client and server threads on stderr
     #[arg(short = 'v', long)]
     verbose: bool,
     /// Trace the scheduler, and stop at the first missed deadline
     #[arg(long)]
     trace: bool,
-    /// Where the trace is kept
+    /// Where -trace keeps the trace
     #[arg(long = "trace_file", value_name = "FILE", default_value = "unjank-trace.txt")]
     trace_file: PathBuf,
     /// PASSTHROUGH calls within one process
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// Add every sample, in nanoseconds
     #[arg(long = "raw_data")]
     raw_data: bool,
-    /// Over what to call
+    /// Transport of the calls
     #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "binder")]
     transport: TransportName,
     #[command(flatten)]
@@ -113,34 +113,34 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .with("deadline", options.deadline.get())
         .with("trace", args.trace);
     let command = measured::Command { name: "schd-dbg", output: &args.output, settings };
-    let mut outcome = Outcome::default();
+    let mut measurements = Measurements::default();
     let code = command.run_for_code(|root, _, monitor| {
-        outcome = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
-        let mut findings = outcome.findings();
-        latency::schd_dbg::note(&outcome, &mut findings);
+        measurements = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
+        let mut findings = measurements.findings();
+        latency::schd_dbg::note(&measurements, &mut findings);
         Ok(findings)
     })?;
     if args.verbose {
-        super::ipc::threads::tell(&outcome);
+        super::ipc::threads::print(&measurements);
     }
-    tell(&outcome);
-    let verdict = outcome.measured.first().map_or(exit::UNSUPPORTED, exit_code);
+    remark(&measurements);
+    let verdict = measurements.by_transport.first().map_or(exit::UNSUPPORTED, exit_code);
     Ok(if code == exit::FINE { ExitCode::from(verdict) } else { ExitCode::from(code) })
 }
 
-/// What does not belong on stdout.
-fn tell(outcome: &Outcome) {
-    for missing in &outcome.notes.unsupported {
+/// Prints reasons and warnings on stderr.
+fn remark(measurements: &Measurements) {
+    for missing in &measurements.notes.unsupported {
         output::remark(&format!("{}: {}", missing.what, missing.reason));
     }
-    for measured in &outcome.measured {
+    for measured in &measurements.by_transport {
         let inheritance = &measured.inheritance;
         output::remark(&format!("inheritance: {}, {}", inheritance.answer, inheritance.reason));
         if let Some(cause) = &measured.cause {
             output::remark(&format!("cause of the missed deadline: {cause}"));
         }
     }
-    for warning in outcome.findings().warnings {
+    for warning in measurements.findings().warnings {
         output::remark(&format!("warning: {warning}"));
     }
 }

@@ -1,4 +1,4 @@
-//! The client's side.
+//! The client's side of binder and hwbinder.
 
 use std::io;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ struct Binder {
 /// Calls to an object whose payload travels as a buffer.
 struct Hwbinder(Binder);
 
-/// Pings somebody else's context manager.
+/// Pings a context manager that is not unjank's.
 struct Ping(BinderClient);
 
 impl Client for Binder {
@@ -63,7 +63,8 @@ fn fill(reply: &mut [u8], answer: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The peer opens the device itself: binder ties it to the process that does.
+/// The peer opens the device itself, because binder ties an open device to its
+/// process.
 pub(in crate::transport) fn connect(route: &Route, peer: &PeerCommand) -> Result<Opened> {
     let transport = route.transport;
     let failed = |error| failed(transport, error);
@@ -73,7 +74,7 @@ pub(in crate::transport) fn connect(route: &Route, peer: &PeerCommand) -> Result
     if manager.is_foreign() {
         if route.service != Service::Echo {
             return Err(Error::Unsupported(format!(
-                "{} has a context manager of somebody else's: no server can be registered there",
+                "{} already has a context manager, with which unjank cannot register a server",
                 device(transport)
             )));
         }
@@ -97,15 +98,15 @@ pub(in crate::transport) fn connect(route: &Route, peer: &PeerCommand) -> Result
     })
 }
 
-/// Looks until there is an object, for as long as its server lives, which may take any time to start
-/// on a busy machine.
+/// Looks the object up until it is registered or its server has ended. On a busy
+/// machine a server may take any time to start.
 fn await_object<T>(
     mut look_up: impl FnMut() -> Result<Option<T>, BinderError>,
     mut lives: impl FnMut() -> bool,
     mut pause: impl FnMut(),
 ) -> Result<Option<T>, BinderError> {
     loop {
-        // Asked first: what a server registered before it ended is found.
+        // Checked first, so an object registered just before the end is found.
         let more_to_come = lives();
         let found = look_up()?;
         if found.is_some() || !more_to_come {
@@ -121,10 +122,10 @@ mod tests {
 
     #[test]
     fn a_server_has_as_long_as_it_lives_to_register() {
-        let (mut looks, mut pauses) = (0, 0);
+        let (mut look_ups, mut pauses) = (0, 0);
         let late = || {
-            looks += 1;
-            Ok((looks == 1_000_000).then_some("object"))
+            look_ups += 1;
+            Ok((look_ups == 1_000_000).then_some("object"))
         };
         assert_eq!(await_object(late, || true, || pauses += 1).unwrap(), Some("object"));
         assert_eq!(pauses, 999_999);
@@ -138,6 +139,6 @@ mod tests {
             let command = "BC_TRANSACTION";
             Err::<Option<()>, _>(BinderError::NoContextManager { device: device.clone(), command })
         };
-        assert!(await_object(nobody, || true, || ()).is_err(), "who was to register it is gone");
+        assert!(await_object(nobody, || true, || ()).is_err(), "the context manager is gone");
     }
 }

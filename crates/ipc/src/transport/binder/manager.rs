@@ -1,4 +1,4 @@
-//! The context manager of a device, if it has none.
+//! Finds the context manager of a device, or starts one.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 use super::{device, failed};
 use crate::transport::{PeerCommand, Role, Transport};
 
-/// Time from the end of one that was too early to the start of the next.
+/// Time from the end of a manager that was started too early to the next start.
 const UNTIL_THE_NEXT: Nanos = Nanos::from_millis(20);
 
-/// Who is the context manager of a device.
+/// The context manager of a device.
 pub(crate) enum Manager {
-    /// A process that was started for it, and ends with this value. The
-    /// process may have found that another one of this program was quicker.
+    /// A process started by this one, which ends with this value. Another process
+    /// of unjank may have become the context manager first.
     Own { _process: Helper },
-    /// Another process of this program.
+    /// Another process of unjank.
     OfThisProgram,
-    /// Somebody else's process.
+    /// A process of another program, such as `servicemanager`.
     Foreign,
 }
 
 impl Manager {
-    /// Finds the context manager of a device, or starts one, which may take as
-    /// long as it lives.
+    /// Finds the context manager of a device, or starts one and waits until it
+    /// answers or has ended.
     pub(crate) fn find_or_start(transport: Transport, peer: &PeerCommand) -> Result<Self> {
         let failed = |error| failed(transport, error);
         let driver = KernelDriver::open(device(transport)).map_err(failed)?;
         let mut client = Client::new(Arc::new(driver));
         let mut own: Option<Helper> = None;
         loop {
-            // Asked first: one that fails has had its chance to be known.
+            // Checked first: the manager may have answered before it ended.
             let ended = own.as_mut().and_then(Helper::ended);
             match Self::known(&mut client) {
                 Ok(Self::OfThisProgram) => {
@@ -47,8 +47,8 @@ impl Manager {
                     if ended.is_none_or(|status| status.success()) => {}
                 Err(error) => return Err(failed(error)),
             }
-            // A manager that has just ended does not answer any more, but the
-            // kernel may not have given away its place yet: ours has ended then.
+            // The kernel may still hold the place of another manager that has just
+            // ended; ours has ended because of that.
             if ended.is_some() {
                 (Timestamp::now() + UNTIL_THE_NEXT).sleep_until();
             }
@@ -59,7 +59,7 @@ impl Manager {
         }
     }
 
-    /// A registry knows what it is asked; `servicemanager` refuses the code.
+    /// unjank's registry answers a look-up; `servicemanager` refuses its code.
     fn known(client: &mut Client) -> Result<Self, BinderError> {
         client.ping()?;
         match registry::look_up(client, 0) {
@@ -69,14 +69,13 @@ impl Manager {
         }
     }
 
-    /// Whether it is somebody else's, with which nothing can be registered.
+    /// Whether it belongs to another program, so nothing can be registered.
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign)
     }
 }
 
-/// The manager's process. Ends when the one that started it does: the kernel
-/// then kills it.
+/// Runs the context manager. The kernel kills this process when its parent ends.
 pub(in crate::transport) fn keep_registry(transport: Transport) -> Result<()> {
     if !transport.is_binder() {
         return Err(Error::Invalid(format!("{transport} has no context manager")));
@@ -85,7 +84,7 @@ pub(in crate::transport) fn keep_registry(transport: Transport) -> Result<()> {
     let driver = Arc::new(KernelDriver::open(device(transport)).map_err(failed)?);
     match Server::become_context_manager(driver, NodeFlags::NONE) {
         Ok(mut server) => Registry::new().serve(&mut server).map(|_served| ()).map_err(failed),
-        // Another process was quicker, and will do.
+        // Another process was first and does the same.
         Err(BinderError::ContextManagerTaken { .. }) => Ok(()),
         Err(error) => Err(failed(error)),
     }

@@ -1,11 +1,11 @@
-//! The binder driver, Android's way between processes, and hwbinder, which is
-//! the same driver behind another device, with payloads that are gathered from
-//! where they are (scatter-gather) instead of being copied into one piece.
+//! Android's binder driver, and hwbinder: the same driver behind another device,
+//! with payloads that the driver gathers from their places (scatter-gather)
+//! instead of payloads copied into one piece.
 //!
-//! As on a phone, servers register an object each with the device's context
-//! manager, and clients ask it for them; here that is a process of this
-//! program. On a phone the place is taken, by `servicemanager`: it is pinged
-//! instead, which is a round trip too, without a payload.
+//! As on a phone, each server registers an object with the device's context
+//! manager, and clients ask it for the object. Here the context manager is a
+//! process of unjank. On a phone it is `servicemanager`, which is pinged instead:
+//! a round trip without a payload.
 
 mod client;
 mod manager;
@@ -16,7 +16,7 @@ use std::io;
 use unjank_binder::{Availability, Error as BinderError, availability};
 use unjank_host::{Error, Result, Support};
 
-use super::way::Transport;
+use super::kind::Transport;
 
 pub(super) use client::connect;
 pub(crate) use manager::Manager;

@@ -1,4 +1,4 @@
-//! The server's process: an object under the process's number.
+//! The server's side: one object, registered under the process number.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use unjank_host::Result;
 use super::{SERVE, device, failed};
 use crate::transport::{Route, Service, Transport};
 
-/// The object that serves.
+/// The name of the object that serves calls.
 const OBJECT: u64 = 1;
 
 /// `EBADMSG`, which binder objects answer to a code they do not know.
 const BAD_MESSAGE: i32 = 74;
 
-/// Ends when the client does: the kernel then kills this process.
+/// Serves until the client ends: the kernel then kills this process.
 pub(in crate::transport) fn serve(route: &Route) -> Result<()> {
     let failed = |error| failed(route.transport, error);
     let driver = Arc::new(KernelDriver::open(device(route.transport)).map_err(failed)?);

@@ -1,4 +1,4 @@
-//! How long each probe may take, and which CPUs stand for all of them.
+//! How long each probe may take, and on which CPUs launches are measured.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +8,24 @@ use unjank_measure::stats::random;
 
 use super::delay::Delay;
 
-/// How often each probe is started, for how long each time, and until when all
-/// must be over.
+/// Number and length of the starts of each probe, and the time limit of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     name: &'static str,
-    /// When the last start must be over, since the beginning.
+    /// Time limit of the run.
     limit: Nanos,
+    /// All launches together.
     launch: Nanos,
     /// Starts of every other probe.
     starts: u32,
-    /// Length of a start.
+    /// Length of one start of each.
     swap: Nanos,
     jitter: Nanos,
     lock: Nanos,
     ipc: Nanos,
 }
 
-/// The fewest launches that give a median an interval.
+/// The smallest number of launches whose median has an interval.
 const FEWEST_LAUNCHES: u64 = 6;
 
 impl Budget {
@@ -74,8 +74,8 @@ impl Budget {
         }
     }
 
-    /// On a machine whose seconds are not those of its user, and where starting a
-    /// process takes longer than measuring in it.
+    /// For an emulated machine, where starting a process takes longer than
+    /// measuring in it: fewer starts within 30 minutes.
     pub(super) fn emulated(self) -> Self {
         Self { limit: Nanos::from_millis(1_800_000), starts: 4, ..self }
     }
@@ -84,12 +84,12 @@ impl Budget {
         self.name
     }
 
-    /// When the last start must be over, since the beginning.
+    /// Time limit of the run.
     pub(super) fn limit(&self) -> Nanos {
         self.limit
     }
 
-    /// About how long one start of a probe takes, launches apart.
+    /// About how long one start of a probe takes; zero for launches.
     pub(super) fn length(&self, delay: Delay) -> Nanos {
         match delay {
             Delay::Launch => Nanos::ZERO,
@@ -100,7 +100,7 @@ impl Budget {
         }
     }
 
-    /// How often a probe is started, launches apart.
+    /// Starts of each probe except launches.
     pub(super) fn starts(&self) -> u32 {
         self.starts
     }
@@ -113,8 +113,8 @@ impl Budget {
     }
 }
 
-/// The order of all starts: those of each probe are spread over the whole time,
-/// one in each of as many equal stretches, at a place drawn by chance.
+/// The order of all starts. The run is divided into as many equal stretches as a
+/// probe has starts; one start lies in each stretch, at a random place.
 pub(super) fn order(counts: &[(Delay, u32)], seed: u64) -> Vec<Delay> {
     const FINE: u64 = 1 << 20;
     let mut places: Vec<(f64, Delay)> = counts
@@ -131,9 +131,9 @@ pub(super) fn order(counts: &[(Delay, u32)], seed: u64) -> Vec<Delay> {
     places.into_iter().map(|(_, delay)| delay).collect()
 }
 
-/// CPUs that stand for all allowed ones when each is measured in turn: the
-/// first of each frequency policy; where there is none, of each capacity and
-/// package. At most eight.
+/// The CPUs on which launches are measured: the first allowed one of each
+/// frequency policy, or, without policies, of each capacity and package. At most
+/// eight.
 pub(super) fn representatives(machine: &Machine, allowed: &CpuSet) -> CpuSet {
     const MOST: usize = 8;
     let policy_of = |cpu: usize| {
@@ -152,8 +152,8 @@ pub(super) fn representatives(machine: &Machine, allowed: &CpuSet) -> CpuSet {
             kinds.insert((policy_of(cpu), capacity, package))
         })
         .collect();
-    // Without frequency policies nothing says that the CPUs share a clock: a
-    // second one shows whether they differ.
+    // Without frequency policies CPUs may have different clocks, which a second
+    // CPU shows.
     if machine.frequency.is_empty() && chosen.len() == 1 {
         chosen.extend(allowed.iter().nth(1));
     }
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// What all starts take on two CPUs, without what starting takes.
+    /// The length of all starts on two CPUs, without the starting of processes.
     fn total(budget: Budget) -> Nanos {
         let length = Nanos::from_millis(500);
         let launches = length.times(2 * u64::from(budget.launches(length, 2)));
@@ -200,7 +200,7 @@ mod tests {
         for (delay, count) in counts {
             let places: Vec<usize> = (0..27).filter(|&place| order[place] == delay).collect();
             assert_eq!(places.len(), count as usize);
-            // One in each stretch: none of a probe's starts wait for the end.
+            // One in each stretch, so the starts of a probe reach over the whole run.
             assert!(places[0] < 27 / 2 && places[places.len() - 1] > 27 / 2, "{places:?}");
         }
         assert_ne!(order, super::order(&counts, 8));

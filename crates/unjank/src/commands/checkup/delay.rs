@@ -1,13 +1,13 @@
-//! The delays by their names.
+//! The five delays and their names.
 
 /// The five delays, in the order in which a touch meets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Delay {
     /// The CPU is still slow when an app starts
     Launch,
-    /// What the app needs was swapped out
+    /// The app's pages were swapped out
     Swap,
-    /// The thread is woken late
+    /// The thread wakes late
     Jitter,
     /// The thread waits for a lock
     Lock,

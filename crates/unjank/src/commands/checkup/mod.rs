@@ -1,10 +1,10 @@
-//! `unjank checkup`: the main job. All five delays, measured on this machine.
+//! `unjank checkup`: measures and judges all five delays on this machine.
 
+mod adjust;
 mod budget;
 mod delay;
 mod probe;
 mod surroundings;
-mod weigh;
 
 use std::process::ExitCode;
 
@@ -29,8 +29,8 @@ use surroundings::Watch;
   unjank checkup --quick --only jitter,ipc
   unjank checkup --json | jq '.verdicts[] | {subject, answer}'
 
-Nothing on the machine is changed. Without root, what needs a privilege is left
-out and said to be. Ctrl-C prints what is known so far.")]
+Nothing on the machine is changed. Without root, measurements that need a
+privilege are left out and listed. Ctrl-C prints what is known so far.")]
 pub(crate) struct Args {
     /// At most 15 seconds, with wider intervals
     #[arg(long, conflicts_with = "full")]
@@ -69,8 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     command.run(|root, seed, monitor| {
         let mut watch = Watch::start(root);
         let deadline = Timestamp::now() + budget.limit();
-        // What this process needs stays in memory, where the machine has none to
-        // spare: the deadline holds then, too.
+        // Keeps the deadline when memory is short: the pages of this process stay.
         let _locked = MemoryLock::everything();
         let mut probes = delays
             .iter()
@@ -101,8 +100,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut findings = Findings::default();
         if late > 0 {
             findings.warn(format!(
-                "the machine was too slow for all of it: {late} of {} starts were left out to end \
-                 in time",
+                "the machine was too slow: {late} of {} starts were left out to keep the time \
+                 limit",
                 order.len()
             ));
         }
@@ -115,12 +114,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 Err(error) => findings.verdicts.push(not_available(delay, exit::sentence(&error))),
             }
         }
-        watch.weigh(&mut findings);
+        watch.adjust(&mut findings);
         Ok(findings)
     })
 }
 
-/// Starts once more what was disturbed from outside, as long as there is time.
+/// Repeats starts that were disturbed from outside, while there is time.
 fn again(probes: &mut [(Delay, Probe<'_>)], deadline: Timestamp, monitor: &dyn Monitor) {
     for (delay, probe) in probes {
         for _ in 0..probe.disturbed() {
@@ -140,14 +139,14 @@ fn verdict(delay: Delay, findings: &Findings) -> Verdict {
         Delay::Swap => unjank_swap::explain::verdict(findings),
         Delay::Jitter => unjank_jitter::explain::verdict(findings),
         Delay::Lock => unjank_lock::explain::verdict(findings),
-        Delay::Ipc => unjank_ipc::explain::verdict(findings, unjank_ipc::explain::CLOSER),
+        Delay::Ipc => unjank_ipc::explain::verdict(findings, unjank_ipc::explain::NEXT_COMMAND),
     }
 }
 
 /// The row of a delay that could not be measured.
 fn not_available(delay: Delay, reason: String) -> Verdict {
     Verdict {
-        question: format!("Does {} hurt?", delay.name()),
+        question: format!("Is {} healthy?", delay.name()),
         subject: delay.name().to_owned(),
         answer: Answer::NotAvailable,
         measured: None,

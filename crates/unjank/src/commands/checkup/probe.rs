@@ -1,4 +1,4 @@
-//! The five probes, as they are started by a checkup.
+//! The five probes, as a checkup starts them.
 
 use anyhow::Result;
 use unjank_host::sched::CpuSet;
@@ -11,9 +11,9 @@ use crate::commands::repeated::Repeated;
 use crate::commands::repetition::Task;
 use crate::paths;
 
-/// A probe that is started again and again.
+/// A probe that is started several times.
 pub(super) enum Probe<'a> {
-    /// Launches, each a start of its own, in this process.
+    /// Launches in this process; each is one start.
     Launch {
         probe: unjank_launch::Probe,
         launches: u32,
@@ -24,12 +24,12 @@ pub(super) enum Probe<'a> {
     Repeated { probe: Repeated<'a>, starts: u32, length: Nanos },
 }
 
-/// What starting takes at most on a machine that is well: a process, its
-/// threads, a trace instance, a scratch file.
+/// The longest that starting takes on a healthy machine: a process, its threads, a
+/// trace instance, a scratch file.
 const OVERHEAD: Nanos = Nanos::from_millis(150);
 
 impl<'a> Probe<'a> {
-    /// Not started yet.
+    /// Prepares a probe, without starting it.
     pub(super) fn new(delay: Delay, budget: &Budget, root: &'a Root, seed: u64) -> Result<Self> {
         let allowed = CpuSet::allowed()?;
         let length = budget.length(delay);
@@ -70,7 +70,7 @@ impl<'a> Probe<'a> {
         Ok(Self::Repeated { probe, starts: budget.starts(), length })
     }
 
-    /// How often it is to be started.
+    /// The number of starts.
     pub(super) fn starts(&self) -> u32 {
         match self {
             Self::Launch { launches, .. } => *launches,
@@ -86,7 +86,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// Starts it once more; a process that is not over by `deadline` is given up.
+    /// Starts it once. A process that has not ended by `deadline` is given up.
     pub(super) fn start(&mut self, deadline: Timestamp, monitor: &dyn Monitor) {
         match self {
             Self::Launch { probe, turn, failure, .. } => {
@@ -99,7 +99,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// How many starts were disturbed from outside and are worth another one.
+    /// The number of starts that were disturbed from outside and can be repeated.
     pub(super) fn disturbed(&self) -> u32 {
         match self {
             Self::Launch { .. } => 0,
@@ -107,7 +107,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// What all starts found together.
+    /// The findings of all starts together.
     pub(super) fn findings(self, root: &Root) -> Result<Findings> {
         match self {
             Self::Launch { failure: Some(error), .. } => Err(error),

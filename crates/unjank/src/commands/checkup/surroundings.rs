@@ -1,15 +1,15 @@
-//! Watches the machine while the probes run.
+//! Reads what the kernel counts on the whole machine during a checkup.
 
 use unjank_host::Root;
 use unjank_host::process::is_descendant;
 use unjank_host::surroundings::{MachineActivity, Processes, Surroundings};
 use unjank_measure::Findings;
 
+use super::adjust::{self, Observed};
 use super::delay::Delay;
-use super::weigh::{self, Lived};
 
-/// Looks at the machine between the parts of a checkup. Nothing is read while
-/// a probe runs.
+/// Reads the machine's counters between the starts of a checkup. Nothing is read
+/// while a probe runs.
 pub(super) struct Watch<'a> {
     root: &'a Root,
     began: Surroundings,
@@ -20,7 +20,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Begins.
+    /// Takes the first reading.
     pub(super) fn start(root: &'a Root) -> Self {
         let processes = Processes::read(root);
         let began = Surroundings::read(root);
@@ -28,8 +28,8 @@ impl<'a> Watch<'a> {
         Self { root, began, last, processes, calm, parts: 0 }
     }
 
-    /// A probe has run since the last call. That of swap evicts memory of its
-    /// own and reads it back, which the kernel counts as it counts anybody's.
+    /// Takes a reading after a probe. The swap probe evicts and reads back its own
+    /// memory, which the kernel counts like any other, so it is left out of `calm`.
     pub(super) fn part_ended(&mut self, delay: Delay) {
         let now = Surroundings::read(self.root);
         if delay != Delay::Swap {
@@ -40,11 +40,11 @@ impl<'a> Watch<'a> {
         self.last = now;
     }
 
-    /// Adds what was seen to the rows and the facts.
-    pub(super) fn weigh(self, findings: &mut Findings) {
+    /// Adjusts the verdicts by what was counted, and adds the counts as facts.
+    pub(super) fn adjust(self, findings: &mut Findings) {
         let own = std::process::id();
         let is_own = |number| number == own || is_descendant(self.root, number, own);
-        let lived = Lived {
+        let observed = Observed {
             whole: Surroundings::read(self.root).since(&self.began),
             calm: self.calm,
             parts: self.parts,
@@ -52,7 +52,7 @@ impl<'a> Watch<'a> {
             deeds: Processes::read(self.root).since(&self.processes, is_own),
         };
         let rows = std::mem::take(&mut findings.verdicts);
-        findings.verdicts = rows.into_iter().map(|row| weigh::weigh(row, &lived)).collect();
-        findings.facts.extend(weigh::facts(&lived));
+        findings.verdicts = rows.into_iter().map(|row| adjust::adjust(row, &observed)).collect();
+        findings.facts.extend(adjust::facts(&observed));
     }
 }

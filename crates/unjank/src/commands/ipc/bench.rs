@@ -1,4 +1,4 @@
-//! `unjank ipc bench`: calls against those of other tools and transports.
+//! `unjank ipc bench`: compares calls with those of other tools and transports.
 
 use std::process::ExitCode;
 
@@ -16,9 +16,9 @@ use crate::values;
   unjank ipc bench
   unjank ipc bench --pairs 40 --visit 1s --json
 
-Three questions, each asked in alternating pairs of visits: is a round trip over
-two pipes as fast as perf bench sched pipe's (package linux-perf); and is one
-over pi-channel faster than one over a unix socket, on one CPU and on two?")]
+Three comparisons, each in alternating pairs of visits: a round trip over two
+pipes with that of perf bench sched pipe (package linux-perf), and one over
+pi-channel with one over a unix socket, on one CPU and on two.")]
 pub(crate) struct Args {
     /// Length of one visit
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = values::duration, allow_hyphen_values = true)]

@@ -16,11 +16,11 @@ use crate::interrupt::Interrupt;
 /// Arguments of `unjank ipc caller`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to do, as JSON
+    /// The task, as JSON
     task: String,
 }
 
-/// Does its task and tells how it went, line by line, on stdout.
+/// Runs the task and reports on stdout, one message a line.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let task: Task = serde_json::from_str(&args.task).context("while reading the task")?;
     let interrupt = Interrupt::listen().context("while listening for Ctrl-C")?;
@@ -28,17 +28,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let ready = || {
-        tell(&Message::Ready)
+        send(&Message::Ready)
             .and_then(|()| io::stdin().lock().read_line(&mut String::new()))
             .map(|_go| ())
-            .map_err(|source| Error::file("hear", "the process that started this", source))
+            .map_err(|source| Error::file("read from", "the process that started this", source))
     };
-    let called = latency::call(&task, &peer::command(), &Root::system(), &Teller(interrupt), ready);
+    let progress = Progress(interrupt);
+    let called = latency::call(&task, &peer::command(), &Root::system(), &progress, ready);
     let last = match called {
         Ok(report) => Message::Done(Box::new(report)),
         Err(error) => Message::Failed(exit::sentence(&error.into())),
     };
-    tell(&last).context("while reporting")?;
+    send(&last).context("while reporting")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn command() -> PeerCommand {
     PeerCommand { program: "/proc/self/exe".into(), arguments: vec!["ipc".into(), "caller".into()] }
 }
 
-fn tell(message: &Message) -> io::Result<()> {
+fn send(message: &Message) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut stdout = io::stdout().lock();
@@ -55,13 +56,13 @@ fn tell(message: &Message) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Passes progress on to the process that started this.
-struct Teller(Interrupt);
+/// Passes progress on to the process that started this one.
+struct Progress(Interrupt);
 
-impl Monitor for Teller {
+impl Monitor for Progress {
     fn progress(&self, fraction: f64, _doing: &str) {
-        // A process that is gone kills this one.
-        let _gone = tell(&Message::Progress(fraction));
+        // Fails only if the parent is gone; the kernel then kills this process.
+        let _gone = send(&Message::Progress(fraction));
     }
 
     fn stop_requested(&self) -> bool {

@@ -19,9 +19,9 @@ use crate::values;
   sudo unjank ipc inversion --transport unix,pi --count 1000 --burst 20ms
   sudo unjank ipc inversion --transport binder,hwbinder,pi --html inversion.html
 
-A real-time client calls an ordinary server on the same CPU. Between the two in
-urgency a hog computes in bursts. Over a transport without priority inheritance
-the server, and so the client, waits until the hog sleeps.")]
+A real-time client calls an ordinary server on the same CPU, where a hog computes
+in bursts. The hog's priority lies between theirs. Over a transport without
+priority inheritance, the server and so the client wait until the hog sleeps.")]
 pub(crate) struct Args {
     /// Transports, measured one after the other
     #[arg(
@@ -32,13 +32,13 @@ pub(crate) struct Args {
         default_value = "unix,pipe,futex,binder,hwbinder,pi"
     )]
     transport: Vec<TransportName>,
-    /// Calls without the hog, and as many beside it
+    /// Calls without the hog, and again beside it
     #[arg(long = "count", short = 'n', value_name = "N", default_value_t = 300)]
     calls: u64,
-    /// A hundred and fifty calls
+    /// Make 150 calls
     #[arg(long, conflicts_with = "calls")]
     quick: bool,
-    /// Where client, server and hog run [default: the last CPU that this process may use]
+    /// CPU of client, server and hog [default: the last CPU that this process may use]
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
     /// The client's SCHED_FIFO priority (above 90 only with --force)
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// The hog's SCHED_FIFO priority
     #[arg(long, value_name = "1-99", default_value_t = 50)]
     hog: u8,
-    /// How long the hog computes at a time; then it sleeps for a quarter of that
+    /// How long the hog computes at a time; it then sleeps for a quarter of that
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = values::duration, allow_hyphen_values = true)]
     burst: Nanos,
     /// Allow priorities above 90, and machines without real-time throttling
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         transports: args.transport.iter().map(|&name| name.into()).collect(),
         calls: if args.quick { 150 } else { args.calls },
-        cpu: args.cpu.or_else(last).context("no CPU is allowed to this process")?,
+        cpu: args.cpu.or_else(last).context("this process may use no CPU")?,
         client: Priority::new(args.priority)?,
         hog: Priority::new(args.hog)?,
         burst: args.burst,

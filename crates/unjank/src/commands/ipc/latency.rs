@@ -26,9 +26,9 @@ use crate::{exit, values};
   unjank ipc latency --transport pipe --caller cold --json | jq '.verdicts'
 
 Each pair is a client and a server process. In each iteration every caller of
-the client calls once as SCHED_FIFO and once as SCHED_OTHER; the server says on
-which CPU it served the call. Some calls that do not count look whether it does
-so at the client's priority.")]
+the client calls once as SCHED_FIFO and once as SCHED_OTHER; the server reports
+the CPU on which it served the call. Further calls, which do not count, check
+whether the server runs at the client's priority.")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 pub(crate) struct Args {
     /// Transports, measured one after the other
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// A call that takes longer misses its deadline
     #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
     deadline: Nanos,
-    /// Which threads call
+    /// Kinds of calling threads
     #[arg(
         long,
         value_enum,
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     /// Where --trace keeps the trace
     #[arg(long, value_name = "FILE", requires = "trace", default_value = "unjank-trace.txt")]
     trace_file: PathBuf,
-    /// Say on stderr how client and server threads run
+    /// Print CPU, policy and priority of client and server threads on stderr
     #[arg(long)]
     verbose: bool,
     /// Allow priorities above 90, and machines without real-time throttling
@@ -98,7 +98,7 @@ impl From<CallerName> for Caller {
     }
 }
 
-/// The command that says where the time of a late call went.
+/// The command that shows where the time of a late call went.
 const NEXT: &str = "sudo unjank ipc latency --trace";
 
 /// Measures and prints.
@@ -125,17 +125,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let mut failed = false;
     let measure = |root: &Root, _, monitor: &dyn Monitor| {
-        let outcome = latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
-        failed = outcome.has_failures();
+        let measurements =
+            latency::run(&options, &caller::command(), &peer::command(), root, monitor)?;
+        failed = measurements.has_failures();
         if args.verbose {
-            threads::tell(&outcome);
+            threads::print(&measurements);
         }
-        let mut findings = outcome.findings();
+        let mut findings = measurements.findings();
         findings.verdicts.push(explain::verdict(&findings, NEXT));
         Ok(findings)
     };
     let code = command.run_for_code(measure)?;
-    // What was measured nevertheless has been printed.
+    // The pairs that did not fail have been printed.
     Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))
 }
 

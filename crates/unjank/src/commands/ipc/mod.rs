@@ -1,4 +1,4 @@
-//! `unjank ipc`: the answer comes from another process.
+//! `unjank ipc`: calls to another process.
 
 pub(crate) mod bench;
 pub(crate) mod caller;
@@ -22,9 +22,9 @@ pub(crate) enum Verb {
     Probe(probe::Args),
     /// Measure calls back to back, over payload sizes
     Throughput(throughput::Args),
-    /// Measure calls at real-time and at ordinary priority, and who inherits it
+    /// Measure calls at real-time and ordinary priority, and check priority inheritance
     Latency(latency::Args),
-    /// Measure what a real-time call pays for priority inversion
+    /// Measure what priority inversion costs a real-time call
     Inversion(inversion::Args),
     /// Compare calls with those of perf bench, and pi-channel with unix sockets
     Bench(bench::Args),

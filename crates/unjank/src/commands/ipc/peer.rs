@@ -1,22 +1,22 @@
-//! `unjank ipc peer`: the other process of a measurement.
+//! `unjank ipc peer`: the peer process of a measurement.
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use unjank_ipc::{PeerCommand, Role, play};
+use unjank_ipc::{PeerCommand, Role, run_peer};
 
 /// Arguments of `unjank ipc peer`, in the order that [`PeerCommand`] gives.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to do, as JSON
+    /// The role, as JSON
     role: String,
     parent: u32,
 }
 
-/// Does its part of a measurement.
+/// Plays its role until the parent ends.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let role: Role = serde_json::from_str(&args.role).context("while reading the role")?;
-    play(&role, args.parent).context("while answering calls")?;
+    run_peer(&role, args.parent).context("while answering calls")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,8 +21,8 @@ use crate::values;
   unjank ipc probe --deadline 500us --for 30s --html calls.html
 
 A round trip begins before the request is written and ends when the reply has
-been read. The other process is unjank itself and does nothing but echo. Over
-binder, where servicemanager runs, it is pinged instead.")]
+been read. The other process is unjank itself and only echoes. Over binder, if
+servicemanager runs, servicemanager is pinged instead.")]
 pub(crate) struct Args {
     /// Transports, measured one after the other
     #[arg(
@@ -48,10 +48,10 @@ pub(crate) struct Args {
     /// A call that takes longer misses its deadline
     #[arg(long, value_name = "TIME", default_value = "2500us", value_parser = values::duration, allow_hyphen_values = true)]
     deadline: Nanos,
-    /// How long to measure, everything together
+    /// How long to measure in total
     #[arg(long = "for", value_name = "TIME", default_value = "6s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
-    /// One and a half seconds for everything together
+    /// Measure for 1.5 s in total
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     /// Idle time between batches of 32 calls
@@ -106,13 +106,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             Task::Ipc(Options { duration: length, turn: turn as usize, ..options.clone() })
         });
         let mut findings = repeated::run(repeated, starts, seed, monitor)?;
-        findings.verdicts.push(explain::verdict(&findings, explain::CLOSER));
+        findings.verdicts.push(explain::verdict(&findings, explain::NEXT_COMMAND));
         Ok(findings)
     })
 }
 
-/// CPUs of client and server in the first start, as `0,1`; nothing where the
-/// scheduler decides.
+/// CPUs of client and server in the first start, as `0,1`; `None` if the scheduler
+/// decides.
 pub(super) fn cpus(placement: Placement) -> Option<String> {
     let (client, server) = placement.cpus(&CpuSet::allowed().ok()?)?;
     Some(format!("{client},{server}"))

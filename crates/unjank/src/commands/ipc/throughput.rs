@@ -43,16 +43,16 @@ pub(crate) struct Args {
     /// Where client and server run
     #[arg(long, value_enum, value_name = "PLACEMENT", default_value = "free")]
     placement: PlacementName,
-    /// How long to measure, everything together
+    /// How long to measure in total
     #[arg(long = "for", value_name = "TIME", default_value = "20s", value_parser = values::duration, allow_hyphen_values = true)]
     duration: Nanos,
-    /// Three seconds for everything together
+    /// Measure for 3 s in total
     #[arg(long, conflicts_with = "duration")]
     quick: bool,
     /// Turns of each transport at each payload
     #[arg(long, value_name = "N", default_value_t = 12)]
     rounds: usize,
-    /// How to print the result, as Google Benchmark calls it
+    /// Output format, as in Google Benchmark
     #[arg(
         long = "benchmark_format",
         alias = "benchmark-format",
@@ -82,7 +82,7 @@ impl Format {
     }
 }
 
-/// The setting that says how the result is printed.
+/// The setting with the output format.
 const FORMAT: &str = "benchmark_format";
 
 /// Measures and prints.

@@ -1,4 +1,4 @@
-//! What a peer is to do, and how it is started.
+//! The task of a peer process, and how the process is started.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,16 +6,16 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use super::kind::Transport;
 use super::service::Service;
-use super::way::Transport;
 
 /// How to start the peer of a transport.
 #[derive(Debug, Clone)]
 pub struct PeerCommand {
     /// The program: usually this one (`/proc/self/exe`).
     pub program: PathBuf,
-    /// Its arguments before those of the peer: a [`Role`] as JSON, and the
-    /// process number of the one that starts it.
+    /// Its first arguments. A [`Role`] as JSON and the parent's process number
+    /// follow.
     pub arguments: Vec<OsString>,
 }
 
@@ -28,7 +28,7 @@ impl PeerCommand {
     }
 }
 
-/// What another process is to do.
+/// The task of a peer process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -38,24 +38,24 @@ pub enum Role {
     KeepRegistry(Transport),
 }
 
-/// Over what a peer is called, and how.
+/// How a peer is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// The way to it.
+    /// The transport.
     pub transport: Transport,
     /// What it does with a request.
     pub service: Service,
     /// Bytes of a request, and of its reply.
     pub payload: usize,
-    /// Where it runs; where the scheduler puts it if `None`.
+    /// The peer's CPU; `None` leaves it to the scheduler.
     pub peer_cpu: Option<usize>,
-    /// Whether it asks for its client's real-time priority, where that must be
-    /// asked for.
+    /// Whether the peer asks for its client's real-time priority, where a
+    /// transport needs that.
     pub inherit_rt: bool,
 }
 
 impl Route {
-    /// To a peer that echoes `payload` bytes, wherever it runs.
+    /// To an unpinned peer that echoes `payload` bytes.
     pub fn echo(transport: Transport, payload: usize) -> Self {
         Self { transport, service: Service::Echo, payload, peer_cpu: None, inherit_rt: true }
     }

@@ -7,16 +7,16 @@ use unjank_host::tracefs::timeline::{Span, ThreadState, follow};
 use unjank_host::tracefs::{Occupant, Trace};
 use unjank_host::{Nanos, Support, Timestamp};
 
-/// A part of a call, told from what client and server did.
+/// A part of a call, by what client and server did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The client had a CPU: it sent the request, or read the reply.
     ClientRan,
-    /// The client was ready, and had no CPU.
+    /// The client was runnable and waited for a CPU.
     ClientWaited,
     /// The client slept, and the server had a CPU.
     ServerRan,
-    /// The client slept, and the server was ready without a CPU.
+    /// The client slept, and the server waited for a CPU.
     ServerWaited,
     /// Both slept.
     BothSlept,
@@ -27,7 +27,7 @@ impl Phase {
         [Self::ClientRan, Self::ServerWaited, Self::ServerRan, Self::BothSlept, Self::ClientWaited];
 }
 
-/// Something that had the CPU while a call did not get on.
+/// What had the CPU while a call made no progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Culprit {
     pub(crate) who: Occupant,
@@ -35,22 +35,22 @@ pub(crate) struct Culprit {
     pub(crate) held: Nanos,
 }
 
-/// The parts of one call. They add up to it.
+/// The phases of one call. They add up to its length.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Journey {
+pub(crate) struct Breakdown {
     parts: Vec<(Phase, Nanos)>,
     /// Longest first.
     pub(crate) culprits: Vec<Culprit>,
 }
 
-/// Takes a call apart, or says what the trace lacks for it.
-pub(crate) fn journey_of(
+/// Splits a call into phases, or gives the reason why the trace does not allow it.
+pub(crate) fn break_down(
     trace: &Trace,
     client: ThreadId,
     server: ThreadId,
     began: Timestamp,
     took: Nanos,
-) -> Support<Journey> {
+) -> Support<Breakdown> {
     let ended = began + took;
     let timelines = follow(trace, client, began, ended)
         .and_then(|client| Ok((client, follow(trace, server, began, ended)?)));
@@ -58,14 +58,14 @@ pub(crate) fn journey_of(
         Ok(both) => both,
         Err(reason) => return Support::No(reason),
     };
-    let mut journey = Journey { parts: Vec::new(), culprits: Vec::new() };
+    let mut breakdown = Breakdown { parts: Vec::new(), culprits: Vec::new() };
     for span in &of_client.spans {
         match span.state {
             ThreadState::Running { cpu } => {
-                journey.add(trace, Phase::ClientRan, span, Some(cpu), client);
+                breakdown.add(trace, Phase::ClientRan, span, Some(cpu), client);
             }
             ThreadState::Ready { cpu } => {
-                journey.add(trace, Phase::ClientWaited, span, Some(cpu), client);
+                breakdown.add(trace, Phase::ClientWaited, span, Some(cpu), client);
             }
             ThreadState::Asleep { .. } => {
                 for part in of_server.spans.iter().filter_map(|other| overlap(span, other)) {
@@ -74,13 +74,13 @@ pub(crate) fn journey_of(
                         ThreadState::Ready { cpu } => (Phase::ServerWaited, Some(cpu)),
                         ThreadState::Asleep { .. } => (Phase::BothSlept, None),
                     };
-                    journey.add(trace, phase, &part, cpu, server);
+                    breakdown.add(trace, phase, &part, cpu, server);
                 }
             }
         }
     }
-    journey.culprits.sort_by_key(|culprit| std::cmp::Reverse(culprit.held));
-    Support::Yes(journey)
+    breakdown.culprits.sort_by_key(|culprit| std::cmp::Reverse(culprit.held));
+    Support::Yes(breakdown)
 }
 
 /// The part of `of` that lies within `window`.
@@ -89,7 +89,7 @@ fn overlap(window: &Span, of: &Span) -> Option<Span> {
     (part.from < part.to).then_some(part)
 }
 
-impl Journey {
+impl Breakdown {
     fn add(&mut self, trace: &Trace, phase: Phase, span: &Span, cpu: Option<usize>, own: ThreadId) {
         match self.parts.iter_mut().find(|(known, _)| *known == phase) {
             Some((_, length)) => *length = *length + span.length(),
@@ -136,8 +136,8 @@ impl Journey {
     }
 }
 
-/// One sentence: each part that is at least a quarter of the call.
-impl fmt::Display for Journey {
+/// One sentence with each phase of at least a quarter of the call.
+impl fmt::Display for Breakdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = self.parts.iter().fold(Nanos::ZERO, |sum, (_, length)| sum + *length);
         let mut separator = "";
@@ -173,12 +173,12 @@ mod tests {
     const CLIENT: ThreadId = ThreadId(7);
     const SERVER: ThreadId = ThreadId(5);
 
-    fn journey(script: &Script, from: u64, to: u64) -> Journey {
+    fn breakdown(script: &Script, from: u64, to: u64) -> Breakdown {
         let took = Nanos(to - from);
-        let journey = journey_of(&script.trace(), CLIENT, SERVER, at(from), took).yes().unwrap();
-        let whole = journey.parts.iter().fold(Nanos::ZERO, |sum, (_, length)| sum + *length);
-        assert_eq!(whole, took, "{journey:?}");
-        journey
+        let breakdown = break_down(&script.trace(), CLIENT, SERVER, at(from), took).yes().unwrap();
+        let whole = breakdown.parts.iter().fold(Nanos::ZERO, |sum, (_, length)| sum + *length);
+        assert_eq!(whole, took, "{breakdown:?}");
+        breakdown
     }
 
     #[test]
@@ -190,10 +190,10 @@ mod tests {
             .runs(1, 1_000, 9, 5)
             .wakes(1, 1_010, 7, 1)
             .runs(1, 1_020, 5, 7);
-        let journey = journey(&script, 100, 1_030);
-        let sentence = journey.to_string();
+        let breakdown = breakdown(&script, 100, 1_030);
+        let sentence = breakdown.to_string();
         assert_eq!(sentence, "the server waited 880 ns for the CPU while hog (880 ns) had it");
-        assert_eq!(journey.culprits[0].phase, Phase::ServerWaited);
+        assert_eq!(breakdown.culprits[0].phase, Phase::ServerWaited);
     }
 
     #[test]
@@ -206,12 +206,12 @@ mod tests {
             .wakes(2, 900, 7, 1)
             .sleeps(2, 905, 5, 0)
             .runs(1, 910, 0, 7);
-        let sentence = journey(&script, 100, 920).to_string();
+        let sentence = breakdown(&script, 100, 920).to_string();
         assert_eq!(sentence, "the server ran for 780 ns");
     }
 
     #[test]
-    fn a_server_that_sleeps_is_seen() {
+    fn a_sleeping_server_is_named() {
         let script = Script::new()
             .runs(1, 1, 0, 7)
             .sleeps(2, 50, 5, 0)
@@ -221,14 +221,14 @@ mod tests {
             .wakes(2, 820, 7, 1)
             .sleeps(2, 825, 5, 0)
             .runs(1, 830, 0, 7);
-        let sentence = journey(&script, 100, 840).to_string();
+        let sentence = breakdown(&script, 100, 840).to_string();
         assert_eq!(sentence, "both processes slept for 680 ns");
     }
 
     #[test]
     fn a_trace_without_the_server_cannot_tell() {
         let script = Script::new().runs(1, 1, 0, 7);
-        let answer = journey_of(&script.trace(), CLIENT, SERVER, at(100), Nanos(50));
+        let answer = break_down(&script.trace(), CLIENT, SERVER, at(100), Nanos(50));
         assert_eq!(answer.reason(), Some("the trace does not show thread 5 here"));
     }
 }

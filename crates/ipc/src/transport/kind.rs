@@ -1,10 +1,10 @@
-//! The ways from one process to another.
+//! The transports and their names.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A way from one process to another and back.
+/// A transport of calls from one process to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -18,9 +18,10 @@ pub enum Transport {
     Futex,
     /// Shared memory that lends the server its client's priority.
     Pi,
-    /// The binder driver, where the kernel has it: a payload in one piece.
+    /// The binder driver: the payload is copied in one piece.
     Binder,
-    /// The same driver behind hwbinder's device: a payload that is gathered.
+    /// The same driver behind hwbinder's device: the payload is gathered from its
+    /// place.
     Hwbinder,
 }
 
@@ -36,7 +37,7 @@ impl Transport {
         Self::Hwbinder,
     ];
 
-    /// Those that lead to another process.
+    /// The transports to another process.
     pub const BETWEEN_PROCESSES: [Self; 6] =
         [Self::Unix, Self::Pipe, Self::Futex, Self::Pi, Self::Binder, Self::Hwbinder];
 

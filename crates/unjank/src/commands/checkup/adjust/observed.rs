@@ -1,4 +1,4 @@
-//! What the machine lived through while the probes ran, and the largest of it.
+//! What the kernel counted while the probes ran, and the largest of these counts.
 
 use std::fmt;
 
@@ -7,29 +7,29 @@ use unjank_measure::{Unit, Verdict};
 
 use super::MEMORY;
 
-/// What a share of time that was waited for memory is.
+/// Names of the shares of time.
 const WAITED_FOR_MEMORY: &str = "share of the time in which some task waited for memory";
 const WAITED_BEFORE: &str = "share of the 10 s before in which some task waited for memory";
 pub(super) const WAITED_FOR_SWAP: &str =
     "share of the time that pages from swap took, at the probe's median for each";
 
-/// What the machine lived through while the probes ran.
+/// What the kernel counted while the probes ran.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in super::super) struct Lived {
+pub(in super::super) struct Observed {
     /// The whole run.
     pub(in super::super) whole: MachineActivity,
-    /// The run without the parts in which a probe of ours evicted memory.
+    /// The run without the starts in which our own probe evicted memory.
     pub(in super::super) calm: MachineActivity,
-    /// How many parts that are.
+    /// The number of starts in `calm`.
     pub(in super::super) parts: u64,
     /// The share of the 10 s before the run in which some task waited for
     /// memory.
     pub(in super::super) memory_before: Option<f64>,
-    /// What programs did in the whole run, without ours.
+    /// The counts of other programs over the whole run.
     pub(in super::super) deeds: Vec<ProgramActivity>,
 }
 
-/// A program as it is named in a row.
+/// A program, printed as `name[pid]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
     pub(super) name: String,
@@ -42,17 +42,16 @@ impl fmt::Display for Program {
     }
 }
 
-impl Lived {
-    /// The largest share of time that was waited for memory, and what that
-    /// number is.
+impl Observed {
+    /// The largest share of time spent waiting for memory, and its name.
     ///
-    /// Pressure leaves out most pages that come from swap: only those count
-    /// that were in use when they were evicted (`swap_read_folio` of
-    /// `mm/page_io.c`). So these are multiplied by the probe's median as well.
+    /// Pressure counts only those pages from swap that were in use when they were
+    /// evicted (`swap_read_folio` of `mm/page_io.c`). So the number of pages from
+    /// swap times the probe's median is considered as well.
     pub(super) fn memory(&self, probe: &Verdict) -> Option<(String, f64)> {
         let pressure = match self.calm.memory.filter(|_| self.parts > 0) {
             Some(waited) => Some((WAITED_FOR_MEMORY, self.calm.share(waited.some))),
-            // All the time, a probe of ours evicted memory; or the kernel does not count.
+            // Our own probe evicted memory all the time, or the kernel does not count.
             None => self.memory_before.map(|share| (WAITED_BEFORE, share)),
         };
         let median = probe.measured.as_ref().filter(|it| it.unit == Unit::Nanoseconds);
@@ -64,8 +63,8 @@ impl Lived {
         largest.map(|(name, share)| (name.to_owned(), share))
     }
 
-    /// The group farthest down in which nearly as much was waited for memory
-    /// as in any, if that is too much.
+    /// The deepest control group whose waits for memory are at least 80 % of the
+    /// largest, if the largest is too much.
     pub(super) fn group_short_of_memory(&self) -> Option<(&str, f64)> {
         let share = |waits: &GroupWaits| self.calm.share(waits.memory.some);
         let most = self.calm.groups.values().map(share).fold(0.0, f64::max);
@@ -80,8 +79,8 @@ impl Lived {
         throttled.max_by(|(_, a), (_, b)| a.share().total_cmp(&b.share()))
     }
 
-    /// The program among those that `fits` that did most, if it did it so
-    /// often in a second.
+    /// Of the programs that `fits`, the one with the highest count `what`, if that is
+    /// `at_least` so many a second.
     pub(super) fn most(
         &self,
         what: impl Fn(&ProgramActivity) -> u64,

@@ -1,12 +1,12 @@
-//! What the machine lived through, as numbers of the record.
+//! The machine's counts during the run, as facts of the record.
 
 use unjank_measure::{Fact, Unit};
 
-use super::lived::{Lived, a_second};
+use super::observed::{Observed, a_second};
 
 /// Shares of time and rates, named `checkup/…`.
-pub(in super::super) fn facts(lived: &Lived) -> Vec<Fact> {
-    let (whole, calm) = (&lived.whole, &lived.calm);
+pub(in super::super) fn facts(observed: &Observed) -> Vec<Fact> {
+    let (whole, calm) = (&observed.whole, &observed.calm);
     let ratio = |name: &str, share| Fact::new(format!("checkup/{name}"), share, Unit::Ratio);
     let mut facts = Vec::new();
     for (what, span, waited) in
@@ -22,7 +22,7 @@ pub(in super::super) fn facts(lived: &Lived) -> Vec<Fact> {
         facts.push(Fact::new(format!("checkup/{name}"), rate, Unit::PerSecond));
     }
     facts.push(ratio("stolen", whole.stolen()));
-    if let Some((group, throttled)) = lived.most_throttled() {
+    if let Some((group, throttled)) = observed.most_throttled() {
         facts.push(ratio("throttled", throttled.share()).with_label("group", group));
     }
     facts

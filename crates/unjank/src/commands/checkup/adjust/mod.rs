@@ -1,11 +1,11 @@
-//! What an answer takes into account beside its probe: what the machine lived
-//! through meanwhile. A probe brings its own memory and its own threads, so it
-//! may be well in the midst of programs that are not.
+//! Adjusts the verdict of each probe by what the kernel counted during the run. A
+//! probe brings its own memory and threads, so it may be healthy while programs on
+//! the machine are not.
 //!
-//! Pure functions: a row and what was seen in, a row out.
+//! Pure functions: from a verdict and the counts to a verdict.
 
 mod facts;
-mod lived;
+mod observed;
 #[cfg(test)]
 mod tests;
 
@@ -15,27 +15,26 @@ use unjank_host::surroundings::ProgramActivity;
 use unjank_measure::{Answer, Bound, Quantity, Unit, Verdict};
 
 pub(super) use facts::facts;
-pub(super) use lived::Lived;
-use lived::a_second;
+pub(super) use observed::Observed;
+use observed::a_second;
 
 /// The largest healthy share of time in which some task waits for memory.
 const MEMORY: f64 = 0.07;
-const MEMORY_SOURCE: &str = "70 ms of a second, from which on Android's lmkd takes memory for short \
+const MEMORY_SOURCE: &str = "from 70 ms in a second on, Android's lmkd considers memory short \
                              (psi_partial_stall_ms)";
 /// The largest healthy share of a quota's periods in which it stops a group.
 const THROTTLED: f64 = 0.25;
-const THROTTLED_SOURCE: &str =
-    "from there on the alert CPUThrottlingHigh of kubernetes-mixin fires";
-/// Shares of time that are worth a word: of waits for CPUs and storage, and of
-/// CPU time that the hypervisor took.
+const THROTTLED_SOURCE: &str = "threshold of the alert CPUThrottlingHigh of kubernetes-mixin";
+/// Shares of time from which on waits for CPUs or storage, and CPU time taken by
+/// the hypervisor, are reported.
 const WAITED: f64 = 0.1;
 const STOLEN: f64 = 0.01;
-/// What a program must do in a second to be named: wait for pages, and give
-/// its CPU away.
+/// Counts a second from which on a program is named: major faults, and how often
+/// it gave a CPU away.
 const FAULTS: f64 = 10.0;
 const SWITCHES: f64 = 100.0;
-/// From as many switches in a second on it is named though the lock's probe is
-/// well.
+/// Switches a second from which on a program is named even if the lock probe is
+/// healthy.
 const MANY_SWITCHES: f64 = 1_000.0;
 
 const SWAP_NEXT: &str = "sudo unjank swap record --for 60s --out swap.parquet";
@@ -43,21 +42,21 @@ const CAUSE_NEXT: &str = "sudo unjank jitter native --trace --for 60s --html jit
 const IPC_NEXT: &str = "sudo unjank ipc latency --transport unix --deadline 2500us --trace";
 const LOCK_NEXT: &str = "unjank lock bench";
 
-/// The row of a checkup with what is to be said of the machine.
-pub(super) fn weigh(verdict: Verdict, lived: &Lived) -> Verdict {
+/// Adjusts the verdict on one delay.
+pub(super) fn adjust(verdict: Verdict, observed: &Observed) -> Verdict {
     match verdict.subject.as_str() {
-        "launch" => launch(verdict, lived),
-        "swap" => swap(verdict, lived),
-        "jitter" => jitter(verdict, lived),
-        "lock" => lock(verdict, lived),
-        "ipc" => ipc(verdict, lived),
+        "launch" => launch(verdict, observed),
+        "swap" => swap(verdict, observed),
+        "jitter" => jitter(verdict, observed),
+        "lock" => lock(verdict, observed),
+        "ipc" => ipc(verdict, observed),
         _ => verdict,
     }
 }
 
 /// Programs are read from storage when they start.
-fn launch(mut verdict: Verdict, lived: &Lived) -> Verdict {
-    let waited = lived.whole.io.map(|waited| lived.whole.share(waited.some));
+fn launch(mut verdict: Verdict, observed: &Observed) -> Verdict {
+    let waited = observed.whole.io.map(|waited| observed.whole.share(waited.some));
     if let Some(share) = waited.filter(|share| *share >= WAITED) {
         add(
             &mut verdict,
@@ -67,9 +66,9 @@ fn launch(mut verdict: Verdict, lived: &Lived) -> Verdict {
     verdict
 }
 
-fn swap(mut verdict: Verdict, lived: &Lived) -> Verdict {
-    let Some((name, share)) = lived.memory(&verdict).filter(|(_, share)| *share > MEMORY) else {
-        let swaps = lived.calm.swapped_in > 0;
+fn swap(mut verdict: Verdict, observed: &Observed) -> Verdict {
+    let Some((name, share)) = observed.memory(&verdict).filter(|(_, share)| *share > MEMORY) else {
+        let swaps = observed.calm.swapped_in > 0;
         verdict.next = verdict.next.map(|next| if swaps { SWAP_NEXT.to_owned() } else { next });
         return verdict;
     };
@@ -85,18 +84,18 @@ fn swap(mut verdict: Verdict, lived: &Lived) -> Verdict {
             ),
             None => verdict.reason,
         };
-        verdict.measured = Some(counted(name, share, lived.parts));
+        verdict.measured = Some(counted(name, share, observed.parts));
         verdict.healthy = Some(Bound { at_most: MEMORY, source: MEMORY_SOURCE.to_owned() });
         verdict.answer = Answer::Slow;
     }
-    if let Some((group, share)) = lived.group_short_of_memory() {
+    if let Some((group, share)) = observed.group_short_of_memory() {
         said.push(format!("{} of the time in control group {group}", percent(share)));
     }
-    let swapped = a_second(lived.calm.swapped_in, &lived.calm);
+    let swapped = a_second(observed.calm.swapped_in, &observed.calm);
     if swapped >= 1.0 {
         said.push(format!("{} came from swap each second", counted_pages(swapped)));
     }
-    if let Some((program, rate)) = lived.most(|deeds| deeds.major_faults, FAULTS, |_| true) {
+    if let Some((program, rate)) = observed.most(|deeds| deeds.major_faults, FAULTS, |_| true) {
         said.push(format!("{program} waited for most of them, {rate:.0} a second"));
     }
     for text in said {
@@ -106,8 +105,8 @@ fn swap(mut verdict: Verdict, lived: &Lived) -> Verdict {
     verdict
 }
 
-fn jitter(mut verdict: Verdict, lived: &Lived) -> Verdict {
-    let throttled = lived.most_throttled().filter(|(_, it)| it.share() > THROTTLED);
+fn jitter(mut verdict: Verdict, observed: &Observed) -> Verdict {
+    let throttled = observed.most_throttled().filter(|(_, it)| it.share() > THROTTLED);
     if let Some((group, throttled)) = throttled {
         if verdict.answer == Answer::Slow {
             let share = percent(throttled.share());
@@ -128,17 +127,17 @@ fn jitter(mut verdict: Verdict, lived: &Lived) -> Verdict {
             verdict.next = Some(format!("grep . {}", quoted(group)));
         }
     }
-    contention(&mut verdict, lived);
-    let stolen = lived.whole.stolen();
+    contention(&mut verdict, observed);
+    let stolen = observed.whole.stolen();
     if stolen >= STOLEN {
         add(&mut verdict, format!("the hypervisor took {} of all CPU time", percent(stolen)));
     }
     verdict
 }
 
-fn lock(mut verdict: Verdict, lived: &Lived) -> Verdict {
-    // A program of one thread switches for other reasons.
-    let switching = lived.most(|deeds| deeds.switches, SWITCHES, |deeds| deeds.threads > 1);
+fn lock(mut verdict: Verdict, observed: &Observed) -> Verdict {
+    // A program with one thread switches for other reasons than locks.
+    let switching = observed.most(|deeds| deeds.switches, SWITCHES, |deeds| deeds.threads > 1);
     match switching {
         Some((program, rate)) if verdict.next.is_some() || rate >= MANY_SWITCHES => {
             verdict.next = Some(format!("sudo unjank lock doctor {}", program.number));
@@ -146,7 +145,7 @@ fn lock(mut verdict: Verdict, lived: &Lived) -> Verdict {
                 &mut verdict,
                 format!(
                     "{program} gave its CPUs away most often, {rate:.0} times a second; lock doctor \
-                     says whether for locks"
+                     shows whether it waits for locks"
                 ),
             );
         }
@@ -155,26 +154,27 @@ fn lock(mut verdict: Verdict, lived: &Lived) -> Verdict {
     verdict
 }
 
-fn ipc(mut verdict: Verdict, lived: &Lived) -> Verdict {
-    let contended = contention(&mut verdict, lived);
+fn ipc(mut verdict: Verdict, observed: &Observed) -> Verdict {
+    let contended = contention(&mut verdict, observed);
     let next = if contended { CAUSE_NEXT } else { IPC_NEXT };
     verdict.next = verdict.next.map(|_| next.to_owned());
     verdict
 }
 
-/// Says that threads waited for CPUs, and who had them; whether they did.
-fn contention(verdict: &mut Verdict, lived: &Lived) -> bool {
-    let waited = lived.whole.cpu.map(|waited| lived.whole.share(waited.some));
+/// Reports that threads waited for CPUs, and which program had them. Returns
+/// whether they waited.
+fn contention(verdict: &mut Verdict, observed: &Observed) -> bool {
+    let waited = observed.whole.cpu.map(|waited| observed.whole.share(waited.some));
     let Some(share) = waited.filter(|share| *share >= WAITED) else { return false };
     add(verdict, format!("some thread waited for a CPU in {} of the time", percent(share)));
     let of_cpus = |deeds: &ProgramActivity| deeds.cpu.get() / 1_000_000;
-    if let Some((program, rate)) = lived.most(of_cpus, 100.0, |_| true) {
+    if let Some((program, rate)) = observed.most(of_cpus, 100.0, |_| true) {
         add(verdict, format!("{program} had most of them ({:.1} CPUs)", rate / 1_000.0));
     }
     true
 }
 
-/// A share of time that the kernel counted: no sample, so it has no interval.
+/// A share of time that the kernel counted, so it has no interval.
 fn counted(name: String, share: f64, n: u64) -> Quantity {
     Quantity { name, value: share, unit: Unit::Ratio, interval: None, n }
 }
@@ -192,7 +192,7 @@ fn percent(share: f64) -> String {
     Unit::Ratio.show(share)
 }
 
-/// The files of a group that say what it may have, as a shell takes them.
+/// A control group's files of CPU limits, counters and members, quoted for a shell.
 fn quoted(directory: &str) -> String {
     let file = |name: &str| {
         let path = format!("{directory}/{name}");
