@@ -1,5 +1,5 @@
-//! Two processes and a binder device: one answers every call with the bytes it
-//! was sent, the other measures how long that takes.
+//! Two processes and a binder device: one echoes the bytes of every call, the
+//! other measures how long that takes.
 //!
 //! ```text
 //! echo_calls serve /dev/hwbinder           # until `echo_calls stop`
@@ -10,7 +10,7 @@
 //! The device must have no context manager yet, as on a machine that is not a
 //! phone.
 
-// An example talks to its user.
+// An example prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::env;
@@ -75,7 +75,7 @@ fn call(device: &str, bytes: usize, calls: usize) -> Result<(), Box<dyn Error>> 
         client.call(Handle::CONTEXT_MANAGER, ECHO, &request, &mut reply)?;
         nanos.push(start.elapsed().as_nanos());
         if reply != request {
-            return Err("the echo is not what was called".into());
+            return Err("the reply differs from the request".into());
         }
     }
     nanos.sort_unstable();

@@ -12,8 +12,8 @@ struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: all work is the system allocator's; the counter has no destructor
-// and allocates nothing.
+// SAFETY: the system allocator does all work; the counter has no destructor and
+// allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How many allocations `work` makes on this thread.
+/// The number of allocations that `work` makes on this thread.
 pub(crate) fn allocations(work: impl FnOnce()) -> u64 {
     let before = COUNT.get();
     work();

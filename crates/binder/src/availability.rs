@@ -1,4 +1,4 @@
-//! Whether a device answers, before anything is asked of it.
+//! Whether binder calls are possible over a device.
 
 use std::path::Path;
 
@@ -9,25 +9,25 @@ use crate::protocol::PROTOCOL_VERSION;
 /// Whether binder calls are possible over a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
-    /// The device is there and speaks the protocol of this crate.
+    /// The device exists and speaks the protocol of this crate.
     Answers {
         /// The protocol's version.
         protocol: i32,
     },
-    /// There is no such device, and why: a sentence without a full stop.
+    /// There is no such device. The reason is a sentence without a full stop.
     Absent(String),
-    /// The device is there, but not for this user, and why.
+    /// This user may not open the device, with the reason.
     Denied(String),
 }
 
-/// Whether the driver behind `device` answers. Maps nothing, and calls nobody.
+/// Whether the driver behind `device` answers. Maps nothing and makes no call.
 ///
 /// # Errors
-/// It could not be found out, e.g. because there is no free file descriptor.
+/// The device could not be examined, e.g. without a free file descriptor.
 pub fn availability(device: impl AsRef<Path>) -> Result<Availability> {
     let device = device.as_ref();
     match kernel::open(device).and_then(|fd| kernel::version(device, &fd)) {
-        Ok(spoken) => Ok(judge(device, spoken)),
+        Ok(spoken) => Ok(of_protocol(device, spoken)),
         Err(error @ (Error::NoDevice { .. } | Error::NotBinder { .. })) => {
             Ok(Availability::Absent(error.to_string()))
         }
@@ -36,7 +36,7 @@ pub fn availability(device: impl AsRef<Path>) -> Result<Availability> {
     }
 }
 
-fn judge(device: &Path, spoken: i32) -> Availability {
+fn of_protocol(device: &Path, spoken: i32) -> Availability {
     if spoken == PROTOCOL_VERSION {
         Availability::Answers { protocol: spoken }
     } else {
@@ -60,9 +60,9 @@ mod tests {
     #[test]
     fn another_protocol_is_no_answer() {
         let device = Path::new("/dev/binder");
-        assert_eq!(judge(device, 8), Availability::Answers { protocol: 8 });
+        assert_eq!(of_protocol(device, 8), Availability::Answers { protocol: 8 });
         assert_eq!(
-            judge(device, 7),
+            of_protocol(device, 7),
             Availability::Absent("/dev/binder speaks binder protocol 7, not 8".to_owned())
         );
     }

@@ -1,10 +1,7 @@
-//! binderfs: binder devices that nobody else has.
+//! binderfs: private binder devices.
 //!
-//! Each mount of this file system holds its own devices, which a process that
-//! may mount makes and drops as it likes. That is root's, or anyone's who has
-//! become root of a user namespace with a mount namespace of its own
-//! (`unshare -Urm`): binderfs is one of the file systems that may be mounted
-//! there.
+//! Each mount of this file system has its own devices. Root may mount it, and so
+//! may root of a user namespace with its own mount namespace (`unshare -Urm`).
 
 use std::fs;
 use std::io;
@@ -26,7 +23,7 @@ pub const LONGEST_NAME: usize = 255;
 const CONTROL: &str = "binder-control";
 /// The directory that lists what the driver can do.
 const FEATURES: &str = "features";
-/// How errors name a mount that is in no directory.
+/// The name in errors of a mount that is in no directory.
 const DETACHED: &str = "binderfs";
 
 /// `struct binderfs_device`: a name that ends with a 0, and two numbers.
@@ -39,20 +36,20 @@ struct Device {
 
 const CTL_ADD: Opcode = opcode::read_write::<Device>(b'b', 1);
 
-/// A mount of binderfs. One that was made here is gone, with its devices, when
-/// this value and every process that has a device open are.
+/// A mount of binderfs. One made by [`mount`](Self::mount) ends, with its devices,
+/// when this value is dropped and no process has a device open.
 #[derive(Debug)]
 pub struct Binderfs {
     root: OwnedFd,
-    /// As errors name it.
+    /// Its name in errors.
     place: PathBuf,
 }
 
 impl Binderfs {
-    /// Mounts binderfs where nobody else sees it: in no directory.
+    /// Mounts binderfs in no directory, so no other process sees it.
     ///
     /// # Errors
-    /// [`Error::NoBinderfs`] if the kernel does not know it,
+    /// [`Error::NoBinderfs`] if the kernel does not have it,
     /// [`Error::Permission`] if this user may not mount it.
     pub fn mount() -> Result<Self> {
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
@@ -69,7 +66,7 @@ impl Binderfs {
     /// The binderfs that is mounted in a directory, e.g. `/dev/binderfs`.
     ///
     /// # Errors
-    /// [`Error::NoBinderfs`] if the directory is none.
+    /// [`Error::NoBinderfs`] if the directory is not a binderfs.
     pub fn at(directory: impl Into<PathBuf>) -> Result<Self> {
         let place = directory.into();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -87,7 +84,7 @@ impl Binderfs {
     /// process that mounted it.
     ///
     /// # Errors
-    /// [`Error::NoBinderfs`] if it is none.
+    /// [`Error::NoBinderfs`] if it is not a binderfs.
     pub fn from_root(root: OwnedFd) -> Result<Self> {
         Self::on(root, PathBuf::from(DETACHED))
     }
@@ -104,9 +101,8 @@ impl Binderfs {
     /// Makes a device.
     ///
     /// # Errors
-    /// `EEXIST` if there is one of this name, `ENAMETOOLONG` if the name is
-    /// longer than [`LONGEST_NAME`], `EINVAL` if it is empty or is no name of
-    /// a file.
+    /// `EEXIST` if the name exists, `ENAMETOOLONG` if it is longer than
+    /// [`LONGEST_NAME`], `EINVAL` if it is empty or not a file name.
     pub fn add(&self, name: &str) -> Result<()> {
         self.try_add(name).map_err(|source| {
             let device = self.place.join(name);
@@ -135,8 +131,8 @@ impl Binderfs {
         device_below(self.root.as_raw_fd(), name)
     }
 
-    /// What the driver can do, by the names of binderfs's directory
-    /// `features`, in alphabetical order; empty for kernels before 5.14.
+    /// The driver's features, as binderfs's directory `features` names them, in
+    /// alphabetical order; empty before Linux 5.14.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -165,11 +161,11 @@ pub fn device_below(root: RawFd, name: &str) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{root}/{name}"))
 }
 
-/// Whether devices can be made that nobody else has: mounts a binderfs, makes
-/// one, and asks it for its protocol.
+/// Whether private devices can be made: mounts a binderfs, makes a device, and
+/// asks for its protocol version.
 ///
 /// # Errors
-/// It could not be found out, e.g. because there is no free file descriptor.
+/// It could not be examined, e.g. without a free file descriptor.
 pub fn availability() -> Result<Availability> {
     const PROBE: &str = "unjank-probe";
     let probed = Binderfs::mount().and_then(|mounted| {
@@ -206,7 +202,7 @@ fn device_named(name: &str) -> io::Result<Device> {
     Ok(device)
 }
 
-/// The features whose file says 1.
+/// The features whose file contains 1.
 fn features_in(directory: &Path) -> io::Result<Vec<String>> {
     let mut features = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -257,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_binderfs_is_told() {
+    fn a_directory_that_is_not_binderfs_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_owned();
         let error = Binderfs::at(&path).unwrap_err().to_string();
@@ -273,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn why_it_is_not_mounted_is_told() {
+    fn a_failed_mount_has_a_reason() {
         let reasons = [Errno::NODEV, Errno::NOSYS, Errno::PERM, Errno::MFILE]
             .map(|errno| refused(errno).to_string());
         assert_eq!(

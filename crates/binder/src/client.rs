@@ -22,15 +22,14 @@ mod tests;
 /// How long to sleep between two attempts to find a context manager.
 const PING_AGAIN: Duration = Duration::from_millis(1);
 
-/// A reply where the driver has put it, until the next call.
+/// A reply in the mapping, valid until the next call.
 pub type Reply<'a> = Received<'a>;
 
-/// Calls objects and waits for their replies. One client makes one call at a
-/// time; more threads take a client each, over the same driver.
+/// Calls objects and waits for their replies. A client makes one call at a time;
+/// each thread needs its own, over the same driver.
 ///
-/// An object that is called may call back into this process: another thread
-/// serves that, if there is one. The thread that waits for a reply refuses it
-/// with `EBUSY`.
+/// A called object may call back into this process if another thread serves
+/// calls. The thread that waits for a reply refuses such a call with `EBUSY`.
 #[derive(Debug)]
 pub struct Client {
     exchange: Exchange,
@@ -41,21 +40,20 @@ pub struct Client {
     abandoned: bool,
 }
 
-/// What became of a one-way call.
+/// How a one-way call was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// It is on its way.
     Delivered,
-    /// It is on its way, and the driver finds that this process sends
-    /// suspiciously many.
+    /// It is on its way, and the driver suspects this process of sending too many.
     /// [`KernelDriver::detect_one_way_spam`](crate::KernelDriver::detect_one_way_spam)
-    /// makes it look.
+    /// switches this detection on.
     Suspected,
     /// The object's process is frozen; the call waits for it.
     WaitsForFrozen,
 }
 
-/// One call, before it is written down.
+/// One call.
 struct Call<'a> {
     target: Handle,
     code: u32,
@@ -87,9 +85,9 @@ impl Client {
         self.exchange.driver()
     }
 
-    /// Calls `target` with a code and a payload, and waits for the reply,
-    /// which replaces what is in `reply`. There is no time limit: a process
-    /// that dies ends the wait, one that hangs does not.
+    /// Calls `target` with a code and a payload, and waits for the reply, which
+    /// replaces the content of `reply`. There is no timeout: the death of the
+    /// object's process ends the wait, a hang does not.
     ///
     /// Allocates only if the reply is larger than the capacity of `reply`. The
     /// reply's place in the mapping is given back with the next call, or when
@@ -98,8 +96,8 @@ impl Client {
     /// # Errors
     /// [`Error::NoContextManager`], [`Error::DeadReply`],
     /// [`Error::FailedReply`], [`Error::FrozenReply`] and [`Error::Status`] if
-    /// there is no reply; the client is as good as before then. After any
-    /// other error the device must be opened again.
+    /// there is no reply; the client can be used again. After any other error the
+    /// device must be opened again.
     pub fn call(
         &mut self,
         target: impl Into<Handle>,
@@ -112,8 +110,8 @@ impl Client {
         Ok(())
     }
 
-    /// As [`call`](Self::call), without a copy of the reply: it is read where
-    /// the driver has put it, until the next call. Allocates nothing.
+    /// As [`call`](Self::call), without a copy of the reply: it is read in the
+    /// mapping, until the next call. Allocates nothing.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -142,9 +140,9 @@ impl Client {
         self.transact(&Call { target, code, flags: TF_ACCEPT_FDS, body })
     }
 
-    /// As [`call_in_place`](Self::call_in_place), with a payload of buffers
-    /// that the driver copies from where they are (scatter-gather). Allocates
-    /// only if there are more of them than ever before.
+    /// As [`call_in_place`](Self::call_in_place), with a payload of buffers that the
+    /// driver copies from their places (scatter-gather). Allocates only if there are
+    /// more buffers than in any call before.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -164,11 +162,11 @@ impl Client {
     }
 
     /// Calls `target` and waits only until the call is on its way. There is no
-    /// reply, and nobody tells whether the call was served.
+    /// reply, and no sign whether the call was served.
     ///
     /// # Errors
-    /// As [`call`](Self::call); [`Error::FailedReply`] also if the receiver's
-    /// room for one-way calls, half of its mapping, is full.
+    /// As [`call`](Self::call); [`Error::FailedReply`] also if the receiver's space
+    /// for one-way calls, half of its mapping, is full.
     pub fn send<'a>(
         &mut self,
         target: impl Into<Handle>,
@@ -210,7 +208,7 @@ impl Client {
         }
     }
 
-    /// Gives the last reply's place in the mapping back now, and not with the
+    /// Gives the last reply's place in the mapping back now instead of with the
     /// next call.
     ///
     /// # Errors
@@ -257,7 +255,7 @@ impl Client {
         outcome
     }
 
-    /// What is held, which is the reply after a call that succeeded.
+    /// The reply of a call that succeeded.
     fn reply(&self, command: &'static str) -> Result<Reply<'_>> {
         let driver = self.exchange.driver();
         match &self.held {
@@ -269,13 +267,13 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // The driver is still open elsewhere, or gives it back when closed.
+        // If this fails, the driver frees it when the device is closed.
         let _freed = self.give_back();
     }
 }
 
-/// The commands of a call. The last reply is given back with them: after the
-/// call has gone out, if it can wait.
+/// The commands of a call. They also give the last reply back, after the call if
+/// that can wait.
 fn to_call<'a>(
     call: &Call<'a>,
     scratch: &'a mut Vec<u8>,
@@ -309,8 +307,8 @@ fn wait_for_reply(
     call: &Call<'_>,
 ) -> Result<Delivery> {
     let command = call.command();
-    // The driver sends BR_TRANSACTION_COMPLETE before a death that it saw
-    // after the call was delivered, and not if there was nobody to deliver to.
+    // The driver sends BR_TRANSACTION_COMPLETE before BR_DEAD_REPLY only if the
+    // process died after the call was delivered.
     let mut delivered = false;
     loop {
         match exchange.next(commands, command)? {
@@ -350,7 +348,7 @@ fn wait_until_sent(
     }
 }
 
-/// The error of a call that a return ends without a reply.
+/// The error of a return that ends a call without a reply.
 fn no_reply(
     exchange: &Exchange,
     answer: &Return,
@@ -373,7 +371,7 @@ fn no_reply(
     })
 }
 
-/// Refuses a call into a thread that waits for a reply itself.
+/// Refuses a call into a thread that waits for a reply.
 fn refuse(exchange: &mut Exchange, delivery: Delivery) -> Result<()> {
     let status = (-libc::EBUSY).to_ne_bytes();
     let one_way = delivery.is_one_way();

@@ -1,4 +1,4 @@
-//! What is written to the driver.
+//! Commands to the driver.
 
 use std::marker::PhantomData;
 
@@ -13,14 +13,14 @@ use crate::protocol::{
     TF_STATUS_CODE, TransactionData,
 };
 
-/// Room for the commands of one transfer: a payload given back and a call.
+/// Bytes of the commands of one transfer: a payload given back and a call.
 pub(crate) const COMMANDS: usize = 256;
 
-/// A queue of commands, written into memory that is used again and again.
+/// A queue of commands in memory that is reused.
 ///
-/// It borrows every payload that it points to, and swallows every delivery
-/// that it gives back, so that at the time of the transfer all payloads are
-/// alive and none that is given back is still being read.
+/// It borrows every payload that it points to, and consumes every delivery that it
+/// gives back. So at the time of the transfer all payloads are alive, and none that
+/// is given back is still being read.
 #[derive(Debug)]
 pub struct Commands<'a> {
     bytes: &'a mut Vec<u8>,
@@ -51,7 +51,7 @@ impl<'a> Commands<'a> {
         self.transaction([BC_REPLY, BC_REPLY_SG], 0, TF_STATUS_CODE, 0, status.into());
     }
 
-    /// With the second command if there are buffers.
+    /// Uses the second command if there are buffers.
     fn transaction(
         &mut self,
         [plain, with_buffers]: [u32; 2],
@@ -119,7 +119,7 @@ impl<'a> Commands<'a> {
         cookie.put(self.bytes);
     }
 
-    /// Asks for notice of a remote object's death no longer.
+    /// Clears the request for notice of a remote object's death.
     pub fn clear_death_notification(&mut self, handle: Handle, cookie: u64) {
         BC_CLEAR_DEATH_NOTIFICATION.put(self.bytes);
         handle.0.put(self.bytes);
@@ -136,30 +136,30 @@ impl<'a> Commands<'a> {
         BC_ENTER_LOOPER.put(self.bytes);
     }
 
-    /// This thread serves calls no longer.
+    /// This thread stops serving calls.
     pub fn exit_looper(&mut self) {
         BC_EXIT_LOOPER.put(self.bytes);
     }
 
-    /// The weak reference that was announced is noted.
+    /// Acknowledges a weak reference to an own object.
     pub fn increfs_done(&mut self, object: PtrCookie) {
         BC_INCREFS_DONE.put(self.bytes);
         object.put(self.bytes);
     }
 
-    /// The strong reference that was announced is noted.
+    /// Acknowledges a strong reference to an own object.
     pub fn acquire_done(&mut self, object: PtrCookie) {
         BC_ACQUIRE_DONE.put(self.bytes);
         object.put(self.bytes);
     }
 
-    /// The death that was announced is noted.
+    /// Acknowledges the notice of a death.
     pub fn dead_binder_done(&mut self, cookie: u64) {
         BC_DEAD_BINDER_DONE.put(self.bytes);
         cookie.put(self.bytes);
     }
 
-    /// The freezing that was announced is noted.
+    /// Acknowledges the notice of a freeze.
     pub fn freeze_notification_done(&mut self, cookie: u64) {
         BC_FREEZE_NOTIFICATION_DONE.put(self.bytes);
         cookie.put(self.bytes);
@@ -170,7 +170,7 @@ impl<'a> Commands<'a> {
         self.bytes.get(self.sent..).unwrap_or_default()
     }
 
-    /// Notes that the driver has taken so many bytes more.
+    /// Notes that the driver has taken another `bytes` bytes.
     pub(crate) fn mark_sent(&mut self, bytes: usize) {
         self.sent = self.sent.saturating_add(bytes);
     }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     #[cfg(target_endian = "little")]
-    fn a_call_with_buffers_says_how_much_room_they_take() {
+    fn a_call_with_buffers_has_their_total_size() {
         let mut gather = Gather::default();
         let mut scratch = Vec::new();
         let mut commands = Commands::new(&mut scratch);

@@ -10,9 +10,9 @@ use crate::protocol::{ExtendedError, FlatObject};
 /// One transfer: commands go to the driver, returns come from it.
 #[derive(Debug)]
 pub struct Transfer<'a> {
-    /// The commands to write; none of them to only read.
+    /// The commands to write; empty to only read.
     pub commands: &'a [u8],
-    /// Room for returns. Without any the driver does not wait for some.
+    /// Memory for returns. If it is empty, the driver does not wait for returns.
     pub returns: &'a mut [u8],
     /// How many bytes of `commands` the driver has taken.
     pub consumed: usize,
@@ -20,30 +20,30 @@ pub struct Transfer<'a> {
     pub returned: usize,
 }
 
-/// What a client or a server asks of the binder driver, for one open device.
+/// The requests to the binder driver, for one open device.
 ///
 /// # Safety
-/// An implementation fills [`Transfer::returns`] as the protocol says: the
-/// payload of a call or a reply that lies in the [`mapping`](Self::mapping)
-/// is initialised, and nobody writes it until `BC_FREE_BUFFER` names it; the
-/// same is true for the table of its objects and for the buffers that they
-/// name; the files that they name are this process's, and nobody closes them.
+/// An implementation fills [`Transfer::returns`] as the protocol says. The payload
+/// of a call or a reply that lies in the [`mapping`](Self::mapping) is initialised,
+/// and not written until `BC_FREE_BUFFER` names it. The same is true for the table
+/// of its objects and for the buffers that they name. The files that they name
+/// belong to this process, and nothing else closes them.
 pub unsafe trait Driver: Debug + Send + Sync {
-    /// The device, as errors name it.
+    /// The device's name in errors.
     fn device(&self) -> &Path;
 
     /// The memory in which the driver puts payloads for this process.
     fn mapping(&self) -> &Mapping;
 
-    /// `BINDER_WRITE_READ`. Waits for returns if there is room for them.
+    /// `BINDER_WRITE_READ`. Waits for returns unless `returns` is empty.
     ///
     /// # Errors
-    /// `EINTR` when a signal came; `consumed` and `returned` say how far the
-    /// transfer got, here and with any other error.
+    /// `EINTR` after a signal. With every error, `consumed` and `returned` say how
+    /// far the transfer got.
     ///
     /// # Safety
-    /// Payloads that the commands point to are alive and nobody writes them;
-    /// payloads that the commands give back are no longer read.
+    /// Payloads that the commands point to are alive and not written meanwhile.
+    /// Payloads that the commands give back are no longer read.
     unsafe fn write_read(&self, transfer: &mut Transfer<'_>) -> io::Result<()>;
 
     /// `BINDER_SET_MAX_THREADS`: how many threads the driver may ask for with
@@ -53,18 +53,18 @@ pub unsafe trait Driver: Debug + Send + Sync {
     /// The kernel's.
     fn set_max_threads(&self, threads: u32) -> io::Result<()>;
 
-    /// `BINDER_SET_CONTEXT_MGR_EXT`: makes `object` the one that every process
-    /// knows as handle 0.
+    /// `BINDER_SET_CONTEXT_MGR_EXT`: makes `object` the context manager, which every
+    /// process knows as handle 0.
     ///
     /// # Errors
-    /// `EINVAL` from kernels that do not know the request, `EBUSY` if there is
-    /// one, `EPERM` if it is not for this user.
+    /// `EINVAL` from kernels that do not know the request, `EBUSY` if there is a
+    /// context manager, `EPERM` if this user may not be it.
     fn set_context_manager_object(&self, object: &FlatObject) -> io::Result<()>;
 
     /// `BINDER_SET_CONTEXT_MGR`: the same for an object without flags.
     ///
     /// # Errors
-    /// `EBUSY` if there is one, `EPERM` if it is not for this user.
+    /// `EBUSY` if there is a context manager, `EPERM` if this user may not be it.
     fn set_context_manager(&self) -> io::Result<()>;
 
     /// `BINDER_GET_EXTENDED_ERROR`: why this thread's last call failed.
@@ -73,15 +73,15 @@ pub unsafe trait Driver: Debug + Send + Sync {
     /// `EINVAL` from kernels that do not know the request.
     fn extended_error(&self) -> io::Result<ExtendedError>;
 
-    /// `BINDER_THREAD_EXIT`: this thread uses the device no longer. A call that
-    /// it has not replied to fails.
+    /// `BINDER_THREAD_EXIT`: this thread no longer uses the device. A call that it
+    /// has not replied to fails.
     ///
     /// # Errors
     /// The kernel's.
     fn thread_exit(&self) -> io::Result<()>;
 
-    /// Makes threads come back that wait in [`write_read`](Self::write_read)
-    /// on this device, with `BR_NOOP` and whatever else there is.
+    /// Wakes the threads that wait in [`write_read`](Self::write_read) on this
+    /// device. They return with `BR_NOOP` and any pending returns.
     ///
     /// # Errors
     /// The kernel's.

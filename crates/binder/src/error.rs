@@ -1,4 +1,4 @@
-//! What can go wrong between this crate, the driver and the other process.
+//! Errors of calls, of the driver and of its protocol.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use crate::protocol::{Handle, PROTOCOL_VERSION};
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A call that was not answered, a request the driver refused, or a device
-/// that is none.
+/// A call without an answer, a request that the driver refused, or a device that
+/// is not binder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such device: the kernel has no binder driver, or its
-    /// devices are not made.
+    /// There is no such device: the kernel has no binder driver, or the device was
+    /// not created.
     #[error("no binder device {}", device.display())]
     NoDevice {
         /// The device.
@@ -27,12 +27,12 @@ pub enum Error {
         /// Why, without a full stop.
         reason: String,
     },
-    /// There is something else in the device's place.
+    /// The path is not a binder device.
     #[error("{} is not a binder device: {what}", device.display())]
     NotBinder {
         /// The device.
         device: PathBuf,
-        /// How it shows.
+        /// The reason.
         what: String,
     },
     /// The driver speaks another protocol.
@@ -48,11 +48,11 @@ pub enum Error {
     Permission {
         /// The device.
         device: PathBuf,
-        /// What was asked of it: `open`, `BINDER_SET_CONTEXT_MGR_EXT` …
+        /// The request: `open`, `BINDER_SET_CONTEXT_MGR_EXT` …
         request: &'static str,
     },
     /// Another process is the device's context manager.
-    #[error("{request} on {}: EBUSY, it has a context manager already", device.display())]
+    #[error("{request} on {}: EBUSY, it already has a context manager", device.display())]
     ContextManagerTaken {
         /// The device.
         device: PathBuf,
@@ -81,8 +81,8 @@ pub enum Error {
         /// Whether the call had reached the process before it died.
         delivered: bool,
     },
-    /// The driver could not deliver the call or its reply, e.g. because there
-    /// is no room for it in the receiver's mapping (`ENOSPC`).
+    /// The driver could not deliver the call or its reply, e.g. because the
+    /// receiver's mapping is full (`ENOSPC`).
     #[error("{command} to {target} on {}: BR_FAILED_REPLY{}", device.display(),
         reason.as_ref().map(|reason| format!(", {reason}")).unwrap_or_default())]
     FailedReply {
@@ -125,10 +125,10 @@ pub enum Error {
         device: PathBuf,
         /// The number.
         number: u64,
-        /// The time that was given.
+        /// The time limit.
         limit: Duration,
     },
-    /// The driver sent what nobody waits for at this point.
+    /// The driver sent a return that is not expected here.
     #[error("{command} on {}: {answer}, which does not answer it", device.display())]
     Unexpected {
         /// The device.
@@ -138,7 +138,7 @@ pub enum Error {
         /// The return code.
         answer: &'static str,
     },
-    /// The driver sent something that is not the protocol.
+    /// The driver sent bytes that violate the protocol.
     #[error("{command} on {}: {malformed}", device.display())]
     Malformed {
         /// The device.
@@ -159,7 +159,7 @@ pub enum Error {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// An earlier call ended in the middle, so that its reply may still come.
+    /// An earlier call ended in the middle, so its reply may still come.
     #[error("an earlier call on {} ended in the middle: open the device again", device.display())]
     Abandoned {
         /// The device.
@@ -167,7 +167,7 @@ pub enum Error {
     },
 }
 
-/// Bytes from the driver that are not the protocol.
+/// How bytes from the driver violate the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Malformed {
@@ -178,12 +178,12 @@ pub enum Malformed {
         code: u32,
     },
     /// The bytes end within a return code.
-    #[error("{left} bytes are no return code")]
+    #[error("{left} bytes are too few for a return code")]
     Code {
         /// How many bytes there are.
         left: usize,
     },
-    /// The bytes end within what belongs to a return code.
+    /// The bytes end within the data of a return code.
     #[error("{name} ends after {left} bytes")]
     Truncated {
         /// The return code.
@@ -191,36 +191,36 @@ pub enum Malformed {
         /// How many bytes there are, with the code.
         left: usize,
     },
-    /// A payload does not lie in the memory that the driver shares with us.
+    /// A payload does not lie in the mapping.
     #[error("{size} bytes at {address:#x} are not in the mapping")]
     OutsideMapping {
-        /// Where the payload is said to begin.
+        /// The address of the payload.
         address: u64,
-        /// How long it is said to be.
+        /// Its length in bytes.
         size: u64,
     },
     /// The table of a payload's objects ends within an entry.
-    #[error("a table of objects that ends with {left} bytes")]
+    #[error("the table of objects ends with {left} bytes of an entry")]
     Table {
         /// How many bytes are left.
         left: usize,
     },
-    /// An object does not lie in its payload whole.
+    /// An object does not lie completely in its payload.
     #[error("the object at {offset} is not within a payload of {size} bytes")]
     Object {
-        /// Where it is said to begin.
+        /// Where the object begins.
         offset: u64,
-        /// How long the payload is.
+        /// The length of the payload.
         size: usize,
     },
-    /// A file descriptor that cannot be one.
-    #[error("{fd} is no file descriptor")]
+    /// A number that cannot be a file descriptor.
+    #[error("{fd} is not a file descriptor")]
     File {
         /// The number.
         fd: u32,
     },
-    /// There is no object of another process where one belongs.
-    #[error("item {position} is no object of another process")]
+    /// An item is not an object of another process.
+    #[error("item {position} is not an object of another process")]
     NoReference {
         /// Its position among the payload's items.
         position: usize,
@@ -228,19 +228,19 @@ pub enum Malformed {
     /// A status that is not four bytes long.
     #[error("a status of {size} bytes")]
     StatusSize {
-        /// How long it is.
+        /// Its length.
         size: usize,
     },
-    /// The driver says that it moved more bytes than there were, or none.
-    #[error("took {consumed} of {written} bytes and sent {returned} for {room}")]
+    /// The driver reports that it moved more bytes than possible, or none.
+    #[error("took {consumed} of {written} bytes and sent {returned} of {room}")]
     Transfer {
-        /// Bytes that it says it took.
+        /// Bytes that it reports to have taken.
         consumed: usize,
-        /// Bytes that were there to take.
+        /// Bytes that it was given.
         written: usize,
-        /// Bytes that it says it sent.
+        /// Bytes that it reports to have sent.
         returned: usize,
-        /// Bytes that there was room for.
+        /// Bytes that it could send.
         room: usize,
     },
 }

@@ -1,5 +1,4 @@
-//! The conversation of one thread with the driver: commands out, returns in,
-//! one by one.
+//! Exchanges commands and returns between one thread and the driver.
 
 mod delivery;
 
@@ -10,29 +9,29 @@ use crate::command::Commands;
 use crate::driver::{Driver, Transfer};
 use crate::error::{Error, Malformed, Result};
 use crate::reply::Return;
-use crate::threads::attend;
+use crate::threads::track_thread;
 
 pub(crate) use delivery::Delivery;
 
-/// Room for the returns of one transfer; they are 4 to 76 bytes long, and the
+/// Bytes for the returns of one transfer. Returns are 4 to 76 bytes long, and the
 /// driver sends at most one call or reply at a time.
 const RETURNS: usize = 512;
 
-/// The part of the mapping up to which a payload may be given back late. The
-/// usual 16 threads of a pool hold back no more than a quarter then.
-const SMALL: u64 = 64;
+/// A payload of at most this fraction of the mapping (1/64) may be given back late.
+/// So the usual 16 threads of a pool hold back at most a quarter of it.
+const LATE_FRACTION: u64 = 64;
 
-/// The driver uses no more of a mapping than this.
+/// The driver uses at most this much of a mapping.
 const USED: u64 = 4 << 20;
 
-/// What the driver tells this thread.
+/// A return of the driver, by kind.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A call to serve.
     Call(Delivery),
     /// The reply to this thread's call.
     Reply(Delivery),
-    /// Everything that comes without a payload.
+    /// A return without a payload.
     Other(Return),
 }
 
@@ -45,7 +44,7 @@ enum Progress {
     Interrupted,
 }
 
-/// A conversation with the driver of an open device.
+/// One thread's exchange with the driver of an open device.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     driver: Arc<dyn Driver>,
@@ -57,7 +56,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub(crate) fn new(driver: Arc<dyn Driver>) -> Self {
         // Takes memory the first time on a thread: better now than later.
-        attend(&driver);
+        track_thread(&driver);
         Self { driver, returns: [0; RETURNS], read: 0, filled: 0 }
     }
 
@@ -65,25 +64,25 @@ impl Exchange {
         &self.driver
     }
 
-    /// Whether everything that was read from the driver has been handed out.
+    /// Whether all returns that were read have been handed out.
     pub(crate) fn is_drained(&self) -> bool {
         self.read == self.filled
     }
 
-    /// Whether a payload may be given back after what is sent next, so that
-    /// the other process need not wait for that. A large one goes before: what
-    /// comes next could find no room. So does one while returns wait to be
-    /// handed out: should what is sent fail, the driver takes no command after
-    /// it until they are.
+    /// Whether a payload may be given back after the next command, so that the other
+    /// process need not wait for it. A large payload is given back first, because the
+    /// reply may not fit beside it. So is any payload while returns are not handed
+    /// out: if the next command fails, the driver takes no further command before
+    /// they are.
     pub(crate) fn can_give_back_later(&self, delivery: &Delivery) -> bool {
         let mapping = self.driver.mapping();
-        let limit = USED.min(mapping.length() as u64) / SMALL;
+        let limit = USED.min(mapping.length() as u64) / LATE_FRACTION;
         self.is_drained() && delivery.fits(limit, mapping)
     }
 
     /// Sends all commands and waits for the next event. `during` names the
     /// command under way in errors. A signal ends the wait with
-    /// [`Return::Noop`]; the protocol wants the wait repeated then.
+    /// [`Return::Noop`]; the caller then repeats the wait, as the protocol demands.
     pub(crate) fn next(
         &mut self,
         commands: &mut Commands<'_>,
@@ -113,7 +112,7 @@ impl Exchange {
         }
     }
 
-    /// Sends all commands, and waits for nothing.
+    /// Sends all commands, without waiting.
     pub(crate) fn send(&mut self, commands: &mut Commands<'_>, during: &'static str) -> Result<()> {
         while !commands.unsent().is_empty() {
             self.transfer(commands, during, false)?;
@@ -127,7 +126,7 @@ impl Exchange {
         during: &'static str,
         wait: bool,
     ) -> Result<Progress> {
-        attend(&self.driver);
+        track_thread(&self.driver);
         let returns = if wait { &mut self.returns[..] } else { &mut [] };
         let (written, room) = (commands.unsent().len(), returns.len());
         let mut transfer =
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_gives_the_waiting_thread_a_chance_to_look_around() {
+    fn a_signal_returns_to_the_waiting_thread() {
         let (driver, mut exchange) = exchange([
             Step::reads().fails(libc::EINTR),
             Step::reads().returns(Bytes::default().code(BR_FAILED_REPLY)),

@@ -14,12 +14,11 @@ use crate::error::{Error, Result};
 use crate::mapping::Mapping;
 use crate::protocol::{ExtendedError, FlatObject, PROTOCOL_VERSION, Version, WriteRead, request};
 
-/// Bytes of memory that the driver may fill with payloads for this process,
-/// unless it is told otherwise: about as much as Android's applications
-/// have. Half of it at most holds one-way calls.
+/// The default size in bytes of the memory for payloads: about as much as an
+/// Android app has. One-way calls use at most half of it.
 pub const DEFAULT_MAPPING: usize = 1 << 20;
 
-/// An open binder device. Threads may share it; the driver tells them apart.
+/// An open binder device. Threads may share it; the driver distinguishes them.
 #[derive(Debug)]
 pub struct KernelDriver {
     device: PathBuf,
@@ -31,17 +30,17 @@ impl KernelDriver {
     /// Opens a device, e.g. `/dev/binder`, with [`DEFAULT_MAPPING`].
     ///
     /// # Errors
-    /// [`Error::NoDevice`], [`Error::NotBinder`], [`Error::Version`] if there
-    /// is no such device, [`Error::Permission`] if it is not for this user.
+    /// [`Error::NoDevice`], [`Error::NotBinder`] or [`Error::Version`] if there is no
+    /// such device, [`Error::Permission`] if this user may not open it.
     pub fn open(device: impl Into<PathBuf>) -> Result<Self> {
         Self::with_mapping(device, DEFAULT_MAPPING)
     }
 
-    /// As [`open`](Self::open), with room for payloads of so many bytes
-    /// together. The driver makes no more than 4 MiB of it.
+    /// As [`open`](Self::open), with memory of `bytes` for all payloads together. The
+    /// driver uses at most 4 MiB of it.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and if the kernel cannot map so much.
+    /// As [`open`](Self::open), and if the kernel cannot map that much.
     pub fn with_mapping(device: impl Into<PathBuf>, bytes: usize) -> Result<Self> {
         let device = device.into();
         let fd = open(&device)?;
@@ -55,8 +54,8 @@ impl KernelDriver {
         }
     }
 
-    /// Makes the driver look for processes that send suspiciously many one-way
-    /// calls, and tell them: [`Sent::Suspected`](crate::Sent::Suspected).
+    /// Makes the driver detect processes that send suspiciously many one-way calls;
+    /// they get [`Sent::Suspected`](crate::Sent::Suspected).
     ///
     /// # Errors
     /// `EINVAL` from kernels before 5.14.
@@ -71,7 +70,7 @@ impl KernelDriver {
         })
     }
 
-    /// The protocol that the driver speaks.
+    /// The protocol version of the driver.
     ///
     /// # Errors
     /// [`Error::NotBinder`] if the device does not answer.
@@ -103,7 +102,7 @@ pub(crate) fn open(device: &Path) -> Result<OwnedFd> {
         .map_err(|error| failed(error.into()))
 }
 
-/// The protocol that an open device speaks.
+/// The protocol version of an open device.
 pub(crate) fn version(device: &Path, fd: &OwnedFd) -> Result<i32> {
     let mut version = Version::default();
     // SAFETY: BINDER_VERSION writes a `struct binder_version`, which
@@ -129,9 +128,9 @@ impl KernelDriver {
     }
 }
 
-// SAFETY: the kernel's driver is what the protocol is about: it puts payloads
-// in the mapping of this device and does not touch them until they are given
-// back (drivers/android/binder_alloc.c).
+// SAFETY: the kernel's driver follows the protocol: it puts payloads in the
+// mapping of this device and does not touch them until they are given back
+// (drivers/android/binder_alloc.c).
 unsafe impl Driver for KernelDriver {
     fn device(&self) -> &Path {
         &self.device
@@ -150,8 +149,8 @@ unsafe impl Driver for KernelDriver {
             read_consumed: 0,
             read_buffer: transfer.returns.as_mut_ptr() as u64,
         };
-        // SAFETY: both buffers are borrowed for the call and as long as is
-        // said here; the rest is the caller's promise
+        // SAFETY: both buffers are borrowed for the call and have the lengths given
+        // here; the rest is the caller's promise
         // (include/uapi/linux/android/binder.h).
         let outcome =
             unsafe { ioctl(&self.fd, Updater::<{ request::WRITE_READ }, _>::new(&mut request)) };
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_binder_is_told_from_what_is() {
+    fn other_files_are_refused_with_a_reason() {
         let error = KernelDriver::open("/dev/null").unwrap_err().to_string();
         assert!(error.starts_with("/dev/null is not a binder device: BINDER_VERSION: "), "{error}");
         let error = KernelDriver::open("/proc/self/exe").unwrap_err().to_string();

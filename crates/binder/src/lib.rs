@@ -1,27 +1,25 @@
 //! Calls over the Linux binder driver, without Android's libraries.
 //!
-//! A [`Client`] calls an object of another process and waits for the reply; a
-//! [`Server`] serves the objects of its own process. Both speak to the kernel
-//! through a [`Driver`], which is a [`KernelDriver`] outside of tests. One
-//! process of a device is its context manager, the object behind
-//! [`Handle::CONTEXT_MANAGER`]; it is how processes come by each other's other
-//! objects, and a [`Registry`] is all that takes.
+//! A [`Client`] calls an object of another process and waits for the reply. A
+//! [`Server`] serves the objects of its own process. Both use the kernel through a
+//! [`Driver`], which is a [`KernelDriver`] outside of tests. One process is the
+//! device's context manager, the object behind [`Handle::CONTEXT_MANAGER`]. From it
+//! processes get each other's objects; a [`Registry`] is enough for that.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`protocol`] | numbers and structures of the driver's interface |
-//! | [`command`] | what is written to the driver |
-//! | [`reply`] | what is read from it, checked byte by byte |
-//! | [`object`] | the objects in a payload, checked likewise |
+//! | [`command`] | commands to the driver |
+//! | [`reply`] | returns from the driver, checked byte by byte |
+//! | [`object`] | the objects in a payload, checked as well |
 //! | [`driver`] | the driver as a trait, and one transfer with it |
 //! | [`registry`] | objects found by number |
-//! | [`binderfs`] | devices that nobody else has |
+//! | [`binderfs`] | private devices |
 //!
 //! # Calls
 //!
-//! Once a client or a server is set up, a round trip allocates nothing, and
-//! costs the client one system call. The reply is read where the driver has
-//! put it.
+//! Once client and server are set up, a round trip allocates nothing and costs the
+//! client one system call. The reply is read in the mapping, without a copy.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -33,7 +31,7 @@
 //! let reply = client.call_in_place(Handle::CONTEXT_MANAGER, 1, b"are you there?")?;
 //! assert!(reply.starts_with(b"yes"));
 //!
-//! // Pieces from where they are, as hwbinder sends them.
+//! // Buffers without a copy into one piece, as hwbinder sends them.
 //! client.call_sg(Handle::CONTEXT_MANAGER, 2, &[b"a head", b"and a tail"])?;
 //! // Without waiting for a reply.
 //! client.send(Handle::CONTEXT_MANAGER, 3, b"by the way")?;
@@ -43,8 +41,8 @@
 //!
 //! # Objects
 //!
-//! A server offers its object under a number, and serves the calls to it on as
-//! many threads as there are calls at a time:
+//! A server registers its object under a number, and serves calls on as many
+//! threads as there are calls at the same time:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -65,8 +63,8 @@
 //! # }
 //! ```
 //!
-//! A client finds it there, and can be told when it dies, by a server of its
-//! own that need not serve anything else:
+//! A client looks it up. A notice of its death comes to a server of the client's
+//! process, which need not serve anything else:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -106,8 +104,8 @@
 //! # }
 //! ```
 //!
-//! On a phone, whose devices have a context manager, and for tests that must
-//! not meet anyone, a device of one's own is made:
+//! On a phone, whose devices have a context manager, and for isolated tests, create
+//! a private device:
 //!
 //! ```no_run
 //! use unjank_binder::{Binderfs, KernelDriver};
@@ -126,9 +124,9 @@
 //! in the process that uses it. A copy of the file descriptor in another
 //! process keeps a dead server alive, and its callers waiting.
 //!
-//! The driver keeps a record of every thread that uses a device. A client may
-//! move from thread to thread between calls; the records are taken back when
-//! the threads end.
+//! The driver keeps a record of every thread that uses a device. A client may move
+//! from thread to thread between calls; the records are released when the threads
+//! end.
 #![allow(unsafe_code)]
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ use crate::reply::Return;
 use crate::request::{Answer, Request, Served};
 use crate::stop::Stopper;
 
-/// How a thread tells the driver that it begins to serve.
+/// How a thread announces to the driver that it begins to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// On its own account.
+    /// By its own decision.
     Enter,
     /// Because the driver asked for a thread.
     Register,
@@ -32,17 +32,17 @@ impl Entry {
     }
 }
 
-/// What the loops of a server's threads have in common.
-pub(crate) struct Floor<'a> {
+/// What the loops of a server's threads share.
+pub(crate) struct LoopContext<'a> {
     pub(crate) stopper: &'a Stopper,
-    /// One of the threads has ended, and so must all.
+    /// Set when one of the threads has ended, so all must end.
     pub(crate) halt: &'a AtomicBool,
     pub(crate) notices: &'a dyn Fn(Notice),
-    /// The driver asks for another thread.
+    /// Called when the driver asks for another thread.
     pub(crate) spawn: &'a dyn Fn(),
 }
 
-impl Floor<'_> {
+impl LoopContext<'_> {
     fn is_over(&self) -> bool {
         // Pairs with the store in the thread that ended first.
         self.stopper.is_asked() || self.halt.load(Ordering::Acquire)
@@ -66,20 +66,18 @@ impl Looper {
         }
     }
 
-    /// Serves calls until there is a reason to stop, and everything that was
-    /// read is served.
-    ///
-    /// A call is given back after its reply has gone out, if it can wait.
+    /// Serves calls until there is a reason to stop and all calls that were read are
+    /// served. A call is given back after its reply is sent, if that can wait.
     pub(crate) fn run(
         &mut self,
         entry: Entry,
-        floor: &Floor<'_>,
+        context: &LoopContext<'_>,
         mut handler: impl FnMut(&Request<'_>, &mut Payload) -> Answer,
     ) -> Result<Served> {
         let mut served = Served { threads: 1, ..Served::default() };
         let mut last: Option<(Delivery, Answer)> = None;
-        // Whether the driver has yet to say what became of a reply.
-        let mut owed = false;
+        // Whether the driver has not reported yet how a reply was sent.
+        let mut reply_pending = false;
         let mut stop = false;
         self.enter(entry)?;
         loop {
@@ -107,11 +105,11 @@ impl Looper {
                     if let Some(call) = call {
                         commands.free(call, mapping);
                     }
-                    owed |= !one_way;
+                    reply_pending |= !one_way;
                     "BC_REPLY"
                 }
             };
-            if (stop || floor.is_over()) && self.exchange.is_drained() && !owed {
+            if (stop || context.is_over()) && self.exchange.is_drained() && !reply_pending {
                 commands.exit_looper();
                 self.exchange.send(&mut commands, during)?;
                 return Ok(served);
@@ -130,15 +128,15 @@ impl Looper {
                     last = Some((delivery, answer));
                 }
                 Event::Reply(_) => return Err(self.exchange.unexpected(during, "BR_REPLY")),
-                Event::Other(Return::TransactionComplete) => owed = false,
+                Event::Other(Return::TransactionComplete) => reply_pending = false,
                 Event::Other(Return::DeadReply | Return::FailedReply | Return::FrozenReply) => {
-                    owed = false;
+                    reply_pending = false;
                     served.undelivered = served.undelivered.saturating_add(1);
                 }
-                Event::Other(Return::SpawnLooper) => (floor.spawn)(),
+                Event::Other(Return::SpawnLooper) => (context.spawn)(),
                 Event::Other(notice) => {
                     if let Some(notice) = note(&mut self.exchange, notice, during)? {
-                        (floor.notices)(notice);
+                        (context.notices)(notice);
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! The memory in which the driver puts payloads for this process.
+//! The mapping: memory in which the driver puts payloads for this process.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,8 +22,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of an open device. The driver allows one mapping
-    /// for each, and at most 4 MiB of it.
+    /// Maps `length` bytes of an open device. The driver allows one mapping for each
+    /// open device, and uses at most 4 MiB of it.
     pub(crate) fn of_device(device: impl AsFd, length: usize) -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a new mapping at an address of the kernel's choice overlaps
@@ -33,12 +33,12 @@ impl Mapping {
         Ok(Self { start: start.cast(), length })
     }
 
-    /// How many bytes are mapped.
+    /// The length in bytes.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// Where a payload of `size` bytes at `address` begins in the mapping.
+    /// The offset in the mapping of a payload of `size` bytes at `address`.
     pub(crate) fn position(&self, address: u64, size: u64) -> Result<usize, Malformed> {
         let position = |address: u64, size: u64| {
             let begin = usize::try_from(address).ok()?.checked_sub(self.start.addr())?;
@@ -64,7 +64,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by this value, which nobody uses any more
+        // SAFETY: the range was mapped by this value, which nothing uses any more
         // (munmap(2)).
         let _unmapped = unsafe { munmap(self.start.cast(), self.length) };
     }
@@ -82,7 +82,7 @@ impl Mapping {
         Self { start: start.unwrap().cast(), length }
     }
 
-    /// Puts a payload at the byte `at`, and tells its address.
+    /// Puts a payload at the byte `at`, and returns its address.
     pub(crate) fn deliver(&self, at: usize, payload: &[u8]) -> u64 {
         assert!(at + payload.len() <= self.length);
         // SAFETY: the range lies in the mapping, which a test makes writable;
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_place_outside_is_taken_for_one_inside(
+        fn positions_outside_are_refused(
             offset in -20_000_i64..20_000, size in prop_oneof![0..20_000_u64, any::<u64>()]
         ) {
             let mapping = Mapping::anonymous(LENGTH);

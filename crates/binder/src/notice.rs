@@ -1,5 +1,4 @@
-//! Notices: what the driver tells a thread besides the calls and replies that
-//! it waits for.
+//! Notices of the driver, which come besides calls and replies.
 
 use std::io;
 
@@ -8,8 +7,7 @@ use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::reply::Return;
 
-/// What a server is told besides calls. The driver tells it to any thread
-/// that serves, and to no other.
+/// A notice to a server. The driver sends it to any one of the serving threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// No other process has a reference to the object of this name any more.
@@ -20,8 +18,8 @@ pub enum Notice {
     Unwatched(u64),
 }
 
-/// Takes note of a return that is no call and no reply, and acknowledges it
-/// if the driver wants that.
+/// Handles a return that is neither call nor reply, and acknowledges it if the
+/// driver needs that.
 pub(crate) fn note(
     exchange: &mut Exchange,
     notice: Return,
@@ -36,8 +34,8 @@ pub(crate) fn note(
         }
         Return::ClearDeathNotificationDone(cookie) => Ok(Some(Notice::Unwatched(cookie))),
         Return::Release(object) => Ok(Some(Notice::Released(object.ptr))),
-        // A pool has looked for SpawnLooper before; elsewhere it does not
-        // come, as the driver may ask for no more threads.
+        // A pool has handled SpawnLooper already. Elsewhere it does not come,
+        // because the driver may not ask for threads.
         Return::Noop
         | Return::Ok
         | Return::TransactionComplete
@@ -62,8 +60,8 @@ pub(crate) fn note(
     }
 }
 
-/// Sends the acknowledgement at once: it comes seldom, and has no place in the
-/// commands of a call.
+/// Sends the acknowledgement at once: it is rare, and does not belong to the commands
+/// of a call.
 fn acknowledge(exchange: &mut Exchange, notice: Return) -> Result<()> {
     let mut scratch = Vec::new();
     let mut commands = Commands::new(&mut scratch);

@@ -1,4 +1,4 @@
-//! The objects in a payload, as the driver's table tells of them.
+//! The objects in a payload, as the driver's table lists them.
 
 use crate::error::Malformed;
 use crate::protocol::{
@@ -6,7 +6,7 @@ use crate::protocol::{
     TYPE_PTR,
 };
 
-/// An entry of a payload's table, as it stands there.
+/// An entry of a payload's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// An object of the process that reads it: its name.
@@ -17,18 +17,17 @@ pub enum Entry {
     File(u32),
     /// A buffer outside of the payload.
     Buffer {
-        /// Where it begins.
+        /// Its address.
         address: u64,
-        /// How many bytes it is long.
+        /// Its length in bytes.
         length: u64,
     },
-    /// Something that this crate does not use: its type.
+    /// An entry that this crate does not use: its type.
     Other(u32),
 }
 
-/// The entries of a payload, in order; `table` holds where each begins, in 8
-/// bytes. An entry that is malformed is an error, and those after it are still
-/// read.
+/// The entries of a payload, in order. `table` has the offset of each in 8 bytes. A
+/// malformed entry is an error, and the entries after it are still read.
 pub fn entries<'a>(
     payload: &'a [u8],
     table: &'a [u8],
@@ -69,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_must_lie_in_the_payload_whole() {
+    fn an_entry_must_lie_completely_in_the_payload() {
         let mut payload = vec![0; 4];
         FlatObject::of_handle(Handle(3)).put(&mut payload);
         let found: Vec<_> = entries(&payload, &table(&[4, 5, 24, 28, 29, u64::MAX])).collect();
         let outside = |offset| Err(Malformed::Object { offset, size: 28 });
         assert_eq!(found[0], Ok(Entry::Remote(Handle(3))));
-        assert!(matches!(found[1], Ok(Entry::Other(_))), "it is no type that is known");
+        assert!(matches!(found[1], Ok(Entry::Other(_))), "an unknown type");
         assert_eq!(found[2], Ok(Entry::Other(0)));
         assert_eq!(found[3..], [28, 29, u64::MAX].map(outside));
     }

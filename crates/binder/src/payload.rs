@@ -1,4 +1,4 @@
-//! What is sent: bytes, with objects and buffers among them.
+//! Payloads to send: bytes, objects, files and buffers.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -9,16 +9,16 @@ use crate::protocol::{
 /// An object of this process, as it is offered to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Object {
-    /// The process's own name for it, by which a server tells which object is
-    /// called. 0 is the context manager's.
+    /// The process's own name for it, by which a server knows which object is called.
+    /// 0 is the context manager's.
     pub name: u64,
-    /// What it asks of the driver; only the first offer of an object counts.
+    /// Its requests to the driver; only those of its first offer count.
     pub flags: NodeFlags,
 }
 
-/// A payload under construction. Bytes go into it as they are; objects, files
-/// and buffers as entries of a table, which the driver translates for the
-/// receiver. It keeps its memory when it is cleared.
+/// A payload under construction. Bytes are sent unchanged; objects, files and buffers
+/// are entries of a table, which the driver translates for the receiver. A cleared
+/// payload keeps its memory.
 #[derive(Debug, Default)]
 pub struct Payload {
     bytes: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Payload {
     files: Vec<OwnedFd>,
     /// The contents of all buffers, each rounded up to 8 bytes.
     arena: Vec<u8>,
-    /// Where each buffer's entry stands in `bytes`, and it in `arena`.
+    /// The offsets of each buffer's entry in `bytes`, and of its content in `arena`.
     buffers: Vec<(usize, usize)>,
 }
 
@@ -36,7 +36,7 @@ impl Payload {
         Self::default()
     }
 
-    /// Drops everything that is in it.
+    /// Drops its content.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.offsets.clear();
@@ -45,12 +45,12 @@ impl Payload {
         self.buffers.clear();
     }
 
-    /// How many bytes it is long, entries of the table included.
+    /// Its length in bytes, entries of the table included.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether nothing is in it.
+    /// Whether it has no bytes and no entries.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -60,7 +60,7 @@ impl Payload {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends bytes, and gives them to be changed in place.
+    /// Appends bytes, and returns them for changes in place.
     pub fn append(&mut self, bytes: &[u8]) -> &mut [u8] {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
@@ -82,15 +82,15 @@ impl Payload {
         });
     }
 
-    /// Appends an object of another process, which this process must hold a
-    /// reference to. The receiver gets a handle of its own for it, or the
-    /// object itself if it is the receiver's.
+    /// Appends an object of another process, to which this process must hold a
+    /// reference. The receiver gets its own handle for it, or the object itself if it
+    /// belongs to the receiver.
     pub fn put_handle(&mut self, handle: impl Into<Handle>) {
         self.put_entry(&FlatObject::of_handle(handle.into()));
     }
 
-    /// Appends an open file, which is closed here when the payload is cleared
-    /// or dropped. The receiver gets a descriptor of its own for it.
+    /// Appends an open file, which is closed here when the payload is cleared or
+    /// dropped. The receiver gets its own descriptor.
     pub fn put_file(&mut self, file: impl Into<OwnedFd>) {
         let file = file.into();
         let fd = file.as_raw_fd().cast_unsigned();
@@ -98,8 +98,8 @@ impl Payload {
         self.files.push(file);
     }
 
-    /// Appends a buffer: bytes that do not stand in the payload, but travel
-    /// with it, and begin on an 8-byte boundary at the receiver's.
+    /// Appends a buffer: bytes that travel outside of the payload, and begin on an
+    /// 8-byte boundary in the receiver.
     pub fn put_buffer(&mut self, bytes: &[u8]) {
         let was = self.arena.as_ptr();
         let begin = self.arena.len();
@@ -116,8 +116,8 @@ impl Payload {
         }
     }
 
-    /// Appends an entry of the table, on a 4-byte boundary as the driver wants
-    /// it. Where it stands.
+    /// Appends an entry of the table, on a 4-byte boundary as the driver demands, and
+    /// returns its offset.
     fn put_entry(&mut self, entry: &impl Layout) -> usize {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         let at = self.bytes.len();
@@ -133,13 +133,12 @@ impl Extend<u8> for Payload {
     }
 }
 
-/// A payload as a command points to it: alive, and changed by nobody, for as
-/// long as it is borrowed.
+/// A borrowed payload to which a command points.
 #[derive(Debug, Clone, Copy)]
 pub struct Body<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) offsets: &'a [u64],
-    /// Room for all buffers, if there are any.
+    /// Bytes of all buffers, if there are any.
     pub(crate) buffers: Option<u64>,
 }
 
@@ -162,7 +161,7 @@ impl<'a> From<&'a Payload> for Body<'a> {
     }
 }
 
-/// Memory for the entries of buffers that are sent from where they are.
+/// Memory for the entries of buffers that are sent without a copy.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     entries: Vec<u8>,
@@ -170,8 +169,8 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// A payload of these buffers and nothing else. Allocates only if there
-    /// are more of them than ever before.
+    /// A payload of these buffers only. Allocates only if there are more buffers than
+    /// in any call before.
     pub(crate) fn gather<'a>(&'a mut self, buffers: &[&'a [u8]]) -> Body<'a> {
         self.entries.clear();
         self.offsets.clear();

@@ -1,4 +1,4 @@
-//! Serving on as many threads as there are calls at a time.
+//! Serves calls on as many threads as there are calls at the same time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,17 +7,16 @@ use std::time::Duration;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::looper::{Entry, Floor, Looper};
+use crate::looper::{Entry, LoopContext, Looper};
 use crate::notice::Notice;
 use crate::payload::Payload;
 use crate::request::{Answer, Request, Served};
 use crate::stop::Stopper;
 
-/// How long a thread may miss that it was woken.
+/// Time between two wake-ups, as a thread may miss one.
 const WAKE_AGAIN: Duration = Duration::from_millis(10);
 
-/// A server's threads: one that is there from the start, and those that the
-/// driver asks for.
+/// A server's threads: the first one, and those that the driver asks for.
 pub(crate) struct Pool<'a, H> {
     driver: &'a Arc<dyn Driver>,
     stopper: &'a Stopper,
@@ -56,11 +55,11 @@ where
         }
     }
 
-    /// Serves on this thread with `looper`, and on others, until one of them
-    /// has a reason to stop. The first error is the one that counts.
+    /// Serves on this thread with `looper`, and on others, until one has a reason to
+    /// stop. Returns the first error.
     pub(crate) fn run(self, looper: &mut Looper) -> Result<Served> {
         thread::scope(|scope| {
-            let _all = Last(&self);
+            let _all = WaitForAll(&self);
             self.count_in();
             self.work(scope, looper, Entry::Enter);
         });
@@ -77,26 +76,26 @@ where
         looper: &mut Looper,
         entry: Entry,
     ) {
-        let _turn = Turn(self);
+        let _in_pool = ThreadInPool(self);
         let spawn = || {
             self.count_in();
             let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 let mut looper = Looper::new(Arc::clone(self.driver));
                 self.work(scope, &mut looper, Entry::Register);
             });
-            // A thread that cannot be had is one fewer: the driver does not
-            // ask again.
+            // The pool goes on with one thread fewer: the driver does not ask
+            // again.
             if spawned.is_err() {
                 self.count_out();
             }
         };
-        let floor = Floor {
+        let context = LoopContext {
             stopper: self.stopper,
             halt: &self.halt,
             notices: &self.notices,
             spawn: &spawn,
         };
-        let outcome = looper.run(entry, &floor, &self.handler);
+        let outcome = looper.run(entry, &context, &self.handler);
         let mut state = self.lock();
         match outcome {
             Ok(served) => state.served.add(served),
@@ -125,25 +124,25 @@ impl<H> Pool<'_, H> {
     }
 }
 
-/// One thread's time in the pool. When it ends, even by a panic, all must.
-struct Turn<'p, 'a, H>(&'p Pool<'a, H>);
+/// One thread in the pool. When it ends, even by a panic, all threads must end.
+struct ThreadInPool<'p, 'a, H>(&'p Pool<'a, H>);
 
-impl<H> Drop for Turn<'_, '_, H> {
+impl<H> Drop for ThreadInPool<'_, '_, H> {
     fn drop(&mut self) {
         let Self(pool) = self;
-        // Pairs with the load in `Floor::is_over`.
+        // Pairs with the load in `LoopContext::is_over`.
         pool.halt.store(true, Ordering::Release);
         pool.count_out();
-        // Who is not woken now is woken again by `Last`.
+        // `WaitForAll` repeats this for threads that miss it.
         let _woken = pool.driver.wake();
     }
 }
 
-/// Waits until every thread has ended. The driver written in Rust can miss
-/// a wake-up if a thread is just about to wait, so they are woken again.
-struct Last<'p, 'a, H>(&'p Pool<'a, H>);
+/// Waits until every thread has ended, and wakes them again and again: the driver
+/// written in Rust can miss a wake-up of a thread that is about to wait.
+struct WaitForAll<'p, 'a, H>(&'p Pool<'a, H>);
 
-impl<H> Drop for Last<'_, '_, H> {
+impl<H> Drop for WaitForAll<'_, '_, H> {
     fn drop(&mut self) {
         let Self(pool) = self;
         let mut state = pool.lock();
@@ -175,8 +174,8 @@ mod tests {
     use crate::scripted::Bytes;
     use crate::server::Server;
 
-    /// A driver that hands each thread that waits what is next in line, and
-    /// lets it wait when nothing is.
+    /// A driver that gives each waiting thread the next returns of a queue, and lets
+    /// it wait while the queue is empty.
     #[derive(Debug)]
     struct Line {
         mapping: Mapping,
@@ -277,8 +276,7 @@ mod tests {
         TransactionData { buffer: line.mapping.deliver(0, &[]), ..TransactionData::default() }
     }
 
-    /// A line in which three calls come, the first two with a demand for one
-    /// more thread.
+    /// A queue of three calls, the first two with a request for one more thread.
     fn three_calls() -> Arc<Line> {
         let line = Line::new([]);
         let calls = [
@@ -294,7 +292,7 @@ mod tests {
     fn threads_are_started_when_asked_for_and_all_end_with_the_first() {
         let line = three_calls();
         let mut server = Server::new(Arc::clone(&line) as Arc<dyn Driver>);
-        // No call is over before all are there, so that each has its thread.
+        // No call ends before all have begun, so each has its own thread.
         let together = std::sync::Barrier::new(3);
         let outcome = server.serve_threads(3, |_, _| {
             if together.wait().is_leader() { Answer::ReplyAndStop } else { Answer::Reply }

@@ -1,6 +1,5 @@
-//! Numbers and structures of the driver's interface, as
-//! `include/uapi/linux/android/binder.h` lays them down (protocol 8, the one
-//! of every 64-bit kernel).
+//! Numbers and structures of the driver's interface, from
+//! `include/uapi/linux/android/binder.h` (protocol 8, which every 64-bit kernel has).
 
 use std::fmt;
 
@@ -16,11 +15,11 @@ pub use structures::{
     TransactionData, Version, WriteRead,
 };
 
-/// The protocol version this crate speaks.
+/// The protocol version of this crate.
 pub const PROTOCOL_VERSION: i32 = 8;
 
-/// The largest code a caller may give its own calls; the codes above are the
-/// protocol's ([`PING`]).
+/// The largest code for calls of a program's own; larger codes belong to the protocol
+/// ([`PING`]).
 pub const LAST_CALL: u32 = 0x00ff_ffff;
 
 /// The call `_PNG` that every binder object answers with an empty reply.

@@ -1,5 +1,4 @@
-//! What is received: a payload in the memory that the driver shares with this
-//! process.
+//! Received payloads, in the mapping.
 
 use std::ops::Deref;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -12,31 +11,31 @@ use crate::object::{Entry, entries};
 use crate::protocol::Handle;
 use crate::reference::Reference;
 
-/// A payload where the driver has put it. It dereferences to its bytes; what
-/// else is in it is told by [`items`](Self::items).
+/// A payload in the mapping. It dereferences to its bytes; [`items`](Self::items) are
+/// its objects, files and buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct Received<'a> {
     driver: &'a Arc<dyn Driver>,
     /// None for a reply that is a bare status.
     delivery: Option<&'a Delivery>,
     bytes: &'a [u8],
-    /// The command that it answers, as errors name it.
+    /// The name in errors of the command that it answers.
     command: &'static str,
 }
 
-/// Something in a payload that the driver has translated for this process.
+/// An entry of a payload that the driver has translated for this process.
 #[derive(Debug, Clone, Copy)]
 pub enum Item<'a> {
     /// An object of this process: its name.
     Own(u64),
-    /// An object of another process, known for as long as the payload is not
-    /// given back, or for as long as there is a [`Reference`] to it.
+    /// An object of another process. The handle is valid until the payload is given
+    /// back, or as long as there is a [`Reference`] to the object.
     Remote(Handle),
     /// An open file, closed when the payload is given back.
     File(BorrowedFd<'a>),
-    /// A buffer, in the memory that the driver shares with this process.
+    /// A buffer in the mapping.
     Buffer(&'a [u8]),
-    /// Something that this crate does not use: its type.
+    /// An entry that this crate does not use: its type.
     Other(u32),
 }
 
@@ -66,8 +65,8 @@ impl<'a> Received<'a> {
     /// The objects, files and buffers in the payload, in their order.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for those that are not what the protocol allows,
-    /// or do not lie where they may.
+    /// [`Error::Malformed`] for items that violate the protocol or do not lie in the
+    /// mapping.
     pub fn items(&self) -> impl Iterator<Item = Result<Item<'a>>> + use<'a> {
         let received = *self;
         let (table, bad_table) = match received.table() {
@@ -81,10 +80,10 @@ impl<'a> Received<'a> {
     }
 
     /// A reference to the remote object at this position among the
-    /// [`items`](Self::items), which outlives the payload.
+    /// [`items`](Self::items). It outlives the payload.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if there is none, and the kernel's.
+    /// [`Error::Malformed`] if the item is not a remote object, and the kernel's.
     pub fn reference(&self, position: usize) -> Result<Reference> {
         match self.items().nth(position).transpose()? {
             Some(Item::Remote(handle)) => Reference::acquire(self.driver, handle),
@@ -151,10 +150,10 @@ mod tests {
     };
     use crate::scripted::{Bytes, Scripted, Step};
 
-    /// Where the payload, its table and a buffer lie in the mapping.
+    /// Offsets in the mapping of the payload, its table and a buffer.
     const PLACES: [usize; 3] = [64, 512, 768];
 
-    /// Something that puts an entry into a payload.
+    /// Puts an entry into a payload.
     type Put<'a> = &'a dyn Fn(&mut Vec<u8>);
 
     fn put(entries: &[Put<'_>]) -> (Vec<u8>, Vec<u8>) {
@@ -234,7 +233,7 @@ mod tests {
         let reference = reply.reference(0).unwrap();
         for position in [1, 2, usize::MAX] {
             let error = reply.reference(position).unwrap_err().to_string();
-            let expected = format!("item {position} is no object of another process");
+            let expected = format!("item {position} is not an object of another process");
             assert!(error.ends_with(&expected), "{error}");
         }
         assert_eq!((reference.handle(), Handle::from(&reference)), (six, six));
@@ -258,7 +257,7 @@ mod tests {
         ]);
         let data = reply(&mapping, &payload, &table);
         let (_, mut client) = client(mapping, &data, vec![Step::whatever(Vec::new())]);
-        // The driver has put it in our table, and nobody else owns it.
+        // Now it belongs to the payload, as if the driver had put it in our table.
         assert_eq!(file.into_raw_fd(), fd);
         let reply = client.call_in_place(Handle(1), 1, b"").unwrap();
         let items: Vec<_> = reply.items().collect();
@@ -269,7 +268,7 @@ mod tests {
         let kept = file.try_clone_to_owned().unwrap();
         client.give_back().unwrap();
         fcntl_getfd(&kept).unwrap();
-        // SAFETY: only asks whether there is such a descriptor.
+        // SAFETY: only checks whether there is such a descriptor.
         let gone = fcntl_getfd(unsafe { BorrowedFd::borrow_raw(fd) });
         // Another test may have been given the number already.
         if let Err(error) = gone {

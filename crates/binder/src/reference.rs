@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::exchange::Exchange;
 use crate::protocol::Handle;
 
-/// A strong reference to an object of another process. While there is one,
-/// its handle is good, and the other process keeps the object.
+/// A strong reference to an object of another process. While it exists, the handle is
+/// valid and the other process keeps the object.
 #[derive(Debug)]
 pub struct Reference {
     driver: Arc<dyn Driver>,
@@ -17,10 +17,9 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Takes a reference of its own to an object that this process knows
-    /// already: from a payload that is not given back yet, or from another
-    /// reference. The driver does not tell if the handle is not good; calls to
-    /// it fail then.
+    /// Takes another reference to an object that this process knows: from a payload
+    /// that is not given back yet, or from another reference. The driver does not
+    /// report an invalid handle; calls to it fail.
     ///
     /// # Errors
     /// The kernel's.
@@ -37,11 +36,10 @@ impl Reference {
         self.handle
     }
 
-    /// Asks the driver to tell when the object's process dies, or is dead
-    /// already: [`Notice::Died`](crate::Notice::Died) with this cookie, to a
-    /// [`Server`](crate::Server) of this process. An object is watched once at
-    /// a time, however many references there are, until it is
-    /// [`unwatch`](Self::unwatch)ed or the last of them is dropped.
+    /// Asks for a notice when the object's process dies, or if it is dead already:
+    /// [`Notice::Died`](crate::Notice::Died) with this cookie, to a
+    /// [`Server`](crate::Server) of this process. An object is watched only once at a
+    /// time, until it is [`unwatch`](Self::unwatch)ed or its last reference is dropped.
     ///
     /// # Errors
     /// The kernel's.
@@ -51,10 +49,10 @@ impl Reference {
         })
     }
 
-    /// Takes back what [`watch`](Self::watch) asked for with this cookie.
-    /// [`Notice::Unwatched`](crate::Notice::Unwatched) tells when it is done,
-    /// unless this is a thread that serves and waits for the reply to a call of
-    /// its own first: the client that waits gets the notice then, and drops it.
+    /// Clears the request of [`watch`](Self::watch) with this cookie.
+    /// [`Notice::Unwatched`](crate::Notice::Unwatched) follows, except on a serving
+    /// thread that waits for a reply to its own call first: its client drops the
+    /// notice.
     ///
     /// # Errors
     /// The kernel's.
@@ -88,7 +86,7 @@ impl From<&Reference> for Handle {
 
 impl Drop for Reference {
     fn drop(&mut self) {
-        // A driver that takes no more commands drops all references itself.
+        // If this fails, the driver drops all references itself.
         let _released = self.send("BC_RELEASE", |commands| {
             commands.release(self.handle);
             commands.decrefs(self.handle);
@@ -127,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_the_kernel_refuses_is_none() {
+    fn a_reference_that_the_kernel_refuses_is_an_error() {
         let driver = Arc::new(Scripted::new([Step::whatever(Vec::new()).fails(libc::EBADF)]));
         let driver: Arc<dyn Driver> = driver;
         let error = Reference::acquire(&driver, Handle(6)).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! A directory of objects under numbers: a process that is context manager
-//! keeps it, servers put their objects in, clients look them up.
+//! A directory of objects under numbers. The context manager's process keeps it,
+//! servers register objects, and clients look them up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,57 +15,57 @@ use crate::reference::Reference;
 use crate::request::{Answer, Request, Served};
 use crate::server::Server;
 
-/// Puts the object in the payload under the number before it. These codes are
-/// far from those that Android's `servicemanager` knows.
+/// Registers the object in the payload under the number before it. These codes are
+/// unknown to Android's `servicemanager`.
 const REGISTER: u32 = u32::from_be_bytes(*b"ujrg");
 /// Asks for the object under the number.
 const LOOK_UP: u32 = u32::from_be_bytes(*b"ujlu");
 
 /// There is no object under this number.
 const UNKNOWN: i32 = -libc::ENOENT;
-/// The call is none of this registry's.
+/// The registry does not know the call.
 const BAD_CALL: i32 = -libc::EBADMSG;
 /// The registry could not keep the object.
 const NOT_KEPT: i32 = -libc::EIO;
 
-/// The registry holds [`MOST`] objects already.
+/// The registry holds [`MOST_OBJECTS`] objects already.
 const FULL: i32 = -libc::ENOSPC;
 
-/// How many numbers a registry holds objects under, whoever asks for more.
-pub const MOST: usize = 4096;
+/// The most numbers under which a registry holds objects.
+pub const MOST_OBJECTS: usize = 4096;
 
-/// How long a look-up that waits sleeps between two attempts.
+/// Time between two look-ups in [`wait_for`].
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// A directory of objects. The last object that is registered under a number
-/// is the one that is found, until its process dies.
+/// A directory of objects. A look-up finds the object registered last under its
+/// number, until the object's process dies.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    shelf: Arc<Mutex<Shelf>>,
+    directory: Arc<Mutex<Directory>>,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
-    objects: HashMap<u64, Kept>,
+struct Directory {
+    objects: HashMap<u64, Registered>,
     last_cookie: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Registered {
     reference: Reference,
-    /// The cookie under which the object is watched, the same for an object
-    /// that is there under several numbers.
+    /// The cookie under which the object is watched; the same under all numbers of an
+    /// object.
     cookie: u64,
 }
 
-impl Shelf {
+impl Directory {
     fn is_full_for(&self, number: u64) -> bool {
-        self.objects.len() >= MOST && !self.objects.contains_key(&number)
+        self.objects.len() >= MOST_OBJECTS && !self.objects.contains_key(&number)
     }
 
-    /// Puts an object under a number, and watches it unless it is watched
-    /// already. What was under the number before.
-    fn keep(&mut self, number: u64, reference: Reference) -> Result<Option<Kept>> {
+    /// Registers an object under a number, and watches it unless it is watched
+    /// already. Returns the former object of the number.
+    fn keep(&mut self, number: u64, reference: Reference) -> Result<Option<Registered>> {
         let known =
             self.objects.values().find(|kept| kept.reference.handle() == reference.handle());
         let cookie = if let Some(kept) = known {
@@ -75,7 +75,7 @@ impl Shelf {
             reference.watch(self.last_cookie)?;
             self.last_cookie
         };
-        Ok(self.objects.insert(number, Kept { reference, cookie }))
+        Ok(self.objects.insert(number, Registered { reference, cookie }))
     }
 }
 
@@ -119,34 +119,33 @@ impl Registry {
         }
     }
 
-    /// Takes note of what the server is told: objects that died are forgotten.
+    /// Handles a notice of the server: removes objects that died.
     pub fn note(&self, notice: Notice) {
         if let Notice::Died(cookie) = notice {
             self.lock().objects.retain(|_, kept| kept.cookie != cookie);
         }
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.lock().objects.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Directory> {
+        self.directory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Registers an object of this process under a number, with the registry that
-/// is the device's context manager.
+/// Registers an object of this process under a number, if the device's context
+/// manager is a registry.
 ///
 /// # Errors
-/// As [`Client::call`]; [`Error::Status`] from a context manager that is no
-/// registry.
+/// As [`Client::call`]; [`Error::Status`] from another context manager.
 pub fn register(client: &mut Client, number: u64, object: Object) -> Result<()> {
     let mut request = Payload::new();
     request.extend_from_slice(&number.to_ne_bytes());
@@ -157,8 +156,7 @@ pub fn register(client: &mut Client, number: u64, object: Object) -> Result<()> 
 /// The object under a number, if there is one.
 ///
 /// # Errors
-/// As [`Client::call`]; [`Error::Malformed`] for an object of this process,
-/// which it need not call.
+/// As [`Client::call`]; [`Error::Malformed`] for an object of this process.
 pub fn look_up(client: &mut Client, number: u64) -> Result<Option<Reference>> {
     match client.call_in_place(Handle::CONTEXT_MANAGER, LOOK_UP, &number.to_ne_bytes()) {
         Ok(reply) => reply.reference(0).map(Some),
@@ -167,8 +165,7 @@ pub fn look_up(client: &mut Client, number: u64) -> Result<Option<Reference>> {
     }
 }
 
-/// As [`look_up`], but waits until there is an object under the number, and a
-/// registry if need be.
+/// As [`look_up`], but waits for the registry and for the object.
 ///
 /// # Errors
 /// [`Error::NotRegistered`] if it takes longer than `limit`, and as
@@ -201,8 +198,8 @@ mod tests {
     };
     use crate::scripted::{Bytes, Scripted, Step};
 
-    /// Where in the mapping the payload of a registration lies, its table, and
-    /// a bare number.
+    /// Offsets in the mapping of the payload of a registration, its table, and a bare
+    /// number.
     const PLACES: [usize; 3] = [0, 64, 128];
     const NUMBER: u64 = 5;
 
@@ -228,7 +225,7 @@ mod tests {
         Bytes::default().code(BR_NOOP).with(BR_TRANSACTION, data).into()
     }
 
-    /// A transfer that replies, with a payload or a bare status, and gets this.
+    /// A transfer that replies with a payload or a bare status, and gets `then`.
     fn replies(status: bool, then: Vec<u8>) -> Step {
         Step::inspects(move |commands| {
             let data = TransactionData::take(&mut &commands[4..]).unwrap();
@@ -238,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_registered_is_found_until_it_dies() {
+    fn a_registered_object_is_found_until_it_dies() {
         let mapping = Mapping::anonymous(4096);
         let register = registration(&mapping, &FlatObject::of_handle(Handle(3)));
         let look_up = look_up_of(&mapping);
@@ -292,17 +289,17 @@ mod tests {
     }
 
     #[test]
-    fn a_full_registry_takes_only_what_replaces_something() {
+    fn a_full_registry_only_replaces_objects() {
         let driver: Arc<dyn Driver> =
-            Arc::new(Scripted::new((0..3 * MOST).map(|_| Step::whatever(Vec::new()))));
-        let mut shelf = Shelf::default();
-        for number in 0..MOST as u64 {
-            assert!(!shelf.is_full_for(number));
+            Arc::new(Scripted::new((0..3 * MOST_OBJECTS).map(|_| Step::whatever(Vec::new()))));
+        let mut directory = Directory::default();
+        for number in 0..MOST_OBJECTS as u64 {
+            assert!(!directory.is_full_for(number));
             let reference = Reference::acquire(&driver, Handle(number as u32 % 2)).unwrap();
-            shelf.keep(number, reference).unwrap();
+            directory.keep(number, reference).unwrap();
         }
-        assert_eq!((shelf.objects.len(), shelf.last_cookie), (MOST, 2));
-        assert!(shelf.is_full_for(MOST as u64) && !shelf.is_full_for(0));
+        assert_eq!((directory.objects.len(), directory.last_cookie), (MOST_OBJECTS, 2));
+        assert!(directory.is_full_for(MOST_OBJECTS as u64) && !directory.is_full_for(0));
     }
 
     fn reply(data: &TransactionData) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! What is read from the driver, checked byte by byte.
+//! Returns from the driver, checked byte by byte.
 
 use crate::error::Malformed;
 use crate::protocol::{
@@ -12,19 +12,18 @@ use crate::protocol::{
 
 macro_rules! returns {
     ($($(#[$doc:meta])* $name:ident $(($payload:ty))? = $code:ident;)*) => {
-        /// One return code of the protocol with what belongs to it.
+        /// One return code of the protocol with its data.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Return {
             $($(#[$doc])* $name $(($payload))?,)*
         }
 
         impl Return {
-            /// Takes the next return from the front of `bytes`, and exactly
-            /// its bytes.
+            /// Takes the next return from the front of `bytes`.
             ///
             /// # Errors
-            /// An unknown code, or a known one whose bytes end too early.
-            /// Where the return after it begins is unknown then.
+            /// An unknown code, or a known one whose data ends too early. The next
+            /// return cannot be found after that.
             pub fn take(bytes: &mut &[u8]) -> Result<Self, Malformed> {
                 let left = bytes.len();
                 let code = u32::take(bytes).ok_or(Malformed::Code { left })?;
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn each_code_has_its_number_and_the_size_that_is_taken() {
+    fn each_code_has_its_number_and_size() {
         for &(code, name, payload) in Return::ALL {
             assert_eq!((code >> 16 & 0x1FFF) as usize, payload, "{name}");
             assert_eq!(code >> 8 & 0xFF, u32::from(b'r'), "{name}");
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_of_a_transaction_stand_where_the_header_puts_them() {
+    fn the_fields_of_a_transaction_are_in_the_headers_order() {
         let mut bytes = bytes_of(BR_TRANSACTION, 0);
         for word in [1_u64, 2, 3 | 4 << 32, 5 | 6 << 32, 7, 8, 9, 10] {
             bytes.extend(word.to_le_bytes());
@@ -201,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn a_run_of_returns_is_taken_apart_where_it_was_put_together(
+        fn a_sequence_of_returns_is_split_correctly(
             picks in prop::collection::vec((0..Return::ALL.len(), any::<u8>()), 0..20)
         ) {
             let bytes: Vec<u8> = picks

@@ -1,53 +1,53 @@
-//! A call as a server sees it, and what the server makes of it.
+//! A received call, and a server's answer.
 
 use crate::error::Result;
 use crate::exchange::{Delivery, Exchange};
 use crate::received::{Item, Received};
 use crate::reference::Reference;
 
-/// A call as the server sees it.
+/// A received call.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// The name of the object that is called; 0 for the context manager.
     pub object: u64,
-    /// Which call.
+    /// The code of the call.
     pub code: u32,
-    /// The payload, in the memory that the driver shares with this process.
+    /// The payload, in the mapping.
     pub payload: &'a [u8],
     /// The caller's process; 0 if it is in a PID namespace that this process
     /// cannot see.
     pub sender_pid: i32,
     /// The caller's effective user.
     pub sender_euid: u32,
-    /// Whether the caller does not wait; nothing is replied then.
+    /// Whether the caller does not wait; no reply is sent then.
     pub one_way: bool,
     received: Received<'a>,
 }
 
-/// What a handler does with a call.
+/// A handler's answer to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Send what is in the reply buffer.
+    /// Send the reply buffer.
     Reply,
-    /// Send what is in the reply buffer, and end the loop.
+    /// Send the reply buffer, and end the loop.
     ReplyAndStop,
     /// Refuse the call with a status other than 0; the buffer is not sent.
     Refuse(i32),
 }
 
-/// What a server did until its loop ended.
+/// Counts of a server until its loop ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
     /// Calls that the handler answered.
     pub calls: u64,
-    /// Replies that, as far as the driver says so, did not reach the caller.
+    /// Replies that did not reach the caller, as far as the driver reports that.
     pub undelivered: u64,
     /// Threads that served.
     pub threads: u32,
 }
 
 impl Served {
-    /// Adds what another thread did.
+    /// Adds the counts of another thread.
     pub(crate) fn add(&mut self, other: Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.undelivered = self.undelivered.saturating_add(other.undelivered);

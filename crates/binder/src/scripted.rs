@@ -1,5 +1,5 @@
-//! A driver for tests without a kernel: it checks what is written, byte by
-//! byte, and answers what the test has prepared.
+//! A driver for tests without a kernel. It checks written commands byte by byte, and
+//! answers with prepared returns.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,10 +16,10 @@ use crate::mapping::Mapping;
 use crate::protocol::{ExtendedError, FlatObject, Layout};
 use crate::reply::Return;
 
-/// The device of every scripted driver, as errors name it.
+/// The device name in errors of every scripted driver.
 pub(crate) const DEVICE: &str = "/dev/scripted";
 
-/// A look at the commands that were written.
+/// A check of written commands.
 struct Inspection(Box<Look>);
 
 type Look = dyn FnOnce(&[u8]) + Send;
@@ -30,11 +30,11 @@ impl fmt::Debug for Inspection {
     }
 }
 
-/// One transfer as the test wants it.
+/// One expected transfer.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
     writes: Vec<u8>,
-    /// A payload, and where among the bytes its address stands.
+    /// A payload, and the offset of its address in `writes`.
     payload: Option<(Vec<u8>, usize)>,
     takes: Option<usize>,
     returns: Vec<u8>,
@@ -50,12 +50,12 @@ impl Step {
         Self { waits: Some(true), ..Self::default() }
     }
 
-    /// Expects these bytes, and room for returns.
+    /// Expects these bytes, and memory for returns.
     pub(crate) fn writes(bytes: impl Into<Vec<u8>>) -> Self {
         Self { writes: bytes.into(), waits: Some(true), ..Self::default() }
     }
 
-    /// Expects these bytes, and no room for returns.
+    /// Expects these bytes, and no memory for returns.
     pub(crate) fn sends(bytes: impl Into<Vec<u8>>) -> Self {
         Self { writes: bytes.into(), waits: Some(false), ..Self::default() }
     }
@@ -67,7 +67,7 @@ impl Step {
         self
     }
 
-    /// Expects these bytes, too, after those so far.
+    /// Expects these further bytes.
     pub(crate) fn then(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.writes.extend(bytes.into());
         self
@@ -79,13 +79,13 @@ impl Step {
         self
     }
 
-    /// Takes only so many of the bytes, or says so.
+    /// Reports that it took so many of the bytes.
     pub(crate) fn takes(mut self, bytes: usize) -> Self {
         self.takes = Some(bytes);
         self
     }
 
-    /// Says that it returned so many bytes.
+    /// Reports that it returned so many bytes.
     pub(crate) fn claims(mut self, bytes: usize) -> Self {
         self.claims = Some(bytes);
         self
@@ -97,24 +97,24 @@ impl Step {
         self
     }
 
-    /// Expects bytes that the test looks at itself, and room for returns.
+    /// Expects bytes that the test checks itself, and memory for returns.
     pub(crate) fn inspects(inspection: impl FnOnce(&[u8]) + Send + 'static) -> Self {
         Self { inspection: Some(Inspection(Box::new(inspection))), ..Self::default() }
     }
 
-    /// Expects any bytes at all.
+    /// Expects any bytes.
     pub(crate) fn whatever(returns: Vec<u8>) -> Self {
         Self { returns, ..Self::default() }
     }
 }
 
-/// A driver that follows a script. After its last step it answers
-/// `ECONNREFUSED`, as a driver does whose process is being torn down.
+/// A driver that follows a script. After the last step it answers `ECONNREFUSED`, as
+/// the kernel does while a process is torn down.
 #[derive(Debug)]
 pub(crate) struct Scripted {
     mapping: Mapping,
     steps: Mutex<VecDeque<Step>>,
-    /// The outcome of each context-manager request: 0 or an `errno`.
+    /// The result of each context-manager request: 0 or an `errno`.
     pub(crate) manager: [i32; 2],
     pub(crate) extended_error: Option<ExtendedError>,
     pub(crate) object_flags: AtomicU32,
@@ -128,7 +128,7 @@ impl Scripted {
         Self::over(Mapping::anonymous(64 << 10), steps)
     }
 
-    /// Over memory in which payloads lie already.
+    /// Over memory with payloads in it.
     pub(crate) fn over(mapping: Mapping, steps: impl IntoIterator<Item = Step>) -> Self {
         Self {
             mapping,
@@ -173,8 +173,8 @@ fn check(written: &[u8], step: &Step) {
     }
 }
 
-// SAFETY: payloads are in the mapping before the script begins, and nobody
-// writes there afterwards.
+// SAFETY: payloads are in the mapping before the script begins, and nothing writes
+// there afterwards.
 unsafe impl Driver for Scripted {
     fn device(&self) -> &Path {
         Path::new(DEVICE)
@@ -232,7 +232,7 @@ unsafe impl Driver for Scripted {
     }
 }
 
-/// Bytes of a stream: codes and what belongs to them, one after the other.
+/// Bytes of a stream: codes with their data, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes(Vec<u8>);
 

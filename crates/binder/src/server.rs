@@ -1,4 +1,4 @@
-//! Objects of this process, and the calls to them.
+//! Serves calls to the objects of this process.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::looper::{Entry, Floor, Looper};
+use crate::looper::{Entry, LoopContext, Looper};
 use crate::notice::Notice;
 use crate::payload::Payload;
 use crate::pool::Pool;
@@ -18,12 +18,11 @@ use crate::stop::Stopper;
 #[cfg(test)]
 mod tests;
 
-/// Serves calls to the objects of this process: the device's context manager,
-/// or [`Object`](crate::Object)s that it has offered in a
-/// [`Payload`] to others.
+/// Serves calls to the objects of this process: the device's context manager, or
+/// [`Object`](crate::Object)s that it has sent to others in a [`Payload`].
 ///
-/// A device keeps its context manager until the last owner of the driver is
-/// gone; calls that nobody serves wait until then.
+/// A device keeps its context manager until the last owner of the driver is gone.
+/// Calls that no thread serves wait until then.
 #[derive(Debug)]
 pub struct Server {
     driver: Arc<dyn Driver>,
@@ -33,7 +32,7 @@ pub struct Server {
     notices: Notices,
 }
 
-/// Who wants to know of notices.
+/// The listener for notices.
 struct Notices(Box<dyn Fn(Notice) + Send + Sync>);
 
 impl fmt::Debug for Notices {
@@ -43,15 +42,14 @@ impl fmt::Debug for Notices {
 }
 
 impl Server {
-    /// Makes this process the device's context manager: the object of the
-    /// name 0, and the one behind
-    /// [`Handle::CONTEXT_MANAGER`](crate::Handle::CONTEXT_MANAGER). `flags`
-    /// need the request `BINDER_SET_CONTEXT_MGR_EXT`; [`flags`](Self::flags)
-    /// tells whether this kernel has it.
+    /// Makes this process the device's context manager: the object with the name 0,
+    /// behind [`Handle::CONTEXT_MANAGER`](crate::Handle::CONTEXT_MANAGER). `flags`
+    /// need the request `BINDER_SET_CONTEXT_MGR_EXT`; [`flags`](Self::flags) shows
+    /// whether this kernel has it.
     ///
     /// # Errors
-    /// [`Error::ContextManagerTaken`] if there is one, [`Error::Permission`] if
-    /// a security module, or the user who was it before, forbids it.
+    /// [`Error::ContextManagerTaken`] if there is one, [`Error::Permission`] if a
+    /// security module forbids it, or another user was the context manager before.
     pub fn become_context_manager(driver: Arc<dyn Driver>, flags: NodeFlags) -> Result<Self> {
         let flags = take_handle_0(driver.as_ref(), flags)?;
         Ok(Self { flags, ..Self::new(driver) })
@@ -69,53 +67,50 @@ impl Server {
         }
     }
 
-    /// The flags that the driver took for the context manager: those asked
-    /// for, or none.
+    /// The flags that the driver took for the context manager: all or none.
     pub fn flags(&self) -> NodeFlags {
         self.flags
     }
 
-    /// Ends [`serve`](Self::serve) from another thread, and every later one at
-    /// once.
+    /// A stopper, which ends [`serve`](Self::serve) from another thread. Every later
+    /// [`serve`](Self::serve) ends at once.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Hands every [`Notice`] to `listener`, on the thread that it came to,
-    /// between calls.
+    /// Passes every [`Notice`] to `listener`, between calls, on the thread that
+    /// received it.
     pub fn on_notice(&mut self, listener: impl Fn(Notice) + Send + Sync + 'static) {
         self.notices = Notices(Box::new(listener));
     }
 
-    /// Serves calls on this thread, one after the other, until the handler
-    /// answers [`Answer::ReplyAndStop`] or a [`Stopper`] is used. The handler
-    /// gets the call and an empty payload for the reply, which keeps its
-    /// memory from call to call. [`PING`](crate::protocol::PING) is answered
-    /// without it.
+    /// Serves calls on this thread, one after the other, until the handler answers
+    /// [`Answer::ReplyAndStop`] or a [`Stopper`] is used. The handler gets the call
+    /// and an empty payload for the reply, whose memory is reused.
+    /// [`PING`](crate::protocol::PING) is answered without the handler.
     ///
     /// # Errors
-    /// The driver failed or broke the protocol: the server is of no use then.
+    /// The driver failed or violated the protocol. The server cannot be used again.
     pub fn serve(
         &mut self,
         handler: impl FnMut(&Request<'_>, &mut Payload) -> Answer,
     ) -> Result<Served> {
         self.allow_threads(0)?;
-        let floor = Floor {
+        let context = LoopContext {
             stopper: &self.stopper,
             halt: &AtomicBool::new(false),
             notices: &self.notices.0,
             spawn: &|| {},
         };
-        self.looper.run(Entry::Enter, &floor, handler)
+        self.looper.run(Entry::Enter, &context, handler)
     }
 
-    /// As [`serve`](Self::serve), on up to `threads` threads: this one, and
-    /// others that are started when the driver finds all of them busy. All end
-    /// when one of them has a reason to, and their calls are counted together.
-    /// One thread serves at least, whatever the number.
+    /// As [`serve`](Self::serve), on up to `threads` threads, and at least on this
+    /// one. Others are started when the driver finds all of them busy. All end when
+    /// one of them has a reason to, and their calls are counted together.
     ///
-    /// The driver counts for all time how many threads it was given, so that
-    /// each of them is asked for once in the life of an open device.
+    /// The driver never forgets a thread that it was given, so it asks for each only
+    /// once in the life of an open device.
     ///
     /// # Errors
     /// As [`serve`](Self::serve), from the thread that failed first.
@@ -140,7 +135,7 @@ impl Server {
     }
 }
 
-/// Handle 0, with flags where the kernel takes them. The flags it took.
+/// Takes handle 0, with flags if the kernel allows them. Returns the flags it took.
 fn take_handle_0(driver: &dyn Driver, flags: NodeFlags) -> Result<NodeFlags> {
     const WITH_FLAGS: &str = "BINDER_SET_CONTEXT_MGR_EXT";
     const WITHOUT: &str = "BINDER_SET_CONTEXT_MGR";

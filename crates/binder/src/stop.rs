@@ -1,4 +1,4 @@
-//! The end of a server's loop, asked for from elsewhere.
+//! Ends a server's loop from another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,16 +18,16 @@ impl Stopper {
         Self { driver, asked: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Asks the loop to end, and wakes the thread in it. The call it serves at
-    /// the moment, if any, is replied to first.
+    /// Asks the loop to end, and wakes the thread in it. A call that is being served
+    /// is replied to first.
     ///
-    /// The driver written in Rust (Linux 6.18 and later) can miss the wake-up
-    /// if the thread is just about to wait: ask again until the loop has ended.
+    /// The driver written in Rust (Linux 6.18 and later) can miss the wake-up of a
+    /// thread that is about to wait: call this again until the loop has ended.
     ///
     /// # Errors
     /// The device could not be woken (no free file descriptor).
     pub fn stop(&self) -> Result<()> {
-        // Pairs with the load in `is_asked`: who is woken sees the request.
+        // Pairs with the load in `is_asked`: a thread that wakes sees the request.
         self.asked.store(true, Ordering::Release);
         self.driver.wake().map_err(|source| Error::Request {
             device: self.driver.device().to_owned(),

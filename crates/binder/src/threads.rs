@@ -1,5 +1,4 @@
-//! The driver's record of each thread that uses a device, taken back when the
-//! thread ends.
+//! Releases the driver's record of a thread when the thread ends.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -7,29 +6,28 @@ use std::sync::{Arc, Weak};
 use crate::driver::Driver;
 
 thread_local! {
-    static ATTENDED: RefCell<Attended> = const { RefCell::new(Attended(Vec::new())) };
+    static USED_DRIVERS: RefCell<UsedDrivers> = const { RefCell::new(UsedDrivers(Vec::new())) };
 }
 
-/// The drivers that a thread has used. A weak reference keeps the address from
-/// being used again, so that one address is one driver.
-struct Attended(Vec<Weak<dyn Driver>>);
+/// The drivers that a thread has used. A weak reference keeps the address from being
+/// reused, so one address is one driver.
+struct UsedDrivers(Vec<Weak<dyn Driver>>);
 
-impl Drop for Attended {
+impl Drop for UsedDrivers {
     fn drop(&mut self) {
         for driver in self.0.iter().filter_map(Weak::upgrade) {
-            // The driver forgets the thread at the latest when it is closed.
+            // If this fails, the record is released when the device is closed.
             let _forgotten = driver.thread_exit();
         }
     }
 }
 
-/// Notes that this thread uses a driver, which is told when the thread ends.
-/// Without that the kernel would keep its record of the thread until the
-/// device is closed.
-pub(crate) fn attend(driver: &Arc<dyn Driver>) {
-    // Fails in destructors that run after this one, of a thread that ends.
-    let _ended = ATTENDED.try_with(|attended| {
-        let drivers = &mut attended.borrow_mut().0;
+/// Notes that this thread uses a driver, and releases the driver's record of it when
+/// the thread ends. The kernel would keep the record until the device is closed.
+pub(crate) fn track_thread(driver: &Arc<dyn Driver>) {
+    // Fails in destructors that run after that of `USED_DRIVERS`.
+    let _ended = USED_DRIVERS.try_with(|used| {
+        let drivers = &mut used.borrow_mut().0;
         let known = drivers.iter().any(|known| known.as_ptr().addr() == Arc::as_ptr(driver).addr());
         if !known {
             drivers.retain(|known| known.strong_count() > 0);
@@ -47,19 +45,19 @@ mod tests {
     use crate::scripted::Scripted;
 
     #[test]
-    fn a_driver_is_told_once_of_a_thread_that_ends() {
+    fn the_end_of_a_thread_is_reported_to_a_driver_once() {
         let scripted = Arc::new(Scripted::new([]));
         let driver = Arc::clone(&scripted) as Arc<dyn Driver>;
         let exits = || scripted.exits.load(Ordering::Relaxed);
         let ours = Arc::clone(&driver);
         thread::spawn(move || {
-            attend(&ours);
-            attend(&ours);
+            track_thread(&ours);
+            track_thread(&ours);
         })
         .join()
         .unwrap();
         assert_eq!(exits(), 1);
-        attend(&driver);
+        track_thread(&driver);
         assert_eq!(exits(), 1, "this thread goes on");
     }
 
@@ -67,7 +65,7 @@ mod tests {
     fn a_driver_that_is_gone_is_not_kept() {
         let driver: Arc<dyn Driver> = Arc::new(Scripted::new([]));
         let gone = Arc::downgrade(&driver);
-        attend(&driver);
+        track_thread(&driver);
         drop(driver);
         assert_eq!(gone.strong_count(), 0);
     }

@@ -1,21 +1,21 @@
-//! Checks every feature of the crate against the driver of the running kernel,
-//! between several processes that this program starts itself.
+//! Checks every feature of the crate with the driver of the running kernel, between
+//! several processes that this program starts.
 //!
 //! ```text
-//! exercise [DEVICE]     # /dev/binder, and nobody its context manager
+//! exercise [DEVICE]     # /dev/binder, which must have no context manager
 //! exercise --binderfs   # a device of its own, which needs root
 //! ```
 //!
 //! Prints `PASS` or `FAIL` for each feature, and exits with 0, 1 if one failed,
 //! or 3 if there is no such device, or no binderfs.
 
-// An example talks to its user, and a watchdog ends the process from a thread.
+// An example prints, and a watchdog thread ends the process.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
 mod calls;
 mod checks;
-mod peer;
 mod private;
+mod servers;
 
 use std::env;
 use std::error::Error;
@@ -23,10 +23,10 @@ use std::process::{self, ExitCode};
 use std::thread;
 use std::time::Duration;
 
-/// What any part of this program may fail with.
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+/// The result of a check, with any error.
+type CheckResult<T = ()> = Result<T, Box<dyn Error>>;
 
-/// No run takes this long, even on an emulated machine that is busy.
+/// Longer than any run takes, even on a busy emulated machine.
 const TOO_LONG: Duration = Duration::from_secs(1800);
 
 fn main() -> ExitCode {
@@ -41,9 +41,9 @@ fn main() -> ExitCode {
         ["--binderfs"] => private::run(),
         [] => checks::run("/dev/binder"),
         [device] => checks::run(device),
-        ["registry", device] => peer::registry(device).map(|()| ExitCode::SUCCESS),
-        ["peer", device, number] => peer::one(device, number).map(|()| ExitCode::SUCCESS),
-        ["crowd", device, number] => peer::crowd(device, number).map(|()| ExitCode::SUCCESS),
+        ["registry", device] => servers::registry(device).map(|()| ExitCode::SUCCESS),
+        ["peer", device, number] => servers::one(device, number).map(|()| ExitCode::SUCCESS),
+        ["crowd", device, number] => servers::crowd(device, number).map(|()| ExitCode::SUCCESS),
         _ => Err("exercise [DEVICE | --binderfs]".into()),
     };
     outcome.unwrap_or_else(|error| {

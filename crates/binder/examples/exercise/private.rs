@@ -1,4 +1,4 @@
-//! The same checks over a device that nobody else has.
+//! The same checks over a private binderfs device.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use unjank_binder::binderfs::{self, Binderfs};
 use unjank_binder::{Error, KernelDriver};
 
-use crate::Outcome;
+use crate::CheckResult;
 use crate::checks::{self, check, missing};
 
 const NAME: &str = "private";
 
-pub(crate) fn run() -> Outcome<ExitCode> {
+pub(crate) fn run() -> CheckResult<ExitCode> {
     if let Some(reason) = missing(binderfs::availability()?) {
         println!("n/a ({reason})");
         return Ok(ExitCode::from(3));
@@ -29,8 +29,8 @@ pub(crate) fn run() -> Outcome<ExitCode> {
     check(KernelDriver::open(other.device(NAME)).is_err(), "another mount has the device, too")?;
     println!("PASS a device is made in one mount only");
 
-    // Without the flag that closes it in the peers, which inherit it so.
+    // Without O_CLOEXEC, so the server processes inherit it.
     let root: OwnedFd = rustix::io::dup(&mounted)?;
     let device = binderfs::device_below(root.as_raw_fd(), NAME);
-    checks::run(device.to_str().ok_or("a path that is no text")?)
+    checks::run(device.to_str().ok_or("the path is not UTF-8")?)
 }

@@ -88,7 +88,7 @@ fn a_large_reply_is_given_back_before_the_next_call_goes_out() {
         let mut client = Client::new(Arc::clone(&driver) as Arc<dyn Driver>);
         assert_eq!(client.call_in_place(TARGET, 1, b"hello").unwrap().len(), size);
         client.call_in_place(TARGET, 1, b"hello").unwrap();
-        // What it would give back when dropped is no part of the script.
+        // Its last reply would be given back on drop, which is not in the script.
         client.held = None;
     }
     assert_eq!(driver.left(), 0);
@@ -208,7 +208,7 @@ fn a_context_manager_is_waited_for() {
 }
 
 #[test]
-fn who_is_missing_is_told_apart() {
+fn errors_distinguish_what_is_missing() {
     let nobody = Bytes::default().code(BR_NOOP).code(BR_DEAD_REPLY);
     let error = error_after(Step::whatever(nobody.into()));
     assert!(matches!(error, Error::NoContextManager { .. }));
@@ -313,7 +313,7 @@ fn every_return_code_ends_the_call_or_does_not() {
 }
 
 #[test]
-fn references_are_acknowledged_in_passing() {
+fn references_are_acknowledged_during_a_call() {
     let object = PtrCookie { ptr: 5, cookie: 6 };
     let (driver, mut client) = client([
         Step::writes(call())
@@ -346,7 +346,7 @@ fn a_client_goes_on_after_a_death_and_not_after_nonsense() {
 }
 
 #[test]
-fn a_driver_that_counts_wrongly_is_found_out() {
+fn a_driver_that_counts_wrongly_is_an_error() {
     for step in [
         Step::whatever(Vec::new()).takes(1000),
         Step::whatever(Vec::new()).claims(1000),
@@ -439,7 +439,7 @@ fn a_one_way_call_is_over_when_it_is_on_its_way() {
     let error = send(code(BR_FAILED_REPLY)).unwrap_err();
     assert!(matches!(error, Error::FailedReply { .. }), "{error}");
     let error = send(reply(0, 0, 0).code(BR_NOOP)).map(|sent| sent == Sent::Delivered);
-    assert!(error.unwrap(), "what comes after it is another call's");
+    assert!(error.unwrap(), "the rest belongs to another call");
     let error = send(code(BR_ERROR)).unwrap_err();
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
 }

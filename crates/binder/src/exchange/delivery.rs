@@ -1,4 +1,4 @@
-//! A payload in the mapping, until it is given back.
+//! A payload in the mapping.
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
@@ -8,14 +8,14 @@ use crate::object::{Entry, entries};
 use crate::protocol::{TF_ONE_WAY, TF_STATUS_CODE, TransactionData};
 
 /// A payload that the driver has put in the mapping, until it is given back.
-/// There is one for each payload, and it cannot be copied.
+/// Each payload has exactly one delivery, which cannot be copied.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     pub(super) transaction: TransactionData,
 }
 
 impl Delivery {
-    /// What the driver says about the payload.
+    /// The driver's description of the payload.
     pub(crate) fn transaction(&self) -> &TransactionData {
         &self.transaction
     }
@@ -34,13 +34,13 @@ impl Delivery {
     pub(crate) fn bytes<'a>(&'a self, mapping: &'a Mapping) -> Result<&'a [u8], Malformed> {
         let TransactionData { buffer, data_size, .. } = self.transaction;
         // SAFETY: the driver has delivered the payload, as this value shows,
-        // and it is given back only by a command that swallows this value,
+        // and it is given back only by a command that consumes this value,
         // which the borrow prevents (include/uapi/linux/android/binder.h).
         unsafe { mapping.payload(buffer, data_size) }
     }
 
-    /// Whether it takes up at most `limit` bytes of the mapping. The driver
-    /// does not tell how long the buffers are that go with it; the table does.
+    /// Whether it takes up at most `limit` bytes of the mapping. The lengths of its
+    /// buffers are in the table only.
     pub(super) fn fits(&self, limit: u64, mapping: &Mapping) -> bool {
         let TransactionData { data_size, offsets_size, .. } = self.transaction;
         let size = data_size.saturating_add(offsets_size);
@@ -68,8 +68,7 @@ impl Delivery {
         unsafe { mapping.payload(offsets, offsets_size) }
     }
 
-    /// A buffer that an object of the payload points to. The driver puts it
-    /// behind the table.
+    /// A buffer that an object of the payload points to. It lies after the table.
     pub(crate) fn buffer<'a>(
         &'a self,
         mapping: &'a Mapping,
@@ -84,16 +83,16 @@ impl Delivery {
         unsafe { mapping.payload(address, size) }
     }
 
-    /// Closes the files in the payload, and tells the name by which it is
-    /// given back.
+    /// Closes the files in the payload, and returns the address by which it is given
+    /// back.
     pub(crate) fn into_address(self, mapping: &Mapping) -> u64 {
         if self.transaction.offsets_size > 0
             && let (Ok(bytes), Ok(table)) = (self.bytes(mapping), self.table(mapping))
         {
             for fd in entries(bytes, table).filter_map(file) {
                 // SAFETY: the driver has put the descriptor in this process's
-                // table for this payload, and it is lent to nobody any more,
-                // as the payload is not (drivers/android/binder.c).
+                // table for this payload, and nothing borrows it any more, as
+                // nothing borrows the payload (drivers/android/binder.c).
                 drop(unsafe { OwnedFd::from_raw_fd(fd) });
             }
         }
@@ -113,8 +112,8 @@ mod tests {
     use super::*;
     use crate::protocol::{BufferObject, Layout, TYPE_PTR};
 
-    /// A delivery of `size` bytes that begin with an entry for a buffer of
-    /// `length` bytes, and whose table has one entry, which stands at `entry`.
+    /// A delivery of `size` bytes that begin with an entry for a buffer of `length`
+    /// bytes. Its table has one entry, which points to `entry`.
     fn with_buffer(mapping: &Mapping, size: u64, length: u64, entry: u64) -> Delivery {
         let mut bytes = Vec::new();
         BufferObject { kind: TYPE_PTR, length, ..BufferObject::default() }.put(&mut bytes);
@@ -138,7 +137,7 @@ mod tests {
         assert!(!fits(40, u64::MAX, 0));
         assert!(fits(1016, 0, 0));
         assert!(!fits(1017, 0, 0), "the table counts, too");
-        assert!(!fits(40, 0, 40), "who knows what stands there");
+        assert!(!fits(40, 0, 40), "the entry is outside of the payload");
         let mut nowhere = with_buffer(&mapping, 40, 0, 0);
         nowhere.transaction.offsets = 1;
         assert!(!nowhere.fits(1024, &mapping));

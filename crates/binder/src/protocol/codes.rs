@@ -49,16 +49,16 @@ codes! {
     BC_REGISTER_LOOPER = opcode::none(b'c', 11);
     /// This thread begins to serve calls.
     BC_ENTER_LOOPER = opcode::none(b'c', 12);
-    /// This thread serves calls no longer.
+    /// This thread stops serving calls.
     BC_EXIT_LOOPER = opcode::none(b'c', 13);
     /// Asks for notice of a remote object's death: its handle and a cookie.
     BC_REQUEST_DEATH_NOTIFICATION = opcode::from_components(Direction::Write, b'c', 14, 12);
-    /// Asks for it no longer: the same two.
+    /// Clears that request: the handle and the cookie.
     BC_CLEAR_DEATH_NOTIFICATION = opcode::from_components(Direction::Write, b'c', 15, 12);
     /// Answers [`BR_DEAD_BINDER`]: the cookie.
     BC_DEAD_BINDER_DONE = opcode::write::<u64>(b'c', 16);
-    /// Calls an object with buffers besides the payload: [`TransactionData`]
-    /// and the room that they take, each rounded up to 8 bytes.
+    /// Calls an object with buffers besides the payload: [`TransactionData`] and the
+    /// size of all buffers, each rounded up to 8 bytes.
     BC_TRANSACTION_SG = opcode::from_components(Direction::Write, b'c', 17, 72);
     /// Replies with buffers besides the payload: the same two.
     BC_REPLY_SG = opcode::from_components(Direction::Write, b'c', 18, 72);

@@ -1,10 +1,10 @@
-//! What an object asks the driver to do for calls to it.
+//! Flags of an object: how the driver treats calls to it.
 
-/// What an object asks the driver to do for calls to it.
+/// How the driver treats calls to an object.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NodeFlags(pub u32);
 
-/// A scheduling policy that calls to an object are served with at least.
+/// The lowest scheduling policy with which calls to an object are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// `SCHED_NORMAL`, with a nice value.
@@ -18,8 +18,7 @@ pub enum Policy {
 }
 
 impl NodeFlags {
-    /// Calls are served at the caller's nice value, and at nice 0 if the
-    /// caller's is higher.
+    /// Calls are served at the caller's nice value, or at nice 0 if that is above 0.
     pub const NONE: Self = Self(0);
     /// Calls may contain open files.
     pub const ACCEPTS_FILES: Self = Self(0x100);
@@ -29,11 +28,10 @@ impl NodeFlags {
     /// Calls come with the caller's security context.
     pub const SECURITY_CONTEXT: Self = Self(0x1000);
 
-    /// Calls are served with at least this policy, and this nice value
-    /// (−20 to 19) or real-time priority (1 to 99), whichever belongs to it;
-    /// `None` if the value is out of its range. Android's kernels know the
-    /// policy; a mainline kernel knows nice values from 0 on, and takes a
-    /// negative one for the weakest there is.
+    /// Calls are served with at least this policy and its nice value (−20 to 19) or
+    /// real-time priority (1 to 99); `None` if the value is out of range. Only
+    /// Android's kernels know the policy. A mainline kernel knows nice values from 0
+    /// on, and takes a negative one for the weakest.
     pub const fn at_least(policy: Policy, value: i8) -> Option<Self> {
         let (number, fits) = match policy {
             Policy::Normal => (0, -20 <= value && value <= 19),
@@ -44,7 +42,7 @@ impl NodeFlags {
         if fits { Some(Self(number << 9 | value as u8 as u32)) } else { None }
     }
 
-    /// With those of `other` as well.
+    /// These flags and those of `other`.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -2,11 +2,11 @@
 
 use super::{Handle, TYPE_HANDLE};
 
-/// A value with a fixed place in the driver's byte streams, where nothing is
-/// aligned and everything is in the machine's byte order.
+/// A value in the driver's byte streams, which are unaligned and in the machine's byte
+/// order.
 pub(crate) trait Layout: Sized {
-    /// Takes the value from the front of `bytes`; `None`, and nothing taken,
-    /// if they are too few.
+    /// Takes the value from the front of `bytes`; `None`, without taking anything, if
+    /// they are too few.
     fn take(bytes: &mut &[u8]) -> Option<Self>;
     /// Appends the value.
     fn put(&self, bytes: &mut Vec<u8>);
@@ -71,11 +71,11 @@ structure! {
         write_consumed: u64,
         /// Address of the bytes to write.
         write_buffer: u64,
-        /// Room for bytes to read.
+        /// Size of the memory for bytes to read.
         read_size: u64,
-        /// Bytes of it that the driver has filled.
+        /// Bytes that the driver has filled.
         read_consumed: u64,
-        /// Address of the room.
+        /// Address of that memory.
         read_buffer: u64,
     }
 }
@@ -83,28 +83,28 @@ structure! {
 structure! {
     /// `struct binder_version`.
     Version, 4, {
-        /// The protocol the driver speaks.
+        /// The protocol version.
         protocol: i32,
     }
 }
 
 structure! {
-    /// `struct flat_binder_object`: an object as it stands in a payload.
+    /// `struct flat_binder_object`: an object in a payload.
     FlatObject, 24, {
-        /// What kind of object, e.g. [`TYPE_BINDER`](super::TYPE_BINDER).
+        /// Its type, e.g. [`TYPE_BINDER`](super::TYPE_BINDER).
         kind: u32,
         /// The object's [`NodeFlags`](super::NodeFlags).
         flags: u32,
         /// For a local object the owner's name for it, for a remote one its
         /// [`Handle`] in the first four bytes.
         binder: u64,
-        /// For a local object another word of the owner's choice.
+        /// For a local object another word chosen by the owner.
         cookie: u64,
     }
 }
 
 structure! {
-    /// `struct binder_fd_object`: an open file as it stands in a payload.
+    /// `struct binder_fd_object`: an open file in a payload.
     FileObject, 24, {
         /// [`TYPE_FD`](super::TYPE_FD).
         kind: u32,
@@ -114,7 +114,7 @@ structure! {
         fd: u32,
         /// The other half of a union.
         union_padding: u32,
-        /// A word that the driver hands on.
+        /// A word that the driver passes on.
         cookie: u64,
     }
 }
@@ -129,11 +129,11 @@ structure! {
         flags: u32,
         /// Address of the bytes.
         buffer: u64,
-        /// How many.
+        /// Their number.
         length: u64,
-        /// Which buffer points to this one.
+        /// The index of the buffer that points to this one.
         parent: u64,
-        /// Where in it.
+        /// The offset of the pointer in that buffer.
         parent_offset: u64,
     }
 }
@@ -158,7 +158,7 @@ structure! {
         target: u64,
         /// The owner's other word, when received.
         cookie: u64,
-        /// Which call.
+        /// The code of the call.
         code: u32,
         /// `TF_…`.
         flags: u32,
@@ -194,7 +194,7 @@ fn union_of(handle: Handle) -> u64 {
 }
 
 impl FlatObject {
-    /// The object of another process, as it is sent on.
+    /// An object of another process, to send on.
     pub(crate) fn of_handle(handle: Handle) -> Self {
         Self { kind: TYPE_HANDLE, binder: union_of(handle), ..Self::default() }
     }

@@ -30,7 +30,7 @@ fn exits() -> Step {
     Step::sends(code(BC_EXIT_LOOPER))
 }
 
-/// What the driver says to a reply.
+/// The returns after a reply.
 fn sent() -> Vec<u8> {
     Bytes::default().code(BR_NOOP).code(BR_TRANSACTION_COMPLETE).into()
 }
@@ -80,7 +80,7 @@ fn refused(manager: [i32; 2]) -> Error {
 }
 
 #[test]
-fn flags_go_to_the_driver_or_are_known_to_be_lost() {
+fn flags_go_to_the_driver_or_are_reported_as_lost() {
     let driver = Arc::new(Scripted::new([]));
     let server = Server::become_context_manager(
         Arc::clone(&driver) as Arc<dyn Driver>,
@@ -96,14 +96,14 @@ fn flags_go_to_the_driver_or_are_known_to_be_lost() {
 }
 
 #[test]
-fn why_handle_0_is_not_ours_is_told() {
+fn a_refused_handle_0_has_a_reason() {
     assert_eq!(
         refused([libc::EBUSY, 0]).to_string(),
-        "BINDER_SET_CONTEXT_MGR_EXT on /dev/scripted: EBUSY, it has a context manager already"
+        "BINDER_SET_CONTEXT_MGR_EXT on /dev/scripted: EBUSY, it already has a context manager"
     );
     assert_eq!(
         refused([libc::EINVAL, libc::EBUSY]).to_string(),
-        "BINDER_SET_CONTEXT_MGR on /dev/scripted: EBUSY, it has a context manager already"
+        "BINDER_SET_CONTEXT_MGR on /dev/scripted: EBUSY, it already has a context manager"
     );
     assert_eq!(
         refused([libc::EPERM, 0]).to_string(),
@@ -321,7 +321,7 @@ fn notices_go_to_the_listener_and_deaths_are_acknowledged() {
 }
 
 #[test]
-fn a_call_says_which_object_is_meant() {
+fn a_call_names_its_object() {
     let mapping = Mapping::anonymous(4096);
     let here = mapping.deliver(0, &[]);
     let seven = TransactionData { target: 7, cookie: 7, ..call(here, 0) };

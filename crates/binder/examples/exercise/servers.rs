@@ -1,4 +1,4 @@
-//! The processes that are called.
+//! The server processes: a registry, one with two objects, one with a thread pool.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,39 +11,39 @@ use unjank_binder::{
     Reference, Registry, Request, Server, registry,
 };
 
-use crate::Outcome;
+use crate::CheckResult;
 use crate::calls::{
-    ADD, CALL_BACK, COUNT, CROWD, DROP, ECHO, FILL, HOLD, MEET, OPEN, REVERSE, SECOND, SLEEP, STOP,
-    WHO, WRITE, WRITTEN, number,
+    ADD, CALL_BACK, COUNT, DROP, ECHO, FILL, HOLD, MEET, OBJECT_NAME, OPEN, POOL_THREADS, REVERSE,
+    SECOND_OBJECT, SLEEP, STOP, WRITE, WRITTEN, number,
 };
 
-/// Time for the registry to come up, and for others to meet.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// The code of an unknown call, as Android answers it.
+/// The longest wait for the registry, and for other threads in `MEET`.
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// The answer to an unknown code, as on Android.
 const BAD_CALL: Answer = Answer::Refuse(-libc::EBADMSG);
 
-pub(crate) fn registry(device: &str) -> Outcome {
+pub(crate) fn registry(device: &str) -> CheckResult {
     let driver = Arc::new(KernelDriver::open(device)?);
     let mut server = Server::become_context_manager(driver, NodeFlags::INHERIT_RT)?;
     Registry::new().serve(&mut server)?;
     Ok(())
 }
 
-/// A client once there is a registry.
-fn client(driver: &Arc<dyn Driver>) -> Outcome<Client> {
+/// Waits for the registry and returns a client.
+fn client(driver: &Arc<dyn Driver>) -> CheckResult<Client> {
     let mut client = Client::new(Arc::clone(driver));
-    client.wait_for_context_manager(PATIENCE)?;
+    client.wait_for_context_manager(TIMEOUT)?;
     Ok(client)
 }
 
 /// Two objects, served on one thread.
-pub(crate) fn one(device: &str, own: &str) -> Outcome {
+pub(crate) fn one(device: &str, own: &str) -> CheckResult {
     let own: u64 = own.parse()?;
     let driver: Arc<dyn Driver> = Arc::new(KernelDriver::open(device)?);
     let mut client = client(&driver)?;
     let least = NodeFlags::at_least(Policy::Fifo, 1).ok_or("no such priority")?;
     let flags = NodeFlags::INHERIT_RT.and(NodeFlags::ACCEPTS_FILES).and(least);
-    for name in [own, own + SECOND] {
+    for name in [own, own + SECOND_OBJECT] {
         registry::register(&mut client, name, Object { name, flags })?;
     }
     let mut peer = Peer { client, count: 0, held: None };
@@ -63,10 +63,10 @@ struct Peer {
 }
 
 impl Peer {
-    fn answer(&mut self, request: &Request<'_>, reply: &mut Payload) -> Outcome<Answer> {
+    fn answer(&mut self, request: &Request<'_>, reply: &mut Payload) -> CheckResult<Answer> {
         match request.code {
             ECHO => reply.extend_from_slice(request.payload),
-            WHO => reply.extend_from_slice(&request.object.to_ne_bytes()),
+            OBJECT_NAME => reply.extend_from_slice(&request.object.to_ne_bytes()),
             REVERSE => {
                 let buffers: Vec<Item<'_>> = request.items().collect::<Result<_, _>>()?;
                 for buffer in buffers.iter().rev() {
@@ -101,29 +101,30 @@ impl Peer {
 }
 
 /// One object, served on several threads.
-pub(crate) fn crowd(device: &str, own: &str) -> Outcome {
+pub(crate) fn crowd(device: &str, own: &str) -> CheckResult {
     let name: u64 = own.parse()?;
     let driver: Arc<dyn Driver> = Arc::new(KernelDriver::open(device)?);
     let object = Object { name, flags: NodeFlags::NONE };
     registry::register(&mut client(&driver)?, name, object)?;
     let (present, came) = (Mutex::new(0_u32), Condvar::new());
-    let served = Server::new(driver).serve_threads(CROWD, |request, reply| match request.code {
-        MEET => {
-            let mut present_now = present.lock().unwrap_or_else(PoisonError::into_inner);
-            *present_now += 1;
-            came.notify_all();
-            let (present_now, late) = came
-                .wait_timeout_while(present_now, PATIENCE, |now| *now < CROWD)
-                .unwrap_or_else(PoisonError::into_inner);
-            reply.extend_from_slice(&u64::from(*present_now).to_ne_bytes());
-            if late.timed_out() { Answer::Refuse(-libc::ETIMEDOUT) } else { Answer::Reply }
-        }
-        STOP => Answer::ReplyAndStop,
-        _ => BAD_CALL,
-    })?;
-    if served.threads == CROWD && served.calls == u64::from(CROWD) + 1 {
+    let served =
+        Server::new(driver).serve_threads(POOL_THREADS, |request, reply| match request.code {
+            MEET => {
+                let mut present_now = present.lock().unwrap_or_else(PoisonError::into_inner);
+                *present_now += 1;
+                came.notify_all();
+                let (present_now, late) = came
+                    .wait_timeout_while(present_now, TIMEOUT, |now| *now < POOL_THREADS)
+                    .unwrap_or_else(PoisonError::into_inner);
+                reply.extend_from_slice(&u64::from(*present_now).to_ne_bytes());
+                if late.timed_out() { Answer::Refuse(-libc::ETIMEDOUT) } else { Answer::Reply }
+            }
+            STOP => Answer::ReplyAndStop,
+            _ => BAD_CALL,
+        })?;
+    if served.threads == POOL_THREADS && served.calls == u64::from(POOL_THREADS) + 1 {
         Ok(())
     } else {
-        Err(format!("the pool served otherwise: {served:?}").into())
+        Err(format!("unexpected calls or threads: {served:?}").into())
     }
 }
