@@ -1,5 +1,5 @@
-//! The arms of an experiment beside each other: upright bars in groups, one
-//! group for each choice, with their 95 % intervals.
+//! The arms of an experiment: vertical bars in groups, one group for each choice,
+//! with 95 % intervals.
 
 use maud::{Markup, html};
 use unjank_measure::Unit;
@@ -12,7 +12,7 @@ use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
-/// Groups of one chart.
+/// The most groups of one chart.
 pub(crate) const GROUPS: usize = 12;
 
 /// The least space between the names of two groups.
@@ -28,7 +28,7 @@ pub(crate) struct Arms {
     values: Domain,
 }
 
-/// One choice, with the values of the arms that have one.
+/// One choice, with the values of its arms.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     pub(crate) name: String,
@@ -37,8 +37,7 @@ pub(crate) struct Group {
 }
 
 impl Arms {
-    /// A chart of `groups` of bars of arms with these `names`; `None` if nothing in it
-    /// can be drawn.
+    /// A chart of `groups` of arms with these `names`; `None` if nothing can be drawn.
     pub(crate) fn of(
         title: String,
         unit: Unit,
@@ -65,8 +64,8 @@ impl Arms {
         any.then_some(Self { title, unit, names, groups, values })
     }
 
-    /// The name of a group without what all begin with (`load-`), where they do
-    /// not fit otherwise.
+    /// The name of a group, without the prefix that all groups share (`load-`) if the
+    /// names do not fit otherwise.
     fn short<'a>(&self, name: &'a str, room: f64) -> &'a str {
         let too_long = |group: &Group| group.name.chars().count() as f64 * CHARACTER > room;
         let shared = name.rfind('-').map_or("", |at| &name[..=at]);
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_what_they_share_where_there_is_no_room() {
+    fn names_lose_their_shared_prefix_if_they_do_not_fit() {
         let chart = of_names(&["load-100ms", "load-1500ms"]).unwrap();
         assert_eq!(chart.short("load-100ms", 200.0), "load-100ms");
         assert_eq!(chart.short("load-100ms", 50.0), "100ms");

@@ -1,5 +1,5 @@
-//! A series over the time of its run: the median as a line, the worst sample
-//! of each slice as a tick, the worst of all numbered.
+//! A series over the time of its run: the median as a line, the worst sample of each
+//! slice as a tick, and the worst samples of the series numbered.
 
 use maud::{Markup, html};
 use unjank_measure::record::Slice;
@@ -13,11 +13,11 @@ use crate::chart::plot::{Axis, Paper, Plot, axes};
 use crate::chart::scale::Domain;
 use crate::words;
 
-/// Slices that are drawn; a record holds fewer, unless it was tampered with.
+/// The most slices drawn; only a manipulated record has more.
 const SLICES: usize = 2_000;
 
-/// The median is what a course is looked at for, so it is not squeezed against
-/// the lower edge by samples that are an order of magnitude worse.
+/// Low, so that samples an order of magnitude worse do not press the median against
+/// the lower edge.
 const DECADES_FOR_LOG: f64 = 0.9;
 
 /// One series over time.
@@ -69,7 +69,7 @@ impl Course {
         })
     }
 
-    /// Stretches without a slice missing between.
+    /// Stretches of adjacent slices.
     fn stretches(&self) -> impl Iterator<Item = &[Slice]> {
         let together = |a: &Slice, b: &Slice| {
             b.at.saturating_sub(a.at) <= self.slice.saturating_add(self.slice / 2)
@@ -126,7 +126,7 @@ impl Chart for Course {
 }
 
 impl Course {
-    /// The worst samples' numbers above the plot, led down to their places.
+    /// The numbers of the worst samples above the plot, with leaders to the samples.
     fn numbers(
         &self,
         plot: &Plot,

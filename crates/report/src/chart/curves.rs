@@ -1,4 +1,4 @@
-//! Values over something: speed over time since wake, throughput over size.
+//! Curves: speed over time since wake, throughput over size.
 
 use maud::{Markup, html};
 use unjank_measure::record::Axis as AxisOf;
@@ -12,10 +12,10 @@ use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
 use crate::chart::scale::{DECADES_FOR_LOG, Domain};
 use crate::visible::visible;
 
-/// Up to so many points are marked one by one.
+/// The most points that are marked one by one.
 const MARKED: usize = 24;
 
-/// Up to so many dots are drawn of those that no line joins.
+/// The most dots drawn of points without a line.
 const DOTS: usize = 1_000;
 
 /// Curves over the same axes.
@@ -25,22 +25,22 @@ pub(crate) struct Curves {
     across: AxisOf,
     up: AxisOf,
     lines: Vec<(String, Vec<Point>)>,
-    /// Points that no line joins.
+    /// Points without a line.
     dots: Vec<Point>,
     x: Domain,
     y: Domain,
 }
 
 impl Curves {
-    /// A chart of curves that share both axes, each with the name it has
-    /// there; `None` if no point can be drawn.
+    /// A chart of curves that share both axes, each with its name in the chart;
+    /// `None` if no point can be drawn.
     pub(crate) fn of(title: String, curves: &[(&Curve, String)]) -> Option<Self> {
         Self::with_dots(title, curves, None)
     }
 
-    /// A Pareto front as a line, and all that it is the front of as dots.
-    pub(crate) fn front(title: String, front: &Curve, all: Option<&Curve>) -> Option<Self> {
-        Self::with_dots(title, &[(front, "front".to_owned())], all)
+    /// A Pareto front as a line, and all points as dots.
+    pub(crate) fn pareto_front(title: String, front: &Curve, all: Option<&Curve>) -> Option<Self> {
+        Self::with_dots(title, &[(front, "Pareto front".to_owned())], all)
     }
 
     fn with_dots(title: String, curves: &[(&Curve, String)], dots: Option<&Curve>) -> Option<Self> {
@@ -67,7 +67,7 @@ impl Curves {
             points()
                 .flat_map(|point| [point.y].into_iter().chain(point.interval.into_iter().flatten()))
         };
-        // Shares of a whole are read against the whole.
+        // Shares of a whole have a linear axis.
         let are_shares = first.y.unit == Unit::Ratio && values().all(|y| (0.0..=1.0).contains(&y));
         let decades = if are_shares { f64::INFINITY } else { DECADES_FOR_LOG };
         let y = Domain::covering_log_above(decades, values());
@@ -108,7 +108,7 @@ impl Chart for Curves {
         let (up, across) = (visible(&self.up.name), visible(&self.across.name));
         let dots = match self.dots.len() {
             0 => String::new(),
-            dots => format!(" Among {dots} points."),
+            dots => format!(" {dots} points in all."),
         };
         format!("{up} over {across}. {}.{dots}", curves.join(". "))
     }

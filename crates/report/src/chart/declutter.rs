@@ -1,12 +1,11 @@
-//! Labels beside each other without overlap.
+//! Places labels without overlap.
 
-/// Moves labels apart: places as near as possible to `wanted` with at least
-/// `gap` between neighbours, inside `low`..`high` as far as there is room.
-/// Labels keep the order of what they wanted.
+/// Moves labels apart: as near as possible to the `wanted` positions, with at least
+/// `gap` between neighbours, inside `low`..`high` if they fit. Labels keep their
+/// order.
 ///
-/// Labels that would overlap form a block that settles where its members'
-/// displacements cancel; blocks that then touch merge (pool adjacent
-/// violators).
+/// Labels that would overlap form a block, placed where its members' displacements
+/// cancel. Blocks that then touch merge (pool adjacent violators).
 pub(crate) fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -39,7 +38,7 @@ pub(crate) fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> 
 /// Labels in a row, `gap` apart.
 struct Block {
     count: usize,
-    /// The sum of where each member wants the first member to be.
+    /// The sum of the positions that each member wants for the first member.
     sum: f64,
 }
 

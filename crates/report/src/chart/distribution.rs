@@ -31,13 +31,13 @@ impl Distribution {
         (upto > 0).then_some(Self { steps, n: upto, min: summary.min, max: summary.max })
     }
 
-    /// How far the tail reaches on the axis of percentiles: half of the
-    /// largest sample's share of all, which would reach to infinity.
+    /// The end of the tail on the percentile axis: half of the largest sample's share,
+    /// because the whole share would reach to infinity.
     pub(crate) fn reach(&self) -> f64 {
         place_of(1.0 - 0.5 / self.n as f64)
     }
 
-    /// The staircase of all samples, as places on the axis of percentiles and
+    /// The step function of all samples, as positions on the percentile axis and
     /// values: each value from the share of samples below it to its own.
     pub(crate) fn stairs(&self) -> Vec<[f64; 2]> {
         let mut stairs = Vec::with_capacity(2 * self.steps.len());
@@ -51,9 +51,9 @@ impl Distribution {
         stairs
     }
 
-    /// Whether at least one sample lies beyond quantile `q`, so that it is
-    /// more than another name for the maximum.
-    pub(crate) fn tells(&self, q: f64) -> bool {
+    /// Whether at least one sample lies beyond quantile `q`, so that it differs from the
+    /// maximum.
+    pub(crate) fn resolves(&self, q: f64) -> bool {
         // A hair less than 1: 1 − 0.9 is not exact.
         self.n as f64 * (1.0 - q) > 0.999
     }
@@ -63,7 +63,7 @@ impl Distribution {
         self.at_rank((q * self.n as f64).ceil() as u64)
     }
 
-    /// The 95 % interval of quantile `q`, where so many samples give one.
+    /// The 95 % interval of quantile `q`; `None` if there are too few samples.
     pub(crate) fn interval(&self, q: f64) -> Option<[u64; 2]> {
         quantile_interval(self.n, q).map(|ranks| ranks.map(|rank| self.at_rank(rank)))
     }
@@ -74,26 +74,26 @@ impl Distribution {
         self.within_extremes(value)
     }
 
-    /// The exact extremes stand for the histogram's outermost buckets.
+    /// Replaces values of the histogram's outermost buckets by the exact extremes.
     fn within_extremes(&self, value: u64) -> u64 {
         // Not `clamp`, which panics on a damaged record with min above max.
         value.min(self.max).max(self.min)
     }
 }
 
-/// Where quantile `q` lies on the axis of percentiles: 0 for the smallest
-/// sample, 1 for 90 %, 2 for 99 %, 3 for 99.9 % …
+/// The position of quantile `q` on the percentile axis: 0 for the smallest sample, 1
+/// for 90 %, 2 for 99 %, 3 for 99.9 % …
 pub(crate) fn place_of(q: f64) -> f64 {
     -(1.0 - q).log10()
 }
 
-/// The quantile at a place on the axis of percentiles.
+/// The quantile at a position on the percentile axis.
 pub(crate) fn quantile_at(place: f64) -> f64 {
     1.0 - 10_f64.powf(-place)
 }
 
-/// The summary's quantiles as places and values: what is left of a series
-/// whose histogram cannot be read.
+/// The summary's quantiles as positions and values, for a series whose histogram
+/// cannot be read.
 pub(crate) fn from_summary(series: &SeriesRecord) -> Vec<[f64; 2]> {
     let Some(summary) = series.summary else { return Vec::new() };
     let reach = (series.n as f64).log10();

@@ -1,4 +1,4 @@
-//! Single numbers beside each other: bars with their 95 % intervals.
+//! Single numbers as horizontal bars with 95 % intervals.
 
 use maud::{Markup, html};
 use unjank_measure::Unit;
@@ -9,7 +9,7 @@ use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
-/// Rows of one chart.
+/// The most rows of one chart.
 pub(crate) const ROWS: usize = 24;
 
 /// The height of a row.
@@ -33,7 +33,7 @@ pub(crate) struct Row {
 }
 
 impl Intervals {
-    /// A chart of `rows`; `None` if nothing in it can be drawn.
+    /// A chart of `rows`; `None` if nothing can be drawn.
     pub(crate) fn of(title: String, unit: Unit, rows: Vec<Row>) -> Option<Self> {
         let rows: Vec<Row> =
             rows.into_iter().filter(|row| row.value.is_finite()).take(ROWS).collect();

@@ -1,4 +1,4 @@
-//! What marks stand for, above a chart.
+//! The key above a chart: names with their marks.
 
 use maud::{Markup, html};
 
@@ -12,13 +12,13 @@ const LINE: f64 = 17.0;
 /// Names with their marks, in as many lines as they need.
 #[derive(Debug)]
 pub(crate) struct Key<'a> {
-    /// Each name with how far across it begins, and in which line.
+    /// Each name with its horizontal position and its line.
     places: Vec<(&'a str, f64, f64)>,
     width: f64,
 }
 
 impl<'a> Key<'a> {
-    /// The key to `names`, of which as many have marks as can be told apart.
+    /// The key to `names`, at most [`LINES`] of them.
     pub(crate) fn new(names: &'a [String], paper: Paper) -> Self {
         let (mut x, mut line) = (0.0, 0.0);
         let mut places = Vec::new();
@@ -33,7 +33,7 @@ impl<'a> Key<'a> {
         Self { places, width: paper.width }
     }
 
-    /// How high it is.
+    /// Its height.
     pub(crate) fn height(&self) -> f64 {
         self.places.last().map_or(0.0, |(_, _, line)| (line + 1.0) * LINE)
     }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::chart::declutter::spread;
 use crate::chart::mark::{LINES, mark};
-use crate::chart::path::{Place, number};
+use crate::chart::path::{Coordinates, number};
 use crate::chart::plot::{CHARACTER, Paper, Plot, fitted};
 
 /// The distance between two labels.
@@ -19,9 +19,9 @@ pub(crate) fn room<'a>(names: impl Iterator<Item = &'a str>, paper: Paper) -> f6
     (longest as f64 * CHARACTER + 26.0).min(paper.width * 0.34)
 }
 
-/// Labels at the right of `plot`, each as near as possible to the end of its
-/// line. A thin leader joins what had to move, or ends before the edge.
-pub(crate) fn labels(plot: &Plot, paper: Paper, ends: &[(&str, Place)]) -> Markup {
+/// Labels at the right of `plot`, each as near as possible to the end of its line and
+/// joined to it by a thin leader.
+pub(crate) fn labels(plot: &Plot, paper: Paper, ends: &[(&str, Coordinates)]) -> Markup {
     let wanted: Vec<f64> = ends.iter().map(|(_, [_, y])| *y).collect();
     let places = spread(&wanted, LINE_HEIGHT, plot.top + 4.0, plot.bottom - 4.0);
     let at = plot.right + 14.0;

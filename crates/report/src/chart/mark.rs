@@ -1,16 +1,16 @@
-//! Shapes that tell lines apart without colour.
+//! Shapes that distinguish lines without colour.
 
 use maud::{Markup, html};
 
-use crate::chart::path::{Place, number};
+use crate::chart::path::{Coordinates, number};
 
-/// How many lines one chart can tell apart: as many as there are shapes, and
-/// colours in the style sheet.
+/// The most lines of one chart: the number of shapes, and of colours in the style
+/// sheet.
 pub(crate) const LINES: usize = 6;
 
 /// The mark of line `index`: circle, square, triangle, diamond, triangle on
 /// its tip, cross.
-pub(crate) fn mark(index: usize, [x, y]: Place, radius: f64) -> Markup {
+pub(crate) fn mark(index: usize, [x, y]: Coordinates, radius: f64) -> Markup {
     let data = match index % LINES {
         0 => {
             let (r, d) = (number(radius), number(2.0 * radius));
@@ -49,7 +49,7 @@ pub(crate) fn mark(index: usize, [x, y]: Place, radius: f64) -> Markup {
     html! { path class="mark" d=(data) {} }
 }
 
-fn polygon([x, y]: Place, radius: f64, corners: &[Place]) -> String {
+fn polygon([x, y]: Coordinates, radius: f64, corners: &[Coordinates]) -> String {
     let places: Vec<String> = corners
         .iter()
         .map(|[dx, dy]| format!("{},{}", number(x + dx * radius), number(y + dy * radius)))

@@ -4,17 +4,17 @@
 //! | module | subject |
 //! |---|---|
 //! | [`scale`], [`ticks`], [`tick_text`] | axes as pure functions |
-//! | [`declutter`] | labels beside each other without overlap |
-//! | [`key`] | what marks stand for |
+//! | [`declutter`] | positions of labels without overlap |
+//! | [`key`] | names with their marks |
 //! | [`path`], [`mark`], [`plot`] | lines, shapes, the frame |
 //! | [`distribution`] | the samples behind a percentile curve |
 //! | [`percentiles`] | series as curves over a logarithmic percentile axis |
 //! | [`course`] | a series over the time of its run |
-//! | [`curves`] | values over something, with their intervals |
+//! | [`curves`] | curves with their intervals, and Pareto fronts |
 //! | [`arms`] | the arms of an experiment, in groups of bars |
-//! | [`parts`] | parts of wholes, behind each other |
-//! | [`intervals`] | single numbers beside each other, with their intervals |
-//! | [`strip`] | one measured value against its healthy limit |
+//! | [`parts`] | parts of wholes, as stacked bars |
+//! | [`intervals`] | single numbers with their intervals |
+//! | [`strip`] | one measured value and its healthy limit |
 
 pub(crate) mod arms;
 pub(crate) mod course;
@@ -44,13 +44,13 @@ pub(crate) use scale::Domain;
 
 /// Something that can be drawn on paper of any size.
 pub(crate) trait Chart {
-    /// What it shows, in a few words.
+    /// A short title.
     fn title(&self) -> String;
 
-    /// What can be seen on it, for those who cannot see it; may be empty.
+    /// A description for readers who cannot see it; may be empty.
     fn description(&self) -> String;
 
-    /// How high it is on this paper.
+    /// Its height on this paper.
     fn height(&self, paper: Paper) -> f64 {
         paper.height
     }

@@ -1,4 +1,4 @@
-//! Parts of wholes: a lying bar for each whole, below its name, its parts behind each other.
+//! Parts of wholes: a stacked horizontal bar for each whole, below its name.
 
 use maud::{Markup, html};
 use unjank_measure::Unit;
@@ -11,18 +11,18 @@ use crate::chart::plot::{Axis, CHARACTER, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
-/// Bars of one chart.
+/// The most bars of one chart.
 pub(crate) const WHOLES: usize = 24;
 
 /// A name and the bar below it.
 const ROW: f64 = 36.0;
 const BAR: f64 = 14.0;
-/// What stands below the bars: the texts of the axis.
+/// Height of the axis texts below the bars.
 const AXIS: f64 = 24.0;
-/// A part that is shorter has no room for its mark.
+/// The shortest part with a mark.
 const MARKED: f64 = 9.0;
 
-/// Wholes in one unit, each with the size of the parts that it has.
+/// Wholes in one unit, with the sizes of their parts.
 #[derive(Debug)]
 pub(crate) struct Parts {
     title: String,
@@ -36,12 +36,12 @@ pub(crate) struct Parts {
 #[derive(Debug, Clone)]
 pub(crate) struct Whole {
     pub(crate) name: String,
-    /// The number of the part and its size, from the left.
+    /// The numbers of the parts and their sizes, from left to right.
     pub(crate) parts: Vec<(usize, f64)>,
 }
 
 impl Parts {
-    /// A chart of `wholes` whose parts have these `names`; `None` if nothing in it can be drawn.
+    /// A chart of `wholes` whose parts have these `names`; `None` if nothing can be drawn.
     pub(crate) fn of(
         title: String,
         unit: Unit,
@@ -125,7 +125,7 @@ impl Chart for Parts {
     }
 }
 
-/// Each part with the values where it begins and ends.
+/// Each part with its begin and end.
 fn stacked(parts: &[(usize, f64)]) -> Vec<(usize, f64, f64)> {
     parts
         .iter()
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_stand_on_each_other_and_bars_begin_at_zero() {
+    fn parts_are_stacked_and_bars_begin_at_zero() {
         let whole = |name: &str, hot, rest| Whole {
             name: name.to_owned(),
             parts: vec![(0, hot), (1, rest), (9, 1e9)],

@@ -1,22 +1,22 @@
-//! Lines and areas as SVG path data, no longer than the eye can use.
+//! Lines and areas as SVG path data, without detail that cannot be seen.
 
 use std::fmt::Write as _;
 
-/// A place on the paper.
-pub(crate) type Place = [f64; 2];
+/// Coordinates on the paper, x and y.
+pub(crate) type Coordinates = [f64; 2];
 
-/// A path may stray from its points by this much of a pixel.
+/// The largest distance of a path from its points, in pixels.
 const TOLERANCE: f64 = 0.25;
 
 /// The path data of an open line through `places`.
-pub(crate) fn line(places: &[Place]) -> String {
+pub(crate) fn line(places: &[Coordinates]) -> String {
     let mut data = String::new();
     append(&mut data, &simplified(&thinned(places)));
     data
 }
 
 /// The path data of the area between two lines that run from left to right.
-pub(crate) fn area(upper: &[Place], lower: &[Place]) -> String {
+pub(crate) fn area(upper: &[Coordinates], lower: &[Coordinates]) -> String {
     let mut outline = simplified(&thinned(upper));
     outline.extend(simplified(&thinned(lower)).into_iter().rev());
     let mut data = String::new();
@@ -27,17 +27,17 @@ pub(crate) fn area(upper: &[Place], lower: &[Place]) -> String {
     data
 }
 
-/// Upright strokes as one path: place, and the height of the other end.
-pub(crate) fn upright(strokes: impl Iterator<Item = (Place, f64)>) -> String {
+/// Vertical strokes as one path: one end, and y of the other end.
+pub(crate) fn upright(strokes: impl Iterator<Item = (Coordinates, f64)>) -> String {
     commands(strokes, 'V')
 }
 
-/// Level strokes as one path: place, and how far the other end lies across.
-pub(crate) fn level(strokes: impl Iterator<Item = (Place, f64)>) -> String {
+/// Horizontal strokes as one path: one end, and x of the other end.
+pub(crate) fn level(strokes: impl Iterator<Item = (Coordinates, f64)>) -> String {
     commands(strokes, 'H')
 }
 
-fn commands(strokes: impl Iterator<Item = (Place, f64)>, command: char) -> String {
+fn commands(strokes: impl Iterator<Item = (Coordinates, f64)>, command: char) -> String {
     let mut data = String::new();
     for ([x, y], to) in strokes {
         write!(data, "M{},{}{command}{}", number(x), number(y), number(to))
@@ -46,7 +46,7 @@ fn commands(strokes: impl Iterator<Item = (Place, f64)>, command: char) -> Strin
     data
 }
 
-fn append(data: &mut String, places: &[Place]) {
+fn append(data: &mut String, places: &[Coordinates]) {
     for (index, [x, y]) in places.iter().enumerate() {
         let command = if index == 0 { "M" } else { " " };
         write!(data, "{command}{},{}", number(*x), number(*y))
@@ -64,10 +64,10 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Of all places in one pixel column only the first, the extremes and the
-/// last: what a line through them covers is the same.
-fn thinned(places: &[Place]) -> Vec<Place> {
-    let column = |place: &Place| place[0].round() as i64;
+/// Keeps the first, the extreme and the last places of each pixel column; a line
+/// through them looks the same.
+fn thinned(places: &[Coordinates]) -> Vec<Coordinates> {
+    let column = |place: &Coordinates| place[0].round() as i64;
     places
         .chunk_by(|a, b| column(a) == column(b))
         .flat_map(|places| {
@@ -89,7 +89,7 @@ fn thinned(places: &[Place]) -> Vec<Place> {
 
 /// The places without those that lie on the line between their neighbours
 /// (Douglas and Peucker, 1973), by a stack instead of recursion.
-fn simplified(places: &[Place]) -> Vec<Place> {
+fn simplified(places: &[Coordinates]) -> Vec<Coordinates> {
     if places.len() < 3 {
         return places.to_vec();
     }
@@ -111,8 +111,8 @@ fn simplified(places: &[Place]) -> Vec<Place> {
     places.iter().zip(kept).filter_map(|(place, kept)| kept.then_some(*place)).collect()
 }
 
-/// How far `place` lies from the stretch between two others.
-fn distance(place: Place, from: Place, to: Place) -> f64 {
+/// The distance of `place` from the line through two others.
+fn distance(place: Coordinates, from: Coordinates, to: Coordinates) -> f64 {
     let along = [to[0] - from[0], to[1] - from[1]];
     let away = [place[0] - from[0], place[1] - from[1]];
     let length = along[0].hypot(along[1]);
@@ -128,13 +128,13 @@ mod tests {
 
     #[test]
     fn a_straight_line_needs_two_points() {
-        let places: Vec<Place> = (0..100).map(|x| [f64::from(x), f64::from(x) * 0.5]).collect();
+        let places: Vec<Coordinates> = (0..100).map(|x| [f64::from(x), f64::from(x) * 0.5]).collect();
         assert_eq!(line(&places), "M0,0 99,49.5");
     }
 
     #[test]
     fn a_peak_survives() {
-        let mut places: Vec<Place> = (0..10_000).map(|x| [f64::from(x) / 100.0, 50.0]).collect();
+        let mut places: Vec<Coordinates> = (0..10_000).map(|x| [f64::from(x) / 100.0, 50.0]).collect();
         places[5_000][1] = 3.0;
         let data = line(&places);
         assert!(data.contains(",3"), "{data}");
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn noise_is_bounded_by_the_width_of_the_paper() {
-        let places: Vec<Place> = (0..100_000_u32)
+        let places: Vec<Coordinates> = (0..100_000_u32)
             .map(|x| [f64::from(x) / 1000.0, f64::from(x.wrapping_mul(2_654_435_761) % 300)])
             .collect();
         assert!(line(&places).split(' ').count() <= 4 * 101);

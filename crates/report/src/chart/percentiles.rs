@@ -1,7 +1,7 @@
-//! Percentile curves: how bad the bad samples are, and how rare.
+//! Percentile curves.
 //!
-//! The horizontal axis gives every nine the same room (50, 90, 99, 99.9 …),
-//! as HdrHistogram's plots do, so the tail is not squeezed against the edge.
+//! The horizontal axis gives every nine the same length (50, 90, 99, 99.9 …), as
+//! HdrHistogram's plots do, so the tail can be read.
 
 use maud::{Markup, html};
 use unjank_measure::{SeriesRecord, Unit};
@@ -15,7 +15,7 @@ use crate::chart::plot::{Axis, Paper, Plot, axes, fitted};
 use crate::chart::scale::Domain;
 use crate::words;
 
-/// Places along an interval band; the path keeps those that bend it.
+/// Points along an interval band; the path keeps those that bend it.
 const PLACES: usize = 480;
 
 /// Series overlaid in one chart.
@@ -29,34 +29,34 @@ pub(crate) struct Percentiles {
     reach: f64,
 }
 
-/// A healthy limit, at the percentile it is meant for.
+/// A healthy limit for one percentile.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit {
     /// The largest healthy value.
     pub(crate) at_most: f64,
-    /// The quantile that is judged by it.
+    /// The quantile to which it applies.
     pub(crate) quantile: f64,
-    /// What is written at it.
+    /// Its label.
     pub(crate) words: String,
-    /// What is judged by it; written too where there is room.
+    /// The quantity to which it applies; part of the label on wide paper.
     pub(crate) about: String,
 }
 
 #[derive(Debug)]
 struct Curve {
     name: String,
-    /// Place on the percentile axis, value.
+    /// Position on the percentile axis, value.
     line: Vec<[f64; 2]>,
-    /// Place, and the interval of the value.
+    /// Position, and the interval of the value.
     band: Vec<(f64, [f64; 2])>,
-    /// Where the round percentiles are.
+    /// The round percentiles.
     marks: Vec<[f64; 2]>,
     words: String,
 }
 
 impl Percentiles {
-    /// A chart of series in one unit, each with the name it has there, with or
-    /// without their interval bands; `None` if none of them has samples.
+    /// A chart of series in one unit, each with its name in the chart, with or without
+    /// interval bands; `None` if no series has samples.
     pub(crate) fn of(
         title: String,
         unit: Unit,
@@ -85,7 +85,7 @@ impl Percentiles {
     }
 
     fn percentile_axis(&self, paper: Paper) -> Axis {
-        // On a narrow paper there is room for the median or the minimum.
+        // Narrow paper has no room for the minimum beside the median.
         let minimum = if paper.is_wide() { "0" } else { "" };
         let mut ticks = vec![0.0, place_of(0.5)];
         let mut texts = vec![minimum.to_owned(), "50".to_owned()];
@@ -120,7 +120,7 @@ impl Curve {
             .collect();
         let marks = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999]
             .into_iter()
-            .filter(|q| distribution.tells(*q))
+            .filter(|q| distribution.resolves(*q))
             .map(|q| [place_of(q), distribution.quantile(q) as f64])
             .collect();
         Self { name, line: distribution.stairs(), band, marks, words }
@@ -145,7 +145,7 @@ impl Chart for Percentiles {
     fn draw(&self, paper: Paper) -> Markup {
         let values = Axis::new(self.values, self.unit, if paper.is_wide() { 8 } else { 6 });
         let percentiles = self.percentile_axis(paper);
-        // A single curve is named by the title.
+        // The title names a single curve.
         let several = self.curves.len() > 1;
         let names = self.curves.iter().map(|curve| if several { curve.name.as_str() } else { "" });
         let plot = Plot {
@@ -183,16 +183,16 @@ impl Chart for Percentiles {
                 } else {
                     limit.words.clone()
                 };
-                (hurdle(&plot, end, &words))
+                (limit_line(&plot, end, &words))
             }
             (labels(&plot, paper, &ends))
         }
     }
 }
 
-/// A healthy limit: a line up to the percentile it is meant for, and a post
-/// there. A curve that passes below the post is healthy.
-fn hurdle(plot: &Plot, [x, y]: [f64; 2], words: &str) -> Markup {
+/// A healthy limit: a line up to its percentile, and a post there. A curve that passes
+/// below the post is healthy.
+fn limit_line(plot: &Plot, [x, y]: [f64; 2], words: &str) -> Markup {
     let above = if y - plot.top > 16.0 { y - 5.0 } else { y + 14.0 };
     html! {
         g class="limit" {

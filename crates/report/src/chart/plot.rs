@@ -1,4 +1,4 @@
-//! The paper, the space within the axes, and the axes themselves.
+//! The paper, the area within the axes, and the axes.
 
 use maud::{Markup, html};
 use unjank_measure::Unit;
@@ -11,8 +11,8 @@ use crate::chart::ticks::{Round, ticks};
 /// About the width of a character at the charts' text size.
 pub(crate) const CHARACTER: f64 = 6.7;
 
-/// The size of a drawing in CSS pixels. Text has the same size on each paper,
-/// so a chart that is to be read on a phone is drawn on a narrow one.
+/// The size of a drawing in CSS pixels. Text has the same size on all papers, so charts
+/// for phones are drawn on a narrow one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Paper {
     pub(crate) width: f64,
@@ -25,13 +25,13 @@ impl Paper {
     /// A phone, or one column of several.
     pub(crate) const NARROW: Self = Self { width: 320.0, height: 220.0 };
 
-    /// Whether there is room for details.
+    /// Whether details fit.
     pub(crate) fn is_wide(self) -> bool {
         self.width > 600.0
     }
 }
 
-/// The space within the axes.
+/// The area within the axes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plot {
     pub(crate) left: f64,
@@ -41,12 +41,12 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// Lays a horizontal axis over the space.
+    /// The scale of a horizontal axis.
     pub(crate) fn x(&self, domain: Domain) -> Scale {
         domain.onto(self.left, self.right)
     }
 
-    /// Lays a vertical axis over the space.
+    /// The scale of a vertical axis.
     pub(crate) fn y(&self, domain: Domain) -> Scale {
         domain.onto(self.bottom, self.top)
     }
@@ -68,7 +68,7 @@ impl Axis {
         Self { domain, ticks, texts }
     }
 
-    /// The room that the texts need beside the axis.
+    /// The width of the texts beside the axis.
     pub(crate) fn text_width(&self) -> f64 {
         let longest = self.texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
         longest as f64 * CHARACTER + 8.0
@@ -103,7 +103,7 @@ pub(crate) fn axes(plot: &Plot, x: &Axis, y: &Axis) -> Markup {
     }
 }
 
-/// The ticks whose texts fit beside each other.
+/// The ticks whose texts do not overlap.
 fn without_overlap<'a>(axis: &'a Axis, scale: &Scale) -> Vec<(f64, &'a str)> {
     let mut free_from = f64::NEG_INFINITY;
     let mut shown = Vec::new();

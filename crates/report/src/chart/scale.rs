@@ -1,40 +1,38 @@
-//! From a value to a place on the paper.
+//! Scales: from values to positions on the paper.
 
-/// Where values that span more than this many decades are shown on a
-/// logarithmic axis.
+/// Values that span more decades than this are shown on a logarithmic axis.
 pub(crate) const DECADES_FOR_LOG: f64 = 1.5;
 
-/// The stretch of values that an axis shows, and how it spreads them.
+/// The range of values of an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Domain {
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// Equal ratios are equally far apart, instead of equal differences.
+    /// Whether the axis is logarithmic.
     pub(crate) log: bool,
 }
 
 impl Domain {
-    /// A linear stretch.
+    /// A linear range.
     pub(crate) fn linear(low: f64, high: f64) -> Self {
         Self { low, high, log: false }
     }
 
-    /// A logarithmic stretch; both ends are positive.
+    /// A logarithmic range; both ends are positive.
     pub(crate) fn log(low: f64, high: f64) -> Self {
         Self { low, high, log: true }
     }
 
-    /// The stretch that shows all finite `values` with some air around them.
+    /// The range of all finite `values`, with a margin.
     ///
-    /// Logarithmic if the positive values span more than a decade and a half
-    /// and none is negative (a zero then lies on the lower edge). Linear axes
-    /// start at zero, unless all values are so close together that nothing
-    /// could be told apart.
+    /// Logarithmic if the positive values span more than a decade and a half and none
+    /// is negative (a zero then lies on the lower edge). Linear axes start at zero,
+    /// unless all values are too close together to be distinguished.
     pub(crate) fn covering(values: impl IntoIterator<Item = f64>) -> Self {
         Self::covering_log_above(DECADES_FOR_LOG, values)
     }
 
-    /// [`covering`](Self::covering), logarithmic above so many decades.
+    /// As [`covering`](Self::covering), but logarithmic above `decades` decades.
     pub(crate) fn covering_log_above(decades: f64, values: impl IntoIterator<Item = f64>) -> Self {
         let mut low = f64::INFINITY;
         let mut high = f64::NEG_INFINITY;
@@ -50,10 +48,10 @@ impl Domain {
             return Self::linear(0.0, 1.0);
         }
         if low >= 0.0 && high > 0.0 && high.log10() - least_positive.log10() > decades {
-            let air = 10_f64.powf((high.log10() - least_positive.log10()) * 0.05);
+            let margin = 10_f64.powf((high.log10() - least_positive.log10()) * 0.05);
             return Self::log(
-                (least_positive / air).max(f64::MIN_POSITIVE),
-                (high * air).min(f64::MAX),
+                (least_positive / margin).max(f64::MIN_POSITIVE),
+                (high * margin).min(f64::MAX),
             );
         }
         if low >= high {
@@ -66,14 +64,13 @@ impl Domain {
         let close = low > 0.0 && (high - low) / high < 0.1;
         let from = if close { low } else { low.min(0.0) };
         let to = high.max(if close { high } else { 0.0 });
-        let air = to / 20.0 - from / 20.0;
-        let below = if from == 0.0 { 0.0 } else { air };
-        Self::linear((from - below).max(f64::MIN), (to + air).min(f64::MAX))
+        let margin = to / 20.0 - from / 20.0;
+        let below = if from == 0.0 { 0.0 } else { margin };
+        Self::linear((from - below).max(f64::MIN), (to + margin).min(f64::MAX))
     }
 
-    /// The stretch of a horizontal axis: all finite `places`, in ascending
-    /// order, without air. Logarithmic if that spaces them more evenly, as it
-    /// does for sizes that double and not for moments that tick.
+    /// The range of a horizontal axis: all finite `places`, in ascending order, without
+    /// a margin. Logarithmic if that spaces them more evenly, as for sizes that double.
     pub(crate) fn along(places: &[f64]) -> Self {
         let (Some(&low), Some(&high)) = (places.first(), places.last()) else {
             return Self::linear(0.0, 1.0);
@@ -94,12 +91,12 @@ impl Domain {
         }
     }
 
-    /// Spreads the stretch over the paper, from `start` to `end`.
+    /// Maps the range onto the paper, from `start` to `end`.
     pub(crate) fn onto(self, start: f64, end: f64) -> Scale {
         Scale { domain: self, start, end }
     }
 
-    /// Where `value` lies, 0 at the low end and 1 at the high one.
+    /// The position of `value`, 0 at the low end and 1 at the high end.
     fn share(self, value: f64) -> f64 {
         let position = |value: f64| if self.log { value.ln() } else { value / 2.0 };
         let (low, high) = (position(self.low), position(self.high));
@@ -108,7 +105,7 @@ impl Domain {
     }
 }
 
-/// A stretch of values laid over a stretch of paper.
+/// A range of values mapped onto a range of the paper.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) domain: Domain,
@@ -117,7 +114,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The place of `value`; what lies outside is put on the nearer edge.
+    /// The position of `value`; values outside are put on the nearer edge.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let share = self.domain.share(value).clamp(0.0, 1.0);
         self.start + share * (self.end - self.start)

@@ -1,5 +1,5 @@
-//! One measured value against its healthy limit, or one difference against
-//! zero: a narrow strip that stands beside a verdict.
+//! A narrow strip beside a verdict: one measured value and its healthy limit, or one
+//! difference and zero.
 
 use maud::{Markup, html};
 use unjank_measure::{Answer, Unit, Verdict};
@@ -14,27 +14,27 @@ use crate::words;
 /// The paper of a strip.
 pub(crate) const PAPER: Paper = Paper { width: 380.0, height: 46.0 };
 
-/// Where the value lies.
+/// The height at which the value is drawn.
 const LEVEL: f64 = 16.0;
 
-/// A strip of its own kind for questions about health and for comparisons.
+/// The strip of a verdict about health or about a difference.
 #[derive(Debug)]
 pub(crate) struct Strip {
     answer: Answer,
     words: String,
     value: f64,
     interval: Option<[f64; 2]>,
-    /// What the value is compared with: 1 for a healthy limit, 0 for a difference.
+    /// The value's reference: 1 for a healthy limit, 0 for a difference.
     reference: f64,
-    /// What lies on the good side of the reference, or is too small to be seen.
+    /// Healthy values, or differences too small to be detected.
     shaded: [f64; 2],
     domain: Domain,
-    /// The unit of a difference; health is shown in multiples of the limit.
+    /// The unit of a difference; `None` for multiples of the limit.
     unit: Option<Unit>,
 }
 
-/// The stretch, in multiples of the healthy limit, that shows all `verdicts`:
-/// strips that share it can be compared with each other.
+/// The range, in multiples of the healthy limit, of all `verdicts`. Strips that share it
+/// can be compared.
 pub(crate) fn shared_domain<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Domain {
     let multiples = verdicts
         .filter_map(multiples)
@@ -101,7 +101,7 @@ impl Strip {
         })
     }
 
-    /// Places and texts below the strip.
+    /// Values and texts of the ticks below the strip.
     fn ticks(&self) -> Vec<(f64, String)> {
         if let Some(unit) = self.unit {
             let axis = Axis::new(self.domain, unit, 4);
@@ -154,7 +154,7 @@ impl Chart for Strip {
     }
 }
 
-/// Texts that would touch the reference's, or each other, are left out.
+/// Leaves out texts that would touch the reference's or each other.
 fn tick_texts(ticks: &[(f64, String)], x: &Scale) -> Markup {
     let mut taken: Vec<f64> = Vec::new();
     let mut shown = Vec::new();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn strips_of_a_page_share_their_stretch() {
+    fn strips_of_a_page_share_their_range() {
         let verdicts = [verdict(4e6, 1e6), verdict(1e3, 1e5)];
         let shared = shared_domain(verdicts.iter());
         assert!(shared.low < 0.005 && shared.high > 8.0, "{shared:?}");

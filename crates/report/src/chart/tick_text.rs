@@ -1,28 +1,27 @@
-//! What is written at an axis: short, with its unit.
+//! The texts of an axis: short, with their unit.
 
 use unjank_measure::Unit;
 
 use crate::chart::scale::Domain;
 
-/// The texts of an axis's ticks. A linear axis uses one unit throughout
-/// (0, 0.5, 1, 1.5 ms); on a logarithmic one every tick has its own
-/// (100 µs, 1 ms).
+/// The texts of an axis's ticks. A linear axis has one unit (0, 0.5, 1, 1.5 ms); on a
+/// logarithmic axis each tick has its own (100 µs, 1 ms).
 pub(crate) fn texts(unit: Unit, domain: Domain, ticks: &[f64]) -> Vec<String> {
-    let ladder = ladder(unit);
+    let units = units_of(unit);
     if domain.log {
-        return ticks.iter().map(|tick| ladder.text(*tick, ladder.rung(*tick), 3)).collect();
+        return ticks.iter().map(|tick| units.text(*tick, units.largest_in(*tick), 3)).collect();
     }
     let largest = ticks.iter().fold(0.0_f64, |largest, tick| largest.max(tick.abs()));
-    let rung = ladder.rung(largest);
-    let decimals = (0..4).find(|decimals| Ladder::is_exact(ticks, rung, *decimals)).unwrap_or(4);
-    ticks.iter().map(|tick| ladder.text(*tick, rung, decimals)).collect()
+    let chosen = units.largest_in(largest);
+    let decimals = (0..4).find(|decimals| Units::is_exact(ticks, chosen, *decimals)).unwrap_or(4);
+    ticks.iter().map(|tick| units.text(*tick, chosen, decimals)).collect()
 }
 
-/// The units a quantity climbs through as it grows.
-struct Ladder {
+/// The units of a quantity, from small to large.
+struct Units {
     /// Suffix and size, ascending.
-    rungs: &'static [(&'static str, f64)],
-    /// What follows the suffix: `/s` for rates.
+    units: &'static [(&'static str, f64)],
+    /// The end of the text, after the suffix: `/s` for rates.
     tail: &'static str,
 }
 
@@ -42,8 +41,8 @@ const FACTOR: &[(&str, f64)] = &[("×", 1.0)];
 const WATTS: &[(&str, f64)] = &[(" µW", 1e-6), (" mW", 1e-3), (" W", 1.0), (" kW", 1e3)];
 const PERCENT: &[(&str, f64)] = &[(" %", 0.01)];
 
-fn ladder(unit: Unit) -> Ladder {
-    let (rungs, tail) = match unit {
+fn units_of(unit: Unit) -> Units {
+    let (units, tail) = match unit {
         Unit::Nanoseconds => (TIMES, ""),
         Unit::Bytes => (BYTES, ""),
         Unit::BytesPerSecond => (BYTES, "/s"),
@@ -56,14 +55,14 @@ fn ladder(unit: Unit) -> Ladder {
         Unit::Ratio | Unit::Change => (PERCENT, ""),
         Unit::Times => (FACTOR, ""),
     };
-    Ladder { rungs, tail }
+    Units { units, tail }
 }
 
-impl Ladder {
-    /// The largest unit that `value` holds at least once.
-    fn rung(&self, value: f64) -> (&'static str, f64) {
+impl Units {
+    /// The largest unit that is not larger than `value`.
+    fn largest_in(&self, value: f64) -> (&'static str, f64) {
         let fits = |(_, size): &&(&str, f64)| value.abs() >= *size * 0.999_999;
-        *self.rungs.iter().rev().find(fits).unwrap_or(&self.rungs[0])
+        *self.units.iter().rev().find(fits).unwrap_or(&self.units[0])
     }
 
     /// Whether all ticks can be written with so many decimals.
@@ -83,7 +82,7 @@ impl Ladder {
         if number.contains('.') {
             number.truncate(number.trim_end_matches('0').trim_end_matches('.').len());
         }
-        // A value far off its ladder would be a row of digits across the chart.
+        // A value far beyond its units would have too many digits.
         if number.len() > 7 {
             number = format!("{:.0e}", (value / size).abs());
         }
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn close_ticks_can_be_told_apart() {
+    fn close_ticks_have_different_texts() {
         assert_eq!(
             linear(Unit::Nanoseconds, &[1.000e9, 1.005e9, 1.010e9]),
             ["1 s", "1.005 s", "1.01 s"]
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_axis_climbs_through_the_units() {
+    fn a_log_axis_uses_several_units() {
         let ticks = [100.0, 1e3, 2e4, 5e6, 1e10];
         assert_eq!(
             texts(Unit::Nanoseconds, Domain::log(1.0, 1e10), &ticks),

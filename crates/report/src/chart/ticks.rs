@@ -1,10 +1,10 @@
-//! Where an axis is marked: at round numbers, never too many of them.
+//! The ticks of an axis: round numbers.
 
 use unjank_measure::Unit;
 
 use crate::chart::scale::Domain;
 
-/// What counts as a round number.
+/// The kind of round numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Round {
     /// 1, 2 and 5 times powers of ten.
@@ -14,7 +14,7 @@ pub(crate) enum Round {
 }
 
 impl Round {
-    /// What counts as round in this unit.
+    /// The round numbers of this unit.
     pub(crate) fn of(unit: Unit) -> Self {
         match unit {
             Unit::Bytes | Unit::BytesPerSecond => Self::Binary,
@@ -38,8 +38,7 @@ impl Round {
     }
 }
 
-/// Round numbers within `domain`, ascending, about `most` of them and never
-/// more than one above.
+/// Round numbers within `domain`, ascending: about `most`, and at most one more.
 pub(crate) fn ticks(domain: Domain, most: usize, round: Round) -> Vec<f64> {
     let most = most.max(2);
     if domain.log { log(domain, most, round) } else { linear(domain, most, round) }
@@ -62,7 +61,7 @@ fn log(domain: Domain, most: usize, round: Round) -> Vec<f64> {
         Round::Binary => (2.0, &[1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280]),
     };
     let exponent = |value: f64| value.ln() / base.ln();
-    // A little more, so that a power at the very edge is not lost to rounding.
+    // A little wider, so that rounding does not lose a power at the edge.
     let (low, high) = (exponent(domain.low) - 1e-9, exponent(domain.high) + 1e-9);
     let within = |tick: &f64| *tick >= domain.low && *tick <= domain.high;
     let powers = |stride: i32| -> Vec<f64> {
@@ -78,7 +77,7 @@ fn log(domain: Domain, most: usize, round: Round) -> Vec<f64> {
     if round == Round::Binary || high - low > 6.0 {
         return whole;
     }
-    // Few decades: marks between them, as many as there is room for.
+    // Few decades: marks between them, as many as fit.
     let decades = (low.floor() as i32)..=(high.ceil() as i32);
     [&[1.0, 2.0, 5.0][..], &[1.0, 3.0]]
         .into_iter()

@@ -96,8 +96,8 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
     let is_line = |curve: &&Curve| curve.row().is_none() && delay::of(&curve.name) == subject;
     let own: Vec<&Curve> = findings.curves.iter().filter(is_line).collect();
     let (fronts, own): (Vec<&Curve>, Vec<&Curve>) =
-        own.into_iter().partition(|curve| fronts::is_of_front(curve));
-    figures.extend(fronts::figures(fronts, place).into_iter().take(CHARTS));
+        own.into_iter().partition(|curve| pareto_fronts::is_of_front(curve));
+    figures.extend(pareto_fronts::figures(fronts, place).into_iter().take(CHARTS));
     let alike = partition(own, |curve| (&curve.x, &curve.y));
     let charts = alike.iter().flat_map(|alike| alike.chunks(LINES));
     figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, place)));

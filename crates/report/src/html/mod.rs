@@ -6,7 +6,7 @@
 
 mod charts;
 mod figure;
-mod fronts;
+mod pareto_fronts;
 mod header;
 mod heat;
 mod machine;

@@ -7,7 +7,7 @@ pub(crate) enum Delay {
     Launch,
     /// The app's pages were swapped out
     Swap,
-    /// The thread wakes late
+    /// The thread is woken late
     Jitter,
     /// The thread waits for a lock
     Lock,

@@ -35,7 +35,7 @@ pub(super) fn figures(curves: Vec<&Curve>, place: &Place) -> Vec<Markup> {
         let is_front = |curve: &&&Curve| curve.labels.get(POINTS).is_some_and(|it| it == FRONT);
         let front = curves.iter().find(is_front)?;
         let all = curves.iter().find(|curve| !is_front(curve));
-        let chart = Curves::front(title.clone(), front, all.copied())?;
+        let chart = Curves::pareto_front(title.clone(), front, all.copied())?;
         let note = match all {
             Some(_) => "line: what no other beats in both; dots: all that was tried",
             None => "what no other beats in both",
