@@ -1,26 +1,24 @@
-//! Which series share a chart.
+//! Groups of series that share a chart.
 
 use unjank_measure::{SeriesRecord, Unit};
 
 use crate::chart::LINES;
 use crate::delay;
 
-/// Series of one delay in one unit, as many as one chart can tell apart.
+/// Series of one delay in one unit, at most as many as a chart can show.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Group<'a> {
     pub(crate) unit: Unit,
-    /// Those that are drawn.
+    /// The drawn series: the slowest.
     pub(crate) series: Vec<&'a SeriesRecord>,
-    /// How many more there are; the slowest are drawn.
+    /// The number of further series.
     pub(crate) left_out: usize,
-    /// Whether these are the parts of series that another group shows whole:
-    /// the CPUs of a machine.
+    /// Whether these are parts of series in another group, such as single CPUs.
     pub(crate) parts: bool,
 }
 
-/// The groups of a delay's series, in the order of the record, wholes before
-/// parts. A group that is too large for one chart is split by the next segment
-/// of its names.
+/// The groups of a delay's series, in the order of the record, wholes before parts. A
+/// group that is too large for one chart is split by the next segment of its names.
 pub(crate) fn groups<'a>(series: &'a [SeriesRecord], subject: &str) -> Vec<Group<'a>> {
     let mine: Vec<&SeriesRecord> = series
         .iter()
@@ -33,14 +31,14 @@ pub(crate) fn groups<'a>(series: &'a [SeriesRecord], subject: &str) -> Vec<Group
         split(series, 1, false, &mut found);
     }
     for series in partition(parts, |series| (series.unit, series.name.as_str())) {
-        // The names are all the same, so there is nothing to split by.
+        // All names are the same, so they cannot be split.
         split(series, usize::MAX, true, &mut found);
     }
     found
 }
 
-/// Whether another series has the same name and some of the same labels, but
-/// no others: the series over all CPUs, when `series` is that of one.
+/// Whether another series has the same name and only some of the same labels, such as
+/// the series over all CPUs if `series` is that of one CPU.
 pub(crate) fn is_part(series: &SeriesRecord, all: &[&SeriesRecord]) -> bool {
     all.iter().any(|other| {
         other.name == series.name
@@ -72,7 +70,7 @@ fn split<'a>(
     }
 }
 
-/// Splits by a key; parts and their members keep their order.
+/// Splits by a key; groups and their members keep their order.
 pub(crate) fn partition<T: Copy, K: PartialEq>(all: Vec<T>, key: impl Fn(T) -> K) -> Vec<Vec<T>> {
     let mut parts: Vec<(K, Vec<T>)> = Vec::new();
     for item in all {
@@ -119,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_alike_the_slowest_are_drawn() {
+    fn of_too_many_series_the_slowest_are_drawn() {
         let all: Vec<SeriesRecord> =
             (1..=10).map(|value| series("lock/wait", value * 100)).collect();
         let found = groups(&all, "lock");
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cpus_of_a_series_stand_apart_from_the_whole() {
+    fn single_cpus_have_their_own_group() {
         let mut all = vec![series("jitter/wakeup", 9)];
         for cpu in ["0", "1"] {
             let mut one = series("jitter/wakeup", 5);

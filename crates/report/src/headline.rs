@@ -1,4 +1,4 @@
-//! The answer of a whole run in one line.
+//! The headline of a run: its answer in one line.
 
 use unjank_measure::record::Quantity;
 use unjank_measure::{Answer, RunRecord, SeriesRecord, Unit, Verdict};
@@ -6,11 +6,10 @@ use unjank_measure::{Answer, RunRecord, SeriesRecord, Unit, Verdict};
 use crate::visible::visible;
 use crate::words::{self, counted};
 
-/// Subjects that are named in one line before the rest is only counted.
+/// The most subjects named in one line; the rest is counted.
 const NAMED: usize = 4;
 
-/// What the verdicts of all records come to; without verdicts, what was
-/// measured.
+/// Sums up the verdicts of all records; without verdicts, what was measured.
 pub(crate) fn headline(records: &[RunRecord]) -> String {
     let is_question = |verdict: &&Verdict| matches!(verdict.answer, Answer::Yes | Answer::No);
     let (questions, verdicts): (Vec<&Verdict>, Vec<&Verdict>) =
@@ -23,7 +22,7 @@ pub(crate) fn headline(records: &[RunRecord]) -> String {
     }
 }
 
-/// Questions about health, or about differences.
+/// Sums up verdicts about health or differences.
 fn judged(verdicts: &[&Verdict]) -> String {
     let with = |answer: Answer| -> Vec<&Verdict> {
         verdicts.iter().filter(|verdict| verdict.answer == answer).copied().collect()
@@ -39,7 +38,7 @@ fn judged(verdicts: &[&Verdict]) -> String {
     }
 }
 
-/// Questions that are about neither health nor a difference.
+/// Sums up questions with the answers yes and no.
 fn answered(questions: &[&Verdict]) -> String {
     if let [only] = questions {
         return format!("{} {}", visible(&only.question), words::sentence(only.answer.words()));
@@ -55,7 +54,7 @@ fn answered(questions: &[&Verdict]) -> String {
     words::sentence(&parts.join("; "))
 }
 
-/// How many times its healthy limit a verdict's quantity is.
+/// A verdict's quantity, in multiples of its healthy limit.
 fn excess(verdict: &Verdict) -> f64 {
     let multiple = |measured: &Quantity| Some(measured.value / verdict.healthy.as_ref()?.at_most);
     verdict
@@ -69,14 +68,15 @@ fn excess(verdict: &Verdict) -> f64 {
 fn slowest(mut slow: Vec<&Verdict>) -> String {
     slow.sort_by(|a, b| excess(b).total_cmp(&excess(a)));
     let worst = slow[0];
-    let measured = worst.measured.as_ref().map_or_else(String::new, |measured| {
-        format!(", {} {}", visible(&measured.name), words::value(measured.unit, measured.value))
+    let measured = worst.measured.as_ref().map(|measured| {
+        format!("{}: {}", visible(&measured.name), words::value(measured.unit, measured.value))
     });
     let times = match excess(worst) {
         times if times >= 10.0 => format!(", {times:.0} times its healthy limit"),
         times if times > 1.0 => format!(", {times:.1} times its healthy limit"),
         _ => String::new(),
     };
+    let measured = measured.map_or_else(String::new, |text| format!(" ({text}{times})"));
     let others: Vec<&Verdict> =
         slow.iter().filter(|verdict| verdict.subject != worst.subject).copied().collect();
     let others = if others.is_empty() {
@@ -84,7 +84,7 @@ fn slowest(mut slow: Vec<&Verdict>) -> String {
     } else {
         format!(" Also slow: {}.", subjects(&others))
     };
-    format!("Slowest: {}{measured}{times}.{others}", visible(&worst.subject))
+    format!("Slowest: {}{measured}.{others}", visible(&worst.subject))
 }
 
 fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) -> String {
@@ -94,12 +94,12 @@ fn nothing_slow(healthy: &[&Verdict], open: &[&Verdict], absent: &[&Verdict]) ->
         .map(|(words, verdicts)| format!("{words}: {}", subjects(verdicts)))
         .collect();
     match (healthy.len(), rest.is_empty()) {
-        (1, true) => "Nothing hurts: what was asked is within its healthy range.".to_owned(),
-        (n, true) => format!("Nothing hurts: all {n} answers are within their healthy range."),
+        (1, true) => "Nothing is slow: the answer is within its healthy range.".to_owned(),
+        (n, true) => format!("Nothing is slow: all {n} answers are within their healthy range."),
         (0, false) => format!("No answer: {}.", rest.join("; ")),
         (n, false) => {
             let all = n + open.len() + absent.len();
-            format!("Nothing hurts in what could be told, {n} of {all}; {}.", rest.join("; "))
+            format!("Nothing is slow: {n} of {all} healthy; {}.", rest.join("; "))
         }
     }
 }
@@ -115,7 +115,7 @@ fn compared(worse: &[&Verdict], better: &[&Verdict], same: usize, all: usize) ->
     }
     let rest = all - worse.len() - better.len() - same;
     if rest > 0 {
-        parts.push(format!("{rest} that cannot be told"));
+        parts.push(format!("{rest} cannot tell"));
     }
     let text = parts.join("; ");
     format!("Of {}, {text}.", counted(all, "comparison", "comparisons"))
@@ -135,7 +135,7 @@ fn subjects(verdicts: &[&Verdict]) -> String {
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
-/// A run that set out to measure, not to judge.
+/// Sums up a run without verdicts.
 fn measured(records: &[RunRecord]) -> String {
     let series = || records.iter().flat_map(|record| &record.findings.series);
     let times =
@@ -208,15 +208,15 @@ mod tests {
         let slow = Answer::Slow;
         assert_eq!(
             told(&[("launch", slow, 2e6), ("ipc", slow, 42e6), ("swap", Answer::Healthy, 1.0)]),
-            "Slowest: ipc, p99 of something 42.0 ms, 42 times its healthy limit. Also slow: launch."
+            "Slowest: ipc (p99 of something: 42.0 ms, 42 times its healthy limit). Also slow: launch."
         );
     }
 
     #[test]
-    fn what_could_not_be_told_is_said() {
+    fn missing_answers_are_listed() {
         assert_eq!(
             told(&[("ipc", Answer::Healthy, 1.0), ("swap", Answer::Healthy, 1.0)]),
-            "Nothing hurts: all 2 answers are within their healthy range."
+            "Nothing is slow: all 2 answers are within their healthy range."
         );
         assert_eq!(
             told(&[
@@ -224,7 +224,7 @@ mod tests {
                 ("swap", Answer::CannotTell, 1.0),
                 ("lock", Answer::NotAvailable, 0.0)
             ]),
-            "Nothing hurts in what could be told, 1 of 3; cannot tell: swap; not measured: lock."
+            "Nothing is slow: 1 of 3 healthy; cannot tell: swap; not measured: lock."
         );
         assert_eq!(told(&[("lock", Answer::NotAvailable, 0.0)]), "No answer: not measured: lock.");
     }
@@ -238,7 +238,7 @@ mod tests {
                     .concat()
             ),
             "Of 8 comparisons, 6 worse: a, b, c, d and 2 more; 1 without a meaningful difference; \
-             1 that cannot be told."
+             1 cannot tell."
         );
     }
 
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn without_questions_the_numbers_speak() {
+    fn without_verdicts_the_numbers_are_counted() {
         assert_eq!(line(Findings::default()), "Nothing was measured.");
         let facts = vec![Fact::new("clock/read", 20.0, Unit::Nanoseconds)];
         assert_eq!(line(Findings { facts, ..Findings::default() }), "Measured: 1 fact.");

@@ -1,5 +1,5 @@
-//! Heat maps: curves over the same places as rows of numbers. On a page each
-//! cell has a colour, in Markdown the best ones are bold.
+//! Heat maps: curves over the same values as rows of numbers. On a page each cell has a
+//! colour; in Markdown the best cells are bold.
 
 use unjank_measure::record::{Axis, Direction};
 use unjank_measure::{Curve, Point, RunRecord, Unit};
@@ -13,34 +13,33 @@ use crate::words;
 
 /// Colours of the scale.
 pub(crate) const STEPS: usize = 7;
-/// Maps of one subject.
+/// The most maps of one subject.
 const MAPS: usize = 24;
-/// Rows of one map.
+/// The most rows of one map.
 const ROWS: usize = 64;
-/// Columns of one map.
+/// The most columns of one map.
 const COLUMNS: usize = 32;
-/// Above so many decades, equal ratios are a step of colour, not equal
-/// differences.
+/// Values that span more decades have a logarithmic scale of colours.
 const DECADES_FOR_LOG: f64 = 0.7;
 
 /// Values by row and column, in one unit.
 #[derive(Debug)]
 pub(crate) struct HeatMap {
     pub(crate) title: String,
-    /// What rows are: `policy`.
+    /// The name of the rows: `policy`.
     pub(crate) down: String,
     pub(crate) across: Axis,
-    /// What the values are.
+    /// The name and unit of the values.
     pub(crate) value: Axis,
     pub(crate) better: Option<Direction>,
     pub(crate) columns: Vec<f64>,
     pub(crate) rows: Vec<Row>,
-    /// Rows and columns that are in the record only.
+    /// The numbers of rows and columns that are in the record only.
     left_out: [usize; 2],
     scale: Domain,
 }
 
-/// One row, with a place for each column.
+/// One row, with a cell for each column.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -52,7 +51,7 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     pub(crate) value: f64,
     pub(crate) interval: Option<[f64; 2]>,
-    /// Whether no other of its column is better, and some are worse.
+    /// Whether no cell of its column is better, and some are worse.
     pub(crate) best: bool,
     /// Its colour: from 0 for the least values to [`STEPS`] − 1.
     pub(crate) step: usize,
@@ -77,7 +76,7 @@ pub(crate) fn maps(record: &RunRecord, subject: &str) -> (Vec<HeatMap>, usize) {
 }
 
 impl HeatMap {
-    /// A map of rows that share axes; `None` if nothing in it can be shown.
+    /// A map of rows that share axes; `None` if nothing can be shown.
     fn of(title: String, curves: &[&Curve]) -> Option<Self> {
         let first = curves.first()?;
         let (down, _) = first.row()?;
@@ -134,8 +133,7 @@ impl HeatMap {
         }
     }
 
-    /// What the cells show, and how to read them; `best` says how the best cells
-    /// of a column look.
+    /// A description of the cells; `best` describes how the best cells of a column look.
     pub(crate) fn about(&self, best: &str) -> String {
         let mut about = format!(
             "{}, by {} and {}",
@@ -148,7 +146,7 @@ impl HeatMap {
                 Direction::Smaller => "smaller",
                 Direction::Larger => "larger",
             };
-            about = format!("{about}; {better} is better, and the best of a column {best}");
+            about = format!("{about}; {better} is better; the best of a column {best}");
         }
         let [rows, columns] = self.left_out;
         if rows > 0 {
@@ -162,12 +160,12 @@ impl HeatMap {
         about
     }
 
-    /// The heads of the columns of values.
+    /// The headings of the value columns.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.columns.iter().map(|at| words::value(self.across.unit, *at)).collect()
     }
 
-    /// The values that each colour stands for.
+    /// The range of values of each colour.
     pub(crate) fn steps(&self) -> Vec<String> {
         let Domain { low, high, log } = self.scale;
         let bound = |step: usize| {
@@ -191,7 +189,7 @@ fn scale(values: impl Iterator<Item = f64> + Clone) -> Option<Domain> {
     let positive = values.filter(|value| *value > 0.0).reduce(f64::min);
     let wide = |least: &f64| low >= 0.0 && (high / least).log10() > DECADES_FOR_LOG;
     Some(match positive.filter(wide) {
-        // A zero has the first colour, too.
+        // A zero has the first colour as well.
         Some(least) => Domain::log(least, high),
         None if low < high => Domain::linear(low, high),
         None => Domain::linear(low, low + low.abs().max(1.0)),
@@ -221,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_meet_in_columns_and_the_best_of_each_is_told() {
+    fn rows_share_columns_and_the_best_of_each_is_marked() {
         let map = map(&[
             row("spin", &[(1.0, 90.0), (2.0, 40.0)]),
             row("park", &[(2.0, 60.0), (4.0, 50.0), (8.0, f64::NAN)]),
@@ -230,7 +228,7 @@ mod tests {
         let cells = |row: &Row| -> Vec<Option<(f64, bool)>> {
             row.cells.iter().map(|cell| cell.map(|cell| (cell.value, cell.best))).collect()
         };
-        // More per second is better; where there is one, or all are the same, none is best.
+        // More per second is better. A column with one value, or equal ones, has no best.
         assert_eq!(cells(&map.rows[0]), [Some((90.0, false)), Some((40.0, false)), None]);
         assert_eq!(cells(&map.rows[1]), [None, Some((60.0, true)), Some((50.0, false))]);
         assert_eq!(map.about("").split(';').next(), Some("acquisitions, by strategy and threads"));
@@ -250,13 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_cut_and_said() {
+    fn large_maps_are_cut_with_a_note() {
         let points: Vec<(f64, f64)> = (0..40).map(|x| (f64::from(x), 1.0)).collect();
         let rows: Vec<Curve> = (0..70).map(|name| row(&name.to_string(), &points)).collect();
         let map = map(&rows);
         assert_eq!((map.rows.len(), map.columns.len()), (64, 32));
-        let about = map.about("stands in bold");
-        assert!(about.contains("larger is better, and the best of a column stands in bold"));
+        let about = map.about("is bold");
+        assert!(about.contains("larger is better; the best of a column is bold"));
         assert!(about.ends_with("6 rows more with --json; 8 columns more with --json"));
         assert!(HeatMap::of(String::new(), &[&row("a", &[(1.0, f64::NAN)])]).is_none());
     }

@@ -1,9 +1,9 @@
-//! Which view a record gets: what stands between its answers and its warnings.
+//! The parts that the terminal prints of a record, between answers and warnings.
 
 use serde_json::Value;
 use unjank_measure::{Fact, RunRecord};
 
-/// What is told beside answers and tables.
+/// A part of a record beside answers and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Distributions.
@@ -14,16 +14,16 @@ pub(crate) enum Part {
     Curves,
     /// The worst samples and their causes.
     WorstSamples,
-    /// What was changed for the time of the run.
+    /// Changes for the time of the run.
     Changes,
 }
 
-/// All there is to tell.
+/// All parts.
 pub(crate) const EVERYTHING: &[Part] =
     &[Part::Series, Part::Facts, Part::Curves, Part::WorstSamples, Part::Changes];
 
-/// Commands whose answers and tables say what there is to say; the rest is for
-/// programs, and on the page.
+/// Commands whose answers and tables are enough. The other parts are on the page and in
+/// JSON.
 const IN_SHORT: [&str; 14] = [
     "checkup",
     "ipc throughput",
@@ -41,8 +41,8 @@ const IN_SHORT: [&str; 14] = [
     "swap sweep",
 ];
 
-/// What the terminal tells of `record`, in this order. Records of former
-/// versions, which have no tables, are told in full.
+/// The parts that the terminal prints of `record`, in this order. Records of former
+/// versions, which have no tables, are printed in full.
 pub(crate) fn parts(record: &RunRecord) -> &'static [Part] {
     let command = record.command.as_str();
     let short = IN_SHORT.contains(&command);
@@ -51,7 +51,7 @@ pub(crate) fn parts(record: &RunRecord) -> &'static [Part] {
     if short && says_enough && !asked { &[] } else { EVERYTHING }
 }
 
-/// The facts of `record`, those about the instruments last.
+/// The facts of `record`; those about the clock come last.
 pub(crate) fn facts(record: &RunRecord) -> impl Iterator<Item = &Fact> {
     let facts = &record.findings.facts;
     let of_instruments = |fact: &&Fact| fact.name.starts_with("clock/");

@@ -1,21 +1,21 @@
-//! Run records for people: one HTML page, Markdown, terminal tables.
+//! Renders run records as an HTML page, as Markdown and as terminal tables.
 //!
-//! This crate knows the run record and nothing else: not how its numbers were
-//! taken, nor where the text goes. Whatever a record says is treated as
-//! hostile: thread names and paths are shown and never acted on.
+//! This crate knows only the run record: neither how its numbers were taken, nor where
+//! the text goes. Text in a record, such as thread names and paths, is treated as
+//! hostile: it is shown and has no effect.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`html`](html()) | one or several records as a self-contained page with SVG charts |
 //! | [`markdown`](markdown()) | one record as tables for an issue tracker |
 //! | [`terminal`](terminal()) | one record as tables for a terminal |
-//! | `headline`, `words`, `machine` | what all three say in the same words |
-//! | `document` | a record in the form of another program's output |
-//! | `delay`, `group`, `limit`, `names`, `samples` | what belongs together, and how it is called |
-//! | `layout`, `table` | which view a record and its tables get, and what stands in a cell |
+//! | `headline`, `words`, `machine` | texts that all three share |
+//! | `document` | a record in the output format of another program |
+//! | `delay`, `group`, `limit`, `names`, `samples` | grouping and naming of series, facts and samples |
+//! | `layout`, `table` | parts of a record, views of its tables, texts of cells |
 //! | `heat` | curves as rows of a heat map |
-//! | `chart` | scales, labels, curves: SVG without colours of its own |
-//! | `visible` | text from a record, made harmless |
+//! | `chart` | scales, labels, curves: SVG without colours |
+//! | `visible` | escapes text from a record |
 
 mod chart;
 mod delay;

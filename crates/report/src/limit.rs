@@ -1,4 +1,4 @@
-//! Which healthy limit belongs into which chart.
+//! Healthy limits in charts.
 
 use unjank_measure::{SeriesRecord, Unit, Verdict};
 
@@ -6,8 +6,8 @@ use crate::chart::percentiles::Limit;
 use crate::visible::visible;
 use crate::words;
 
-/// The healthy limit of a verdict, if it is about a quantile, and of a series
-/// that may be one of these: the value lies between its extremes.
+/// The healthy limit of a verdict about a quantile, if its value lies between the
+/// extremes of one of these series.
 pub(crate) fn limit(verdict: &Verdict, unit: Unit, series: &[&SeriesRecord]) -> Option<Limit> {
     let (measured, healthy) = (verdict.measured.as_ref()?, verdict.healthy.as_ref()?);
     let within = |series: &&SeriesRecord| {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_stands_at_its_quantile() {
+    fn a_limit_is_drawn_at_its_quantile() {
         let limit = limit_of("p99.9 of wake-up latency", 3e6).unwrap();
         assert!((limit.quantile - 0.999).abs() < 1e-12);
         assert_eq!(limit.words, "healthy up to 2.70 ms");

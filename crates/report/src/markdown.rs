@@ -14,8 +14,8 @@ use crate::table::{drawn, heading, is_numeric, text, used};
 use crate::visible::visible;
 use crate::words;
 
-/// The report of `record` in GitHub's dialect of Markdown. What the record
-/// says cannot break out of its table cell, link anywhere or hold markup.
+/// The report of `record` in GitHub's dialect of Markdown. Text from the record cannot
+/// leave its table cell, link anywhere or contain markup.
 pub fn markdown(record: &RunRecord) -> String {
     let mut out = head(record);
     let findings = &record.findings;
@@ -79,7 +79,7 @@ pub fn markdown(record: &RunRecord) -> String {
     out
 }
 
-/// Title, answer, where and when.
+/// Title, headline, machine and time.
 fn head(record: &RunRecord) -> String {
     let mut out = format!("# unjank {}", plain(&record.command));
     for label in &record.labels {
@@ -159,7 +159,7 @@ fn series(out: &mut String, record: &RunRecord) {
     table(out, "Series", &head, rows);
 }
 
-/// A table of the record; cards and bars are rows here.
+/// A table of the record; in Markdown, cards and bars are rows as well.
 fn view(out: &mut String, shown: &Table) {
     let used = used(shown);
     let heads: Vec<String> = used.iter().map(|&at| plain(&heading(shown, at))).collect();
@@ -187,7 +187,7 @@ fn heat_map(out: &mut String, map: &HeatMap) {
     let heads: Vec<&str> =
         std::iter::once(&*corner).chain(heads.iter().map(String::as_str)).collect();
     table(out, &plain(&map.title), &heads, rows);
-    add(out, &format!("\n{}\n", plain(&words::sentence(&map.about("stands in bold")))));
+    add(out, &format!("\n{}\n", plain(&words::sentence(&map.about("is bold")))));
 }
 
 fn worst_samples(out: &mut String, record: &RunRecord) {
@@ -214,7 +214,7 @@ fn worst_samples(out: &mut String, record: &RunRecord) {
     }
 }
 
-/// Machine, settings and tool, folded away where that is understood.
+/// Machine, settings and tool, collapsed where the viewer supports it.
 fn surroundings(out: &mut String, record: &RunRecord) {
     add(out, "\n<details><summary>Machine, settings and tool</summary>\n");
     let entries = machine::entries(&record.host)
@@ -234,13 +234,13 @@ fn surroundings(out: &mut String, record: &RunRecord) {
         out,
         &format!(
             "\nunjank {version}{commit}. Intervals are 95 % intervals; n is the number of samples; \
-             – where it takes more samples.\n\n</details>\n"
+             – means too few samples.\n\n</details>\n"
         ),
     );
 }
 
-/// A heading and a table; nothing without rows. Numbers stand to the right:
-/// every column with a name in lower case, and those that hold values.
+/// A heading and a table; nothing without rows. Columns with numbers are aligned to the
+/// right: those with a name in lower case, and those of values.
 fn table(out: &mut String, title: &str, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
     let right = |name: &&str| {
         name.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit())
@@ -250,7 +250,7 @@ fn table(out: &mut String, title: &str, head: &[&str], rows: impl Iterator<Item 
     aligned(out, title, head, &right, rows);
 }
 
-/// The same with the columns that stand to the right.
+/// A heading and a table; `right` marks the columns aligned to the right.
 fn aligned(
     out: &mut String,
     title: &str,
@@ -288,7 +288,7 @@ fn add(out: &mut String, text: &str) {
     out.push_str(text);
 }
 
-/// A name as code, its labels behind it.
+/// A name as code, followed by its labels.
 fn named(name: &str, labels: &std::collections::BTreeMap<String, String>) -> String {
     if labels.is_empty() {
         code(name)
@@ -297,7 +297,7 @@ fn named(name: &str, labels: &std::collections::BTreeMap<String, String>) -> Str
     }
 }
 
-/// Text in which nothing is markup.
+/// Text with all markup escaped.
 fn plain(text: &str) -> String {
     let text = visible(text);
     let mut escaped = String::with_capacity(text.len() + 8);
@@ -309,7 +309,7 @@ fn plain(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // An underscore within a word is no markup: SCHED_FIFO.
+            // An underscore within a word is not markup: SCHED_FIFO.
             '_' if before.is_alphanumeric() && after.is_alphanumeric() => escaped.push('_'),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => {
                 escaped.push('\\');
@@ -326,8 +326,8 @@ fn plain(text: &str) -> String {
     escaped
 }
 
-/// Text as code within a table cell. The fence is longer than any run of
-/// backticks in it; a bar is escaped, as tables ask for even within code.
+/// Text as code within a table cell. The fence is longer than any run of backticks in
+/// it. A bar is escaped, which tables need even within code.
 fn code(text: &str) -> String {
     let text = visible(text).replace('|', "\\|");
     if text.trim().is_empty() {
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_holds_no_markup() {
+    fn text_contains_no_markup() {
         assert_eq!(plain("SCHED_FIFO at _x_"), "SCHED_FIFO at \\_x\\_");
         assert_eq!(plain("a|b <img src=x> [y](z)"), "a\\|b &lt;img src=x&gt; \\[y\\](z)");
         assert_eq!(plain("# not a title\nreally"), "\\# not a title\\\\nreally");

@@ -1,15 +1,15 @@
-//! Short names for things that stand beside each other.
+//! Short names for items of one chart.
 
 use std::collections::BTreeMap;
 
 use crate::visible::visible;
 
-/// A path, and the labels that tell its owner from its siblings.
+/// A path, and its labels.
 type Named<'a> = (&'a str, &'a BTreeMap<String, String>);
 
-/// What several paths have in common (`jitter/native/…/wakeup`), and what is
-/// left of each (`fifo`, `other`). Where that does not tell them apart, the
-/// labels in which they differ are added. A single path keeps its last segment.
+/// The common part of several paths (`jitter/native/…/wakeup`), and the rest of each
+/// (`fifo`, `other`). If the rests are not distinct, the labels in which they differ are
+/// added. A single path keeps its last segment.
 pub(crate) fn shorten<'a>(all: impl Iterator<Item = Named<'a>>) -> (String, Vec<String>) {
     let all: Vec<Named<'a>> = all.collect();
     let paths: Vec<Vec<&str>> = all.iter().map(|(path, _)| path.split('/').collect()).collect();
@@ -42,7 +42,7 @@ pub(crate) fn shorten<'a>(all: impl Iterator<Item = Named<'a>>) -> (String, Vec<
     (visible(&common.join("/")).into_owned(), rest)
 }
 
-/// Whole paths, with labels only where several have the same.
+/// Whole paths, with labels only if several paths are the same.
 pub(crate) fn distinct<'a>(all: impl Iterator<Item = Named<'a>>) -> Vec<String> {
     let all: Vec<Named<'a>> = all.collect();
     all.iter()
@@ -67,9 +67,9 @@ fn join(name: &str, labels: &str) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// Those of `labels` in which one differs from its siblings. A number needs
-/// its label's name (`cpu 3`), a word says enough by itself (`one-cpu`), unless
-/// it only says whether there is what the label names (`no garbage`).
+/// Those of `labels` that differ from other items. A number is shown with its label's
+/// name (`cpu 3`), a word without it (`one-cpu`), and yes or no as the label's name
+/// (`garbage`, `no garbage`).
 fn differing(labels: &BTreeMap<String, String>, all: &[Named<'_>]) -> String {
     let differs = |(label, value): &(&String, &String)| {
         all.iter().any(|(_, others)| others.get(*label) != Some(*value))
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_said_once() {
+    fn the_common_part_is_shown_once() {
         let (common, rest) =
             short(&[("jitter/native/fifo/wakeup", "a"), ("jitter/native/other/wakeup", "b")]);
         assert_eq!(common, "jitter/native/…/wakeup");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_tell_equal_names_apart() {
+    fn labels_distinguish_equal_names() {
         let (common, rest) = short(&[("launch/ramp", "0"), ("launch/ramp", "3")]);
         assert_eq!(common, "launch/ramp");
         assert_eq!(rest, ["cpu 0", "cpu 3"]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn yes_and_no_say_of_what() {
+    fn yes_and_no_become_the_name_of_the_label() {
         let labels = ["yes", "no"].map(|value| [("garbage".to_owned(), value.to_owned())].into());
         let (_, rest) = shorten(labels.iter().map(|labels| ("jitter/jvm", labels)));
         assert_eq!(rest, ["garbage", "no garbage"]);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_within_another_gets_along() {
+    fn a_path_may_be_the_beginning_of_another() {
         let (common, rest) = short(&[("ipc/a", ""), ("ipc/a/b", ""), ("ipc/c/b", "")]);
         assert_eq!((common.as_str(), rest.len()), ("ipc/…", 3));
         assert_eq!(rest, ["a", "a/b", "c/b"]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_paths_have_labels_where_they_need_them() {
+    fn whole_paths_have_labels_if_they_need_them() {
         let all = [("ipc/unix", "one-cpu"), ("ipc/unix", "free"), ("swap/page_in", "file")];
         let names = distinct(all.iter().zip(&labels(&all)).map(|((path, _), l)| (*path, l)));
         assert_eq!(names, ["ipc/unix, one-cpu", "ipc/unix, free", "swap/page_in"]);

@@ -8,11 +8,11 @@ use crate::group::partition;
 use crate::names;
 use crate::visible::visible;
 
-/// Samples that are listed per series.
+/// The most samples listed per series.
 const PER_SERIES: usize = 12;
-/// Samples whose numbers stand in the chart of their series.
+/// The most samples numbered in the chart of their series.
 const IN_CHART: usize = 5;
-/// Samples that are listed in all.
+/// The most samples listed in all.
 const IN_ALL: usize = 150;
 
 /// The worst samples of a record.
@@ -20,14 +20,14 @@ const IN_ALL: usize = 150;
 pub(crate) struct Worst<'a> {
     /// Series by series, in the order of the record.
     pub(crate) samples: Vec<Sample<'a>>,
-    /// How many more the record has.
+    /// The number of further samples in the record.
     pub(crate) more: usize,
 }
 
 /// One of the worst samples.
 #[derive(Debug)]
 pub(crate) struct Sample<'a> {
-    /// Its number within its series, the worst being 1.
+    /// Its number within its series; the worst is 1.
     pub(crate) number: usize,
     /// The name of its series, with labels if it needs them.
     pub(crate) name: String,
@@ -66,7 +66,7 @@ impl<'a> Worst<'a> {
         Self { samples, more }
     }
 
-    /// Whether the cause of any of them is known.
+    /// Whether the cause of any sample is known.
     pub(crate) fn have_causes(&self) -> bool {
         self.samples.iter().any(|sample| sample.outlier.cause.is_some())
     }
@@ -82,8 +82,8 @@ impl<'a> Worst<'a> {
     }
 }
 
-/// Several series may share a name and differ in labels; of those that have the
-/// labels of the outlier, its value then has to be the maximum.
+/// The series of an outlier. If several series have its name and labels, the one whose
+/// maximum is the outlier's value.
 fn series_of(drawn: &[&SeriesRecord], outlier: &Outlier) -> Option<usize> {
     let fits = |series: &SeriesRecord| {
         series.name == outlier.series
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maximum_tells_which_of_two_namesakes() {
+    fn a_maximum_distinguishes_series_of_the_same_name() {
         let record = record(&[("free", 90), ("one-cpu", 70)], &[70, 90]);
         let worst = Worst::of(&record);
         assert_eq!(
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_counted_and_not_listed() {
+    fn too_many_samples_are_counted_and_not_listed() {
         let record = record(&[("free", 90)], &(0..100).collect::<Vec<_>>());
         let worst = Worst::of(&record);
         assert_eq!((worst.samples.len(), worst.more), (PER_SERIES, 100 - PER_SERIES));

@@ -1,4 +1,4 @@
-//! Tables of a record: which view each gets, and what stands in its cells.
+//! Tables of a record: their views, and the texts of their cells.
 
 use unjank_measure::{Cell, Column, Mark, Number, RunRecord, Table, Unit};
 
@@ -10,18 +10,17 @@ use crate::words;
 pub(crate) enum View {
     /// Rows under headings.
     Rows,
-    /// One kind of number by two things; an interval is shown by its wider half.
+    /// One quantity by two variables; an interval is shown as ± its wider half.
     Matrix,
     /// A paragraph for each row: cells that are sentences.
     Cards,
-    /// A bar for each row, as long as its second cell, filled to the share in
-    /// its third.
+    /// A bar for each row. The second cell is its length, the third its filled share.
     Bars,
-    /// Not at all: it is for programs.
+    /// Not drawn: for programs only.
     Data,
 }
 
-/// By the table's name; others are [`View::Rows`].
+/// Views by the name of the table; other tables are [`View::Rows`].
 const VIEWS: [(&str, View); 9] = [
     ("ipc/throughput/turns", View::Data),
     ("lock/bench/relative", View::Matrix),
@@ -40,13 +39,13 @@ pub(crate) fn view(table: &Table) -> View {
     known.map_or(View::Rows, |(_, view)| *view)
 }
 
-/// The tables of a record that are drawn: those with rows that are for people.
+/// The tables of a record that are drawn: those with rows, except [`View::Data`].
 pub(crate) fn drawn(record: &RunRecord) -> impl Iterator<Item = &Table> {
     let all = record.findings.tables.iter();
     all.filter(|table| !table.rows.is_empty() && view(table) != View::Data)
 }
 
-/// The columns in which something stands.
+/// The columns with at least one cell that is not empty.
 pub(crate) fn used(table: &Table) -> Vec<usize> {
     let stands = |at: &usize| table.rows.iter().any(|row| row.get(*at) != Some(&Cell::Empty));
     (0..table.columns.len()).filter(stands).collect()
@@ -57,7 +56,7 @@ pub(crate) fn heading(table: &Table, at: usize) -> String {
     table.columns.get(at).map_or_else(String::new, |column| visible(&column.name).into_owned())
 }
 
-/// What stands in the cell `at` of `row`.
+/// The text of the cell `at` of `row`.
 pub(crate) fn text(table: &Table, row: &[Cell], at: usize) -> String {
     match (row.get(at), table.columns.get(at)) {
         (Some(Cell::Text(text)), _) => visible(text).into_owned(),
@@ -95,8 +94,8 @@ fn shown(number: &Number, column: &Column, view: View) -> String {
     std::iter::once(of(number.value)).chain(mark.map(String::from)).chain(parts).collect()
 }
 
-/// A row of [`View::Bars`]: its label, its number in words, and two lengths as
-/// shares of the longest bar: the filled part and the whole.
+/// A row of [`View::Bars`]: its label, its number as text, and two lengths as shares of
+/// the longest bar: the filled part and the whole.
 pub(crate) struct Bar {
     pub(crate) label: String,
     pub(crate) value: String,
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_says_all_that_is_known_of_its_number() {
+    fn a_cell_shows_all_parts_of_its_number() {
         let time = || Column::of("time", Unit::Nanoseconds);
         let number = Number::new(412e6).within(Some([400e6, 420e6]));
         assert_eq!(only("x", time(), number), "412 ms (400–420 ms)");
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_foreign_is_made_visible_and_empty_columns_are_left_out() {
+    fn hostile_text_is_escaped_and_empty_columns_are_left_out() {
         let columns = ["name", "nothing"].map(Column::text);
         let table = Table::new("x", "", columns).with_rows([["a\u{1b}[2J\n".into()]]);
         assert_eq!(used(&table), [0]);

@@ -1,18 +1,17 @@
-//! Text from a record, made harmless.
+//! Escapes text from a record.
 //!
-//! Thread names, paths and causes come from the machine and may hold anything
-//! that the kernel lets through: terminal escapes, line breaks, characters
-//! that turn the direction of writing round. All of it is shown, none of it
-//! acts.
+//! Thread names, paths and causes come from the machine and may contain anything that
+//! the kernel allows: terminal escapes, line breaks, characters that change the
+//! direction of writing. All of these are shown and have no effect.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// More characters than this of one text are left to the record.
+/// The longest text shown, in characters.
 const LONGEST: usize = 800;
 
-/// `text` with every character that controls rather than shows written as an
-/// escape (`\n`, `\u{1b}`), cut off after 800 characters.
+/// `text` with every control character written as an escape (`\n`, `\u{1b}`), cut off
+/// after 800 characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(LONGEST) {
         None => one_line(text),
@@ -20,17 +19,17 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same in full: a line that is a line whatever was put into it.
+/// As [`visible`], but not cut off: always a single line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, acts)
 }
 
-/// Text of several lines, each made harmless.
+/// As [`one_line`], but line breaks are kept.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| acts(c) && c != '\n')
 }
 
-/// The same for text with colours: what selects one (`ESC [ … m`) stays.
+/// As [`lines`], but escapes that select a colour (`ESC [ … m`) are kept.
 pub fn coloured_lines(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| acts(c) && c != '\n') {
         return Cow::Borrowed(text);
@@ -52,8 +51,8 @@ pub fn coloured_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A JSON document in which every such character is written as JSON's own
-/// escape: it says the same, and a terminal that shows it is not steered.
+/// A JSON document with every control character written as JSON's escape: it means the
+/// same, and has no effect on a terminal.
 pub fn json(text: &str) -> Cow<'_, str> {
     let escape = |c: char| acts(c) && !matches!(c, '\n' | '\r' | '\t');
     if !text.chars().any(escape) {
@@ -92,9 +91,8 @@ fn escaped(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character does something other than show itself: controls, marks
-/// of direction, separators, and characters without width that could hide
-/// text or be mistaken for nothing.
+/// Whether a character has an effect instead of a shape: controls, marks of direction,
+/// separators, and characters without width, which could hide text.
 fn acts(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -122,13 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn what_controls_is_shown() {
+    fn control_characters_are_shown() {
         assert_eq!(visible("a\u{1b}[2Jb\n\tc\u{9b}"), "a\\u{1b}[2Jb\\n\\tc\\u{9b}");
         assert_eq!(visible("evil\u{202e}txt.exe\u{200b}"), "evil\\u{202e}txt.exe\\u{200b}");
     }
 
     #[test]
-    fn lines_stay_lines_and_only_colours_act() {
+    fn line_breaks_stay_and_only_colours_have_an_effect() {
         let hostile = "a\u{1b}[31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;t\u{7}\nb\u{1b}";
         assert_eq!(
             coloured_lines(hostile),
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_says_the_same_with_escapes() {
+    fn a_document_means_the_same_with_escapes() {
         let document = "{\n  \"name\": \"a\u{9b}2J\u{202e}\u{e0041}\"\n}";
         assert_eq!(json(document), "{\n  \"name\": \"a\\u009b2J\\u202e\\udb40\\udc41\"\n}");
     }

@@ -1,5 +1,5 @@
-//! How the parts of a record are put into words: the same on the page, in
-//! Markdown and on the terminal.
+//! Texts for the parts of a record, the same on the page, in Markdown and on the
+//! terminal.
 
 use std::collections::BTreeMap;
 
@@ -28,9 +28,8 @@ pub(crate) fn value(unit: Unit, value: f64) -> String {
     format!("{sign}{}{suffix}", grouped(value.abs().round() as u64))
 }
 
-/// An interval in one unit if both ends share it: `46.1–48.9 µs`,
-/// `950 ns – 1.02 µs`, `−3.1 to 2.0 ms`; one number if no digit tells its ends
-/// apart.
+/// An interval, with one unit if both ends share it: `46.1–48.9 µs`,
+/// `950 ns – 1.02 µs`, `−3.1 to 2.0 ms`; one number if both ends have the same digits.
 pub(crate) fn interval(unit: Unit, [low, high]: [f64; 2]) -> String {
     let (from, to) = (value(unit, low), value(unit, high));
     let suffix = |text: &str| {
@@ -69,7 +68,7 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A sign that stands for the answer without its colour.
+/// A sign for the answer, which does not need colour.
 pub(crate) fn symbol(answer: Answer) -> &'static str {
     match answer {
         Answer::Healthy | Answer::Better => "●",
@@ -98,10 +97,10 @@ pub(crate) fn healthy(verdict: &Verdict) -> Option<String> {
     Some(format!("up to {}", value(unit, bound.at_most)))
 }
 
-/// The smallest difference that a comparison could have shown.
+/// The smallest difference that a comparison could detect.
 pub(crate) fn minimum_effect(verdict: &Verdict) -> Option<String> {
     let unit = verdict.effect.as_ref()?.unit;
-    Some(format!("{} could have been seen", value(unit, verdict.minimum_effect?)))
+    Some(format!("detectable from {} on", value(unit, verdict.minimum_effect?)))
 }
 
 /// A series in one line: `n 120,000, p50 12.1 µs, p99 47.3 µs, max 1.20 ms`.
@@ -122,9 +121,8 @@ pub(crate) fn series_in_brief(series: &SeriesRecord) -> String {
     text
 }
 
-/// The quantiles of a series in the order of its summary, each with its
-/// interval: nothing where it takes more samples to tell a quantile from the
-/// maximum.
+/// The quantiles of a series in the order of its summary, each with its interval; `None`
+/// if there are too few samples to distinguish a quantile from the maximum.
 pub(crate) fn quantiles(series: &SeriesRecord) -> [Option<Quantile>; 5] {
     let known = series.quantiles_known();
     let intervals = series.summary.map_or([None; 5], |summary| summary.intervals);
@@ -137,15 +135,14 @@ pub(crate) fn quantiles(series: &SeriesRecord) -> [Option<Quantile>; 5] {
     })
 }
 
-/// A quantile in words.
+/// A quantile as text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Quantile {
     pub(crate) value: String,
     pub(crate) interval: Option<String>,
 }
 
-/// The two ends of a curve as `22 % at 0 ns`;
-/// nothing for one without points.
+/// The two ends of a curve as `22 % at 0 ns`; `None` for a curve without points.
 pub(crate) fn curve_ends(curve: &Curve) -> Option<[String; 2]> {
     let show = |point: &Point| {
         format!("{} at {}", value(curve.y.unit, point.y), value(curve.x.unit, point.x))
@@ -221,10 +218,10 @@ pub(crate) fn duration(nanos: u64) -> String {
     }
 }
 
-/// What a label of a record means for its reader.
+/// The meaning of a label of a record.
 pub(crate) fn label_meaning(label: &str) -> Option<&'static str> {
     match label {
-        "interrupted" => Some("stopped before its end; this is what was measured until then"),
+        "interrupted" => Some("stopped before its end, with the measurements until then"),
         "modelled" => Some("numbers come from a model, not from this machine"),
         "emulated" => Some("measured on an emulated machine; times are not those of hardware"),
         "icount" => Some("time of the emulated machine counts its instructions"),
@@ -266,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_are_told_in_minutes() {
+    fn long_runs_are_shown_in_minutes() {
         assert_eq!(duration(38_200_000_000), "38.2 s");
         assert_eq!(duration(125_000_000_000), "2 min 5 s");
         assert_eq!(duration(7_380_000_000_000), "2 h 3 min");

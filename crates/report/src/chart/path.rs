@@ -128,13 +128,15 @@ mod tests {
 
     #[test]
     fn a_straight_line_needs_two_points() {
-        let places: Vec<Coordinates> = (0..100).map(|x| [f64::from(x), f64::from(x) * 0.5]).collect();
+        let places: Vec<Coordinates> =
+            (0..100).map(|x| [f64::from(x), f64::from(x) * 0.5]).collect();
         assert_eq!(line(&places), "M0,0 99,49.5");
     }
 
     #[test]
     fn a_peak_survives() {
-        let mut places: Vec<Coordinates> = (0..10_000).map(|x| [f64::from(x) / 100.0, 50.0]).collect();
+        let mut places: Vec<Coordinates> =
+            (0..10_000).map(|x| [f64::from(x) / 100.0, 50.0]).collect();
         places[5_000][1] = 3.0;
         let data = line(&places);
         assert!(data.contains(",3"), "{data}");

@@ -1,8 +1,8 @@
-//! What stands in the tables of a record.
+//! Cells of a record's tables.
 
 use unjank_measure::{Cell, RunRecord, Table};
 
-/// The rows of a table; none where the record has no such table.
+/// The rows of a table; none if the record has no such table.
 pub(super) fn rows<'a>(record: &'a RunRecord, table: &str) -> &'a [Vec<Cell>] {
     record.findings.table_named(table).map_or(&[], |table: &Table| &table.rows)
 }

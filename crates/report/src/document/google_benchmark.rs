@@ -1,5 +1,5 @@
-//! Google Benchmark's JSON, which its `compare.py` reads: each turn is a
-//! repetition, so that its U test has something to test.
+//! Google Benchmark's JSON, which its `compare.py` reads. Each turn is a repetition,
+//! as its U test needs repetitions.
 //!
 //! Form: <https://github.com/google/benchmark/blob/main/docs/user_guide.md>,
 //! "Output Formats".
@@ -22,13 +22,13 @@ fn context(record: &RunRecord) -> Value {
     let host = &record.host;
     let highest = host.frequency.iter().map(|policy| policy.hardware_max).max();
     let scaling = host.frequency.iter().any(|policy| policy.governor != "performance");
-    // A debug build says so.
+    // A debug build adds this warning.
     let is_debug = record.findings.warnings.iter().any(|it| it.contains("without optimisation"));
     json!({
         "date": record.started_at,
         "executable": "unjank ipc throughput",
         "num_cpus": host.cpu.online,
-        // 0 where the machine does not say, as in Google Benchmark.
+        // 0 if unknown, as in Google Benchmark.
         "mhz_per_cpu": highest.map_or(0, |frequency| frequency.0 / 1_000_000),
         "cpu_scaling_enabled": scaling,
         "library_version": record.tool.version,

@@ -1,4 +1,4 @@
-//! Records in the form of other programs' output, for what reads that.
+//! Records in the output formats of other programs.
 
 mod cells;
 mod google_benchmark;
@@ -6,7 +6,7 @@ mod schd_dbg;
 
 use unjank_measure::RunRecord;
 
-/// The document that stands for `record` where its command prints one.
+/// The document of `record`, if its command prints one.
 pub(crate) fn document(record: &RunRecord) -> Option<String> {
     match record.command.as_str() {
         "schd-dbg" => Some(schd_dbg::document(record)),

@@ -7,8 +7,8 @@ use unjank_measure::{Cell, RunRecord};
 
 use super::cells::{number, rows, text};
 
-/// `cfg`, a `P<n>` for each pair that measured something, and `inheritance`.
-/// Nothing is measured where the transport is not there.
+/// `cfg`, a `P<n>` for each pair that measured something, and `inheritance`. Without
+/// the transport nothing is measured.
 pub(super) fn document(record: &RunRecord) -> String {
     let setting = |name: &str| record.settings.get(name).and_then(Value::as_u64).unwrap_or(0);
     let mut document = format!(
@@ -47,7 +47,7 @@ fn pair_object(record: &RunRecord, row: &[Cell]) -> String {
     object
 }
 
-/// Milliseconds to the nanosecond; `null` for what was not measured.
+/// Milliseconds to the nanosecond; `null` for values that were not measured.
 fn leg(record: &RunRecord, pair: &str, policy: &str) -> String {
     let is = |row: &&Vec<Cell>| (text(row, 0), text(row, 1)) == (pair, policy);
     let row = rows(record, "ipc/schd_dbg/legs").iter().find(is);
@@ -63,7 +63,7 @@ fn leg(record: &RunRecord, pair: &str, policy: &str) -> String {
     )
 }
 
-/// Every round trip in nanoseconds, where all were kept.
+/// Every round trip in nanoseconds, if all were kept.
 fn calls(record: &RunRecord, pair: &str, policy: &str) -> Option<String> {
     let end = format!("/{policy}/calls");
     let curve = record.findings.curves.iter().find(|curve| {

@@ -15,7 +15,7 @@ use crate::delay;
 use crate::group::{Group, groups, partition};
 use crate::heat::maps;
 use crate::html::figure::{figure, wide_figure};
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::html::{fronts, heat};
 use crate::limit::limit;
 use crate::names::{distinct, shorten};
@@ -23,16 +23,16 @@ use crate::samples::Worst;
 use crate::visible::visible;
 use crate::words;
 
-/// Charts of one kind for one delay; the tables have everything.
+/// The most charts of one kind for one delay; the tables have everything.
 const CHARTS: usize = 12;
-/// Series whose course is drawn for one delay.
+/// The most series drawn over time for one delay.
 const COURSES: usize = 12;
 
-/// Subjects with a section of their own: the five delays and some others.
+/// The most subjects with their own section: the five delays and some others.
 const SUBJECTS: usize = 16;
 
-/// One section per delay that has something to draw.
-pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
+/// A section for each subject with charts.
+pub(super) fn sections(record: &RunRecord, outline: &Outline) -> Markup {
     let findings = &record.findings;
     let names = findings
         .series
@@ -44,15 +44,15 @@ pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
     html! {
         @let subjects = delay::in_order(names.map(String::as_str));
         @for (index, subject) in subjects.into_iter().take(SUBJECTS).enumerate() {
-            @let figures = figures(record, subject, &worst, place);
+            @let figures = figures(record, subject, &worst, outline);
             @let (maps, left_out) = maps(record, subject);
-            @let maps = heat::figures(&maps, left_out, place);
+            @let maps = heat::figures(&maps, left_out, outline);
             @if maps.is_some() || !figures.is_empty() {
                 @let heading = html! {
                     (visible(subject))
                     @if let Some(meaning) = delay::meaning(subject) { span class="meaning" { (meaning) } }
                 };
-                (place.section(&format!("delay-{}", index + 1), &heading, &html! {
+                (outline.section(&format!("delay-{}", index + 1), &heading, &html! {
                     @if let Some(maps) = maps { (maps) }
                     div class="figures" { @for figure in figures { (figure) } }
                 }))
@@ -61,7 +61,7 @@ pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
     }
 }
 
-fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) -> Vec<Markup> {
+fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, outline: &Outline) -> Vec<Markup> {
     let findings = &record.findings;
     let mut figures = Vec::new();
     let bounded: Vec<&Fact> = findings
@@ -69,21 +69,21 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
         .iter()
         .filter(|fact| delay::of(&fact.name) == subject && fact.interval.is_some())
         .collect();
-    // Arms of an experiment belong together, and come first with what differs
-    // between them; everything else is told apart by its unit only.
+    // Arms of an experiment come first, together with their differences. All other
+    // facts are grouped by unit only.
     let (of_arms, others): (Vec<&Fact>, Vec<&Fact>) =
         bounded.into_iter().partition(|fact| fact.labels.contains_key(ARM));
     let (together, alone) = split_arms(of_arms);
-    figures.extend(together.iter().take(CHARTS).filter_map(|alike| arms(alike, place)));
-    figures.extend(by_unit(alone, place));
+    figures.extend(together.iter().take(CHARTS).filter_map(|alike| arms(alike, outline)));
+    figures.extend(by_unit(alone, outline));
     let of_wholes =
         |fact: &&Fact| delay::of(&fact.name) == subject && fact.labels.contains_key(PART);
     let of_wholes: Vec<&Fact> = findings.facts.iter().filter(of_wholes).collect();
     let wholes = partition(of_wholes, |fact| (&fact.name, fact.unit));
-    figures.extend(wholes.iter().take(CHARTS).filter_map(|alike| parts(alike, place)));
+    figures.extend(wholes.iter().take(CHARTS).filter_map(|alike| parts(alike, outline)));
     let groups = groups(&findings.series, subject);
     for group in groups.iter().take(CHARTS) {
-        figures.extend(percentiles(group, subject, &findings.verdicts, place));
+        figures.extend(percentiles(group, subject, &findings.verdicts, outline));
     }
     let courses: Vec<&SeriesRecord> = findings
         .series
@@ -92,34 +92,33 @@ fn figures(record: &RunRecord, subject: &str, worst: &Worst<'_>, place: &Place) 
         .collect();
     let names = distinct(courses.iter().map(|series| (series.name.as_str(), &series.labels)));
     let courses = courses.into_iter().zip(names).take(COURSES);
-    figures.extend(courses.filter_map(|(series, name)| course(series, &name, worst, place)));
+    figures.extend(courses.filter_map(|(series, name)| course(series, &name, worst, outline)));
     let is_line = |curve: &&Curve| curve.row().is_none() && delay::of(&curve.name) == subject;
     let own: Vec<&Curve> = findings.curves.iter().filter(is_line).collect();
     let (fronts, own): (Vec<&Curve>, Vec<&Curve>) =
         own.into_iter().partition(|curve| pareto_fronts::is_of_front(curve));
-    figures.extend(pareto_fronts::figures(fronts, place).into_iter().take(CHARTS));
+    figures.extend(pareto_fronts::figures(fronts, outline).into_iter().take(CHARTS));
     let alike = partition(own, |curve| (&curve.x, &curve.y));
     let charts = alike.iter().flat_map(|alike| alike.chunks(LINES));
-    figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, place)));
-    figures.extend(by_unit(others, place));
+    figures.extend(charts.take(CHARTS).filter_map(|alike| curves(alike, outline)));
+    figures.extend(by_unit(others, outline));
     figures
 }
 
-/// Numbers in one unit beside each other. A single one is better read in the
-/// table.
-fn by_unit(facts: Vec<&Fact>, place: &Place) -> Vec<Markup> {
+/// Numbers in one unit in one chart. A single number is easier to read in the table.
+fn by_unit(facts: Vec<&Fact>, outline: &Outline) -> Vec<Markup> {
     let alike = partition(facts, |fact| fact.unit);
     let charts = alike.iter().flat_map(|alike| alike.chunks(ROWS)).filter(|rows| rows.len() > 1);
-    charts.take(CHARTS).filter_map(|alike| intervals(alike, place)).collect()
+    charts.take(CHARTS).filter_map(|alike| intervals(alike, outline)).collect()
 }
 
-/// Percentile curves of a group: over the whole width of the page, or beside
-/// others if they are parts of what another chart shows whole.
+/// Percentile curves of a group: over the whole width of the page, or beside others if
+/// they are parts of series in another chart.
 fn percentiles(
     group: &Group<'_>,
     subject: &str,
     verdicts: &[Verdict],
-    place: &Place,
+    outline: &Outline,
 ) -> Option<Markup> {
     let (common, names) =
         shorten(group.series.iter().map(|series| (series.name.as_str(), &series.labels)));
@@ -145,14 +144,19 @@ fn percentiles(
         notes.push(missed.collect::<Vec<_>>().join(", "));
     }
     if group.parts {
-        return Some(figure(&chart, &title, &notes.join("; "), place));
+        return Some(figure(&chart, &title, &notes.join("; "), outline));
     }
     notes.push("bands are 95 % intervals".to_owned());
-    Some(wide_figure(&chart, &title, &notes.join("; "), place))
+    Some(wide_figure(&chart, &title, &notes.join("; "), outline))
 }
 
 /// A series over the time of its run.
-fn course(series: &SeriesRecord, name: &str, worst: &Worst<'_>, place: &Place) -> Option<Markup> {
+fn course(
+    series: &SeriesRecord,
+    name: &str,
+    worst: &Worst<'_>,
+    outline: &Outline,
+) -> Option<Markup> {
     let numbered = worst.for_chart(series);
     let mut note = "line: median, ticks: worst".to_owned();
     if !numbered.is_empty() {
@@ -163,20 +167,20 @@ fn course(series: &SeriesRecord, name: &str, worst: &Worst<'_>, place: &Place) -
     }
     let title = format!("{name} over time");
     let chart = Course::of(title.clone(), series, numbered)?;
-    Some(figure(&chart, &title, &note, place))
+    Some(figure(&chart, &title, &note, outline))
 }
 
 /// Curves over the same axes.
-fn curves(alike: &[&Curve], place: &Place) -> Option<Markup> {
+fn curves(alike: &[&Curve], outline: &Outline) -> Option<Markup> {
     let (common, names) = shorten(alike.iter().map(|curve| (curve.name.as_str(), &curve.labels)));
     let curves: Vec<(&Curve, String)> = alike.iter().copied().zip(names).collect();
     let bounded = alike.iter().any(|curve| curve.points.iter().any(|p| p.interval.is_some()));
     let chart = Curves::of(common.clone(), &curves)?;
-    Some(figure(&chart, &common, if bounded { "bands are 95 % intervals" } else { "" }, place))
+    Some(figure(&chart, &common, if bounded { "bands are 95 % intervals" } else { "" }, outline))
 }
 
 /// Facts with intervals beside each other.
-fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
+fn intervals(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
     let (common, names) = shorten(alike.iter().map(|fact| (fact.name.as_str(), &fact.labels)));
     let rows = alike
         .iter()
@@ -192,14 +196,14 @@ fn intervals(alike: &[&Fact], place: &Place) -> Option<Markup> {
         None => "",
     };
     let note = format!("whiskers are 95 % intervals{better}");
-    Some(figure(&chart, &common, &note, place))
+    Some(figure(&chart, &common, &note, outline))
 }
 
-/// The label of facts that are parts of a whole, which all other labels name.
+/// The label of facts that are parts of a whole; the other labels name the whole.
 const PART: &str = "part";
 
-/// Wholes beside each other, with their parts.
-fn parts(alike: &[&Fact], place: &Place) -> Option<Markup> {
+/// Wholes with their parts.
+fn parts(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
     let first = alike.first()?;
     let whole = |fact: &Fact| {
         let mut labels = fact.labels.clone();
@@ -230,16 +234,16 @@ fn parts(alike: &[&Fact], place: &Place) -> Option<Markup> {
     let shown = names.iter().map(|name| visible(name).into_owned()).collect();
     let title = visible(&first.name).into_owned();
     let chart = Parts::of(title.clone(), first.unit, shown, &bars)?;
-    // Beside other charts, a high one would leave the page empty.
+    // A high chart beside others would leave empty space.
     let draw = if bars.len() > 4 { wide_figure } else { figure };
     let left_out = bars.len() > WHOLES;
     let note =
         if left_out { format!("the first {WHOLES} of {}", bars.len()) } else { String::new() };
-    Some(draw(&chart, &title, &note, place))
+    Some(draw(&chart, &title, &note, outline))
 }
 
-/// Facts of which there are several arms, by what they are about; and facts of
-/// one arm only, such as its difference from another.
+/// Splits facts into groups with several arms, and facts of one arm only, such as its
+/// difference from another arm.
 fn split_arms(facts: Vec<&Fact>) -> (Vec<Vec<&Fact>>, Vec<&Fact>) {
     let (mut together, mut alone) = (Vec::new(), Vec::new());
     for alike in partition(facts, |fact| (fact.unit, tail(&fact.name), against(fact))) {
@@ -256,19 +260,19 @@ fn arm(fact: &Fact) -> &str {
     fact.labels.get(ARM).map_or("", String::as_str)
 }
 
-/// What the arms were compared with, where that needs to be said.
+/// The condition with which the arms were compared, if the fact has one.
 fn against(fact: &Fact) -> Option<&str> {
     fact.labels.get("against").map(String::as_str)
 }
 
-/// What a fact of an experiment is about: `total/median` of
+/// The last two segments of a fact's name: `total/median` of
 /// `launch/bench/load-100ms/total/median`.
 fn tail(name: &str) -> &str {
     name.rmatch_indices('/').nth(1).map_or(name, |(at, _)| &name[at + 1..])
 }
 
 /// The arms of an experiment, choice by choice.
-fn arms(alike: &[&Fact], place: &Place) -> Option<Markup> {
+fn arms(alike: &[&Fact], outline: &Outline) -> Option<Markup> {
     let first = alike.first()?;
     let mut names: Vec<&str> = Vec::new();
     let mut choices: Vec<&str> = Vec::new();
@@ -307,5 +311,5 @@ fn arms(alike: &[&Fact], place: &Place) -> Option<Markup> {
         note = format!("{note}; the first {GROUPS} of {}", choices.len());
     }
     let draw = if one { figure } else { wide_figure };
-    Some(draw(&chart, &title, &note, place))
+    Some(draw(&chart, &title, &note, outline))
 }

@@ -1,4 +1,4 @@
-//! Title, answer, labels and what the page holds.
+//! Title, headline, labels and contents of the page.
 
 use maud::{Markup, html};
 use unjank_measure::RunRecord;
@@ -57,12 +57,12 @@ pub(super) fn of_article(record: &RunRecord, number: usize) -> Markup {
     }
 }
 
-/// How to read the numbers, next to the title.
+/// The labels, next to the title.
 fn labels(record: &RunRecord) -> Markup {
     html! { @for label in &record.labels { " " span class="badge" { (visible(label)) } } }
 }
 
-/// What those labels mean.
+/// The meanings of the labels.
 fn label_notes(record: &RunRecord) -> Markup {
     html! {
         @for label in &record.labels {
@@ -73,7 +73,7 @@ fn label_notes(record: &RunRecord) -> Markup {
     }
 }
 
-/// When, how long and where.
+/// Machine, time and length.
 fn about(record: &RunRecord) -> Markup {
     html! {
         p class="about" {

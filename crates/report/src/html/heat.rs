@@ -1,25 +1,25 @@
-//! A heat map as a table whose cells have colours: its numbers are read, copied
-//! and spoken as those of any table.
+//! A heat map as a table with coloured cells: its numbers can be read, copied and spoken
+//! like those of any table.
 
 use maud::{Markup, html};
 
 use crate::heat::{Cell, HeatMap};
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::html::tables::{rest, scrolling};
 use crate::words;
 
-/// All maps of a subject, as many beside each other as there is room for.
-pub(super) fn figures(maps: &[HeatMap], left_out: usize, place: &Place) -> Option<Markup> {
+/// All maps of a subject, as many side by side as fit.
+pub(super) fn figures(maps: &[HeatMap], left_out: usize, outline: &Outline) -> Option<Markup> {
     (!maps.is_empty()).then(|| {
         html! {
-            div class="maps" { @for map in maps { (figure(map, place)) } }
+            div class="maps" { @for map in maps { (figure(map, outline)) } }
             (rest(maps.len() + left_out, maps.len(), "heat maps"))
         }
     })
 }
 
-/// A map, with what its colours mean.
-fn figure(map: &HeatMap, place: &Place) -> Markup {
+/// A map with its key of colours.
+fn figure(map: &HeatMap, outline: &Outline) -> Markup {
     let table = html! {
         table class="heat" {
             caption { span { (map.about("has a frame")) } }
@@ -39,7 +39,7 @@ fn figure(map: &HeatMap, place: &Place) -> Markup {
     };
     html! {
         figure class="map" {
-            figcaption { (place.subheading(&map.title)) }
+            figcaption { (outline.subheading(&map.title)) }
             div {
                 (scrolling(&map.title, &table))
                 ul class="steps" aria-label="Colours" {

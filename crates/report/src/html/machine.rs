@@ -3,16 +3,16 @@
 use maud::{Markup, html};
 use unjank_measure::RunRecord;
 
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::machine;
 use crate::visible::visible;
 
-/// What the run's machine is, and what could not be read about it.
-pub(super) fn section(record: &RunRecord, place: &Place) -> Markup {
+/// The machine's description, and what could not be read.
+pub(super) fn section(record: &RunRecord, outline: &Outline) -> Markup {
     let entries = machine::entries(&record.host);
     let body = html! {
         @if entries.is_empty() && record.host.unsupported.is_empty() {
-            p class="muted" { "The record does not describe it." }
+            p class="muted" { "The record does not describe the machine." }
         }
         dl class="facts" {
             @for (name, lines) in entries {
@@ -29,5 +29,5 @@ pub(super) fn section(record: &RunRecord, place: &Place) -> Markup {
             }
         }
     };
-    place.section("machine", &html! { "Machine" }, &body)
+    outline.section("machine", &html! { "Machine" }, &body)
 }

@@ -1,17 +1,17 @@
-//! The page: one file, no script, nothing fetched from anywhere.
+//! The page: one file, without scripts and external resources.
 //!
-//! Every text goes through maud, which escapes it; texts from a record go
-//! through [`visible`] as well. The page forbids
-//! itself scripts and outside resources by a content security policy.
+//! Every text goes through maud, which escapes it; texts from a record go through
+//! [`visible`] as well. A content security policy of the page forbids scripts and
+//! external resources.
 
 mod charts;
 mod figure;
-mod pareto_fronts;
 mod header;
 mod heat;
 mod machine;
 mod notes;
-mod place;
+mod outline;
+mod pareto_fronts;
 mod side_by_side;
 mod tables;
 mod verdicts;
@@ -21,18 +21,18 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use unjank_measure::RunRecord;
 
 use crate::headline::headline;
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::visible::visible;
 use crate::words::counted;
 
 const STYLE: &str = include_str!("page.css");
 
-/// Nothing may run, and nothing may be fetched.
+/// Forbids scripts and fetches.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// One page for one or several runs: self-contained, without script, for
-/// light and dark screens, phones and paper. Its size is bounded: curves are
-/// thinned to what can be seen, and the longest tables are cut, saying so.
+/// One page for one or several runs: self-contained, without scripts, for light and
+/// dark screens, phones and paper. Its size is bounded: curves keep only visible detail,
+/// and long tables are cut, with a note.
 pub fn html(records: &[RunRecord]) -> String {
     let title = match records {
         [] => "no run".to_owned(),
@@ -55,15 +55,15 @@ pub fn html(records: &[RunRecord]) -> String {
                 main {
                     @if let [only] = records {
                         (header::of_one(only))
-                        (run(only, &Place { level: 2, prefix: String::new() }))
+                        (run(only, &Outline { level: 2, prefix: String::new() }))
                     } @else {
                         (header::of_several(records, &title))
                         (side_by_side::section(records))
                         @for (index, record) in records.iter().enumerate() {
-                            @let place = Place { level: 3, prefix: format!("run-{}-", index + 1) };
+                            @let outline = Outline { level: 3, prefix: format!("run-{}-", index + 1) };
                             article id={ "run-" (index + 1) } {
                                 (header::of_article(record, index + 1))
-                                (run(record, &place))
+                                (run(record, &outline))
                             }
                         }
                     }
@@ -74,21 +74,21 @@ pub fn html(records: &[RunRecord]) -> String {
     page.into_string()
 }
 
-/// Everything about one run but its title.
-fn run(record: &RunRecord, place: &Place) -> Markup {
+/// All sections of one run.
+fn run(record: &RunRecord, outline: &Outline) -> Markup {
     let parts = [
-        verdicts::section(record, place),
-        views::sections(record, place),
-        charts::sections(record, place),
-        tables::worst_samples(record, place),
-        tables::series(record, place),
-        tables::facts(record, place),
-        machine::section(record, place),
-        notes::changes(record, place),
-        notes::warnings(record, place),
-        notes::unsupported(record, place),
-        notes::settings(record, place),
-        notes::method(record, place),
+        verdicts::section(record, outline),
+        views::sections(record, outline),
+        charts::sections(record, outline),
+        tables::worst_samples(record, outline),
+        tables::series(record, outline),
+        tables::facts(record, outline),
+        machine::section(record, outline),
+        notes::changes(record, outline),
+        notes::warnings(record, outline),
+        notes::unsupported(record, outline),
+        notes::settings(record, outline),
+        notes::method(record, outline),
     ];
     markup! { @for part in parts { (part) } }
 }

@@ -1,19 +1,18 @@
-//! What was changed, what to be careful about, what is missing, and how the
-//! numbers were taken.
+//! Changes, warnings, missing measurements, settings and method.
 
 use maud::{Markup, html};
 use unjank_measure::RunRecord;
 
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::html::tables::{path, rest, scrolling};
 use crate::visible::visible;
 use crate::words::{self, PutBack};
 
-/// Lines of one list.
+/// The most lines of one list.
 const ROWS: usize = 200;
 
-/// What was changed for the time of the run, and whether it was put back.
-pub(super) fn changes(record: &RunRecord, place: &Place) -> Markup {
+/// Changes for the time of the run, and whether they were put back.
+pub(super) fn changes(record: &RunRecord, outline: &Outline) -> Markup {
     let changes = &record.findings.changes;
     if changes.is_empty() {
         return html! {};
@@ -43,11 +42,11 @@ pub(super) fn changes(record: &RunRecord, place: &Place) -> Markup {
             (rest(changes.len(), ROWS, "changes"))
         },
     );
-    place.section("changes", &html! { "Changed for the run" }, &body)
+    outline.section("changes", &html! { "Changed for the run" }, &body)
 }
 
-/// What a reader must know to read the numbers right.
-pub(super) fn warnings(record: &RunRecord, place: &Place) -> Markup {
+/// The warnings.
+pub(super) fn warnings(record: &RunRecord, outline: &Outline) -> Markup {
     let warnings = &record.findings.warnings;
     if warnings.is_empty() {
         return html! {};
@@ -56,11 +55,11 @@ pub(super) fn warnings(record: &RunRecord, place: &Place) -> Markup {
         ul class="warnings" { @for warning in warnings.iter().take(ROWS) { li { (visible(warning)) } } }
         (rest(warnings.len(), ROWS, "warnings"))
     };
-    place.section("warnings", &html! { "Warnings" }, &body)
+    outline.section("warnings", &html! { "Warnings" }, &body)
 }
 
-/// What could not be measured, and why.
-pub(super) fn unsupported(record: &RunRecord, place: &Place) -> Markup {
+/// Missing measurements with their reasons.
+pub(super) fn unsupported(record: &RunRecord, outline: &Outline) -> Markup {
     let unsupported = &record.findings.unsupported;
     if unsupported.is_empty() {
         return html! {};
@@ -76,11 +75,11 @@ pub(super) fn unsupported(record: &RunRecord, place: &Place) -> Markup {
         }
         (rest(unsupported.len(), ROWS, "reasons"))
     };
-    place.section("unsupported", &html! { "Not measured" }, &body)
+    outline.section("unsupported", &html! { "Not measured" }, &body)
 }
 
-/// Every option with the value it had.
-pub(super) fn settings(record: &RunRecord, place: &Place) -> Markup {
+/// Every option with its value.
+pub(super) fn settings(record: &RunRecord, outline: &Outline) -> Markup {
     if record.settings.is_empty() {
         return html! {};
     }
@@ -94,20 +93,20 @@ pub(super) fn settings(record: &RunRecord, place: &Place) -> Markup {
             }
         }
     };
-    place.section("settings", &html! { "Settings" }, &body)
+    outline.section("settings", &html! { "Settings" }, &body)
 }
 
-/// How to read the page, and where its numbers come from.
-pub(super) fn method(record: &RunRecord, place: &Place) -> Markup {
+/// How to read the page, and the version of unjank.
+pub(super) fn method(record: &RunRecord, outline: &Outline) -> Markup {
     let tool = &record.tool;
     let body = html! {
         p {
-            "Intervals are 95 % intervals. Those of quantiles come from order statistics: they assume nothing "
-            "about the shape of a distribution, but that samples do not depend on each other; a quantile that so many samples cannot bound has none. "
+            "Intervals are 95 % intervals. Those of quantiles come from order statistics: they assume independent "
+            "samples, and nothing about the shape of the distribution. With too few samples, a quantile has none. "
             "Quantiles are exact to three digits, " i { "min" } " and " i { "max" } " exact; n is the number of samples. "
             "A missed period is one in which no sample could be taken, because the one before was late. "
-            "An answer is healthy or slow if the whole interval lies on that side of the limit, else cannot tell. "
-            "Percentile axes give each nine the same room."
+            "An answer is healthy or slow if the whole interval lies on that side of the limit, otherwise cannot tell. "
+            "Percentile axes give each nine the same length."
         }
         p class="muted" {
             "unjank " (visible(&tool.version))
@@ -118,5 +117,5 @@ pub(super) fn method(record: &RunRecord, place: &Place) -> Markup {
             "; schema " (visible(&record.schema)) "."
         }
     };
-    place.section("method", &html! { "Method" }, &body)
+    outline.section("method", &html! { "Method" }, &body)
 }

@@ -1,5 +1,4 @@
-//! Pareto fronts: what no other beats in both respects as a line, among all
-//! that was tried as dots.
+//! Pareto fronts: the front as a line, all points as dots.
 
 use maud::Markup;
 use unjank_measure::Curve;
@@ -7,21 +6,21 @@ use unjank_measure::Curve;
 use crate::chart::curves::Curves;
 use crate::group::partition;
 use crate::html::figure::figure;
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::names::distinct;
 
-/// The label that says which points of a comparison a curve has.
+/// The label with the kind of a curve's points: the Pareto front, or all.
 const POINTS: &str = "points";
-/// Those that no other beats.
+/// The Pareto front: points that no other beats in both values.
 const FRONT: &str = "front";
 
-/// Whether the curve belongs to a front.
+/// Whether the curve is a Pareto front, or all points of one.
 pub(super) fn is_of_front(curve: &Curve) -> bool {
     curve.labels.contains_key(POINTS)
 }
 
 /// A chart for each comparison.
-pub(super) fn figures(curves: Vec<&Curve>, place: &Place) -> Vec<Markup> {
+pub(super) fn figures(curves: Vec<&Curve>, outline: &Outline) -> Vec<Markup> {
     let about = |curve: &Curve| {
         let mut labels = curve.labels.clone();
         labels.remove(POINTS);
@@ -37,10 +36,10 @@ pub(super) fn figures(curves: Vec<&Curve>, place: &Place) -> Vec<Markup> {
         let all = curves.iter().find(|curve| !is_front(curve));
         let chart = Curves::pareto_front(title.clone(), front, all.copied())?;
         let note = match all {
-            Some(_) => "line: what no other beats in both; dots: all that was tried",
-            None => "what no other beats in both",
+            Some(_) => "line: Pareto front, which no other point beats in both; dots: all points",
+            None => "Pareto front: no other point beats these in both",
         };
-        Some(figure(&chart, &title, note, place))
+        Some(figure(&chart, &title, note, outline))
     };
     fronts.iter().zip(titles).filter_map(chart).collect()
 }

@@ -1,4 +1,4 @@
-//! The same series in several runs, in one chart and one table.
+//! Series that several runs have, in shared charts and one table.
 
 use maud::{Markup, html};
 use unjank_measure::{RunRecord, SeriesRecord};
@@ -7,16 +7,16 @@ use crate::chart::LINES;
 use crate::chart::percentiles::Percentiles;
 use crate::group::is_part;
 use crate::html::figure::figure;
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::html::tables::{path, rest, scrolling};
 use crate::words;
 
-/// Series that are compared on one page.
+/// The most series compared on one page.
 const SERIES: usize = 60;
-/// Of these, how many have a chart.
+/// The most charts.
 const CHARTS: usize = 12;
 
-/// A series as the runs with these numbers have it.
+/// A series in several runs, with the numbers of the runs.
 struct Shared<'a> {
     runs: Vec<(usize, &'a SeriesRecord)>,
 }
@@ -27,17 +27,17 @@ pub(super) fn section(records: &[RunRecord]) -> Markup {
     if shared.is_empty() {
         return html! {};
     }
-    let place = Place { level: 2, prefix: String::new() };
+    let outline = Outline { level: 2, prefix: String::new() };
     let body = html! {
         div class="figures" {
             @for series in shared.iter().take(CHARTS) {
-                @if let Some(chart) = chart(series, &place) { (chart) }
+                @if let Some(chart) = chart(series, &outline) { (chart) }
             }
         }
         (scrolling("Series side by side", &table(&shared)))
         (rest(shared.len(), SERIES, "series"))
     };
-    place.section("side-by-side", &html! { "Side by side" }, &body)
+    outline.section("side-by-side", &html! { "Side by side" }, &body)
 }
 
 /// Series with the same name and labels in at least two runs.
@@ -57,7 +57,7 @@ fn shared(records: &[RunRecord]) -> Vec<Shared<'_>> {
         }
     }
     found.retain(|shared| shared.runs.len() > 1);
-    // Charts go to the wholes before the parts.
+    // Wholes come first, so they have charts before parts do.
     let all: Vec<&SeriesRecord> = found.iter().map(|shared| shared.runs[0].1).collect();
     let parts: Vec<bool> = all.iter().map(|series| is_part(series, &all)).collect();
     let mut parts = parts.into_iter();
@@ -67,7 +67,7 @@ fn shared(records: &[RunRecord]) -> Vec<Shared<'_>> {
     wholes
 }
 
-fn chart(shared: &Shared<'_>, place: &Place) -> Option<Markup> {
+fn chart(shared: &Shared<'_>, outline: &Outline) -> Option<Markup> {
     let (_, first) = shared.runs[0];
     let title = words::labelled(&first.name, &first.labels);
     let series: Vec<(&SeriesRecord, String)> = shared
@@ -79,15 +79,15 @@ fn chart(shared: &Shared<'_>, place: &Place) -> Option<Markup> {
     let chart = Percentiles::of(title.clone(), first.unit, &series, Vec::new(), true)?;
     let more = shared.runs.len().saturating_sub(LINES);
     let note = if more > 0 { format!("{more} more runs in the table") } else { String::new() };
-    Some(figure(&chart, &title, &note, place))
+    Some(figure(&chart, &title, &note, outline))
 }
 
 fn table(shared: &[Shared<'_>]) -> Markup {
     html! {
         table class="dense" {
             caption { span {
-                "Series that several runs have, with 95 % intervals. Two runs also differ in what else "
-                "happened on the machine; only alternating pairs within one run can tell that apart."
+                "Series that several runs have, with 95 % intervals. Other activity on the machine differs "
+                "between runs, too; only alternating pairs within one run exclude that."
             } }
             thead { tr {
                 th scope="col" { "Series" }

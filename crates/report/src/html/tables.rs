@@ -1,19 +1,19 @@
-//! Everything that was measured, as tables.
+//! Tables of all series, facts and worst samples.
 
 use maud::{Markup, PreEscaped, html};
 use unjank_measure::{Fact, RunRecord, SeriesRecord};
 
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::layout;
 use crate::samples::{Sample, Worst};
 use crate::visible::visible;
 use crate::words::{self, Quantile};
 
-/// Rows of one table; a record with more is read by a program.
+/// The most rows of one table; the rest is in the record.
 const ROWS: usize = 500;
 
-/// The worst samples, when they happened and what caused them.
-pub(super) fn worst_samples(record: &RunRecord, place: &Place) -> Markup {
+/// The worst samples with their times and causes.
+pub(super) fn worst_samples(record: &RunRecord, outline: &Outline) -> Markup {
     let worst = Worst::of(record);
     if worst.samples.is_empty() {
         return html! {};
@@ -25,7 +25,7 @@ pub(super) fn worst_samples(record: &RunRecord, place: &Place) -> Markup {
             table class=[(!causes).then_some("narrow")] {
                 caption { span {
                     "The worst samples of each series, with the time since the series began"
-                    @if causes { " and what was seen to cause them." } @else { ". What caused them was not recorded." }
+                    @if causes { " and their causes." } @else { ". Their causes were not recorded." }
                 } }
                 thead { tr {
                     th scope="col" { "Series" }
@@ -37,7 +37,7 @@ pub(super) fn worst_samples(record: &RunRecord, place: &Place) -> Markup {
             @if worst.more > 0 { p class="note" { (words::grouped(worst.more as u64)) " more with --json." } }
         },
     );
-    place.section("worst", &html! { "Worst samples" }, &body)
+    outline.section("worst", &html! { "Worst samples" }, &body)
 }
 
 fn sample_row(sample: &Sample<'_>, causes: bool) -> Markup {
@@ -62,7 +62,7 @@ fn sample_row(sample: &Sample<'_>, causes: bool) -> Markup {
 }
 
 /// All series with their quantiles and intervals.
-pub(super) fn series(record: &RunRecord, place: &Place) -> Markup {
+pub(super) fn series(record: &RunRecord, outline: &Outline) -> Markup {
     let series = &record.findings.series;
     if series.is_empty() {
         return html! {};
@@ -71,7 +71,7 @@ pub(super) fn series(record: &RunRecord, place: &Place) -> Markup {
         "Series",
         &html! {
             table class="dense" {
-                caption { span { "Quantiles of every series, below each its 95 % interval; – where it takes more samples." } }
+                caption { span { "Quantiles of every series, each with its 95 % interval below; – means too few samples." } }
                 thead { tr {
                     th scope="col" { "Series" }
                     @for name in ["n", "missed", "min", "p50", "p90", "p99", "p99.9", "p99.99", "max"] {
@@ -83,7 +83,7 @@ pub(super) fn series(record: &RunRecord, place: &Place) -> Markup {
             (rest(series.len(), ROWS, "series"))
         },
     );
-    place.section("series", &html! { "Series" }, &body)
+    outline.section("series", &html! { "Series" }, &body)
 }
 
 fn series_row(series: &SeriesRecord) -> Markup {
@@ -99,7 +99,7 @@ fn series_row(series: &SeriesRecord) -> Markup {
             @match &series.summary {
                 Some(summary) => {
                     td class="n" { (show(summary.min)) }
-                    @for told in words::quantiles(series) { (quantile(told)) }
+                    @for value in words::quantiles(series) { (quantile(value)) }
                     td class="n" { (show(summary.max)) }
                 },
                 None => td colspan="7" { span class="muted" { "no samples" } },
@@ -124,7 +124,7 @@ pub(super) fn quantile(quantile: Option<Quantile>) -> Markup {
 }
 
 /// All facts.
-pub(super) fn facts(record: &RunRecord, place: &Place) -> Markup {
+pub(super) fn facts(record: &RunRecord, outline: &Outline) -> Markup {
     let facts = &record.findings.facts;
     if facts.is_empty() {
         return html! {};
@@ -145,7 +145,7 @@ pub(super) fn facts(record: &RunRecord, place: &Place) -> Markup {
             (rest(facts.len(), ROWS, "facts"))
         },
     );
-    place.section("facts", &html! { "Facts" }, &body)
+    outline.section("facts", &html! { "Facts" }, &body)
 }
 
 fn fact_row(fact: &Fact) -> Markup {
@@ -162,12 +162,12 @@ fn fact_row(fact: &Fact) -> Markup {
     }
 }
 
-/// A table that scrolls on its own where the screen is narrower.
+/// A table that scrolls by itself if the screen is narrower.
 pub(super) fn scrolling(name: &str, table: &Markup) -> Markup {
     html! { div class="scroll" role="region" aria-label=(name) tabindex="0" { (table) } }
 }
 
-/// Says how much of a long list is not shown.
+/// A note how much of a long list is not shown.
 pub(super) fn rest(all: usize, shown: usize, what: &str) -> Markup {
     html! {
         @if all > shown {

@@ -7,28 +7,28 @@ use crate::chart::Domain;
 use crate::chart::strip::{self, Strip};
 use crate::chart::svg;
 use crate::delay;
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::visible::visible;
 use crate::words;
 
-/// Verdicts on one page; a comparison of two runs may have one per series.
+/// The most verdicts on one page; a comparison of two runs may have one per series.
 const VERDICTS: usize = 200;
 
 /// One row per verdict.
-pub(super) fn section(record: &RunRecord, place: &Place) -> Markup {
+pub(super) fn section(record: &RunRecord, outline: &Outline) -> Markup {
     let verdicts = &record.findings.verdicts;
     if verdicts.is_empty() {
         return html! {};
     }
     let shared = strip::shared_domain(verdicts.iter());
     let body = html! {
-        @for verdict in verdicts.iter().take(VERDICTS) { (row(verdict, shared, place)) }
+        @for verdict in verdicts.iter().take(VERDICTS) { (row(verdict, shared, outline)) }
         (super::tables::rest(verdicts.len(), VERDICTS, "verdicts"))
     };
-    place.section("answers", &html! { "Answers" }, &body)
+    outline.section("answers", &html! { "Answers" }, &body)
 }
 
-fn row(verdict: &Verdict, shared: Domain, place: &Place) -> Markup {
+fn row(verdict: &Verdict, shared: Domain, outline: &Outline) -> Markup {
     html! {
         div class={ "verdict " (strip::class_of(verdict.answer)) } {
             div class="said" {
@@ -39,7 +39,7 @@ fn row(verdict: &Verdict, shared: Domain, place: &Place) -> Markup {
                         span class="meaning" { (meaning) }
                     }
                 }
-                (place.subheading(&visible(&verdict.question)))
+                (outline.subheading(&visible(&verdict.question)))
                 p class="reason" { (words::sentence(&verdict.reason)) }
                 @if let Some(next) = &verdict.next {
                     p class="next" { "Next " code { (visible(next)) } }
@@ -54,7 +54,7 @@ fn row(verdict: &Verdict, shared: Domain, place: &Place) -> Markup {
     }
 }
 
-/// What was measured, or the difference that was found.
+/// The measured quantity, or the difference.
 fn quantities(verdict: &Verdict) -> Markup {
     html! {
         @if let Some(measured) = &verdict.measured {
@@ -81,14 +81,14 @@ fn quantities(verdict: &Verdict) -> Markup {
     }
 }
 
-/// The healthy range and where it comes from, or what could have been seen.
+/// The healthy range and its source, or the smallest detectable difference.
 fn bounds(verdict: &Verdict) -> Markup {
     html! {
         @if let (Some(healthy), Some(bound)) = (words::healthy(verdict), &verdict.healthy) {
             p class="bound" { "Healthy " strong { (healthy) } ": " (visible(&bound.source)) }
         }
         @if let Some(smallest) = words::minimum_effect(verdict) {
-            p class="bound" { "A difference of " (smallest) " in so many samples" }
+            p class="bound" { "A difference is " (smallest) " with this number of samples" }
         }
     }
 }

@@ -3,30 +3,30 @@
 use maud::{Markup, html};
 use unjank_measure::{Cell, RunRecord, Table};
 
-use crate::html::place::Place;
+use crate::html::outline::Outline;
 use crate::html::tables::{rest, scrolling};
 use crate::table::{Bar, View, bars, drawn, heading, is_numeric, text, used, view};
 use crate::visible::visible;
 
-/// Rows of one table; a record with more is read by a program.
+/// The most rows of one table; the rest is in the record.
 const ROWS: usize = 500;
 
 /// A section for each table that has rows.
-pub(super) fn sections(record: &RunRecord, place: &Place) -> Markup {
-    html! { @for (number, table) in drawn(record).enumerate() { (section(table, number, place)) } }
+pub(super) fn sections(record: &RunRecord, outline: &Outline) -> Markup {
+    html! { @for (number, table) in drawn(record).enumerate() { (section(table, number, outline)) } }
 }
 
-fn section(table: &Table, number: usize, place: &Place) -> Markup {
+fn section(table: &Table, number: usize, outline: &Outline) -> Markup {
     let body = match view(table) {
         View::Rows | View::Matrix | View::Data => rows(table),
-        View::Cards => cards(table, place),
+        View::Cards => cards(table, outline),
         View::Bars => bar_list(table),
     };
     let body = html! {
         (body)
         @for note in &table.notes { p class="note" { (visible(note)) } }
     };
-    place.section(&format!("table-{}", number + 1), &html! { (visible(&table.title)) }, &body)
+    outline.section(&format!("table-{}", number + 1), &html! { (visible(&table.title)) }, &body)
 }
 
 fn rows(table: &Table) -> Markup {
@@ -58,11 +58,11 @@ fn rows(table: &Table) -> Markup {
 }
 
 /// A heading and a list of names and texts for each row.
-fn cards(table: &Table, place: &Place) -> Markup {
+fn cards(table: &Table, outline: &Outline) -> Markup {
     let used = used(table);
     html! {
         @for row in table.rows.iter().take(ROWS) {
-            (place.subheading(&text(table, row, 0)))
+            (outline.subheading(&text(table, row, 0)))
             dl class="card" {
                 @for &at in used.iter().skip(1) {
                     @let cell = text(table, row, at);

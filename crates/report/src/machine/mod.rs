@@ -1,5 +1,5 @@
-//! The machine of a record in words: one entry per subject, the same on the
-//! page, in Markdown and on the terminal.
+//! The machine of a record as text: one entry per subject, the same on the page, in
+//! Markdown and on the terminal.
 
 mod memory;
 mod processor;
@@ -11,7 +11,7 @@ use crate::visible::visible;
 use crate::words::grouped;
 
 /// Capabilities that decide what can be measured and changed.
-const TELLING: [&str; 6] = [
+const RELEVANT: [&str; 6] = [
     "CAP_SYS_NICE",
     "CAP_SYS_ADMIN",
     "CAP_SYS_RESOURCE",
@@ -20,10 +20,10 @@ const TELLING: [&str; 6] = [
     "CAP_NET_ADMIN",
 ];
 
-/// Lines about one subject.
+/// The most lines about one subject.
 const LINES: usize = 24;
 
-/// One subject and the lines that tell about it.
+/// One subject and its lines.
 pub(crate) type Entry = (&'static str, Vec<String>);
 
 /// The machine in one line; nothing if the record does not describe it.
@@ -35,8 +35,7 @@ pub(crate) fn in_brief(machine: &Machine) -> Option<String> {
     })
 }
 
-/// Everything a record says about its machine; subjects without an answer are
-/// left out.
+/// All subjects of a machine that are known.
 pub(crate) fn entries(machine: &Machine) -> Vec<Entry> {
     let mut entries = vec![
         ("Device", machine.device.iter().map(|device| visible(device).into_owned()).collect()),
@@ -157,21 +156,21 @@ fn clock(machine: &Machine) -> Vec<String> {
     let others: Vec<String> =
         clock.available.iter().filter(|source| **source != clock.current).cloned().collect();
     let also =
-        if others.is_empty() { String::new() } else { format!(" (also there: {})", list(&others)) };
+        if others.is_empty() { String::new() } else { format!(" (available: {})", list(&others)) };
     vec![format!("{}{also}", visible(&clock.current))]
 }
 
 fn capabilities(held: &[String]) -> Vec<String> {
-    let telling: Vec<&str> =
-        TELLING.into_iter().filter(|name| held.iter().any(|held| held == name)).collect();
-    match (held.len(), telling.is_empty()) {
+    let relevant: Vec<&str> =
+        RELEVANT.into_iter().filter(|name| held.iter().any(|held| held == name)).collect();
+    match (held.len(), relevant.is_empty()) {
         (0, _) => Vec::new(),
-        (n, true) => vec![format!("{n}, none that bears on latency")],
-        (n, false) => vec![format!("{n}, among them {}", telling.join(", "))],
+        (n, true) => vec![format!("{n}, none of them relevant to latency")],
+        (n, false) => vec![format!("{n}, among them {}", relevant.join(", "))],
     }
 }
 
-/// Texts of the machine in a row.
+/// A comma-separated list.
 fn list(texts: &[String]) -> String {
     texts.iter().map(|text| visible(text)).collect::<Vec<_>>().join(", ")
 }
@@ -181,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_was_not_read_says_nothing() {
+    fn a_machine_that_was_not_read_has_no_entries() {
         assert_eq!(entries(&Machine::default()), Vec::<Entry>::new());
         assert_eq!(in_brief(&Machine::default()), None);
     }

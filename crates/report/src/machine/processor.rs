@@ -1,4 +1,4 @@
-//! The processor, its clock and its idle states.
+//! The processor, its frequencies and its idle states.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub(super) fn processor(cpu: &Cpu) -> Vec<String> {
     lines
 }
 
-/// What the CPUs have in common: `CPUs 0-3: capacity 446, package 0, cluster 0`.
+/// A line for each kind of CPU: `CPUs 0-3: package 0, cluster 0, capacity 446`.
 fn kinds(cpus: &[CpuTopology]) -> Vec<String> {
     let kinds = partition(cpus.iter().collect(), |cpu: &CpuTopology| {
         (cpu.package, cpu.cluster, &cpu.design, cpu.capacity, cpu.node)

@@ -6,17 +6,17 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 /// The space between two columns.
 pub(super) const GAP: u16 = 2;
 
-/// How a column is set.
+/// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
-    /// To the left, wrapped where the line is too short.
+    /// Aligned to the left, wrapped if the line is too short.
     Text,
-    /// To the left, so many columns wide.
+    /// Aligned to the left, with this width.
     Fixed(usize),
 }
 
-/// Rows of cells in columns, as lines. Only `Text` columns give way if the
-/// whole is wider than `width`.
+/// Rows of cells in columns, as lines. Only `Text` columns become narrower if the table
+/// is wider than `width`.
 pub(super) fn columns(kinds: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
     if rows.is_empty() {
         return Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn columns(kinds: &[Column], rows: &[Vec<String>], width: usize) -> V
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Each row of numbers as one text, to the right and under each other.
+/// Each row of numbers as one text, with aligned columns.
 pub(super) fn in_line(rows: &[Vec<String>]) -> Vec<String> {
     let cells = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cell = |row: &Vec<String>, index: usize| row.get(index).cloned().unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) fn in_line(rows: &[Vec<String>]) -> Vec<String> {
         .collect()
 }
 
-/// How wide the widest of some cells is on the terminal.
+/// The width of the widest cell on the terminal.
 pub(super) fn widest<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
     let mut table = Table::new();
     for cell in cells {
@@ -70,7 +70,7 @@ pub(super) fn widest<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
     table.column_max_content_widths().first().map_or(0, |width| usize::from(*width))
 }
 
-/// A paragraph with its first `indent` columns free.
+/// A paragraph, indented by `indent` columns.
 pub(super) fn paragraph(indent: usize, text: &str, width: usize) -> Vec<String> {
     columns(&[Column::Text], &[vec![text.to_owned()]], width.saturating_sub(indent))
         .into_iter()
@@ -78,7 +78,7 @@ pub(super) fn paragraph(indent: usize, text: &str, width: usize) -> Vec<String> 
         .collect()
 }
 
-/// A path over as many lines as it takes, broken after a `/`.
+/// A path over as many lines as it needs, broken after a `/`.
 pub(super) fn folded(path: &str, width: usize) -> String {
     let mut lines: Vec<String> = vec![String::new()];
     for part in path.split_inclusive('/') {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_under_each_other() {
+    fn numbers_are_aligned() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let rows = [row(["n", "max"]), row(["4,001", "–"]), row([&Paint::Open.on("7"), "12.1 µs"])];
         let lines = in_line(&rows).iter().map(|line| resolve(line, false)).collect::<String>();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_hang() {
+    fn paragraphs_are_indented() {
         assert_eq!(paragraph(4, "one two three four", 14), ["    one two", "    three four"]);
         assert_eq!(paragraph(0, "one two", 80), ["one two"]);
     }

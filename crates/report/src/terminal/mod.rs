@@ -18,27 +18,24 @@ use crate::words;
 use layout::paragraph;
 use paint::{Paint, resolve};
 
-/// What the terminal can show.
+/// How to print a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalStyle {
     /// Columns; at least 40 are used.
     pub width: usize,
-    /// Whether escapes for colour are understood and wanted. The text is the
-    /// same without them.
+    /// Whether to print escapes for colours. The text is the same without them.
     pub colour: bool,
-    /// Whether everything is told that was measured, rather than what the
-    /// command tells of its result.
+    /// Whether to print all parts of the record, not only those that its command prints.
     pub all: bool,
 }
 
-/// Lines of prose are not longer than this, however wide the terminal.
+/// The longest line of prose, on any terminal.
 const PROSE: usize = 100;
 
-/// The text of `record`: its answers first, then its tables and, for commands
-/// that say so, series, facts and worst samples; at the end changes, warnings
-/// and what could not be measured. Nothing in the record can
-/// reach the terminal as a control character. Commands are not wrapped, so
-/// they can be copied. Where the command speaks for another program, its form.
+/// The text of `record`: first its answers, then its tables and, for some commands,
+/// series, facts, worst samples and changes; at the end warnings and missing
+/// measurements. Control characters in the record are escaped. Commands are not wrapped,
+/// so they can be copied. A command that prints another program's format has that.
 pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
     if let Some(document) = document(record).filter(|_| !style.all) {
         return document;
@@ -62,7 +59,7 @@ pub fn terminal(record: &RunRecord, style: &TerminalStyle) -> String {
     resolve(&blocks.join("\n\n"), style.colour)
 }
 
-/// Command, labels, answer, machine.
+/// Command, labels, headline, machine.
 fn head(record: &RunRecord, width: usize) -> Vec<String> {
     let mut title = Paint::Strong.on(&format!("unjank {}", visible(&record.command)));
     for label in &record.labels {
@@ -71,7 +68,7 @@ fn head(record: &RunRecord, width: usize) -> Vec<String> {
     }
     let mut lines = paragraph(0, &title, width);
     let findings = &record.findings;
-    // Where there is nothing to judge, the tables say what was measured.
+    // Without verdicts, the tables show what was measured.
     if !findings.verdicts.is_empty() || (findings.series.is_empty() && findings.facts.is_empty()) {
         lines.extend(paragraph(0, &headline(std::slice::from_ref(record)), width));
     }

@@ -1,4 +1,4 @@
-//! What was changed, what to be careful about, what is missing.
+//! Changes, warnings and missing measurements.
 
 use unjank_measure::RunRecord;
 
@@ -7,7 +7,7 @@ use super::paint::{Paint, heading};
 use crate::visible::visible;
 use crate::words::{PutBack, put_back};
 
-/// What was changed for the time of the run.
+/// Changes for the time of the run.
 pub(super) fn changes(record: &RunRecord, width: usize) -> Vec<String> {
     let changes = &record.findings.changes;
     if changes.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn changes(record: &RunRecord, width: usize) -> Vec<String> {
     lines
 }
 
-/// What a reader must know to read the numbers right.
+/// The warnings.
 pub(super) fn warnings(record: &RunRecord, width: usize) -> Vec<String> {
     let warnings = &record.findings.warnings;
     if warnings.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn warnings(record: &RunRecord, width: usize) -> Vec<String> {
     lines
 }
 
-/// What could not be measured, and why.
+/// Missing measurements with their reasons.
 pub(super) fn unsupported(record: &RunRecord, width: usize) -> Vec<String> {
     let unsupported = &record.findings.unsupported;
     if unsupported.is_empty() {

@@ -1,18 +1,18 @@
-//! Colour that does not get in the way of layout.
+//! Colours that do not affect the layout.
 //!
-//! Painted words carry marks that have no width, so tables and wrapped lines
-//! come out the same with colour and without. At the very end the marks become
-//! escapes, or nothing. Texts from a record cannot hold these marks:
-//! [`visible`](crate::visible::visible) shows such characters instead.
+//! Coloured words have marks without width, so tables and wrapped lines are the same
+//! with and without colour. At the end the marks become escapes, or are removed. Texts
+//! from a record cannot contain these marks: [`visible`](crate::visible::visible)
+//! escapes such characters.
 
 use unjank_measure::Answer;
 
-/// What a colour means.
+/// The meaning of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
-    /// Headings and what to look at first.
+    /// Headings and subjects.
     Strong,
-    /// What can be skipped.
+    /// Details.
     Soft,
     /// Healthy, better.
     Good,
@@ -20,7 +20,7 @@ pub(super) enum Paint {
     Bad,
     /// Undecided, warnings.
     Open,
-    /// Something to type.
+    /// A command to type.
     Command,
 }
 
@@ -46,7 +46,7 @@ impl Paint {
         }
     }
 
-    /// `text` in this colour, word by word, so that it may be wrapped.
+    /// `text` in this colour, word by word, so it can be wrapped.
     pub(super) fn on(self, text: &str) -> String {
         let mark =
             PAINTS.iter().find(|(paint, ..)| *paint == self).map_or(END, |(_, mark, _)| *mark);
@@ -62,8 +62,8 @@ impl Paint {
     }
 }
 
-/// Turns the marks of finished lines into escapes, or takes them out. A line
-/// always ends without colour.
+/// Turns the marks of finished lines into escapes, or removes them. A line always ends
+/// without colour.
 pub(super) fn resolve(text: &str, colour: bool) -> String {
     let mut resolved = String::with_capacity(text.len());
     for line in text.lines() {

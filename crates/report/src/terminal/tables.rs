@@ -11,13 +11,13 @@ use crate::samples::Worst;
 use crate::visible::visible;
 use crate::words;
 
-/// Names get this many columns beside their numbers, or lines of their own.
+/// The least width of names beside their numbers; otherwise names have their own lines.
 const NAME: usize = 20;
 
-/// Worst samples of one series.
+/// The most worst samples of one series.
 const PER_SERIES: usize = 5;
 
-/// All series: n, missed periods, and the quantiles that are asked for most.
+/// All series: n, missed periods, and the most usual quantiles.
 pub(super) fn series(record: &RunRecord, width: usize) -> Vec<String> {
     let all = &record.findings.series;
     let mut names = Names::default();
@@ -57,7 +57,7 @@ pub(super) fn facts(record: &RunRecord, width: usize) -> Vec<String> {
     named_table(["Facts", "value", "95 % interval", "n"], rows, width)
 }
 
-/// The two ends of all curves; their course needs a picture.
+/// The two ends of all curves.
 pub(super) fn curves(record: &RunRecord, width: usize) -> Vec<String> {
     let mut names = Names::default();
     let rows = record
@@ -117,8 +117,7 @@ pub(super) fn worst_samples(record: &RunRecord, width: usize) -> Vec<String> {
     lines
 }
 
-/// A table whose first column holds names; the others are numbers. Where there
-/// is no room for the names, they stand on lines of their own.
+/// A table of names and numbers. Names that do not fit have their own lines.
 fn named_table<const N: usize>(
     head: [&str; N],
     rows: Vec<Vec<String>>,
@@ -159,7 +158,7 @@ fn named_table<const N: usize>(
     columns(&kinds, &rows, width)
 }
 
-/// Names in a column: one that repeats the row above leaves only the labels in
+/// Names in a column: a name that repeats the row above is replaced by the labels in
 /// which the two differ.
 #[derive(Default)]
 struct Names<'a> {

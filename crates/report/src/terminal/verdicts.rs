@@ -1,4 +1,4 @@
-//! Questions and answers, one row each and what belongs to it below.
+//! Questions and answers: one row each, with details below.
 
 use unjank_measure::Verdict;
 
@@ -9,12 +9,11 @@ use crate::words;
 
 /// Subjects wider than this are wrapped.
 const SUBJECT: usize = 28;
-/// What stands below a row is not indented further than this, so that long
-/// subjects do not push it against the right edge.
+/// The largest indent of the details below a row, so that long subjects leave room.
 const INDENT: usize = 12;
 
-/// The table of verdicts; each row is followed by the quantity's name, the
-/// reason, where the limit comes from, and what to type next.
+/// The table of verdicts. Each row is followed by the quantity's name, the reason, the
+/// source of the limit, and the next command.
 pub(super) fn block(verdicts: &[Verdict], width: usize, prose: usize) -> Vec<String> {
     if verdicts.is_empty() {
         return Vec::new();
@@ -70,7 +69,7 @@ fn row(verdict: &Verdict) -> Vec<String> {
     ]
 }
 
-/// What stands below a row; the healthy range too if its column did not fit.
+/// The details below a row; also the healthy range if its column did not fit.
 fn below(verdict: &Verdict, has_column: bool) -> Vec<String> {
     let mut texts = vec![visible(&verdict.question).into_owned()];
     if let Some(quantity) = verdict.measured.as_ref().or(verdict.effect.as_ref()) {

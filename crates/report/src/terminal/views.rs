@@ -32,7 +32,7 @@ fn block(table: &Table, prose: usize) -> Vec<String> {
     lines
 }
 
-/// Rows under headings, numbers to the right.
+/// Rows under headings, with numbers aligned to the right.
 fn rows(table: &Table) -> Vec<String> {
     let used = used(table);
     let mut grid = comfy_table::Table::new();
@@ -52,7 +52,7 @@ fn rows(table: &Table) -> Vec<String> {
     grid.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).to_owned()).collect()
 }
 
-/// The first cell above, and each other one beside its heading.
+/// The first cell as a heading, and each other cell with its column's name.
 fn card(table: &Table, row: &[unjank_measure::Cell], prose: usize) -> Vec<String> {
     let mut lines = paragraph(0, &text(table, row, 0), prose);
     for at in used(table).into_iter().skip(1) {

@@ -1,4 +1,4 @@
-//! Whatever a record says, it is shown and not obeyed.
+//! Hostile text and numbers in a record are shown and have no effect.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ use unjank_report::{TerminalStyle, html, markdown, terminal};
 use crate::fixture;
 use crate::html::body;
 
-/// Texts that mean something to a browser, a terminal or a Markdown parser.
+/// Texts with an effect on a browser, a terminal or a Markdown parser.
 const EVIL: [&str; 14] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -31,8 +31,7 @@ const EVIL: [&str; 14] = [
     "a/b//c/",
 ];
 
-/// `record` with every text of its own replaced, names of labels and settings
-/// included.
+/// `record` with every free text replaced, also names of labels and settings.
 fn poisoned(record: &RunRecord, texts: &[String]) -> RunRecord {
     let mut value = serde_json::to_value(record).expect("a record is JSON");
     let mut texts = texts.iter().cycle();
@@ -47,7 +46,7 @@ fn poison(value: &mut Value, text: &mut dyn FnMut() -> String) {
         Value::Object(entries) => {
             for (key, value) in entries.iter_mut() {
                 match key.as_str() {
-                    // Words of the record's own, which nothing else can stand for.
+                    // Enumerations of the record, which are not free text.
                     "unit" | "answer" | "kind" => {}
                     "labels" | "settings" | "tunables" if value.is_object() => {
                         let entry = (text(), Value::String(text()));
@@ -81,7 +80,7 @@ fn vocabulary(page: &str) -> BTreeSet<String> {
 
 static RICH: LazyLock<RunRecord> = LazyLock::new(fixture::rich);
 
-/// What pages about records in good faith are made of.
+/// The elements and attributes of pages about benign records.
 static BENIGN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut words = vocabulary(&html(std::slice::from_ref(&*RICH)));
     words.extend(vocabulary(&html(&[fixture::small(), fixture::small()])));
@@ -93,14 +92,13 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: 24, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Characters that act instead of showing themselves.
+/// Whether a character has an effect instead of a shape.
 fn acts(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// `record` with its numbers replaced by any others, in no order and of any
-/// size.
+/// `record` with its numbers replaced by arbitrary ones.
 fn absurd(mut record: RunRecord, whole: &[u64], real: &[f64]) -> RunRecord {
     let (mut whole, mut real) = (whole.iter().copied().cycle(), real.iter().copied().cycle());
     let mut next = || whole.next().unwrap_or(0);
@@ -163,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn a_page_is_not_broken_out_of(texts in texts()) {
+    fn text_cannot_add_elements_to_a_page(texts in texts()) {
         let benign = &*BENIGN;
         let record = poisoned(&fixture::small(), &texts);
         let page = html(std::slice::from_ref(&record));
@@ -174,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn a_terminal_is_not_taken_over(texts in texts(), width in 0_usize..200) {
+    fn text_cannot_control_a_terminal(texts in texts(), width in 0_usize..200) {
         let record = poisoned(&fixture::small(), &texts);
         let plain = terminal(&record, &TerminalStyle { width, colour: false, all: true });
         prop_assert!(!plain.contains(acts), "{plain:?}");
@@ -203,8 +201,8 @@ proptest! {
                 _ => {}
             }
         }
-        // The title, and one each for answers, series, facts, worst samples,
-        // changes, warnings and what was not measured.
+        // The title, answers, series, facts, worst samples, changes, warnings and
+        // missing measurements.
         prop_assert_eq!(headings, 8, "{}", text);
         let mut cells = 0;
         for line in text.lines() {

@@ -1,4 +1,4 @@
-//! The page is whole, well-formed, self-contained and of bounded size.
+//! Pages are complete, well-formed, self-contained and of bounded size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,8 +11,7 @@ use unjank_report::html;
 
 use crate::fixture;
 
-/// The body of a page as XML. Only the head holds elements that HTML leaves
-/// open.
+/// The body of a page as XML. Only the head has elements without an end tag.
 pub(crate) fn body(page: &str) -> Document<'_> {
     let start = page.find("<body>").expect("a page has a body");
     let end = page.find("</body>").expect("a body has an end") + "</body>".len();
@@ -20,7 +19,7 @@ pub(crate) fn body(page: &str) -> Document<'_> {
         .expect("a body is well-formed")
 }
 
-/// Leaves a page below `target/tmp`, where a person can look at it.
+/// Writes a page to `target/tmp`, for inspection by eye.
 fn page_of(name: &str, records: &[RunRecord]) -> String {
     let page = html(records);
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
@@ -96,7 +95,7 @@ fn charts_and_tables_can_be_read_aloud() {
     }
 }
 
-/// Element names without their name space, which only SVG has.
+/// Element names without their namespace, which only SVG has.
 trait TagName {
     fn has_tag_name_in(&self, name: &str) -> bool;
 }

@@ -29,6 +29,6 @@ fn a_heat_map_is_a_table() {
         "| policy | 32.0 MiB | 64.0 MiB | 128 MiB | 256 MiB | 512 MiB | 1.00 GiB |"
     );
     assert!(lines[3].starts_with("| `always/arc` | **68.5 % (67.5–69.5 %)** |"), "{}", lines[3]);
-    assert!(lines[6].ends_with("smaller is better, and the best of a column stands in bold."));
+    assert!(lines[6].ends_with("smaller is better; the best of a column is bold."));
     assert_eq!(text.matches("swap/sweep/storage_ios").count(), 1, "it is no line of the curves");
 }

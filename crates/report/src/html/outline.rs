@@ -1,16 +1,16 @@
-//! Where in the page a record stands.
+//! Headings and ids of a record's sections in the page.
 
 use maud::{Markup, html};
 
-/// Where in the page a record stands.
-pub(super) struct Place {
+/// Headings and ids of a record's sections in the page.
+pub(super) struct Outline {
     /// The level of its sections' headings.
     pub(super) level: u8,
-    /// What the ids of its sections begin with.
+    /// The prefix of its sections' ids.
     pub(super) prefix: String,
 }
 
-impl Place {
+impl Outline {
     /// A section with a heading.
     pub(super) fn section(&self, id: &str, heading: &Markup, body: &Markup) -> Markup {
         html! {
@@ -24,7 +24,7 @@ impl Place {
         }
     }
 
-    /// The heading of something within a section.
+    /// A heading within a section.
     pub(super) fn subheading(&self, heading: &str) -> Markup {
         html! {
             @match self.level {
