@@ -1,5 +1,4 @@
-# The only task runner, and a thin one: each target is a command or two that
-# can be typed by hand. Run `make` for a list.
+# Each target is a command or two that can be typed by hand. Run `make` for a list.
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO ?= cargo
@@ -12,18 +11,18 @@ ARGS ?=
 help:
 	@echo 'make checkup   measure all five delays on this machine (ARGS=--quick for 15 s)'
 	@echo 'make build     build target/release/unjank'
-	@echo 'make dist      build target/dist/unjank, optimised as a whole, for packages'
+	@echo 'make dist      build target/dist/unjank for packages, with link-time optimisation'
 	@echo 'make java      build the Java library unjank-rt and the measuring application of jitter jvm'
 	@echo 'make c         build unjank-backoff for C and C++: target/release/libunjank_backoff.a and .so'
-	@echo 'make test      run all tests (installs what they need; root runs more of them)'
+	@echo 'make test      install what tests need, and run them (more of them as root)'
 	@echo 'make lint      formatting, clippy, documentation, licences (of Java: documentation)'
-	@echo 'make bench     speed of unjank itself, against its peers'
-	@echo 'make bench-coverage   forty checkups idle and beside a load: how far runs agree (an hour)'
-	@echo 'make fuzz      two minutes for each parser (needs nightly Rust)'
+	@echo 'make bench     measure the speed of unjank itself, compared with other tools'
+	@echo 'make bench-coverage   how far runs agree: 40 checkups idle and beside a load (an hour)'
+	@echo 'make fuzz      fuzz each parser for two minutes (needs nightly Rust)'
 
 checkup: build
 	$(CARGO) run --release --locked --quiet --package unjank -- checkup --html checkup.html $(ARGS)
-	@echo 'The whole report: checkup.html'
+	@echo 'The full report: checkup.html'
 
 build: setup
 	$(CARGO) build --release --locked --package unjank
@@ -37,8 +36,8 @@ java: setup-java
 c: setup
 	$(CARGO) build --release --locked --package unjank-backoff-c
 
-# What tests start is built once, without optimisation; all of them run, and it fails in the end if
-# one of them has.
+# Programs that tests start are built once, without optimisation. All tests run, and make fails at
+# the end if one failed.
 test: setup-test
 	$(CARGO) build --locked --workspace --lib --bins --examples --tests
 	NATIVE=debug ./scripts/java.sh build

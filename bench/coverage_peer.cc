@@ -1,4 +1,4 @@
-// What Google Benchmark and hyperfine time in scripts/bench-coverage.sh.
+// The program that Google Benchmark and hyperfine time in scripts/bench-coverage.sh.
 #include <algorithm>
 #include <vector>
 

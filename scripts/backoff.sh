@@ -1,10 +1,10 @@
 #!/bin/sh
-# What `cargo test` does not run of unjank-backoff's tests:
+# The tests of unjank-backoff that `cargo test` does not run:
 #   backoff.sh test      loom's models; a build without an operating system; its tests on aarch64,
 #                        under an emulator
 #   backoff.sh miri      its tests under Miri (needs nightly Rust with the component miri)
 #   backoff.sh tsan      its tests under the thread sanitizer (needs nightly Rust with rust-src)
-# What the machine lacks is skipped, and fails where all tests are asked for (UNJANK_TEST_ALL=1).
+# Tests that this machine cannot run are skipped, or fail with UNJANK_TEST_ALL=1.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ target=${CARGO_TARGET_DIR:-target}
 cargo=${CARGO:-cargo}
 package=unjank-backoff
 
-# A target of Rust's is there, or can be fetched.
+# Whether a Rust target is installed or can be fetched.
 has_target() {
     [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ] && return 0
     command -v rustup >/dev/null 2>&1 && rustup target add "$1" >/dev/null 2>&1
@@ -48,7 +48,7 @@ aarch64() {
     elif ! has_target $triple; then
         skip "aarch64" "rustup target add $triple"
     else
-        # The emulator knows neither the policies nor the ten thousand threads of the other tests.
+        # The emulator supports neither the policies nor the ten thousand threads of the other tests.
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
             CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$emulator -L /usr/aarch64-linux-gnu" \
             "$cargo" test --quiet --locked --package $package --target $triple \
@@ -58,7 +58,7 @@ aarch64() {
 
 case "${1:-test}" in
 test)
-    # All of them run, and it fails in the end if one of them has.
+    # Runs all of them, and fails at the end if one failed.
     failed=0
     for part in models no_std aarch64; do
         ($part) || failed=1
@@ -66,7 +66,7 @@ test)
     exit $failed
     ;;
 miri)
-    # Miri knows the C library's system calls, not those that rustix makes by itself.
+    # Miri supports the C library's system calls, not those that rustix makes directly.
     RUSTFLAGS='--cfg rustix_use_libc' MIRIFLAGS='-Zmiri-disable-isolation' \
         "$cargo" +nightly miri test --quiet --package $package --lib --target-dir "$target/miri"
     ;;

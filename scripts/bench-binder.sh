@@ -1,11 +1,11 @@
 #!/bin/sh
-# unjank-binder against rsbinder in the virtual phone: a line of JSON for each
-# run is appended to FILE, and all of FILE makes a table. After each run the two
-# swap devices.
+# Compares unjank-binder with rsbinder in the virtual phone. Appends a line of JSON
+# for each run to FILE, and prints a table of all lines. The two swap devices after
+# each run.
 #
 #     scripts/bench-binder.sh [RUNS [CALLS [FILE]]]
 #
-# RUNS of each placement (6, the fewest that give an interval), of CALLS each.
+# RUNS for each placement (default 6, the fewest that give an interval), of CALLS each.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -27,7 +27,7 @@ fi
 "${CARGO:-cargo}" build --release --locked --quiet \
     --manifest-path bench/rsbinder/Cargo.toml --target-dir "$target/bench"
 
-# Every run is a phone of its own: nothing is left of the one before.
+# Every run has its own phone, so nothing is left of the run before.
 run() { # devices, and the CPU of the servers
     "$target/release/unjank" lab run --no-store --add "$program" -- \
         unjank-bench-rsbinder "$1" "$2" "$calls" 0 "$3" | grep '^{' >>"$lines"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What `unjank launch boost` costs, and how fast it is: the real process
-# connector, and files of a fake machine for knobs. Needs root; the machine
-# should be quiet. Prints the service's own figures.
+# Cost and speed of `unjank launch boost`, with the real proc connector, and files of
+# a fake machine as knobs. Needs root; the machine should be quiet. Prints the
+# service's own figures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,13 +10,13 @@ cargo build --release --locked --quiet --package unjank-launch --example starts
 unjank=target/release/unjank
 starts=target/release/examples/starts
 
-# In memory, as sysfs is.
+# In memory, like sysfs.
 work=$(mktemp -d -p /dev/shm)
 hogs=
 trap 'kill $hogs $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 cp -r crates/host/fixtures/panel-exynos4210/. "$work/machine"
 
-serve() { # options: starts the service, and waits until it is there
+serve() { # options: starts the service, and waits until it is ready
     "$unjank" launch boost --root "$work/machine" --state-dir "$work/state" \
         --socket "$work/socket" --no-store --quiet "$@" 2>"$work/log" &
     service=$!
@@ -38,8 +38,8 @@ serve --budget 60s
 sleep "${IDLE:-20}"
 finish "nothing starts"
 
-# How late a timer wakes a thread of the same priority, for a moment: what no
-# service of this machine could be below.
+# How late a timer wakes a thread of the same priority: the lower bound for any
+# service on this machine.
 floor() {
     cyclictest --quiet --priority=50 --policy=fifo --interval=1000 --loops=10000 --histogram=20000 2>/dev/null |
         awk '/^[0-9]/ { n += $2; late[$1 + 0] = $2 }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# How far runs agree: `unjank checkup` RUNS times (40), in shuffled order with
-# cyclictest, hyperfine and Google Benchmark, idle and beside a steady load.
-# Prints how often one run's 95 % interval holds the median of all runs, and how
-# often two runs give the same answer. `bench-coverage.sh quick|usual`.
+# How far runs agree: `unjank checkup` RUNS times (default 40), in shuffled order with
+# cyclictest, hyperfine and Google Benchmark, idle and beside a steady load. Prints
+# how often one run's 95 % interval contains the median of all runs, and how often two
+# runs give the same answer. Usage: bench-coverage.sh quick|usual
 set -eu
 
 budget=${1:-quick}
@@ -21,7 +21,7 @@ esac
 
 c++ -O2 -o "$work/sort" "$here/../bench/coverage_peer.cc" -lbenchmark -lpthread
 
-# One measurement of each tool, in an order drawn by chance.
+# One measurement with each tool, in random order.
 once() {
     for tool in $(shuf -e unjank cyclictest hyperfine benchmark); do
         case "$tool" in
@@ -57,7 +57,7 @@ forty() {
 }
 
 forty "$work/idle" "idle"
-# A steady load: each CPU is wanted by another program half of the time.
+# A steady load: another program wants each CPU half of the time.
 stress-ng --quiet --cpu 0 --cpu-load 50 --timeout 0 &
 load=$!
 forty "$work/load" "beside a steady load of 50 %"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Speed and size of unjank itself, after the criterion benches: start-up, size,
-# memory; calls against perf bench and unix sockets, locks against std's and
-# parking_lot's, pools against rayon's, wake-up latency against cyclictest. Prints tables; judges nothing.
+# Speed and size of unjank itself, after the criterion benches: start-up, size, memory;
+# calls against perf bench and unix sockets, locks against std's and parking_lot's,
+# pools against rayon's, wake-up latency against cyclictest. Prints tables without
+# verdicts.
 set -eu
 
 unjank=${CARGO_TARGET_DIR:-target}/release/unjank
 
-# The nanoseconds that a program takes from start to end, the median of 41.
+# The median time of 41 runs of a program, from start to end, in nanoseconds.
 median_run() {
     i=0
     while [ $i -lt 41 ]; do
@@ -18,8 +19,8 @@ median_run() {
     done | sort -n | sed -n 21p
 }
 
-# The largest resident memory of a program, in KiB: it is its own child's parent
-# here, and the kernel keeps the highest mark in VmHWM until the end.
+# The peak resident memory of a program, in KiB: the kernel keeps it in VmHWM until
+# the process ends.
 peak_memory() {
     "$@" >/dev/null 2>&1 &
     peak=0
@@ -50,8 +51,8 @@ awk -v nothing="$nothing" -v help="$help" -v host="$host" -v size="$size" -v mem
 }'
 echo
 
-# What measuring a call costs (passthrough: two clock reads and a plain call),
-# and calls against perf bench and unix sockets.
+# The cost of measuring a call (passthrough: two clock reads and a plain call), and
+# calls against perf bench and unix sockets.
 $unjank ipc throughput --no-store --transport passthrough --largest 16 --for 2s
 $unjank ipc bench --no-store --pairs 30
 
@@ -65,7 +66,7 @@ if [ "$(id -u)" -eq 0 ]; then
         --threads 2,4,8 --section 0,1us,20us
     $unjank ipc inversion --no-store --transport unix,pi --count 600
     for condition in "" --dma-latency; do
-        # shellcheck disable=SC2086  # no option, or one
+        # shellcheck disable=SC2086  # one option or none
         $unjank jitter bench --no-store --pairs 30 --visit 1s $condition
     done
 else

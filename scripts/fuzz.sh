@@ -1,9 +1,9 @@
 #!/bin/sh
-# Two minutes for each fuzz target, or for those that are named; swap_traces has them for each
-# format of traces, and for the telling of formats:
+# Runs each fuzz target, or the named ones, for two minutes; swap_traces for two minutes for each
+# format of traces, and for the detection of formats:
 #   FUZZ_SECONDS=600 scripts/fuzz.sh machine_files
 #   FUZZ_FORMAT=msr scripts/fuzz.sh swap_traces
-# Needs nightly Rust; installs cargo-fuzz if it is not there.
+# Needs nightly Rust; installs cargo-fuzz if it is missing.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ seconds=${FUZZ_SECONDS:-120}
 # As in crates/swap/src/trace/format.rs.
 formats='ariadne blkparse blktrace csv ftrace mobile msr oracleGeneral parquet spc systor txt vscsi'
 
-# fuzz TARGET CORPUS: new inputs go into the corpus; recorded machines, traces and profiles are seeds.
+# fuzz TARGET CORPUS: adds new inputs to the corpus; recorded machines, traces and profiles are seeds.
 fuzz() {
     mkdir -p "fuzz/corpus/$2"
     cargo +nightly fuzz run "$1" "fuzz/corpus/$2" crates/host/fixtures crates/jitter/fixtures \

@@ -1,17 +1,17 @@
 #!/bin/sh
 # The Java library and the measuring application of `unjank jitter jvm`:
-#   java.sh build     makes both jars, with the native halves of this machine's architecture and,
-#                     where a cross compiler is, of the other
+#   java.sh build     makes both jars, with the native half for this machine's architecture and,
+#                     with a cross compiler, for the other
 #   java.sh install   puts them into this user's Maven repository
 #   java.sh test      runs their tests on every JDK of this machine
 #   java.sh lint      checks their documentation
 #   java.sh jdks      lists the JDKs in JAVA_HOME, PATH and /usr/lib/jvm; the first compiles
-# Maven fetches what it needs on its first run. NATIVE=debug takes the native half from that
-# directory of cargo's, as it was built there, instead of building it for release.
+# Maven fetches its plugins on the first run. NATIVE=debug takes the native half from cargo's debug
+# directory instead of building it for release.
 set -eu
 cd "$(dirname "$0")/.."
 
-# Homes of JDKs stand a line each, and may hold blanks.
+# Homes of JDKs are one a line, and may contain blanks.
 IFS='
 '
 
@@ -25,13 +25,13 @@ die() {
     exit 1
 }
 
-# The first number of a JDK's version: 17; of 1.8.0_392, 8. Nothing if it is no JVM.
+# The major version of a JDK: 17; for 1.8.0_392, 8. Nothing if it is not a JVM.
 major() { # home
     [ -x "$1/bin/java" ] && [ -r "$1/release" ] || return 0
     sed -n 's/^JAVA_VERSION="\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' "$1/release"
 }
 
-# Homes of JVMs that are new enough, a line each, every one once; the oldest first.
+# Homes of all JVMs that are new enough, one a line, the oldest first.
 jdks() {
     on_path=$(command -v java || true)
     for home in ${JAVA_HOME:+"$JAVA_HOME"} \
@@ -42,7 +42,7 @@ jdks() {
     done | sort -n -u | cut -d ' ' -f 2-
 }
 
-# What is run must be what was built: the jar holds a digest beside each file.
+# The jar has a digest beside each file, which is checked before the file is run.
 put() { # directory of cargo, directory in the jar
     mkdir -p "$native/$2"
     for file in libunjank_rt.so unjank-rt-task; do
@@ -85,7 +85,7 @@ maven() { # home of the JDK that runs the tests, goals and options
     JAVA_HOME=$compiler mvn --quiet --file java -Dnative.dir="$native" -Dtest.jdk="$tested" "$@"
 }
 
-# How many tests have run; Maven itself says nothing of tests that pass.
+# Prints how many tests have run, which Maven does not.
 summary() {
     cat java/*/target/surefire-reports/*.txt |
         awk -F '[:,]' '/^Tests run/ { run += $2; skipped += $8 }
@@ -112,7 +112,7 @@ build)
     ;;
 test)
     native_half
-    # Every JDK, and it fails in the end if one of them has.
+    # Runs on every JDK, and fails at the end if one failed.
     failed=0
     for home in $found; do
         rm -rf java/*/target/surefire-reports

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes sure that what a target needs is there: `setup.sh build|java|test|bench`.
-# System packages are installed by name where that is possible (Debian, Ubuntu;
-# as root or with sudo), and named where it is not.
+# Installs what a target needs: `setup.sh build|java|test|bench`. On Debian and
+# Ubuntu, as root or with sudo, missing packages are installed; elsewhere they are
+# listed.
 set -eu
 
 RUST_NEEDED=1.89
@@ -31,8 +31,8 @@ need_python() {
     python3 -c 'import ensurepip' 2>/dev/null || missing="$missing python3-venv"
 }
 
-# The simulator that replacement policies are compared with; in a directory of
-# its own, which Python's environment does not see.
+# The simulator with which replacement policies are compared, in its own virtual
+# environment.
 need_libcachesim() {
     peer="${CARGO_TARGET_DIR:-target}/libcachesim-$LIBCACHESIM"
     [ ! -e "$peer/installed" ] || return 0
@@ -61,12 +61,12 @@ test)
     # A display, and a program with a window.
     need Xvfb xvfb
     need xclock x11-apps
-    # Programs whose locks `lock doctor` must see.
+    # Programs whose locks `lock doctor` must detect.
     need go golang-go
     need python3 python3
     # Debian has it in a directory for each version.
     ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || missing="$missing postgresql"
-    # The service that gives ordinary users real-time threads, and a bus for it.
+    # The service that makes threads of ordinary users real-time, and its bus.
     need dbus-daemon dbus-daemon
     [ -x /usr/libexec/rtkit-daemon ] || [ -x /usr/lib/rtkit/rtkit-daemon ] || missing="$missing rtkit"
     # unjank-backoff on another processor.

@@ -1,4 +1,4 @@
-//! What the binder driver returns, and the objects in a payload.
+//! Returns of the binder driver, and the objects in a payload.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The file of rules and limits of the boosting service.
+//! The configuration file of the boost service: rules and limits.
 
 #![no_main]
 

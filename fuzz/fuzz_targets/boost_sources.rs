@@ -1,4 +1,4 @@
-//! Android's log, in pieces as they come.
+//! Android's log, in arbitrary pieces.
 
 #![no_main]
 

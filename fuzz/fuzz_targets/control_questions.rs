@@ -1,4 +1,4 @@
-//! What is asked on a service's socket, in pieces as it comes: the pieces make no difference.
+//! Requests on a service's socket, in arbitrary pieces, which make no difference.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Profiles of devices: whatever is read, has a table of states for the phone's firmware.
+//! Device profiles: every valid one has a table of states for the phone's firmware.
 
 #![no_main]
 

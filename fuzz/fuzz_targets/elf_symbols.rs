@@ -1,5 +1,4 @@
-//! Programs and libraries of other processes, whose functions are looked up: any bytes, and a
-//! program with bytes changed anywhere.
+//! Symbols of programs and libraries: arbitrary bytes, and a program with bytes changed anywhere.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What meters send, and what was recorded of them.
+//! Output of energy meters, and recordings of it.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! cyclictest's files: whole ones, and ones of any command line and threads.
-//! Whatever is read, the samples of all are those of its threads.
+//! cyclictest's files: complete ones, and ones of any command line and threads. The total
+//! number of samples must be the sum over all threads.
 
 #![no_main]
 

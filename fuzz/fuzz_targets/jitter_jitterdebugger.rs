@@ -1,5 +1,5 @@
-//! jitterdebugger's files: whole ones, and histograms of any numbers, of which
-//! every wake-up must be counted.
+//! jitterdebugger's files: complete ones, and histograms of any numbers. Every wake-up must
+//! be counted.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let mut numbers = bytes.chunks_exact(8).map(|chunk| {
         let number = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        // Small numbers, too.
+        // Small numbers as well.
         number >> (number & 63)
     });
     let (beyond, more) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));

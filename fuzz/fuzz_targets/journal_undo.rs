@@ -1,5 +1,4 @@
-//! What a journal has `unjank restore` do, as root: it changes knobs below its tree, and nothing
-//! else, wherever links lead and whatever the journal says.
+//! Journals and links for `unjank restore` as root: it must change only knobs below its tree.
 
 #![no_main]
 
@@ -11,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use unjank_host::Root;
 use unjank_host::journal::{Change, Entry, Header, Mode, restore};
 
-/// Places that a journal may name: knobs, links that leave the tree, and what is no knob.
+/// Places that a journal may name: knobs, links that leave the tree, and other files.
 const PLACES: [&str; 14] = [
     "/sys/a",
     "/sys/b",
@@ -39,9 +38,9 @@ const FILES: [(&str, &str); 5] = [
 #[derive(Debug, Arbitrary)]
 enum Line {
     Entry(Step, u8, u8, u8),
-    /// As it is, which no session writes.
+    /// A raw line, which no session writes.
     Raw(String),
-    /// At a place of its own.
+    /// At another place.
     At(String),
 }
 
@@ -111,7 +110,7 @@ fuzz_target!(|lines: Vec<Line>| {
     symlink(at("outside"), at("machine/sys/away")).expect("there is room");
     let state = at("state");
     DirBuilder::new().mode(0o700).create(&state).expect("there is room");
-    // Of before there were checksums, so that any line is one.
+    // In the old format without checksums, so every line is valid.
     let header = Header {
         schema: "unjank.journal/1".to_owned(),
         pid: 1,

@@ -1,4 +1,4 @@
-//! What the measuring application in a JVM writes.
+//! Recordings of the measuring application in a JVM.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a keeper is told to see to.
+//! Orders to a keeper.
 
 #![no_main]
 

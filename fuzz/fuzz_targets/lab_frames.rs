@@ -1,4 +1,4 @@
-//! What a virtual phone sends to its host, in pieces.
+//! Frames from a virtual phone to its host, in arbitrary pieces.
 
 #![no_main]
 

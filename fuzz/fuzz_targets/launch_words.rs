@@ -1,4 +1,4 @@
-//! What a launched load app prints, and ways of being ready as they are typed.
+//! Output of a launched load app, and readiness conditions from the command line.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Load profiles in both forms: whatever is read, is run.
+//! Load profiles in both formats: every valid one can be run.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Datagrams of programs that say that they are ready.
+//! Readiness datagrams (`sd_notify`) of programs.
 
 #![no_main]
 

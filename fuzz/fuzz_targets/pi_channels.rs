@@ -1,4 +1,4 @@
-//! What a peer of a pi-channel sends, and memory that it offers as a lane.
+//! Messages from a peer of a pi-channel, and memory that it offers as a lane.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Run records from elsewhere: read, checked, and shown in every way.
+//! Run records from elsewhere: read, checked, and rendered in every format.
 
 #![no_main]
 

@@ -41,13 +41,13 @@ fn record(seconds: i64) -> RunRecord {
     Start::at(date, Timestamp::from_nanos(0), seconds as u32).finish(Timestamp::from_nanos(7), run)
 }
 
-/// So many bytes are cut off, and these written to these places.
+/// The number of bytes to cut off, and bytes to write with their places.
 type Changes = (u8, Vec<(u16, u8)>);
 
 fuzz_target!(|changes: Changes| {
     let (mut bytes, more) = (STORE.0.clone(), &STORE.1);
     for (at, byte) in changes.1 {
-        // Headers of pages lie at their beginnings.
+        // Pages begin with their headers.
         let at = usize::from(at) % bytes.len();
         bytes[at] = byte;
     }

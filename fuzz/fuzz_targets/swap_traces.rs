@@ -1,8 +1,8 @@
-//! Traces in every format: whatever is read, is written and read again.
+//! Traces in every format: every valid one is written and read again.
 //!
-//! The last byte but one names the format, unless FUZZ_FORMAT does, and the last one the options;
-//! so a trace is a seed as it is. A Parquet file is nothing without its last bytes: it is read
-//! whole, and written again.
+//! The last byte but one names the format, unless FUZZ_FORMAT does, and the last byte the options;
+//! so any trace is a seed. A Parquet file needs its last bytes, so it is read completely and
+//! written again.
 
 #![no_main]
 
@@ -24,14 +24,14 @@ impl Monitor for Quiet {
     }
 }
 
-/// The only format that is read, where the environment names one.
+/// The only format that is read, if the environment names one.
 static FORMAT: LazyLock<Option<Format>> =
     LazyLock::new(|| std::env::var("FUZZ_FORMAT").ok().map(|name| name.parse().expect("a format")));
 
-/// One more than there are formats: told from the content.
+/// The choice after all formats: detection from the content.
 const AUTO: u8 = Format::ALL.len() as u8;
 
-/// Columns that a user may name; the first stands for none.
+/// Columns that a user may name; the first means none.
 const COLUMNS: [&str; 2] = ["", "time,id,offset,size,op,process"];
 
 /// A request of 1 GiB has 262 144 events, and costs as much as a whole input.
@@ -42,7 +42,7 @@ fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
     let options = Options {
         format: (*FORMAT)
             .or_else(|| Format::ALL.get(usize::from(*choice) % (usize::from(AUTO) + 1)).copied()),
-        // Of a table whose columns no line names, where the format is that or told.
+        // For a table without a line of names, if the format is a table or detected.
         columns: COLUMNS.get(usize::from(how >> 5 & 1)).and_then(|columns| columns.parse().ok()),
         skip_bad: how & 1 != 0,
         device_size: (how & 2 != 0).then_some(Bytes(1 << 30)),
@@ -72,8 +72,8 @@ fuzz_target!(init: forgive_decoders(), |input: &[u8]| {
     }
 });
 
-/// A panic of the crate that decodes Parquet is caught by our reader, and is no finding: what gets
-/// past it still ends the process, as it goes through the target.
+/// A panic of the crate that decodes Parquet is caught by our reader, and is not a finding. A panic
+/// that is not caught still ends the process.
 fn forgive_decoders() {
     let ends = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -92,7 +92,7 @@ fn parts(input: &[u8]) -> Option<(&[u8], &[u8; 2])> {
     input.split_last_chunk::<2>()
 }
 
-/// Names are there, and do not steer a terminal.
+/// Names exist, and have no effect on a terminal.
 fn check(event: &Event, names: &Names) {
     assert!((event.who.0 as usize) < names.processes().len());
     assert!(usize::from(event.space.0) < names.spaces().len());
@@ -100,7 +100,7 @@ fn check(event: &Event, names: &Names) {
     assert!(!process.contains(char::is_control) && !space.contains(char::is_control));
 }
 
-/// What was read comes back from another format.
+/// The events come back from another format.
 fn come_back(bytes: &[u8], options: &Options, to: To, expected: &[Event]) {
     let mut trace = Trace::from_memory("fuzz", bytes, options).expect("it was opened before");
     let mut written = Vec::new();
@@ -113,7 +113,7 @@ fn come_back(bytes: &[u8], options: &Options, to: To, expected: &[Event]) {
     while again.read(&mut events, 1000).expect("we wrote it") {}
     assert_eq!(events.len(), expected.len());
     for (read, expected) in events.iter().zip(expected) {
-        // The first event of a trace is at zero, and those before it are put there.
+        // The first event of a trace is at zero; earlier events are moved there.
         assert_eq!((read.at, read.page), (expected.at, expected.page));
         assert_eq!((read.operation, read.backing), (expected.operation, expected.backing));
         let (read, expected) =

@@ -1,4 +1,4 @@
-//! Cells of a sweep that were kept: what is read of a file is read again, and the rest cut off.
+//! Kept cells of a sweep: the valid part of a file is read again, and the rest is cut off.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Memory that a JVM and a critical task share, whatever the other side has written there.
+//! Memory that a JVM and a critical task share, with arbitrary content from the other side.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use unjank_rt::ring::Ring;
 
 fuzz_target!(|input: (u8, u8, u16, &[u8])| {
     let (slots_out, slots_in, message, bytes) = input;
-    // Sizes as they are typed, and bytes as they are.
+    // Arbitrary sizes and bytes.
     let _any =
         Sizes { slots_out: slots_out.into(), slots_in: slots_in.into(), message: bytes.len() }
             .check();

@@ -1,5 +1,5 @@
-//! Rules for threads as they are typed, ledgers of changed threads, and what
-//! the kernel says of a thread: its state, its calls, its program, its samples.
+//! Rules for threads from the command line, ledgers of changed threads, and the kernel's data
+//! about a thread: its state, its calls, its program, its samples.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Pages of a kernel's trace buffer, and what they say about a CPU.
+//! Pages of a kernel's trace buffer, and a CPU's events in them.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ macro_rules! recorded {
     };
 }
 
-/// The layout of pages and records of a kernel that was recorded.
+/// The layout of pages and records of a recorded kernel.
 static KERNEL: LazyLock<(Layout, Decoder)> = LazyLock::new(|| {
     let layout = Layout::parse(recorded!("header_page")).expect("a kernel wrote it");
     let mut decoder = Decoder::default();

@@ -1,8 +1,8 @@
-//! One thread calls through all of them in turn.
+//! One thread calls through both libraries in turn.
 //!
-//! A round is a block of calls through each, and the order of a round is the
-//! other way round in the next, so that all see the same machine. The stamps
-//! have clients and blocks of their own: they burden no figure but their own.
+//! A round is a block of calls through each, and the order is reversed from round to
+//! round. Calls with additional clock reads have their own clients and blocks, so they
+//! burden only their own figures.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,12 +18,12 @@ use crate::{ECHO, NUMBERS, Outcome, pin};
 
 /// Calls of one block.
 const BLOCK: usize = 100;
-/// Time for a server to come up.
+/// The longest wait for a server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Calls through one library.
 trait Caller {
-    /// Makes one round trip, and tells its nanoseconds.
+    /// Makes one round trip, and returns its nanoseconds.
     fn call(&mut self) -> Outcome<u64>;
 }
 
@@ -81,13 +81,13 @@ impl Caller for Theirs {
     }
 }
 
-/// Makes so many calls through each of rsbinder and unjank-binder.
+/// Makes `calls` calls through each of rsbinder and unjank-binder.
 pub fn compare(devices: [&str; 2], calls: usize, cpus: [usize; 2]) -> Outcome<Run> {
     let _their_peer = Peer::start("serve-rsbinder", devices[0], cpus[1])?;
     let _our_peer = Peer::start("serve-unjank", devices[1], cpus[1])?;
     pin(cpus[0])?;
     for device in devices {
-        // rsbinder does not ask again, so its server is waited for as ours is.
+        // rsbinder does not retry, so we wait for its server as for ours.
         Client::new(Arc::new(KernelDriver::open(device)?)).wait_for_context_manager(PATIENCE)?;
     }
     let stamps = Arc::new(Stamped::new(KernelDriver::open(devices[1])?));
@@ -113,7 +113,7 @@ pub fn compare(devices: [&str; 2], calls: usize, cpus: [usize; 2]) -> Outcome<Ru
     report(devices, cpus, &arms, &inside)
 }
 
-/// The round trips of a block, and how much of each was between stamps.
+/// The round trips of a block, and the part of each between the additional clock reads.
 fn block(caller: &mut dyn Caller, stamps: &Stamped) -> Outcome<(Vec<u64>, Vec<u64>)> {
     let (mut samples, mut inside) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
     for _ in 0..BLOCK {

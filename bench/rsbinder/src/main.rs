@@ -1,16 +1,15 @@
-//! The same 16-byte echo through rsbinder and through unjank-binder, by turns.
+//! The same 16-byte echo through rsbinder and through unjank-binder, in turn.
 //!
 //! ```text
 //! unjank-bench-rsbinder DEVICE DEVICE CALLS CLIENT_CPU SERVER_CPU   # JSON, one line
 //! unjank-bench-rsbinder table <LINES
 //! ```
 //!
-//! The first device is rsbinder's, the second unjank-binder's; neither may have
-//! a context manager. One thread of one process calls both. Each server is the
-//! context manager of its device, in a process of its own, and serves on one
-//! thread. What is measured is a call with a payload that is there already,
-//! until its reply can be read. rsbinder's payload begins with the name of the
-//! interface, which its objects insist on.
+//! The first device is rsbinder's, the second unjank-binder's; neither may have a
+//! context manager. One thread of one process calls both. Each server is the context
+//! manager of its device, in its own process, and serves on one thread. A call is timed
+//! from a payload that exists already until its reply can be read. rsbinder's payload
+//! begins with the name of the interface, which its objects require.
 
 mod compare;
 mod run;
@@ -27,7 +26,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "unjank-bench-rsbinder DEVICE DEVICE CALLS CLIENT_CPU SERVER_CPU | table";
 
-/// The code of the call in both.
+/// The code of the call in both libraries.
 const ECHO: u32 = 1;
 /// The payload: two numbers of 8 bytes.
 const NUMBERS: [i64; 2] = [0x0123_4567_89AB_CDEF, 42];

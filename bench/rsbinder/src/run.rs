@@ -1,4 +1,4 @@
-//! What one run says, as JSON. Times are in nanoseconds.
+//! The result of one run, as JSON. Times are in nanoseconds.
 
 use serde::{Deserialize, Serialize};
 use unjank_measure::stats::order;
@@ -14,15 +14,15 @@ pub struct Run {
     pub cpus: [usize; 2],
     pub rsbinder: Arm,
     pub unjank: Arm,
-    /// unjank-binder with a stamp before and after each transfer.
+    /// unjank-binder with a clock read before and after each transfer.
     pub stamped: Arm,
     /// unjank's round trip over rsbinder's.
     pub ratio: Estimate,
     /// The part of the stamped round trip that is inside `BINDER_WRITE_READ`:
     /// the driver, both wake-ups, and what the server does.
     pub inside: Estimate,
-    /// The time inside over rsbinder's round trip: what `ratio` would be if our
-    /// client took no time at all.
+    /// The time inside over rsbinder's round trip: `ratio` for a client that takes no
+    /// time.
     pub floor: Estimate,
 }
 
@@ -47,18 +47,18 @@ impl Arm {
     }
 }
 
-/// The median of a number that there is one of for each round of blocks, or
-/// for each run, with its 95 % interval by order statistics.
+/// The median of a number over rounds, or over runs, with its 95 % interval by order
+/// statistics.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Estimate {
     pub n: usize,
     pub median: f64,
-    /// None of fewer than six.
+    /// None for fewer than six numbers.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Estimate {
-    /// Of at least one number.
+    /// The median of at least one number.
     pub fn of(mut values: Vec<f64>) -> Outcome<Self> {
         let (median, interval) = order::median(&mut values).ok_or("nothing was measured")?;
         Ok(Self { n: values.len(), median, interval })

@@ -1,4 +1,4 @@
-//! The two servers, each in a process of its own.
+//! The two servers, each in its own process.
 
 use std::env;
 use std::process::{Child, Command};
@@ -22,7 +22,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // Fails if it has ended already.
         let _killed = self.0.kill().and_then(|()| self.0.wait());
     }
 }

@@ -1,4 +1,4 @@
-//! The driver, with a stamp before and after each transfer.
+//! The driver with a clock read before and after each transfer.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use unjank_binder::driver::Transfer;
 use unjank_binder::protocol::{ExtendedError, FlatObject};
 use unjank_binder::{Driver, KernelDriver, Mapping};
 
-/// Adds up the time that is spent in `BINDER_WRITE_READ`.
+/// Adds up the time in `BINDER_WRITE_READ`.
 #[derive(Debug)]
 pub struct Stamped {
     driver: KernelDriver,
@@ -22,13 +22,13 @@ impl Stamped {
         Self { driver, nanoseconds: AtomicU64::new(0) }
     }
 
-    /// The nanoseconds since the last time that this was asked.
+    /// The nanoseconds since the last call of this.
     pub fn take(&self) -> u64 {
         self.nanoseconds.swap(0, Ordering::Relaxed)
     }
 }
 
-// SAFETY: every request goes to the kernel's driver as it is.
+// SAFETY: every request goes to the kernel's driver unchanged.
 unsafe impl Driver for Stamped {
     fn device(&self) -> &Path {
         self.driver.device()

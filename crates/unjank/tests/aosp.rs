@@ -1,4 +1,4 @@
-//! `unjank schd-dbg` and `unjank ipc throughput` where AOSP's tools were used.
+//! `unjank schd-dbg` and `unjank ipc throughput` as replacements of AOSP's tools.
 
 #[path = "aosp/keys.rs"]
 mod keys;
@@ -71,7 +71,7 @@ fn a_plain_call_inherits_and_its_raw_data_adds_up() {
 }
 
 #[test]
-fn nothing_is_divided_by_nothing() {
+fn zero_calls_pairs_and_deadlines_are_refused() {
     for arguments in [["-i", "0"], ["-pair", "0"], ["-i", "-3"], ["-deadline_us", "0"]] {
         let output = unjank(&[&["schd-dbg", "-transport", "unix"], &arguments[..]].concat());
         assert_eq!(output.status.code(), Some(2));
@@ -83,7 +83,7 @@ fn nothing_is_divided_by_nothing() {
 }
 
 #[test]
-fn throughput_is_read_by_what_reads_google_benchmark() {
+fn throughput_has_google_benchmarks_json() {
     let output = unjank(&[
         "ipc",
         "throughput",

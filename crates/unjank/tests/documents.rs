@@ -1,7 +1,7 @@
-//! Every command of the documents can be typed as it stands.
+//! Every command in the documents can be typed as printed.
 //!
-//! `--help` is put behind its options: clap reads what stands before, refuses what it does not
-//! know, and runs nothing.
+//! Each is called with `--help` after its options: clap reads the options before it, refuses
+//! unknown ones, and runs nothing.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -25,7 +25,7 @@ fn documents(directory: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of code of a document, with what a backslash continues.
+/// The lines of code of a document, with continued lines joined.
 fn code(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let (mut in_code, mut continues) = (false, false);
@@ -47,7 +47,7 @@ fn code(text: &str) -> Vec<String> {
     lines
 }
 
-/// The line with a number for each substitution of the shell that stands for a process.
+/// The line with a number instead of each shell substitution that yields a process number.
 fn substituted(line: &str) -> String {
     let mut parts = line.split("$(");
     let before = parts.next().unwrap_or_default().to_owned();
@@ -55,7 +55,7 @@ fn substituted(line: &str) -> String {
     rest.fold(before, |line, part| line + "1" + part).replace("$!", "1")
 }
 
-/// The words behind `unjank` in each of its calls in a line of a shell.
+/// The words after `unjank` in each of its calls in a shell line.
 fn calls(line: &str) -> Vec<Vec<String>> {
     let line = substituted(line.trim_start().trim_start_matches("$ "));
     let Some(words) = shlex::split(&line) else { return Vec::new() };
@@ -75,9 +75,9 @@ fn calls(line: &str) -> Vec<Vec<String>> {
     calls
 }
 
-/// What is wrong with a call, if anything is.
+/// The error of a call, if there is one.
 fn refused(call: &[String]) -> Option<String> {
-    // What stands behind `--` is another command, which may be unjank's own.
+    // After `--` comes another command, which may be unjank's own.
     let end = call.iter().position(|word| word == "--").unwrap_or(call.len());
     let (own, other) = call.split_at(end);
     if let [_, program, rest @ ..] = other

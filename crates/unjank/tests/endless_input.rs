@@ -1,4 +1,4 @@
-//! Inputs that never come, never end, or are much too large.
+//! Inputs that never begin, never end, or are much too large.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -24,7 +24,7 @@ fn fifo(directory: &Path) -> PathBuf {
     path
 }
 
-/// Its exit code after this signal, and what it has said.
+/// Its exit code after this signal, and its stderr.
 fn end(child: Child, signal: &str) -> (Option<i32>, String) {
     Process(child.id()).until_it_handles(SIGINT);
     assert!(
@@ -76,7 +76,7 @@ fn a_signal_ends_the_wait_for_a_pipe_that_is_idle() {
 }
 
 #[test]
-fn a_line_without_an_end_is_told_and_not_read_whole() {
+fn an_endless_line_is_an_error_and_not_read_whole() {
     let dir = tempfile::tempdir().unwrap();
     let sparse = dir.path().join("sparse.csv");
     File::create(&sparse).unwrap().set_len(5 << 30).unwrap();

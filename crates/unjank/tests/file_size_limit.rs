@@ -1,6 +1,6 @@
-//! `unjank with` under every limit on the size of files (`RLIMIT_FSIZE`), which
-//! the journal meets at another line each time. Beyond it the kernel sends
-//! SIGXFSZ, which ends a process, to the owner as well as to its keeper.
+//! `unjank with` under every limit on the size of files (`RLIMIT_FSIZE`). The journal
+//! reaches the limit at another line each time. The kernel then sends SIGXFSZ, which
+//! ends a process by default, to the owner as well as to its keeper.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 
 use machine::{Machine, stderr};
 
-/// A tree's knobs are files under the limit as well; shorter values are written
-/// in whole below any limit from here on.
+/// The smallest limit: the tree's knobs are files under the limit as well, and their
+/// values must fit.
 const SMALLEST: usize = 8;
-/// The journal of a run, and all that is ever written, is shorter.
+/// The largest limit: the journal of a run, and every other file, is shorter.
 const LARGEST: usize = 1_600;
 
 fn machine() -> Machine {
@@ -47,7 +47,7 @@ fn under_every_limit_all_knobs_are_put_back() {
         assert!(is_as_before(&machine), "limit {limit}: {code:?} {said}");
         match code {
             Some(7) => changed += 1,
-            // A signal would be no code.
+            // A process that a signal ended has no code.
             Some(1) => refused += 1,
             _ => panic!("limit {limit}: {code:?} {said}"),
         }
@@ -72,7 +72,7 @@ fn under_every_limit_a_keeper_does_its_work() {
 }
 
 #[test]
-fn a_command_has_the_limits_signal_as_ever() {
+fn a_command_keeps_the_default_action_of_the_signal() {
     let machine = machine();
     let end = "cat /dev/zero > \"$0\"";
     let file = machine.root().join("large");

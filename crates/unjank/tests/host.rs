@@ -70,7 +70,7 @@ fn a_recording_is_described_like_its_machine() {
 }
 
 #[test]
-fn a_recording_of_the_running_machine_keeps_private_things_back() {
+fn a_recording_of_the_running_machine_leaves_out_private_data() {
     let dir = tempfile::tempdir().unwrap();
     host(&["--record", dir.path().to_str().unwrap()]).success();
     let status = fs::read_to_string(dir.path().join("proc/self/status")).unwrap();
@@ -81,7 +81,7 @@ fn a_recording_of_the_running_machine_keeps_private_things_back() {
 }
 
 #[test]
-fn a_recording_wants_a_directory_of_its_own() {
+fn a_recording_needs_a_new_directory() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("notes"), "mine").unwrap();
     let assert = host(&["--record", dir.path().to_str().unwrap()]).failure().code(2);
@@ -107,7 +107,7 @@ fn a_root_must_be_a_recorded_tree() {
 }
 
 #[test]
-fn a_tree_of_nonsense_is_described_all_the_same() {
+fn a_tree_of_nonsense_is_described_without_an_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("proc/self")).unwrap();
     for file in ["cpuinfo", "stat", "swaps", "meminfo", "self/cgroup", "self/limits"] {

@@ -1,5 +1,5 @@
-//! What others have named reaches a terminal as text: escapes, line breaks and
-//! marks of direction are shown, and do nothing.
+//! Names from other users reach a terminal as text: escapes, line breaks and marks of
+//! direction are shown and have no effect.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -33,7 +33,7 @@ fn record() -> String {
 }
 
 #[test]
-fn records_of_others_are_shown_and_do_nothing() {
+fn names_in_records_have_no_effect() {
     let (_dir, at) = place();
     let (file, store) = (at("run.json"), at("runs.sqlite"));
     let (file, store) = (file.to_str().unwrap(), store.to_str().unwrap());
@@ -55,7 +55,7 @@ fn records_of_others_are_shown_and_do_nothing() {
         assert!(output.status.success(), "{words:?}: {output:?}");
         check_both(&output, &words.join(" "));
     }
-    // A document says what it said.
+    // A document keeps its meaning.
     let shown: Value =
         serde_json::from_slice(&with_store(&["runs", "show", "last", "--json"]).stdout).unwrap();
     let was: Value = serde_json::from_str(&record).unwrap();
@@ -109,7 +109,7 @@ fn stderr(words: &[&str]) -> String {
 }
 
 #[test]
-fn what_was_typed_is_shown_and_does_nothing() {
+fn typed_text_has_no_effect() {
     let typed = format!("{ESCAPE}{BIDI}");
     for words in [
         vec![typed.as_str()],
@@ -124,7 +124,7 @@ fn what_was_typed_is_shown_and_does_nothing() {
 }
 
 #[test]
-fn values_of_knobs_are_shown_and_do_nothing() {
+fn values_of_knobs_have_no_effect() {
     let (dir, at) = place();
     fs::create_dir_all(at("sys")).unwrap();
     let (root, state) = (dir.path().to_str().unwrap(), at("state"));
@@ -136,10 +136,10 @@ fn values_of_knobs_are_shown_and_do_nothing() {
     check_both(&with(&format!("/sys/knob={BIDI}")), "with");
     check_both(&with(&format!("{ESCAPE}={BIDI}")), "with of no knob");
     check_both(&with(&format!("/sys/{ESCAPE}*=1")), "with of no match");
-    // A name, too.
+    // The name of a knob as well.
     fs::write(at(&format!("sys/{ESCAPE}")), "1").unwrap();
     check_both(&with("/sys/a*=2"), "with of a name");
-    // And what a session leaves.
+    // The journal of a session as well.
     let killed = "for p in $(cat /proc/$PPID/task/$PPID/children); do \
                   [ $p = $$ ] || kill -9 $p; done; kill -9 $PPID";
     let setting = format!("/sys/knob={BIDI}");
@@ -152,7 +152,7 @@ fn values_of_knobs_are_shown_and_do_nothing() {
 }
 
 #[test]
-fn names_of_threads_are_shown_and_do_nothing() {
+fn names_of_threads_have_no_effect() {
     let planted = Planted::start();
     let id = planted.id();
     let table = check_both(&unjank(&["rt", "list", &id]), "rt list");

@@ -1,4 +1,4 @@
-//! The first Ctrl-C ends every probe soon, wherever it sleeps.
+//! The first Ctrl-C ends every probe soon, even while it sleeps.
 
 use std::process::{Command, Stdio};
 use std::thread;
@@ -8,7 +8,7 @@ use unjank_needs::wait::Process;
 
 const SIGINT: u32 = 2;
 
-/// Waits until it computes no more than it takes to look for a Ctrl-C now and then.
+/// Waits until it only checks for Ctrl-C now and then.
 fn rests(process: Process) {
     process.until("it rests", || {
         let before = process.cpu_time();

@@ -1,4 +1,4 @@
-//! `unjank ipc probe`, its other process, and signals to both.
+//! `unjank ipc`, its peer process, and signals to both.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use unjank_needs::wait::Process;
 
-/// A probe over `transport` that is started once, and its peer once there is one.
+/// A probe over `transport` with one start, and its peer's process number.
 fn probe(transport: &str) -> (Child, String) {
     started(transport, &["--for", "1h", "--repetitions", "1"])
 }
@@ -24,7 +24,7 @@ fn started(transport: &str, arguments: &[&str]) -> (Child, String) {
         .spawn()
         .expect("unjank runs");
     let peer = Process(child.id()).child("repetition").child("\0peer\0");
-    // It sleeps before each call: some calls, past the warm-up.
+    // It sleeps before each call, so the warm-up is over.
     peer.until_it_has_slept(1_000);
     (child, peer.0.to_string())
 }
@@ -75,12 +75,12 @@ fn a_peer_that_dies_or_stops_is_an_error() {
     let output = end(child);
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
-    let told = "no reply: it is stopped, or hangs\n";
-    assert_eq!(stderr, format!("error: call failed for the peer over pipe: {told}"));
+    let reason = "no reply: it is stopped, or hangs\n";
+    assert_eq!(stderr, format!("error: call failed for the peer over pipe: {reason}"));
 }
 
 #[test]
-fn a_start_that_fails_is_said_and_the_others_count() {
+fn a_failed_start_is_reported_and_the_others_count() {
     let (child, peer) = started("unix", &["--for", "10s", "--repetitions", "5"]);
     kill("-KILL", &peer);
     let output = end(child);
@@ -91,7 +91,7 @@ fn a_start_that_fails_is_said_and_the_others_count() {
 }
 
 #[test]
-fn a_server_is_left_in_peace_until_all_pairs_are_ready() {
+fn a_server_is_not_killed_before_all_pairs_are_ready() {
     let task = serde_json::json!({
         "parent": std::process::id(), "transport": "unix", "iterations": 3,
         "deadline": 1_000_000, "callers": ["warm"], "priority": 10, "force": false,
@@ -103,7 +103,7 @@ fn a_server_is_left_in_peace_until_all_pairs_are_ready() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("unjank runs");
-    // Longer than a call may take before its server is ended.
+    // Longer than a call may take before its server is killed.
     thread::sleep(Duration::from_millis(7_500));
     client.stdin.take().expect("a pipe").write_all(b"go\n").expect("the client lives");
     let output = end(client);
@@ -114,7 +114,7 @@ fn a_server_is_left_in_peace_until_all_pairs_are_ready() {
 }
 
 #[test]
-fn ctrl_c_ends_a_comparison_with_another_tool_between_visits() {
+fn ctrl_c_ends_a_comparison_with_perf_between_visits() {
     let child = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["ipc", "bench", "--visit", "400ms", "--no-store"])
         .process_group(0)

@@ -1,5 +1,5 @@
-//! A thousand kills: whenever `unjank with` dies, every knob reads its first
-//! value again, and neither a journal nor a keeper is left.
+//! A thousand kills: whenever `unjank with` dies, every knob has its first value again,
+//! and neither a journal nor a keeper is left.
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 use std::fs;
@@ -19,7 +19,7 @@ use unjank_needs::wait::HANGS;
 
 const KILLS: u64 = 1_000;
 const KNOBS: usize = 10;
-/// Two CPUs, and processes that mostly wait for the disk.
+/// More than CPUs, because the processes mostly wait for the disk.
 const AT_ONCE: usize = 3;
 
 const SIGINT: i32 = 2;
@@ -27,18 +27,18 @@ const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 const SIGSTOP: i32 = 19;
 
-/// When the blow falls.
+/// The moment of the kill.
 #[derive(Debug, Clone, Copy)]
 enum Moment {
-    /// So long after the start, anywhere in a life.
+    /// A time after the start, at most the length of a run.
     After(Duration),
-    /// Once the knob with this number is changed, and so many polls later.
+    /// So many polls after the knob with this number is changed.
     Changed(usize, u32),
-    /// Once the knob with this number is changed and back again.
+    /// After the knob with this number is changed and put back.
     Back(usize, u32),
 }
 
-/// Whom it hits, and with what.
+/// The killed processes, and the signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Blow {
     Kill,
@@ -46,7 +46,7 @@ enum Blow {
     Signal(i32),
 }
 
-/// What there was to do for others after the blow.
+/// What other processes had to put back.
 #[derive(Debug, Default)]
 struct Tally {
     ended_before: u64,
@@ -94,7 +94,7 @@ fn a_thousand_kills_leave_every_knob_as_it_was() {
     assert!(tally.signalled > 50);
 }
 
-/// The median of a few undisturbed lives.
+/// The median length of a few undisturbed runs.
 fn usual_life() -> Duration {
     let mut lives: Vec<Duration> = (0..9)
         .map(|_| {
@@ -130,7 +130,7 @@ fn draw(seed: u64, number: u64, life: Duration) -> (Moment, Blow) {
     (moment, blow)
 }
 
-/// One life of `unjank with`, on a machine of its own.
+/// One run of `unjank with`, on its own machine.
 struct Run {
     dir: tempfile::TempDir,
     child: Child,
@@ -158,8 +158,7 @@ impl Run {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // The keeper and the command have the same stderr, so its end is the
-        // end of them all.
+        // The keeper and the command share stderr, so its end is the end of both.
         let mut stderr = child.stderr.take().unwrap();
         let (say, talk) = mpsc::channel();
         thread::spawn(move || {
@@ -173,21 +172,20 @@ impl Run {
     fn strike(mut self, moment: Moment, blow: Blow, told: &str, tally: &Mutex<Tally>) {
         let mut keeper = None;
         if blow == Blow::KeeperFirst && !matches!(moment, Moment::After(_)) {
-            // It is there before the first change, and looking for it later
-            // would take too long.
+            // It exists before the first change; a later search would take too long.
             while keeper.is_none() && self.child.try_wait().unwrap().is_none() {
                 keeper = self.keeper();
             }
         }
         self.wait_until(moment);
         if keeper.is_some() && self.child.try_wait().unwrap().is_none() {
-            // Still at this very moment while the keeper is killed.
+            // Stopped at this moment while the keeper is killed.
             send_signal(self.child.id(), SIGSTOP).unwrap();
         }
         if blow == Blow::KeeperFirst
             && let Some(keeper) = keeper.or_else(|| self.keeper())
         {
-            // It may have ended by itself meanwhile.
+            // Fails if it has ended meanwhile.
             if send_signal(keeper, SIGKILL).is_ok() {
                 tally.lock().unwrap().keepers_killed += 1;
             }
@@ -195,7 +193,7 @@ impl Run {
         let over = self.child.try_wait().unwrap().is_some();
         if !over {
             let signal = if let Blow::Signal(signal) = blow { signal } else { SIGKILL };
-            // Not waited for yet, so the number is still its own.
+            // Not reaped yet, so the number is still its own.
             send_signal(self.child.id(), signal).unwrap();
             self.child.wait().unwrap();
         }
@@ -217,7 +215,7 @@ impl Run {
             }
         }
         if blow == Blow::KeeperFirst {
-            // Where the keeper was not there to be killed, it may be at work.
+            // If the keeper was not killed, it may be at work.
             tally.lock().unwrap().restored += u64::from(self.restore(told) > 0);
         } else {
             assert_eq!(changed, 0, "{told}: {talk}");
@@ -225,7 +223,7 @@ impl Run {
         self.end(told);
     }
 
-    /// Waits for a normal end, if it has not come, and looks at what is left.
+    /// Waits for a normal end, and checks what is left.
     fn end(mut self, told: &str) {
         self.child.wait().unwrap();
         for knob in 0..KNOBS {
@@ -234,8 +232,7 @@ impl Run {
         let state = fs::read_dir(self.dir.path().join("state")).into_iter().flatten();
         let journals: Vec<PathBuf> = state.map(|entry| entry.unwrap().path()).collect();
         assert!(journals.is_empty(), "{told}: {journals:?}");
-        // The last of the talk was heard, so a keeper is ending if it has not
-        // ended; look until it has.
+        // Stderr is closed, so a keeper is ending; wait until it has ended.
         let start = Instant::now();
         while let Some(keeper) = self.keeper() {
             assert!(start.elapsed() < HANGS, "{told}: keeper {keeper} is left");
@@ -263,7 +260,7 @@ impl Run {
     }
 
     fn read(&self, knob: usize) -> String {
-        // A tree that stands for a machine may be left with line ends to spare.
+        // In a tree, a shorter value may leave line ends behind.
         fs::read_to_string(file(self.dir.path(), knob)).unwrap().trim_end().to_owned()
     }
 
@@ -301,7 +298,7 @@ fn file(dir: &Path, knob: usize) -> PathBuf {
     dir.join(format!("machine/sys/knob{knob}"))
 }
 
-/// Shorter and longer than what is written over it.
+/// Some values are shorter and some longer than the new ones.
 fn first(knob: usize) -> String {
     format!("{}{knob}", "first-".repeat(knob % 4))
 }

@@ -1,4 +1,4 @@
-//! `unjank lab` where a virtual phone cannot be had, and says what is missing.
+//! `unjank lab` on machines without what a virtual phone needs, which it names.
 
 use std::fs;
 use std::path::Path;
@@ -27,8 +27,7 @@ fn unjank() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_unjank"))
 }
 
-/// The header of a program without segments: as far as unjank can see, one
-/// that runs alone.
+/// The header of a program without segments, which looks statically linked.
 fn bare_program() -> Vec<u8> {
     let mut file = vec![0; 64];
     file[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
@@ -70,7 +69,7 @@ fn a_program_whose_library_is_not_installed_is_refused() {
 }
 
 #[test]
-fn a_missing_emulator_or_fetcher_is_told_with_its_package() {
+fn a_missing_emulator_or_fetcher_is_named_with_its_package() {
     let directory = tempfile::tempdir().expect("a directory");
     let (guest, kernel) = (directory.path().join("guest"), directory.path().join("vmlinuz"));
     fs::write(&guest, bare_program()).expect("a file");
@@ -85,7 +84,7 @@ fn a_missing_emulator_or_fetcher_is_told_with_its_package() {
 }
 
 #[test]
-fn what_cannot_be_a_phone_is_refused() {
+fn impossible_phones_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let (guest, kernel) = (directory.path().join("guest"), directory.path().join("vmlinuz"));
     fs::write(&guest, bare_program()).expect("a file");

@@ -71,8 +71,8 @@ fn a_phone_has_p_states_and_binder_and_its_runs_come_back() {
     assert!(list.contains("ipc probe [emulated]"), "{list}");
 }
 
-/// Sets another frequency on each CPU, and reads the number of a state from
-/// each one's register.
+/// Sets another frequency on each CPU, and reads the number of the state from the
+/// CPU's register.
 const REGISTERS: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ int main(void) {
 "#;
 
 #[test]
-fn each_cpu_has_a_register_of_its_own_and_a_killed_command_its_code() {
+fn each_cpu_has_its_own_register_and_a_killed_command_its_code() {
     if !lab() {
         return;
     }
@@ -121,8 +121,8 @@ fn each_cpu_has_a_register_of_its_own_and_a_killed_command_its_code() {
         .output()
         .unwrap();
     let (stdout, stderr) = texts(&output);
-    // The slowest state is the last, and so has the highest number. No CPU is
-    // in the first, in which the driver takes them to be without having looked.
+    // The slowest state is the last and has the highest number. No CPU is in the
+    // first state, which the driver assumes without reading.
     assert_eq!(stdout, "9 8 7 6 5 4 3 2 ", "{stderr}");
     assert_eq!(stderr, "now it ends\n");
     assert_eq!(output.status.code(), Some(137));
@@ -172,12 +172,12 @@ fn the_governor_steps_and_a_failed_command_has_its_code() {
 }
 
 #[test]
-fn a_guest_that_cannot_begin_is_told_with_the_kernel_s_last_words() {
+fn a_guest_that_cannot_start_is_reported_with_the_kernels_last_lines() {
     if !lab() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    // A header for x86-64 without anything behind it.
+    // A header for x86-64 without a program.
     let mut header = [0; 64];
     header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     (header[18], header[54]) = (62, 56);
@@ -191,12 +191,12 @@ fn a_guest_that_cannot_begin_is_told_with_the_kernel_s_last_words() {
         .unwrap();
     let (stdout, stderr) = texts(&output);
     assert_eq!((stdout.as_str(), output.status.code()), ("", Some(1)), "{stderr}");
-    // Not booted again: it would begin no better.
+    // Not booted again: it would fail again.
     assert!(stderr.starts_with("error: the virtual phone ended while booting"), "{stderr}");
     assert!(stderr.contains("Kernel panic - not syncing"), "{stderr}");
 }
 
-/// A phone that is on for a while.
+/// A phone that runs for a while.
 fn long_phone(timeout: &str) -> Child {
     lab_run()
         .args(["--no-store", "--timeout", timeout])
@@ -213,7 +213,7 @@ fn qemu_of(phone: &Child) -> Process {
 }
 
 #[test]
-fn whatever_ends_unjank_ends_its_phone() {
+fn the_phone_ends_with_unjank() {
     if !lab() {
         return;
     }
@@ -233,11 +233,11 @@ fn whatever_ends_unjank_ends_its_phone() {
     }
 }
 
-/// Runs a command, and says so when a thread that it has started has slept some times.
+/// Runs a command, and prints a line when a thread that it has started has slept some times.
 const MEASURES: &str = include_str!("phone/measures.c");
 
 #[test]
-fn ctrl_c_reaches_the_command_and_what_is_known_comes_back() {
+fn ctrl_c_reaches_the_command_and_its_results_come_back() {
     if !lab() {
         return;
     }

@@ -1,11 +1,10 @@
 //! `unjank ipc` and `unjank schd-dbg` over the real binder driver, in the
 //! virtual phone.
 //!
-//! Needs the same as `needs_lab.rs`. Times of an emulated phone mean nothing,
-//! so nothing here looks at them, except to compare what differs by design:
-//! with whom a call waits. They pass with instructions, so a busy machine gives
-//! the phone no other times. On two CPUs that run side by side, `needs_lab.rs`
-//! makes calls.
+//! Needs the same as `needs_lab.rs`. Times of an emulated phone mean nothing, so
+//! they are only compared where they differ by design: calls that wait for the hog
+//! or not. The phone counts instructions as time, so a busy machine does not change
+//! them. `needs_lab.rs` makes calls on two CPUs that run in parallel.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -28,13 +27,12 @@ const MANAGER: &str = include_str!("phone/manager.c");
 /// Lists a directory.
 const LIST: &str = include_str!("phone/list.c");
 
-/// What stands under `key` in each element of a list of a record.
+/// The values of `key` in all elements of a list of a record.
 fn each<'a>(record: &'a Value, list: &str, key: &str) -> Vec<&'a str> {
     record[list].as_array().unwrap().iter().filter_map(|element| element[key].as_str()).collect()
 }
 
-/// The element of a list with this name, and this value of a label if one is
-/// asked for.
+/// The element of a list with this name, and with this label if one is given.
 fn named<'a>(record: &'a Value, list: &str, name: &str, label: Option<(&str, &str)>) -> &'a Value {
     let is_it = |element: &&Value| {
         element["name"] == name
@@ -55,7 +53,7 @@ fn sizes(largest: u64) -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn throughput_has_aosp_s_sizes_over_both_devices_and_more() {
+fn throughput_has_aosp_s_sizes_and_more_over_both_devices() {
     if !lab() {
         return;
     }
@@ -96,7 +94,7 @@ fn throughput_has_aosp_s_sizes_over_both_devices_and_more() {
 }
 
 #[test]
-fn latency_tells_who_inherits_what_over_both_devices() {
+fn latency_reports_inheritance_over_both_devices() {
     if !lab() {
         return;
     }
@@ -217,8 +215,8 @@ fn a_missed_deadline_ends_a_traced_run_and_leaves_no_trace_instance() {
     }
     let directory = tempfile::tempdir().unwrap();
     let list = compiled(directory.path(), "list", LIST);
-    // A kernel changes its own code when it begins to trace, which several CPUs
-    // that QEMU translates at the same time do not always survive.
+    // One CPU: when a kernel begins to trace, it changes its own code, which can
+    // crash it on several CPUs that QEMU translates in parallel.
     let ran = in_one_phone(
         1,
         &[list],
@@ -278,8 +276,8 @@ fn inversion_and_checkup_measure_both_devices() {
         assert_eq!(series["n"], record["settings"]["calls"]);
         series["summary"]["p50"].as_u64().unwrap()
     };
-    // The hog keeps whoever inherits nothing from the CPU for four fifths of
-    // the time.
+    // The hog has the CPU for four fifths of the time, before servers that inherit
+    // no priority.
     for transport in ["unix", "binder", "hwbinder"] {
         let answer = &verdict(&record, &format!("ipc/{transport}"))["answer"];
         assert_eq!(answer, "yes", "{transport}");
@@ -304,7 +302,7 @@ fn inversion_and_checkup_measure_both_devices() {
 }
 
 #[test]
-fn somebody_else_s_context_manager_is_pinged_and_left_alone() {
+fn another_context_manager_is_pinged_and_not_replaced() {
     if !lab() {
         return;
     }
@@ -354,12 +352,12 @@ fn somebody_else_s_context_manager_is_pinged_and_left_alone() {
     }
 }
 
-/// Of each device. `peer_death.rs` kills 200, but an emulated phone takes seconds where others
-/// take milliseconds.
+/// Kills over each device. `peer_death.rs` kills 200, but an emulated phone is a thousand times
+/// slower.
 const KILLS: u64 = 16;
 
 #[test]
-fn whoever_is_killed_in_the_middle_of_a_call_is_told_and_the_driver_goes_on() {
+fn kills_during_calls_are_reported_and_the_driver_goes_on() {
     if !lab() {
         return;
     }
@@ -377,8 +375,8 @@ fn whoever_is_killed_in_the_middle_of_a_call_is_told_and_the_driver_goes_on() {
     assert_eq!(killed.code, 0, "{killed:#?}");
     let record = probe.json();
     for transport in ["binder", "hwbinder"] {
-        let told = format!("{transport}: {KILLS} killed: ");
-        let line = killed.stdout.lines().find(|line| line.starts_with(&told)).unwrap();
+        let start = format!("{transport}: {KILLS} killed: ");
+        let line = killed.stdout.lines().find(|line| line.starts_with(&start)).unwrap();
         assert!(line.ends_with("each was reported, and no process was left behind"), "{line}");
         assert!(!line.contains("(0 during calls"), "{line}");
         named(&record, "series", &format!("ipc/{transport}/round_trip"), None);

@@ -1,9 +1,9 @@
-//! `unjank checkup` beside a program that has too little memory: its own page-ins are fast, and
+//! `unjank checkup` beside a program with too little memory: unjank's own page-ins are fast, but
 //! that program waits all the time.
 //!
 //! Needs root, tracefs, loop devices and memory control groups. Fails without them when
-//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The program is this test itself,
-//! started again.
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped. The program is this test, started
+//! again.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -79,7 +79,7 @@ fn a_thrashing_program_makes_the_swap_row_slow_and_is_named() {
     let verdicts = record["verdicts"].as_array().unwrap();
     let swap = verdicts.iter().find(|verdict| verdict["subject"] == "swap").unwrap();
     assert_eq!(swap["answer"], "slow", "{swap:#}");
-    // This test is called after its file, of which the kernel keeps 15 bytes.
+    // The test's process has the name of its file, of which the kernel keeps 15 bytes.
     let reason = swap["reason"].as_str().unwrap();
     assert!(reason.contains("needs_root_chec["), "{reason}");
     assert_eq!(swap["next"], "sudo unjank swap record --for 60s --out swap.parquet");

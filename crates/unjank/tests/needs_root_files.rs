@@ -1,5 +1,5 @@
-//! What root writes where a user says, in a directory of somebody else who
-//! plants links and pipes there.
+//! Files that root writes into a directory of another user, who plants links and pipes
+//! there.
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
@@ -16,11 +16,11 @@ use std::process::{Command, Output};
 use boosted::{NOBODY, Phone, unjank, until};
 use tempfile::TempDir;
 
-/// What another tool has measured, of which a record is made at once.
+/// A file of another tool, which is imported quickly.
 const FINDINGS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../jitter/fixtures/cyclictest-ns.json");
 
-/// A directory of nobody's, and a file of root's.
+/// A directory that belongs to nobody, and a file of root.
 struct Places {
     dir: TempDir,
 }
@@ -42,7 +42,7 @@ impl Places {
         self.dir.path().join("theirs").join(name)
     }
 
-    /// Nobody's link to root's file.
+    /// A link to root's file, which belongs to nobody.
     fn plant_link(&self, name: &str) {
         symlink(self.secret(), self.theirs(name)).unwrap();
         lchown(self.theirs(name), Some(NOBODY), Some(NOBODY)).unwrap();
@@ -59,7 +59,7 @@ impl Places {
         assert_eq!(self.secret().metadata().unwrap().uid(), 0);
     }
 
-    /// Names in nobody's directory that begin as unjank's do.
+    /// Files in nobody's directory with the prefix of unjank's temporary files.
     fn leftovers(&self) -> Vec<String> {
         let all = fs::read_dir(self.theirs("")).unwrap();
         let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -103,7 +103,7 @@ fn links_of_others_are_replaced_and_never_followed() {
         places.check_secret();
         let written = places.theirs(&name).symlink_metadata().unwrap();
         assert!(written.is_file() && written.len() > 0, "{writer:?}");
-        // A pipe that nobody reads is refused, and not waited for.
+        // A pipe without a reader is refused without a wait.
         let pipe = format!("{number}.pipe.csv");
         places.plant_pipe(&pipe);
         let output = run(&words, &places.theirs(&pipe));
@@ -114,7 +114,7 @@ fn links_of_others_are_replaced_and_never_followed() {
 }
 
 #[test]
-fn root_is_not_led_to_another_directory() {
+fn links_do_not_lead_root_to_another_directory() {
     if !unjank_needs::root() {
         return;
     }
@@ -135,7 +135,7 @@ fn root_is_not_led_to_another_directory() {
 }
 
 #[test]
-fn what_a_sweep_goes_on_with_is_no_file_of_others() {
+fn a_sweep_resumes_no_file_of_others() {
     if !unjank_needs::root() {
         return;
     }
@@ -165,7 +165,7 @@ fn the_service_writes_its_metrics_beside_links_and_pipes() {
     assert!(fs::read_to_string(&metrics).unwrap().contains("unjank_boost"));
     drop(service);
     assert_eq!(places.leftovers(), Vec::<String>::new());
-    // A pipe is said before anything is changed.
+    // A pipe is refused before anything is changed.
     let pipe = places.theirs("unjank.prom.new2");
     let output =
         phone.command(&["--metrics-file", pipe.to_str().unwrap(), "--for", "1s"]).output().unwrap();
@@ -174,7 +174,7 @@ fn the_service_writes_its_metrics_beside_links_and_pipes() {
 }
 
 #[test]
-fn a_full_disk_leaves_what_was_there() {
+fn a_full_disk_leaves_the_former_file() {
     if !unjank_needs::root() {
         return;
     }
@@ -196,7 +196,7 @@ fn a_full_disk_leaves_what_was_there() {
 }
 
 #[test]
-fn nothing_of_roots_is_made_in_the_callers_home() {
+fn root_creates_nothing_in_the_callers_home() {
     if !unjank_needs::root() {
         return;
     }
@@ -204,7 +204,7 @@ fn nothing_of_roots_is_made_in_the_callers_home() {
     let home = places.theirs("home");
     fs::create_dir(&home).unwrap();
     chown(&home, Some(NOBODY), Some(NOBODY)).unwrap();
-    // As sudo with HOME kept; what is the machine's is in a namespace of its own.
+    // As sudo with HOME kept; the machine's own places are in a private namespace.
     let script = "mount -t tmpfs -o mode=755 none /var/lib && \"$@\" >&2 && ls /var/lib/unjank";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", script, "sh", unjank()])

@@ -18,7 +18,7 @@ use machine::{stderr, stdout};
 use program::Program;
 use program::place::Place;
 
-/// A knob that nobody else turns, and that does no harm for a moment.
+/// A knob that no other program changes, and that does no harm for a moment.
 const KNOB: &str = "/proc/sys/vm/dirtytime_expire_seconds";
 
 fn unjank(state_dir: &Path, arguments: &[&str]) -> Command {
@@ -27,8 +27,8 @@ fn unjank(state_dir: &Path, arguments: &[&str]) -> Command {
     unjank
 }
 
-/// `unjank` where `script` has hidden something: a shell's commands, with the
-/// directory `$1` for what it needs.
+/// Runs `unjank` after the shell commands `script`, which hide something and may use the
+/// directory `$1`.
 fn hidden(script: &str, scratch: &Path, unjank: &Command) -> Output {
     let script = format!("set -e; {script}; shift; exec \"$@\"");
     let mut command = Command::new("unshare");
@@ -36,8 +36,8 @@ fn hidden(script: &str, scratch: &Path, unjank: &Command) -> Output {
     command.arg(unjank.get_program()).args(unjank.get_args()).output().unwrap()
 }
 
-/// Ways to hide /proc. The last one runs what follows in a chroot: the file
-/// system of `/` without those that are mounted in it.
+/// Ways to hide /proc. The last one runs unjank in a chroot: the file system of `/`
+/// without those mounted in it.
 const WAYS: [&str; 3] = [
     "mount -t tmpfs none /proc",
     "mount -t tmpfs none /proc && mkdir -p /proc/sys/kernel/random /proc/sys/vm && \
@@ -46,8 +46,8 @@ const WAYS: [&str; 3] = [
      exec chroot \"$r\" \"$@\"",
 ];
 
-/// Leaves the knob changed, with the unjank that changed it and its keeper
-/// killed. Returns what it was.
+/// Leaves the knob changed, with unjank and its keeper killed. Returns the knob's former
+/// value.
 fn leave_changed(state_dir: &Path) -> String {
     let before = fs::read_to_string(KNOB).unwrap().trim().to_owned();
     let wanted = if before == "41000" { "41001" } else { "41000" };
@@ -67,7 +67,7 @@ fn journals(state_dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_hidden_is_not_gone() {
+fn hidden_files_do_not_count_as_gone() {
     if !unjank_needs::root() {
         return;
     }
@@ -85,7 +85,7 @@ fn what_is_hidden_is_not_gone() {
         assert_eq!(output.status.code(), Some(3), "{way}: {said}{}", stderr(&output));
         assert!(said.contains("not put back to"), "{way}: {said}");
         assert!(said.contains("/proc/sys/kernel/random/boot_id is not the kernel's"), "{said}");
-        // Nor does an unrelated session make an end of it.
+        // An unrelated session keeps the journal as well.
         fs::create_dir_all(dir.path().join("tree/sys")).unwrap();
         fs::write(dir.path().join("tree/sys/a"), "1\n").unwrap();
         let tree = dir.path().join("tree").display().to_string();
@@ -139,7 +139,7 @@ fn a_hidden_sys_is_not_an_empty_one() {
     if !unjank_needs::root() {
         return;
     }
-    // A control group that a killed recorder would have made; nobody is in it.
+    // A control group as a killed recorder leaves it; it has no processes.
     let Some(group) = control_group() else { return unjank_needs::skip("control groups") };
     let dir = tempfile::tempdir().unwrap();
     let state_dir = dir.path().join("state");
@@ -175,7 +175,7 @@ fn a_hidden_sys_is_not_an_empty_one() {
     assert!(!group.exists() && journals(&state_dir).is_empty());
 }
 
-/// A control group of this test's, which no failure may leave behind.
+/// A control group of this test, removed even if the test fails.
 struct Group(PathBuf);
 
 impl Drop for Group {
@@ -184,7 +184,7 @@ impl Drop for Group {
     }
 }
 
-/// A group that is not there, in the first hierarchy that is.
+/// A group that does not exist, in the first hierarchy that does.
 fn control_group() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let groups = mounts.lines().filter(|line| line.contains(" - cgroup"));

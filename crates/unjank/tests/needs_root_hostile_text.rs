@@ -14,7 +14,7 @@ use boosted::{Phone, until};
 use hostile::{ESCAPE, Planted, check, check_both, unjank};
 
 #[test]
-fn policies_of_threads_are_changed_and_told_in_lines() {
+fn changes_of_policies_are_printed_in_single_lines() {
     if !unjank_needs::root() {
         return;
     }
@@ -34,7 +34,7 @@ fn policies_of_threads_are_changed_and_told_in_lines() {
 }
 
 #[test]
-fn the_doctor_names_threads_in_lines() {
+fn the_doctor_names_threads_in_single_lines() {
     if !unjank_needs::root() {
         return;
     }
@@ -46,7 +46,7 @@ fn the_doctor_names_threads_in_lines() {
 }
 
 #[test]
-fn the_service_logs_and_tells_launches_in_lines() {
+fn the_service_logs_launches_in_single_lines() {
     if !unjank_needs::root() || !boosted::sees_starts() {
         return;
     }

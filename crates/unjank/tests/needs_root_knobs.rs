@@ -1,6 +1,6 @@
-//! Knobs of the running machine. Only knobs that do no harm for a moment: how
-//! often idle inode times are written back, and how often a CPU adds up its
-//! counters. Each test has its own, because tests run at the same time.
+//! Knobs of the running machine that do no harm for a moment: how often idle inode times
+//! are written back, and how often a CPU adds up its counters. Each test has its own knob,
+//! because tests run at the same time.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -35,7 +35,7 @@ fn a_real_knob_is_changed_and_put_back() {
     assert_eq!(stdout(&output).trim(), wanted);
     assert_eq!(fs::read_to_string(KNOB).unwrap(), before);
 
-    // The same with a kill; the last of stderr is the end of the keeper.
+    // With a kill: stderr is closed when the keeper ends.
     let setting = format!("{KNOB}={wanted}");
     let output = with(&state_dir, &[&setting, "--", "sh", "-c", "kill -9 $PPID"]);
     assert_eq!(output.status.code(), None);

@@ -1,6 +1,6 @@
-//! What root sees, and what is left out for everybody else.
+//! What unprivileged users can measure, and what is reported as missing.
 //!
-//! Needs root, to become somebody else. Fails without it when
+//! Needs root, to become another user. Fails without it when
 //! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
 use std::fs;
@@ -10,8 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The record that `arguments` print, run by nobody, without any capability,
-/// and the exit code.
+/// Runs unjank as nobody, without capabilities; returns the record and the exit code.
 fn as_nobody(arguments: &[&str]) -> (Value, Option<i32>) {
     // The build directory need not be open to others.
     let dir = tempfile::tempdir_in("/tmp").expect("a temporary directory");
@@ -39,7 +38,7 @@ fn reason<'a>(record: &'a Value, what: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn without_privilege_a_checkup_loses_some_and_measures_the_rest() {
+fn without_privilege_a_checkup_measures_the_rest() {
     if !unjank_needs::root() {
         return;
     }
@@ -65,7 +64,7 @@ fn without_privilege_the_cause_is_not_available() {
 }
 
 #[test]
-fn a_run_that_can_measure_nothing_says_why_and_fails() {
+fn a_run_that_can_measure_nothing_fails_with_the_reason() {
     if !unjank_needs::root() {
         return;
     }
@@ -97,7 +96,7 @@ fn root_learns_the_cause_of_late_wakeups_and_nothing_stays_behind() {
 }
 
 #[test]
-fn a_trace_that_can_be_kept_nowhere_is_refused_at_once() {
+fn a_trace_file_that_cannot_be_written_is_refused_at_once() {
     if !unjank_needs::root() {
         return;
     }
@@ -114,7 +113,7 @@ fn a_trace_that_can_be_kept_nowhere_is_refused_at_once() {
 }
 
 #[test]
-fn a_trace_that_is_too_large_for_its_disk_costs_no_figure() {
+fn a_trace_that_does_not_fit_on_disk_loses_no_figures() {
     if !unjank_needs::root() {
         return;
     }
@@ -139,7 +138,7 @@ fn a_trace_that_is_too_large_for_its_disk_costs_no_figure() {
 }
 
 #[test]
-fn calls_started_at_real_time_priority_or_niced_are_labelled_as_they_are() {
+fn calls_started_at_real_time_priority_or_niced_are_labelled_correctly() {
     if !unjank_needs::root() {
         return;
     }
@@ -153,7 +152,7 @@ fn calls_started_at_real_time_priority_or_niced_are_labelled_as_they_are() {
             .expect("chrt and nice are everywhere");
         let record: Value = serde_json::from_slice(&output.stdout).expect("a record");
         let facts = record["facts"].as_array().expect("a list");
-        // A socket passes on neither; the server has what it was started with.
+        // A socket passes on neither; the server has its policy from its start.
         for what in ["ipc/unix/inherited/real_time", "ipc/unix/inherited/nice"] {
             let fact = facts.iter().find(|fact| fact["name"] == what).expect(what);
             assert_eq!(fact["value"], 0.0, "{starter:?} {what}");

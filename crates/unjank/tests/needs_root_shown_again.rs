@@ -7,7 +7,7 @@ mod shown;
 use shown::check;
 
 #[test]
-fn what_needs_root_is_shown_again() {
+fn runs_that_need_root_are_shown_again() {
     if !unjank_needs::root() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Trees and configurations of somebody else, which root is told to use.
+//! Trees and configurations of other users that root uses.
 //!
 //! Needs root. Fails without it when `UNJANK_TEST_ALL=1`, otherwise says that it
 //! was skipped.
@@ -24,8 +24,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A program of nobody's that swaps two directories of a tree for links, over
-/// and over, until it is killed.
+/// A program run by nobody that exchanges a directory of a tree and a link, over and
+/// over, until it is killed.
 struct Swapper(Child);
 
 impl Drop for Swapper {
@@ -35,7 +35,7 @@ impl Drop for Swapper {
     }
 }
 
-/// A tree of nobody's with one knob, and root's file of the same name outside.
+/// A tree that belongs to nobody, with one knob, and root's file of the same name outside.
 struct Tree {
     dir: TempDir,
 }
@@ -66,7 +66,7 @@ impl Tree {
         fs::read_to_string(self.dir.path().join("outside/knob")).unwrap()
     }
 
-    /// Sets nobody to exchange the directory and the link that leads out.
+    /// Starts to exchange the directory and the link that leads out.
     fn swap_for_ever(&self) -> Swapper {
         let script = "import ctypes, os, sys\n\
                       libc = ctypes.CDLL(None)\n\
@@ -143,7 +143,7 @@ fn a_tree_behind_a_link_of_its_owner_is_refused() {
 }
 
 #[test]
-fn another_name_of_roots_file_is_no_knob() {
+fn a_hard_link_to_roots_file_is_not_a_knob() {
     if !unjank_needs::root() {
         return;
     }
@@ -194,16 +194,16 @@ fn a_configuration_that_others_could_have_written_is_refused() {
         allow(&at(name), mode);
     }
     good(&config);
-    // Others could have put it there first.
+    // Others could have created it first.
     allow(&at("a/b"), 0o1777);
     refused(&config, &at("a/b"), "others may write to it");
     allow(&at("a/b"), 0o755);
-    // A link counts as what it leads to, and as whose it is.
+    // The target of a link counts, and so does the link's owner.
     symlink(&config, at("link.toml")).unwrap();
     good(&at("link.toml"));
     lchown(at("link.toml"), Some(NOBODY), None).unwrap();
     refused(&at("link.toml"), &at("link.toml"), "a link: it belongs to user 65534");
-    // The configuration of a tree is one as well.
+    // The configuration in a tree is checked as well.
     fs::create_dir_all(at("tree/etc/unjank")).unwrap();
     fs::write(at("tree/etc/unjank/boost.toml"), "[detect]\nlogcat = true\n").unwrap();
     chown(at("tree/etc/unjank/boost.toml"), Some(NOBODY), None).unwrap();

@@ -1,12 +1,12 @@
 //! A store on a full and on a read-only file system.
 //!
-//! Needs root, to mount them out of everybody else's sight. Fails without it
-//! when `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
+//! Needs root, to mount them in a private namespace. Fails without it when
+//! `UNJANK_TEST_ALL=1`, otherwise says that it was skipped.
 
 use std::process::{Command, Output};
 
-/// Runs a shell script in a mount namespace of its own, with `$U` unjank and
-/// `$D` an empty directory to mount on.
+/// Runs a shell script in a private mount namespace, with `$U` for unjank and `$D` for an
+/// empty directory to mount on.
 fn in_private_mounts(script: &str) -> Option<Output> {
     if !unjank_needs::root() {
         return None;
@@ -26,7 +26,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn on_a_full_file_system_the_numbers_are_printed_and_the_store_is_as_it_was() {
+fn on_a_full_file_system_results_are_printed_and_the_store_is_unchanged() {
     let script = "mount -t tmpfs -o mode=700,size=400k none $D
         $U lock probe --for 100ms --store $D/s.sqlite >/dev/null
         dd if=/dev/zero of=$D/fill bs=4k 2>/dev/null || true
@@ -43,7 +43,7 @@ fn on_a_full_file_system_the_numbers_are_printed_and_the_store_is_as_it_was() {
 }
 
 #[test]
-fn a_read_only_store_can_be_read_and_says_so_before_anything_is_measured() {
+fn a_read_only_store_can_be_read_and_is_refused_before_measuring() {
     let script = "mount -t tmpfs -o mode=700 none $D
         $U lock probe --for 100ms --store $D/s.sqlite >/dev/null
         mount -o remount,ro $D
@@ -57,7 +57,7 @@ fn a_read_only_store_can_be_read_and_says_so_before_anything_is_measured() {
 }
 
 #[test]
-fn a_home_that_is_read_only_costs_no_number() {
+fn a_read_only_home_loses_no_results() {
     let script = "export HOME=$D; unset XDG_DATA_HOME
         mount -t tmpfs -o mode=700 none $D
         $U lock probe --for 100ms >/dev/null

@@ -1,6 +1,6 @@
-//! A client or a server that is killed in the middle of a call: an error that
-//! is told, nobody left behind, and no wait without an end. Over binder, the
-//! same is done in the virtual phone (`needs_lab_ipc.rs`).
+//! Kills clients and servers during calls: an error is reported, no process is left
+//! behind, and no wait is endless. The test over binder runs in the virtual phone
+//! (`needs_lab_ipc.rs`).
 
 #[path = "../../ipc/examples/peer_death/kills.rs"]
 mod kills;
@@ -14,10 +14,9 @@ use unjank_host::process::send_signal;
 
 /// Kills over each transport.
 const KILLS: u64 = 200;
-/// Past the calls that warm up and those that look.
+/// More than the calls of warm-up and priority checks.
 const SLEEPS: u64 = 200;
-/// From the start of a server's process to its first calls, or some hundred
-/// calls further on.
+/// The time from the start of a server to its first calls, or of some hundred calls.
 const SPREAD: Duration = Duration::from_millis(60);
 
 fn kill_many(transport: &str, sleeps: u64) -> Killed {
@@ -42,12 +41,12 @@ fn over_futexes() {
 
 #[test]
 fn over_a_pi_channel() {
-    // Its server may spin between calls, and so not be seen to serve them.
+    // Its server may spin between calls, so its sleeps do not show them.
     kill_many("pi", 0);
 }
 
 #[test]
-fn schd_dbg_does_not_pass_on_half_of_its_pairs() {
+fn schd_dbg_fails_if_one_of_its_pairs_does() {
     let command = Command::new(env!("CARGO_BIN_EXE_unjank"))
         .args(["schd-dbg", "-transport", "pi", "-pair", "2", "-i", "60000", "--no-store"])
         .stdout(Stdio::piped())
@@ -55,13 +54,13 @@ fn schd_dbg_does_not_pass_on_half_of_its_pairs() {
         .spawn()
         .expect("unjank runs");
     let client = child_of(command.id(), "caller").expect("it has two clients");
-    // However far it has come.
+    // At any moment.
     send_signal(client, KILL).expect("it runs");
-    let (code, told) = wait(command, "a killed client");
-    assert_eq!(code, Some(1), "{told}");
+    let (code, output) = wait(command, "a killed client");
+    assert_eq!(code, Some(1), "{output}");
     let fails = |pair: usize| {
-        told.contains(&format!("pair {pair} over pi failed: its client process died"))
-            && told.contains(&format!("\"P{}\":", 1 - pair))
+        output.contains(&format!("pair {pair} over pi failed: its client process died"))
+            && output.contains(&format!("\"P{}\":", 1 - pair))
     };
-    assert!(fails(0) || fails(1), "{told}");
+    assert!(fails(0) || fails(1), "{output}");
 }

@@ -1,4 +1,4 @@
-//! `unjank restore` from the outside.
+//! `unjank restore`, end to end.
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
 mod machine;
@@ -9,8 +9,8 @@ use machine::{Machine, stderr, stdout};
 use serde_json::Value;
 use unjank_host::process::send_signal;
 
-/// Leaves `/sys/a` at 10 and `/sys/b` at 10, with the unjank that changed
-/// them and its keeper killed. Returns the number of that unjank.
+/// Leaves `/sys/a` and `/sys/b` at 10, with unjank and its keeper killed. Returns
+/// unjank's process number.
 fn leave_changed(machine: &Machine) -> u32 {
     let mut child = machine.hold(&["/sys/a=10", "/sys/b=10"]);
     let keeper = keeper_of(machine).expect("it is there before the first change");
@@ -39,7 +39,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn nothing_is_left_on_an_ordinary_day() {
+fn usually_there_is_nothing_to_restore() {
     let machine = machine();
     let output = machine.run("restore", &[]);
     assert_eq!(output.status.code(), Some(0));
@@ -48,7 +48,7 @@ fn nothing_is_left_on_an_ordinary_day() {
 }
 
 #[test]
-fn what_was_left_is_put_back_or_left_to_others() {
+fn changes_are_put_back_unless_others_changed_them_since() {
     let machine = machine();
     let pid = leave_changed(&machine);
     machine.write("b", "30");
@@ -67,7 +67,7 @@ fn what_was_left_is_put_back_or_left_to_others() {
 }
 
 #[test]
-fn a_dry_run_tells_the_same_and_changes_nothing() {
+fn a_dry_run_prints_the_same_and_changes_nothing() {
     let machine = machine();
     leave_changed(&machine);
     let output = machine.run("restore", &["--dry-run"]);
@@ -96,7 +96,7 @@ fn json_has_every_change_with_its_end() {
 }
 
 #[test]
-fn a_running_unjank_is_none_of_its_business() {
+fn a_running_session_is_left_alone() {
     let machine = machine();
     let mut child = machine.hold(&["/sys/a=10"]);
     let output = machine.run("restore", &[]);
@@ -109,7 +109,7 @@ fn a_running_unjank_is_none_of_its_business() {
 }
 
 #[test]
-fn the_next_unjank_puts_back_first_and_says_so() {
+fn the_next_session_first_restores_and_reports_it() {
     let machine = machine();
     leave_changed(&machine);
     let output = machine.run("with", &["/sys/a=20", "--", "true"]);
@@ -123,7 +123,7 @@ fn the_next_unjank_puts_back_first_and_says_so() {
 }
 
 #[test]
-fn what_cannot_be_put_back_is_kept_and_fails() {
+fn changes_that_cannot_be_put_back_are_kept_and_fail() {
     let machine = machine();
     leave_changed(&machine);
     let knob = machine.root().join("sys/a");
@@ -134,13 +134,13 @@ fn what_cannot_be_put_back_is_kept_and_fails() {
     assert!(stdout(&output).contains("  /sys/a: not put back to 60: /sys/a is not a knob"));
     assert!(stdout(&output).contains("  /sys/b: 10 → 60, as it was"));
     assert_eq!(machine.journals(), 1);
-    // What is back is not told again.
+    // A change that was put back is not reported again.
     let again = machine.run("restore", &[]);
     assert!(!stdout(&again).contains("/sys/b"), "{}", stdout(&again));
 }
 
 #[test]
-fn a_journal_that_is_no_journal_is_told_and_kept() {
+fn a_malformed_journal_is_reported_and_kept() {
     let machine = machine();
     leave_changed(&machine);
     machine.run("restore", &[]);
@@ -159,7 +159,7 @@ fn a_knob_outside_the_kernels_places_is_never_written() {
     let shadow = machine.root().join("etc/shadow");
     fs::write(&shadow, "10\n").unwrap();
     let journal = fs::read_dir(machine.state_dir()).unwrap().next().unwrap().unwrap().path();
-    // As of old, without the checksums, which would tell.
+    // In the old format without checksums, which would show the change.
     let text = fs::read_to_string(&journal).unwrap().replace("/sys/a", "/etc/shadow");
     let plain = |line: &str| {
         line.split_once("\"line\":").map(|(_, rest)| rest[..rest.len() - 1].to_owned())

@@ -1,4 +1,4 @@
-//! `unjank runs` over a store of its own.
+//! `unjank runs` over a private store.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// A store in a directory that goes with the test.
+/// A store in a temporary directory.
 struct Kept {
     dir: tempfile::TempDir,
 }
@@ -16,7 +16,7 @@ impl Kept {
         Self { dir: tempfile::tempdir().expect("a temporary directory") }
     }
 
-    /// With so many quick runs.
+    /// A store with so many quick runs.
     fn with_runs(runs: usize) -> Self {
         let kept = Self::new();
         for _ in 0..runs {
@@ -35,13 +35,13 @@ impl Kept {
         self.dir.path().join("runs.sqlite")
     }
 
-    /// What a command that must succeed prints.
+    /// The stdout of a command that must succeed.
     fn prints(&self, arguments: &[&str]) -> String {
         let output = self.unjank(arguments).assert().success().get_output().clone();
         String::from_utf8(output.stdout).expect("unjank writes UTF-8")
     }
 
-    /// What a command that must fail with `code` says.
+    /// The stderr of a command that must fail with `code`.
     fn fails(&self, arguments: &[&str], code: i32) -> String {
         let output = self.unjank(arguments).assert().code(code).get_output().clone();
         String::from_utf8(output.stderr).expect("unjank writes UTF-8")
@@ -167,7 +167,7 @@ fn a_later_store_is_listed_and_not_written() {
     assert_eq!(kept.ids().len(), 1);
 }
 
-/// No root needed: a limit on the size of files stands for the full disk.
+/// Without root: a limit on the size of files acts like a full disk.
 #[test]
 fn a_store_that_cannot_grow_loses_nothing() {
     let kept = Kept::with_runs(1);
@@ -196,7 +196,7 @@ fn without_a_home_the_store_has_to_be_named() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("with --store FILE"), "{stderr}");
 
-    // What was measured is not lost with it, nor does a script believe so.
+    // The results are printed, and the exit code is that of a success.
     let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
     command.args(["lock", "probe", "--for", "100ms", "--json"]);
     let output = command.env_remove("HOME").env_remove("XDG_DATA_HOME").assert().success();
@@ -224,7 +224,7 @@ fn a_run_that_is_not_there_is_named() {
 }
 
 #[test]
-fn what_is_no_record_is_not_imported() {
+fn other_json_is_not_imported() {
     let kept = Kept::new();
     let file = kept.dir.path().join("x.json");
     let import = |text: &str| {
@@ -238,7 +238,7 @@ fn what_is_no_record_is_not_imported() {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_left_alone() {
+fn a_file_that_is_not_a_store_is_left_alone() {
     let kept = Kept::new();
     fs::write(kept.path(), "a letter to a friend").expect("own directory");
     let stderr = kept.fails(&["runs", "list"], 2);
@@ -257,7 +257,7 @@ fn the_store_is_private() {
 }
 
 #[test]
-fn a_run_is_no_worse_than_itself_and_the_gate_lets_it_pass() {
+fn a_run_is_no_worse_than_itself_and_passes_the_gate() {
     let kept = Kept::with_runs(1);
     let told = kept.prints(&["runs", "compare", "last", "last", "--fail-if", "worse", "--json"]);
     let comparison: Value = serde_json::from_str(&told).expect("JSON");

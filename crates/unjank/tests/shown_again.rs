@@ -1,5 +1,5 @@
-//! `runs show` prints what the command printed, for every measuring command that needs no
-//! privilege; `needs_root_shown_again.rs` has the others, `needs_java_jitter.rs` that of the JVM.
+//! `runs show` prints the same as the command, for every measuring command without privileges.
+//! `needs_root_shown_again.rs` tests the others, `needs_java_jitter.rs` the one with a JVM.
 
 #![allow(clippy::unwrap_used)]
 

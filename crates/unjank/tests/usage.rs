@@ -1,4 +1,4 @@
-//! What is said, and with which exit code, when something typed cannot work.
+//! Messages and exit codes for arguments that cannot work.
 
 use assert_cmd::Command;
 
@@ -14,7 +14,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_named() {
+fn a_missing_cpu_is_named() {
     for command in [["jitter", "native"], ["launch", "ramp"], ["lock", "probe"]] {
         let stderr = fails(&[command[0], command[1], "--cpus", "1023"], 2);
         assert!(stderr.starts_with("error: CPU 1023 does not exist or is not allowed"), "{stderr}");
@@ -67,13 +67,13 @@ fn a_recording_needs_an_end_and_a_place() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named() {
+fn a_missing_directory_is_named() {
     let stderr = fails(&["swap", "probe", "--pages", "file", "--directory", "/no/such/dir"], 2);
     assert!(stderr.starts_with("error: cannot create a file in /no/such/dir: "), "{stderr}");
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_said_before_anything_is_measured() {
+fn an_unwritable_file_is_refused_before_measuring() {
     let place = "/no/such/dir/x";
     for command in [
         &["lock", "probe", "--for", "1h", "--html", place][..],
@@ -96,7 +96,7 @@ fn a_place_that_cannot_be_written_is_said_before_anything_is_measured() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_a_wrong_request_everywhere() {
+fn a_missing_file_is_a_usage_error_in_every_command() {
     let missing = "/no/such/file.json";
     for command in [
         &["swap", "analyze", missing][..],
@@ -119,14 +119,14 @@ fn a_file_that_is_not_there_is_a_wrong_request_everywhere() {
         let stderr = fails(command, 2);
         assert!(stderr.contains("/no/such/"), "{command:?}: {stderr}");
     }
-    // A directory is no file.
+    // A directory is refused as well.
     for command in [["swap", "analyze", "/proc"], ["runs", "show", "/proc"]] {
         assert!(fails(&command, 2).contains("/proc"));
     }
 }
 
 #[test]
-fn a_negative_value_is_told_by_its_own_option() {
+fn the_error_of_a_negative_value_names_its_option() {
     for (command, told) in [
         (&["swap", "simulate", "--preset", "games", "--tier", "-5"][..], "'--tier <SIZE>'"),
         (&["launch", "bench", "-n", "-5", "--", "true"], "'--pairs <N>'"),
@@ -136,7 +136,7 @@ fn a_negative_value_is_told_by_its_own_option() {
         let stderr = fails(command, 2);
         assert!(stderr.contains("invalid value '-") && stderr.contains(told), "{stderr}");
     }
-    // An option that is none is still none.
+    // An unknown option is still an error.
     assert!(fails(&["checkup", "-5"], 2).contains("unexpected argument '-5'"));
 }
 

@@ -1,5 +1,4 @@
-//! `unjank with` from the outside: what the command sees, what is said, how
-//! it ends.
+//! `unjank with`, end to end: values for the command, messages, exit codes.
 
 mod machine;
 
@@ -29,14 +28,14 @@ fn the_command_runs_with_the_new_values_and_gives_its_exit_code() {
 }
 
 #[test]
-fn quiet_says_nothing() {
+fn quiet_prints_nothing() {
     let machine = Machine::new(&[("a", "60")]);
     let output = machine.run("with", &["--quiet", "/sys/a=10", "--", "true"]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
 }
 
 #[test]
-fn a_knob_that_somebody_else_changed_is_left_and_said() {
+fn a_knob_changed_by_others_is_left_and_reported() {
     let machine = Machine::new(&[("a", "60")]);
     let change = format!("echo 30 > {}/sys/a", machine.root().display());
     let output = machine.run("with", &["/sys/a=10", "--", "sh", "-c", &change]);
@@ -47,7 +46,7 @@ fn a_knob_that_somebody_else_changed_is_left_and_said() {
 }
 
 #[test]
-fn signals_go_on_to_the_command_and_everything_is_put_back() {
+fn signals_are_passed_to_the_command_and_everything_is_put_back() {
     for (signal, word, code) in [(SIGTERM, "term\n", 9), (SIGINT, "int\n", 8)] {
         let machine = Machine::new(&[("a", "60")]);
         let mut child = machine.hold(&["/sys/a=10"]);
@@ -62,7 +61,7 @@ fn signals_go_on_to_the_command_and_everything_is_put_back() {
 }
 
 #[test]
-fn a_command_ended_by_a_signal_has_the_code_that_shells_give() {
+fn a_command_ended_by_a_signal_has_the_exit_code_of_shells() {
     let machine = Machine::new(&[("a", "60")]);
     let output = machine.run("with", &["-q", "/sys/a=10", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!((output.status.code(), stderr(&output)), (Some(137), ""));
@@ -70,7 +69,7 @@ fn a_command_ended_by_a_signal_has_the_code_that_shells_give() {
 }
 
 #[test]
-fn the_keeper_says_what_it_put_back() {
+fn the_keeper_reports_what_it_put_back() {
     let machine = Machine::new(&[("a", "60"), ("b", "60")]);
     let mut child = machine.hold(&["/sys/a=10", "/sys/b=10"]);
     machine.write("b", "30");
@@ -87,7 +86,7 @@ fn the_keeper_says_what_it_put_back() {
 }
 
 #[test]
-fn a_second_unjank_does_not_take_what_the_first_one_holds() {
+fn a_second_session_cannot_change_the_same_knob() {
     let machine = Machine::new(&[("a", "60")]);
     let mut child = machine.hold(&["/sys/a=10"]);
     let output = machine.run("with", &["/sys/a=20", "--", "true"]);
@@ -106,7 +105,7 @@ fn a_second_unjank_does_not_take_what_the_first_one_holds() {
 }
 
 #[test]
-fn what_cannot_be_done_has_its_exit_code_and_one_sentence() {
+fn errors_have_their_exit_code_and_one_sentence() {
     let machine = Machine::new(&[("a", "60"), ("fixed", "1")]);
     let fixed = machine.root().join("sys/fixed");
     fs::set_permissions(fixed, fs::Permissions::from_mode(0o444)).unwrap();
@@ -130,8 +129,8 @@ fn what_cannot_be_done_has_its_exit_code_and_one_sentence() {
 
 #[test]
 fn a_journal_that_does_not_fit_changes_nothing() {
-    // A limit on the size of files stands for a disk that is full: the first
-    // line of the journal fits into 512 bytes, the announcement does not.
+    // A limit on the size of files acts like a full disk: the first line of the
+    // journal fits into 512 bytes, the announcement does not.
     let names: Vec<String> = (0..20).map(|n| format!("knob{n}")).collect();
     let knobs: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "60")).collect();
     let machine = Machine::new(&knobs);

@@ -16,7 +16,7 @@ use crate::group::{Group, groups, partition};
 use crate::heat::maps;
 use crate::html::figure::{figure, wide_figure};
 use crate::html::outline::Outline;
-use crate::html::{fronts, heat};
+use crate::html::{heat, pareto_fronts};
 use crate::limit::limit;
 use crate::names::{distinct, shorten};
 use crate::samples::Worst;

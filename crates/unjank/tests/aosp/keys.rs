@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-/// The keys of a document with their paths; those of all pairs, and of all
-/// elements of a list, are one.
+/// The keys of a document with their paths. All pairs, and all elements of a list,
+/// count as one.
 pub(crate) fn keys(value: &Value) -> BTreeSet<String> {
     fn walk(value: &Value, path: &str, keys: &mut BTreeSet<String>) {
         match value {

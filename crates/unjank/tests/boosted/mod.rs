@@ -1,5 +1,5 @@
-//! A tree that stands for a phone, `unjank launch boost` at work on it, and
-//! programs of this machine that are launched.
+//! A directory that stands for a phone, `unjank launch boost` on it, and launched
+//! programs of this machine.
 
 // No test file uses all of it.
 #![allow(dead_code)]
@@ -17,7 +17,7 @@ use std::thread;
 use serde_json::Value;
 use unjank_host::process::send_signal;
 
-/// Where the phone's clock and governor are.
+/// Files of the phone's frequency limit and governor.
 pub(crate) const MIN: &str = "cpu0/cpufreq/scaling_min_freq";
 pub(crate) const RATE: &str = "cpufreq/ondemand/sampling_rate";
 pub(crate) const KILL: i32 = 9;
@@ -25,7 +25,7 @@ pub(crate) const TERMINATE: i32 = 15;
 /// Nobody.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// Whether programs of this machine can be seen to start.
+/// Whether launches on this machine can be detected.
 pub(crate) fn sees_starts() -> bool {
     let unjank = Command::new(unjank()).args(["launch", "boost", "plan", "--json"]).output();
     let plan: Value = serde_json::from_slice(&unjank.unwrap().stdout).unwrap();
@@ -42,8 +42,8 @@ pub(crate) fn unjank() -> &'static str {
 
 pub(crate) use unjank_needs::wait::until;
 
-/// The recorded tree of the Exynos 4210, and a program of its own that is
-/// launched: rules keep what other tests start apart.
+/// The recorded tree of the Exynos 4210, and a launched program of its own: rules exclude
+/// programs of other tests.
 pub(crate) struct Phone {
     dir: tempfile::TempDir,
     config: String,
@@ -80,7 +80,7 @@ impl Phone {
         self.dir.path().join(name)
     }
 
-    /// The program that is a launch: a shell under another name.
+    /// The launched program: a shell under another name.
     pub(crate) fn app(&self) -> PathBuf {
         self.path("app")
     }
@@ -122,7 +122,7 @@ impl Phone {
         command.arg(socket).args(options).stdin(Stdio::null());
     }
 
-    /// A service that is ready.
+    /// Starts the service and waits until it is ready.
     pub(crate) fn boost(&self, options: &[&str]) -> Service<'_> {
         self.boost_with(self.command(options))
     }
@@ -133,7 +133,7 @@ impl Phone {
         self.boost(options)
     }
 
-    /// As [`boost`](Self::boost), of another command.
+    /// As [`boost`](Self::boost), with another command.
     pub(crate) fn boost_with(&self, mut command: Command) -> Service<'_> {
         let notified = UnixDatagram::bind(self.path("notify")).unwrap();
         command.env("NOTIFY_SOCKET", self.path("notify")).stdout(Stdio::null());
@@ -144,8 +144,8 @@ impl Phone {
         service
     }
 
-    /// Starts the program with a script, in a process group of its own, as a
-    /// user starts programs.
+    /// Starts the program with a script, in its own process group, as a user starts
+    /// programs.
     pub(crate) fn launch(&self, script: &str) -> Child {
         Command::new(self.app()).args(["-c", script]).process_group(0).spawn().unwrap()
     }
@@ -153,12 +153,11 @@ impl Phone {
     /// A script that keeps a CPU busy until [`let_end`](Self::let_end).
     pub(crate) fn busy(&self) -> String {
         let (end, there) = (self.path("end"), self.path("boost.toml"));
-        // A test that fails leaves nobody busy.
+        // A failed test leaves no busy process behind.
         format!("while [ -e {} ] && [ ! -e {} ]; do :; done", there.display(), end.display())
     }
 
-    /// Launches what is busy until it is told to end, and waits until `knob`
-    /// has a value.
+    /// Launches a busy program, and waits until `knob` has the value.
     pub(crate) fn launch_busy(&self, knob: &str, boosted: &str) -> Child {
         let _from_the_last_one = fs::remove_file(self.path("end"));
         let child = self.launch(&self.busy());
@@ -173,11 +172,11 @@ impl Phone {
 
     /// A command about the service, as `user`.
     pub(crate) fn ask(&self, verb: &str, options: &[&str], user: u32) -> Output {
-        // The build directory need not be open to others.
+        // Other users may not be able to read the build directory.
         let program = self.path("unjank");
         if !program.exists() {
-            // By another process: a test beside this one may start a program while
-            // the copy is open, and that program would keep it busy.
+            // By another process: a program started by another test could inherit the
+            // open copy, which then cannot be executed.
             let copied = Command::new("cp").arg(unjank()).arg(&program).status().unwrap();
             assert!(copied.success());
         }
@@ -187,7 +186,8 @@ impl Phone {
     }
 }
 
-/// The lines that come. Who notifies waits for a listener that does not listen.
+/// The lines that arrive. A thread receives them, because a sender waits if nothing
+/// receives.
 fn heard(notified: UnixDatagram) -> Receiver<String> {
     let (pass_on, lines) = channel();
     thread::spawn(move || {
@@ -202,7 +202,7 @@ fn heard(notified: UnixDatagram) -> Receiver<String> {
     lines
 }
 
-/// A service at work.
+/// A running service.
 pub(crate) struct Service<'a> {
     pub(crate) child: Child,
     notified: Receiver<String>,
@@ -218,7 +218,7 @@ impl Service<'_> {
         });
     }
 
-    /// Waits until systemd would have been told so.
+    /// Waits for a notification to systemd.
     pub(crate) fn until_notified(&self, wanted: &str) {
         until(wanted, || self.notified.try_iter().any(|line| line == wanted));
     }
@@ -227,7 +227,7 @@ impl Service<'_> {
         fs::read_to_string(self.phone.path("log")).unwrap()
     }
 
-    /// What it has said about single launches.
+    /// The lines of its log about single launches.
     pub(crate) fn boosts(&self) -> Vec<String> {
         let log = self.log();
         log.lines().filter(|line| line.starts_with("boosted ")).map(str::to_owned).collect()
@@ -244,7 +244,7 @@ impl Service<'_> {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Ends it in order. Its exit code.
+    /// Ends it with a signal, and returns its exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
         send_signal(self.child.id(), TERMINATE).unwrap();
         self.child.wait().unwrap().code()

@@ -1,5 +1,4 @@
-//! Names that would steer a terminal or forge a line, and a program that has
-//! them.
+//! Names that would control a terminal or forge a line, and a program with such names.
 
 // No test file uses all of it.
 #![allow(dead_code)]
@@ -10,10 +9,10 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// Clears the screen and begins a line; short enough for a thread's name.
 pub(crate) const ESCAPE: &str = "a\u{1b}[2J\nFORGED";
-/// Turns the direction of writing round, and clears by a C1 control.
+/// Reverses the direction of writing, and clears the screen by a C1 control.
 pub(crate) const BIDI: &str = "b\u{202e}\u{2066}\u{9b}2J";
 
-/// Whether the text, of whatever stream, can be shown.
+/// Checks that the text contains no control characters.
 pub(crate) fn check(text: &str, of: &str) {
     let acts = |c: char| {
         c.is_control() && c != '\n'

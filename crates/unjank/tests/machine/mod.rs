@@ -1,4 +1,4 @@
-//! A tree that stands for a machine, and unjank at work on it.
+//! A directory that stands for a machine, and unjank on it.
 // No test file uses all of it.
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used)]
@@ -43,7 +43,7 @@ impl Machine {
         fs::read_dir(self.state_dir()).map_or(0, Iterator::count)
     }
 
-    /// `unjank VERB` on this machine, without the rest of its arguments.
+    /// `unjank VERB` on this machine; further arguments can be added.
     pub(crate) fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_unjank"));
         command.arg(verb).arg("--root").arg(self.root()).arg("--state-dir").arg(self.state_dir());
@@ -54,8 +54,8 @@ impl Machine {
         self.command(verb).args(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// `unjank with`, running a command that says `ready`, and ends at the end
-    /// of its stdin (with code 0) or by a signal (saying which).
+    /// `unjank with`, running a command that prints `ready`, and ends at the end of its
+    /// stdin (with code 0) or by a signal (printing which).
     pub(crate) fn hold(&self, knobs: &[&str]) -> Child {
         let script = "trap 'echo term; exit 9' TERM; trap 'echo int; exit 8' INT; \
                       echo ready; read nothing; exit 0";

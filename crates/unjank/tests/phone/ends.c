@@ -1,5 +1,5 @@
-/* Runs a command, and tells its exit code where its output ends, on stdout and
- * on stderr. Succeeds whatever that code is, so that the next one is run. */
+/* Runs a command, and prints its exit code after its output, on stdout and on
+ * stderr. Always succeeds, so the next command is run. */
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

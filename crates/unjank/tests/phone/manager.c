@@ -1,6 +1,6 @@
-/* Becomes the context manager of a binder device, as servicemanager is that of
- * a phone's: answers pings, and refuses every other call. Runs a command
- * meanwhile, and ends with its exit code.
+/* Becomes the context manager of a binder device, like servicemanager on a
+ * phone: answers pings, and refuses every other call. Runs a command meanwhile,
+ * and ends with its exit code.
  *
  * manager DEVICE COMMAND... */
 #include <errno.h>

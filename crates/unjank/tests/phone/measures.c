@@ -1,5 +1,5 @@
-/* Runs a command, and says so when a thread that it has started has slept some
- * times, as one does that measures. An interrupt is the command's. */
+/* Runs a command, and prints a line when a thread that it has started has slept
+ * some times, as measuring threads do. Leaves interrupts to the command. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ static int has_one_that_measures(int process) {
     return found;
 }
 
-/* The process itself, or one that was started after it: a probe's starts are
- * processes of their own. */
+/* The process itself, or one that was started after it, because each start of a
+ * probe is a process. */
 static int measures(int process) {
     int found = 0;
     struct dirent *entry;

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Whether there is all that a phone needs.
+/// Whether a phone can run here.
 pub(crate) fn lab() -> bool {
     let missing = missing();
     if let Some(what) = &missing {
@@ -42,26 +42,26 @@ pub(crate) fn example(name: &str) -> PathBuf {
     Path::new(unjank()).with_file_name("examples").join(name)
 }
 
-/// `unjank lab run`, emulated: so it is the same everywhere.
+/// `unjank lab run`, emulated, so it is the same everywhere.
 pub(crate) fn lab_run() -> Command {
     run_by("tcg")
 }
 
-/// The same with time that passes with instructions: what else this machine does
-/// makes no difference, and pauses cost nothing.
+/// `unjank lab run` with instructions as time: other load on this machine makes no
+/// difference, and pauses cost nothing.
 pub(crate) fn lab_run_counted() -> Command {
     run_by("icount")
 }
 
-/// Waits until there is a place for the phone. The command has it as its stdin, which it does not
-/// read, and so gives it back when it ends.
+/// Waits for a slot for the phone. The command has the slot's file as its stdin, which it does not
+/// read, so the slot is free again when it ends.
 fn run_by(accelerator: &str) -> Command {
     let mut command = Command::new(unjank());
     command.args(["lab", "run", "--accel", accelerator]).stdin(Stdio::from(slot::take()));
     command
 }
 
-/// A program of C.
+/// Compiles a C program.
 pub(crate) fn compiled(directory: &Path, name: &str, source: &str) -> PathBuf {
     let (file, program) = (directory.join("source.c"), directory.join(name));
     fs::write(&file, source).unwrap();
@@ -76,10 +76,10 @@ pub(crate) fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// A program that says where the output of a command ends, and how it ended.
+/// A program that prints a mark with the exit code after the output of a command.
 const ENDS: &str = include_str!("ends.c");
 
-/// What one of several commands has printed, and its exit code.
+/// The output of one of several commands, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) stdout: String,
@@ -94,13 +94,13 @@ impl Ran {
     }
 }
 
-/// Runs all commands in one phone, one after the other, however they end. Its
-/// time passes with instructions. `programs` are for its `/bin`.
+/// Runs all commands in one phone, one after the other, even if some fail. Its time is
+/// its instructions. `programs` are copied to its `/bin`.
 pub(crate) fn in_one_phone(cpus: usize, programs: &[PathBuf], commands: &[&str]) -> Vec<Ran> {
     in_one_phone_with(&[], cpus, programs, commands)
 }
 
-/// The same in one with further options.
+/// As [`in_one_phone`], with further options.
 pub(crate) fn in_one_phone_with(
     options: &[&str],
     cpus: usize,
@@ -127,7 +127,7 @@ pub(crate) fn in_one_phone_with(
     both.map(|((stdout, code), (stderr, _))| Ran { stdout, stderr, code }).collect()
 }
 
-/// What stands before each end, and the exit code there.
+/// The output before each mark, and the exit code in the mark.
 fn pieces(text: &str) -> Vec<(String, i32)> {
     let mut pieces = Vec::new();
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! As many phones at a time as there are CPUs, whoever runs tests on this machine.
+//! Limits phones at the same time to the number of CPUs, for all test runs on this machine.
 //!
-//! A phone is one program that computes without a pause. With more of them than CPUs, each gets its
-//! turn so rarely that its emulated CPUs keep each other waiting.
+//! A phone is one program that computes without a pause. With more phones than CPUs, each runs so
+//! rarely that its emulated CPUs wait for each other.
 
 use std::env;
 use std::fs::{self, File};
@@ -9,11 +9,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::thread;
 use std::time::Duration;
 
-/// How often a place that was taken is looked at again.
+/// The time between two attempts to get a slot.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A place for a phone, as soon as there is one. It is taken for as long as this file, which is
-/// locked, or a copy of it is open in any process: the kernel gives it back however that one ends.
+/// Waits for a slot for a phone. It is taken while this locked file, or a copy of it, is open in
+/// any process; the kernel frees it when that process ends.
 pub(super) fn take() -> File {
     let user = fs::metadata("/proc/self").unwrap().uid();
     let directory = env::temp_dir().join(format!("unjank-phones-{user}"));

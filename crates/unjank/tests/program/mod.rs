@@ -1,4 +1,4 @@
-//! A program whose threads are changed: the test itself, started once more.
+//! A program whose threads are changed: the test itself, started again.
 // No test file uses all of it.
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used)]
@@ -14,7 +14,7 @@ use unjank_host::sched::{Policy, ThreadId, policy_of};
 use unjank_host::threads::{self, Thread};
 use unjank_host::{Nanos, Root};
 
-/// What tells this test that it is the program.
+/// The variable that makes this test the program.
 const IS_PROGRAM: &str = "UNJANK_TEST_IS_PROGRAM";
 
 /// A running program. It ends with its standard input.
@@ -31,7 +31,7 @@ impl Program {
         Self::begin(program, names)
     }
 
-    /// How it is started, from a copy of this test.
+    /// The command that starts it, from a copy of this test.
     pub(crate) fn command(executable: &Path) -> Command {
         let mut command = Command::new(executable);
         command.args(["--exact", "program::is_started_as_one", "--nocapture", "--test-threads=1"]);
@@ -51,11 +51,11 @@ impl Program {
         program
     }
 
-    /// Has it do something, and waits until that is done.
+    /// Sends an order and waits until it is done.
     pub(crate) fn order(&mut self, order: &str) {
         writeln!(self.orders, "{order}").unwrap();
         let mut line = String::new();
-        // libtest says that it runs a test, too.
+        // libtest also prints that it runs a test.
         while !line.ends_with(&format!("done {order}\n")) {
             line.clear();
             assert_ne!(self.answers.read_line(&mut line).unwrap(), 0, "it has ended");
@@ -71,8 +71,8 @@ impl Program {
         threads::list(&Root::system(), self.id()).unwrap().threads
     }
 
-    /// The policy of the thread with this name, and whether what it starts is
-    /// ordinary again.
+    /// The policy of the thread with this name, and whether its children are ordinary
+    /// again.
     pub(crate) fn policy(&self, name: &str) -> (Policy, bool) {
         let threads = self.threads();
         let thread = threads.iter().find(|thread| thread.name == name);
@@ -83,7 +83,7 @@ impl Program {
         self.threads().into_iter().find(|thread| thread.name == name).unwrap().id
     }
 
-    /// `RLIMIT_RTTIME`. `prlimit(2)` does not show everybody's.
+    /// `RLIMIT_RTTIME`, which `prlimit(2)` does not show for other users' processes.
     pub(crate) fn run_limit(&self) -> Option<Nanos> {
         let limits = std::fs::read_to_string(format!("/proc/{}/limits", self.id())).unwrap();
         let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"));
@@ -104,7 +104,7 @@ impl Drop for Program {
     }
 }
 
-/// The program. As a test it does nothing.
+/// The program. Run as a test, it does nothing.
 #[test]
 fn is_started_as_one() {
     if std::env::var_os(IS_PROGRAM).is_none() {
@@ -126,7 +126,7 @@ fn is_started_as_one() {
                     }
                 });
             }
-            // So many.
+            // A number of threads.
             ("many", count) => {
                 for number in 0..count.parse::<usize>().unwrap() {
                     spawn(&format!("worker-{number}"), idle);

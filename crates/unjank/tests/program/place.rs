@@ -1,4 +1,4 @@
-//! unjank, with a directory of its own for what it writes down.
+//! unjank with a private state directory.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -16,7 +16,7 @@ const INTERRUPT: i32 = 2;
 const KILL: i32 = 9;
 const NOBODY: u32 = 65_534;
 
-/// A directory, and unjank with it.
+/// A directory for unjank's state.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
@@ -32,7 +32,7 @@ impl Place {
         self.0.path().join("state")
     }
 
-    /// How many sessions have left something.
+    /// The number of ledgers that sessions have left.
     pub(crate) fn ledgers(&self) -> usize {
         fs::read_dir(self.state_dir().join("threads")).map_or(0, Iterator::count)
     }
@@ -48,7 +48,7 @@ impl Place {
         self.rt(arguments).output().unwrap()
     }
 
-    /// `rt set` to its end.
+    /// Runs `rt set` to its end.
     pub(crate) fn set(&self, program: &Program, arguments: &[&str]) -> Output {
         self.run(&[&["set", &program.id().to_string()], arguments].concat())
     }
@@ -59,7 +59,7 @@ impl Place {
         unjank.args(["restore", "--state-dir"]).arg(self.state_dir()).output().unwrap()
     }
 
-    /// `rt set --json` that watches, with its lines after its first walk.
+    /// Starts `rt set --json`, which watches, and returns its output after the first pass.
     pub(crate) fn watch(
         &self,
         program: &Program,
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// Has a session end, and gives the rest of its lines.
+/// Ends a session, and returns the rest of its lines.
 pub(crate) fn end(mut unjank: Child, mut lines: BufReader<ChildStdout>) -> String {
     send_signal(unjank.id(), INTERRUPT).unwrap();
     let mut rest = String::new();
@@ -83,7 +83,7 @@ pub(crate) fn end(mut unjank: Child, mut lines: BufReader<ChildStdout>) -> Strin
     rest
 }
 
-/// Kills a session and its keeper, so that others see to what it leaves.
+/// Kills a session and its keeper, so its changes are left.
 pub(crate) fn kill_with_keeper(unjank: &mut Child) {
     let is_keeper = |&process: &u32| {
         let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
@@ -95,14 +95,14 @@ pub(crate) fn kill_with_keeper(unjank: &mut Child) {
     unjank.wait().unwrap();
 }
 
-/// A place of nobody's, with copies of unjank and of this test in it.
+/// A place that belongs to nobody, with copies of unjank and of this test.
 pub(crate) fn of_nobody() -> (Place, Program, Vec<String>) {
     let place = Place::new();
-    // The build directory need not be open to others.
+    // Other users may not be able to read the build directory.
     let copy = |from: &Path, name: &str| {
         let to = place.path().join(name);
-        // Not in this process, of which other tests start children: one that
-        // has the file open for writing keeps it from being started.
+        // By another process: children of this one, started by other tests, could have
+        // the file open for writing, and then it cannot be executed.
         assert!(Command::new("cp").arg(from).arg(&to).status().unwrap().success());
         to
     };

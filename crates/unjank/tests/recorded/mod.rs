@@ -1,4 +1,4 @@
-//! Recordings of `unjank swap record`, and what is recorded.
+//! Recordings of `unjank swap record`, and the recorded program.
 
 // No test file uses all of it.
 #![allow(dead_code)]
@@ -13,12 +13,12 @@ use serde_json::Value;
 use unjank_host::tracefs::Tracefs;
 use unjank_host::{Root, Support};
 
-/// What a recorded program goes through twice, of which it may keep about a half.
+/// The memory of a recorded program, which reads it twice and may keep about half of it.
 pub(crate) const SIZE: usize = 64 << 20;
 pub(crate) const LIMIT: &str = "36MiB";
 pub(crate) const PAGE: usize = 4096;
 
-/// Whether this machine has what every recording needs.
+/// Whether this machine can record.
 pub(crate) fn can_record() -> bool {
     if !unjank_needs::root() {
         return false;
@@ -30,7 +30,7 @@ pub(crate) fn can_record() -> bool {
     unjank_needs::is_there("loop devices", Path::new("/dev/loop-control").exists())
 }
 
-/// Memory of which every page has contents of its own, so that none is stored as a page of zeros.
+/// Memory whose pages are all different, so none is stored as a page of zeros.
 pub(crate) fn fill() -> Vec<u8> {
     let mut memory = vec![0_u8; SIZE];
     for (page, bytes) in memory.chunks_exact_mut(PAGE).enumerate() {
@@ -40,7 +40,7 @@ pub(crate) fn fill() -> Vec<u8> {
     memory
 }
 
-/// Looks twice at each page, in another order than it was filled.
+/// Reads each page twice, in another order than it was filled.
 pub(crate) fn look_at(memory: &[u8]) {
     let pages = memory.len() / PAGE;
     for turn in 0..2 * pages {
@@ -70,7 +70,7 @@ pub(crate) struct Event {
     pub(crate) command_pid: Option<u32>,
 }
 
-/// A directory for one, and the trace in it.
+/// A directory with the trace of a recording.
 pub(crate) struct Recording {
     pub(crate) dir: tempfile::TempDir,
     pub(crate) out: PathBuf,
@@ -83,7 +83,7 @@ impl Recording {
         Self { dir, out }
     }
 
-    /// `unjank swap record` into it.
+    /// `unjank swap record` into this directory.
     pub(crate) fn record(&self) -> Command {
         let mut unjank = Command::new(env!("CARGO_BIN_EXE_unjank"));
         unjank.args(["swap", "record", "--json", "--no-store", "--out"]).arg(&self.out);

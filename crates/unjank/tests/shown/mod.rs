@@ -1,4 +1,4 @@
-//! A run as its command prints it, and as `runs show` does.
+//! Compares the output of a command with that of `runs show`.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
