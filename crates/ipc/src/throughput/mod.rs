@@ -71,7 +71,7 @@ pub fn run(options: &Options, peer: &PeerCommand, monitor: &dyn Monitor) -> Resu
         match transport.support()? {
             Support::Yes(()) => transports.push(transport),
             Support::No(reason) => {
-                measurements.notes.not_supported(format!("ipc/{transport}"), reason)
+                measurements.notes.not_supported(format!("ipc/{transport}"), reason);
             }
         }
     }
