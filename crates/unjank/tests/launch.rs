@@ -235,7 +235,7 @@ fn conditions_are_read_as_a_shell_reads_words_and_typos_are_named() {
     assert!(said.ends_with("a quote in \"sh -c 'exit\" is not closed"), "{said}");
     let (code, said) = refusal(&["--a", "goveror=performance", "--", "true"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("\"goveror\" is no key of a condition"), "{said}");
+    assert!(said.contains("unknown key \"goveror\" of a condition"), "{said}");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn the_built_in_load_has_a_basic_launch_time() {
     assert_eq!(record["settings"]["load"], serde_json::json!([0, 3_000_000]));
     assert_eq!(record["verdicts"].as_array().unwrap().len(), 3);
     let refused = refusal(&["--load", "5ms,5ms"]);
-    assert_eq!(refused, (Some(2), "error: the load 5.00 ms is there twice".to_owned()));
+    assert_eq!(refused, (Some(2), "error: the load 5.00 ms is given twice".to_owned()));
 }
 
 #[test]

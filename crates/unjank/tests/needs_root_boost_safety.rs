@@ -1,6 +1,6 @@
-//! `unjank launch boost` when something goes wrong, ends, or somebody else has
-//! a say: with the running kernel's process connector and the recorded clock
-//! of a phone.
+//! `unjank launch boost` with failures, ends, and other programs that change its
+//! knobs: with the running kernel's process connector and the recorded clock of
+//! a phone.
 
 // A test says by printing why it was skipped.
 #![allow(clippy::print_stdout)]
@@ -21,7 +21,7 @@ use kills::{Place, kill_many, watch};
 use unjank_host::process::send_signal;
 
 #[test]
-fn what_somebody_else_sets_is_left_alone_and_taken_with_its_new_value() {
+fn a_knob_that_another_program_sets_is_taken_again_with_its_new_value() {
     if !sees_starts() {
         return;
     }
@@ -30,7 +30,7 @@ fn what_somebody_else_sets_is_left_alone_and_taken_with_its_new_value() {
     let app = phone.launch_busy(MIN, "1200000");
     fs::write(phone.file(MIN), "500000").unwrap();
     phone.let_end(app);
-    service.until_said(&format!("{MIN} is left alone: somebody else has changed it"));
+    service.until_said(&format!("{MIN} is left alone: another program changed it"));
     assert_eq!(phone.read(MIN), "500000");
     service.until_said(&format!("{MIN}: 500000 → 1200000"));
     phone.let_end(phone.launch_busy(MIN, "1200000"));
@@ -41,7 +41,7 @@ fn what_somebody_else_sets_is_left_alone_and_taken_with_its_new_value() {
 }
 
 #[test]
-fn who_always_changes_a_knob_gets_it() {
+fn a_knob_that_another_program_keeps_changing_is_left_to_it() {
     if !sees_starts() {
         return;
     }
@@ -60,7 +60,7 @@ fn who_always_changes_a_knob_gets_it() {
             });
         }
     }
-    service.until_said("is left to whoever changes it, from now on");
+    service.until_said("is not taken again: other programs keep changing it");
     phone.launch("sleep 1; true").wait().unwrap();
     until("it is heard", || service.status()["counts"]["launches"] == 5);
     assert_eq!(phone.read(MIN), "800000");
@@ -119,7 +119,10 @@ fn everybody_may_look_and_the_socket_s_group_may_change() {
     let seen = phone.ask("status", &[], NOBODY);
     let text = String::from_utf8(seen.stdout).unwrap();
     assert_eq!(seen.status.code(), Some(0));
-    assert!(text.contains("waits for launches\nsees launches by: exec\nchanges /sys"), "{text}");
+    assert!(
+        text.contains("waiting for launches\ndetects launches by: exec\nchanges /sys"),
+        "{text}"
+    );
     for verb in ["pause", "resume"] {
         let refused = phone.ask(verb, &[], NOBODY);
         let told = String::from_utf8(refused.stderr).unwrap();

@@ -219,7 +219,7 @@ fn a_recording_is_gone_through_at_once() {
 
     let output = run(&phone(), &["--meter", &meter, "--rates", "50ms,100ms"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("a recording is over"), "{output:?}");
+    assert!(stderr(&output).contains("csv is a recording"), "{output:?}");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn options_that_cannot_work_are_usage_errors() {
         (vec!["--rates", "10ms,50ms"], "the reference 100 ms is none"),
         (vec!["--rates", "100ms"], "nothing to compare"),
         (vec!["--rates", "100ms,100ms"], "given twice"),
-        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "is no percentage"),
+        (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "expected 0 to 100"),
         (vec!["-n", "5"], "--rates"),
     ] {
         let model: &[&str] = if arguments[0] == "--meter" { &[] } else { &MODEL };

@@ -1,10 +1,10 @@
-//! Knobs that were changed for a run, in its findings.
+//! Records changed knobs in the findings.
 
 use unjank_host::journal::ChangeReport;
 use unjank_measure::Findings;
 use unjank_measure::record::Change;
 
-/// A knob is changed again and again; what differs is told once.
+/// Adds each distinct change once, and a warning for each that was not restored.
 pub(super) fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
     for report in reports {
         if report.outcome.is_failure() {

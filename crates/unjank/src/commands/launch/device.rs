@@ -1,5 +1,5 @@
-//! Devices by name: the profiles of the virtual phone, as tables of what each
-//! frequency takes.
+//! Devices by name: profiles of the virtual phone, as tables of frequency and
+//! power.
 
 use anyhow::Result;
 use unjank_host::{Error, Hertz, Watts};

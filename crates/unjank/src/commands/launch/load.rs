@@ -1,4 +1,4 @@
-//! `unjank launch load`: an app that launches, with a load of any length.
+//! `unjank launch load`: a synthetic app launch, with a load of any length.
 
 use std::net::TcpListener;
 use std::process::ExitCode;
@@ -19,14 +19,14 @@ use crate::{output, values};
   unjank launch load 0 --basic 200ms --ready port:8080 --linger 10s
   unjank launch load 1s --threads 1 --emulated-clock
 
-First comes what every app does to come on screen, on one thread (--basic),
-then the generated load of LENGTH, then a line on stdout:
+First comes the work that every app does to come on screen, on one thread
+(--basic), then the generated load of LENGTH, then a line on stdout:
 
   on screen: basic 512.345678 ms, load 100.200300 ms
 
-Where NOTIFY_SOCKET is set, READY=1 goes there at that moment, too. Lengths are
-those at the highest frequency: a slow clock makes them longer. Without --rate
-that is calibrated first, for half a second on all CPUs, which wakes the clock.")]
+If NOTIFY_SOCKET is set, READY=1 is sent there, too. Lengths are at the highest
+frequency, so a slow clock makes them longer. Without --rate, the speed is
+calibrated first: half a second on all CPUs, which raises the clock.")]
 pub(crate) struct Args {
     /// Generated load, at the highest frequency: 400ms, or 0 for none
     #[arg(value_name = "LENGTH", value_parser = values::duration_or_zero)]
@@ -34,30 +34,30 @@ pub(crate) struct Args {
     /// Threads of the generated load: a number, or one on each CPU
     #[arg(long, value_name = "N|all", default_value = "all")]
     threads: Threads,
-    /// Work of one thread before it, at the highest frequency
+    /// Basic work before the load, on one thread, at the highest frequency
     #[arg(long, value_name = "TIME", default_value = BASIC, value_parser = values::duration_or_zero)]
     basic: Nanos,
     /// Count cycles by the frequency that the governor set: for the virtual phone, where the speed
     /// does not follow it
     #[arg(long, conflicts_with = "rate")]
     emulated_clock: bool,
-    /// Steps of work in a millisecond at the highest frequency, as an earlier run has calibrated it
+    /// Steps of work per millisecond at the highest frequency, from an earlier calibration
     #[arg(long, value_name = "STEPS")]
     rate: Option<u64>,
-    /// How to say that it is on screen: stdout (which it always does), notify or port:N
+    /// How to report that it is on screen: stdout (always printed), notify or port:N
     #[arg(long, value_name = "WAY", default_value = "stdout")]
-    ready: Way,
-    /// Time that it idles on screen before it ends
+    ready: ReadySignal,
+    /// Idle time on screen before it ends
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration_or_zero)]
     linger: Nanos,
 }
 
-/// The basic work of an app. Jo and Suh do not say how long theirs took. With
-/// half a second, half a period of 50 ms less at a sixth of the speed is 4 %,
-/// which is about what they gained.
+/// The basic work of an app. Jo & Suh do not state theirs. With half a second,
+/// half a period of 50 ms less at a sixth of the speed saves 4 %, about what
+/// they gained.
 pub(super) const BASIC: &str = "500ms";
 
-/// On how many threads.
+/// A number of threads; `None` for one on each CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Threads(pub(super) Option<usize>);
 
@@ -68,20 +68,20 @@ impl FromStr for Threads {
         match text.parse() {
             _ if text == "all" => Ok(Self(None)),
             Ok(threads) if (1..=MOST_THREADS).contains(&threads) => Ok(Self(Some(threads))),
-            _ => Err(format!("it is all, or a number from 1 to {MOST_THREADS}")),
+            _ => Err(format!("expected all, or a number from 1 to {MOST_THREADS}")),
         }
     }
 }
 
-/// A way of saying that it is on screen, beside the line on stdout.
+/// How the app reports that it is on screen, beside the line on stdout.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum ReadySignal {
     Stdout,
     Notify,
     Port(u16),
 }
 
-impl FromStr for Way {
+impl FromStr for ReadySignal {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -89,16 +89,16 @@ impl FromStr for Way {
             ("stdout", _) => Ok(Self::Stdout),
             ("notify", _) => Ok(Self::Notify),
             (_, Some(Ok(port))) if port > 0 => Ok(Self::Port(port)),
-            _ => Err("it is stdout, notify or port:N"),
+            _ => Err("expected stdout, notify or port:N"),
         }
     }
 }
 
-/// Works, says so, idles.
+/// Works, reports that it is on screen, and idles.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let is_waited_for = env::var_os("NOTIFY_SOCKET").is_some_and(|name| !name.is_empty());
-    if matches!(args.ready, Way::Notify) && !is_waited_for {
-        let reason = "NOTIFY_SOCKET is not set, so there is nobody to notify".to_owned();
+    if matches!(args.ready, ReadySignal::Notify) && !is_waited_for {
+        let reason = "--ready notify: NOTIFY_SOCKET is not set".to_owned();
         return Err(Error::Invalid(reason).into());
     }
     let clock = match (args.emulated_clock, args.rate) {
@@ -107,14 +107,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         _ => {
             let rate = Rate::calibrate().context("while calibrating")?;
             let steps = rate.get();
-            output::remark(&format!("calibrated: --rate {steps} spares the next launch this"));
+            output::remark(&format!("calibrated: --rate {steps} skips this next time"));
             Clock::Steps(rate)
         }
     };
     let options =
         Options { basic: args.basic, length: args.length, threads: args.threads.0, clock };
     let timing = load::run(&options, &Root::system()).context("while launching")?;
-    let _listening = say_ready(args.ready, is_waited_for)?;
+    let _listening = report_ready(args.ready, is_waited_for)?;
     output::print(&format!("{timing}\n"))?;
     if clock == Clock::Emulated {
         output::remark(&format!("emulated clock: a change of frequency is noticed within {STEP}"));
@@ -123,11 +123,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say_ready(way: Way, is_waited_for: bool) -> Result<Option<TcpListener>> {
+fn report_ready(signal: ReadySignal, is_waited_for: bool) -> Result<Option<TcpListener>> {
     if is_waited_for {
-        sd_notify::notify(&[NotifyState::Ready]).context("while saying that it is ready")?;
+        sd_notify::notify(&[NotifyState::Ready]).context("while notifying NOTIFY_SOCKET")?;
     }
-    let Way::Port(port) = way else { return Ok(None) };
+    let ReadySignal::Port(port) = signal else { return Ok(None) };
     let listening = TcpListener::bind(("127.0.0.1", port));
     listening.map(Some).with_context(|| format!("while listening on port {port}"))
 }

@@ -1,4 +1,4 @@
-//! The machine that is simulated, from the profile of a device.
+//! Builds the simulated machine from a device's profile.
 
 use anyhow::Result;
 use unjank_host::Nanos;
@@ -7,8 +7,8 @@ use unjank_launch::model::{Machine, Ties};
 
 use super::device;
 
-/// The device called `name`, or in the file `name`, with `cpus` CPUs and a
-/// kernel of `hz` ticks a second.
+/// The device called `name`, or in the file `name`, with `cpus` CPUs and `hz`
+/// kernel ticks a second.
 pub(super) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
     let profile = Profile::find(name)?;
     let table = device::table(&profile)?;
@@ -17,8 +17,7 @@ pub(super) fn find(name: &str, cpus: usize, hz: u32) -> Result<Machine> {
         cpus,
         shared: profile.clock == Clock::Shared,
         tick: Nanos(1_000_000_000 / u64::from(hz)),
-        // Profiles have the fastest state first, and so have the tables that
-        // are made of them.
+        // Profiles list the fastest state first, and so do the tables made of them.
         ties: Ties::Faster,
     })
 }

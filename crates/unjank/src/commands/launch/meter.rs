@@ -1,4 +1,4 @@
-//! Meters as they are typed, and the best one of this machine.
+//! Parses `--meter`, and picks the best meter of this machine.
 
 use std::net::IpAddr;
 
@@ -11,62 +11,61 @@ use super::device::device;
 use crate::commands::measured::Settings;
 use crate::interrupt::stop;
 
-/// The name of the meter that is none.
+/// The name of the power model.
 pub(super) const MODEL: &str = "model";
 
-/// Which meter.
+/// Options that choose a meter.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Meter")]
 pub(crate) struct MeterArgs {
-    /// The meter [default: the first of rapl, perf, hwmon and battery that is here;
-    /// the model where there is none and --device is given]
+    /// Meter [default: the first of rapl, perf, hwmon and battery that is available; without
+    /// one the model, if --device is given]
     #[arg(long, value_name = "NAME[:PATH]")]
     meter: Option<String>,
-    /// For the model: a device of profiles/ (exynos4210), or a file of that form
+    /// Device for the model: one of profiles/ (exynos4210), or a file of that form
     #[arg(long, value_name = "NAME|FILE")]
     device: Option<String>,
-    /// The address at which datagrams of a meter are listened for
+    /// Address to listen at for a meter's datagrams
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
 }
 
-/// A meter that is to be opened.
+/// The meter to open.
 #[derive(Debug)]
-pub(super) enum Wanted<'a> {
-    /// The best one.
+pub(super) enum MeterChoice<'a> {
+    /// The first that is available.
     Any { device: Option<&'a str> },
-    /// This one.
+    /// A real meter.
     Measured { name: MeterName, listen: IpAddr },
     /// The model of this device.
     Model { device: &'a str },
 }
 
 impl MeterArgs {
-    /// Whether any was asked for.
+    /// Whether `--meter` or `--device` is given.
     pub(super) fn is_given(&self) -> bool {
         self.meter.is_some() || self.device.is_some()
     }
 
-    /// What was typed.
-    pub(super) fn parse(&self) -> Result<Wanted<'_>> {
+    /// Parses the options.
+    pub(super) fn parse(&self) -> Result<MeterChoice<'_>> {
         let device = self.device.as_deref();
         Ok(match (self.meter.as_deref(), device) {
-            (None, device) => Wanted::Any { device },
-            (Some(MODEL), Some(device)) => Wanted::Model { device },
+            (None, device) => MeterChoice::Any { device },
+            (Some(MODEL), Some(device)) => MeterChoice::Model { device },
             (Some(MODEL), None) => {
                 return Err(Error::Invalid(
-                    "the model needs the device whose powers it takes: --device exynos4210"
-                        .to_owned(),
+                    "--meter model needs a device: --device exynos4210".to_owned(),
                 )
                 .into());
             }
             (Some(typed), _) => {
-                Wanted::Measured { name: MeterName::of(typed)?, listen: self.listen }
+                MeterChoice::Measured { name: MeterName::of(typed)?, listen: self.listen }
             }
         })
     }
 
-    /// The device whose powers the model takes, if one is given.
+    /// The model's device, if given.
     pub(super) fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
@@ -79,9 +78,9 @@ impl MeterArgs {
     }
 }
 
-impl Wanted<'_> {
-    /// The same, but the model of `device` where there is no meter and no other
-    /// device was named.
+impl MeterChoice<'_> {
+    /// Falls back to the model of `device` if no meter is available and no other
+    /// device is given.
     pub(super) fn or_model(self, device: &'static str) -> Self {
         match self {
             Self::Any { device: None } => Self::Any { device: Some(device) },
@@ -104,7 +103,7 @@ fn model(root: &Root, name: &str) -> Result<Support<Box<dyn Meter>>> {
     Ok(modelled.map(|modelled| Box::new(modelled) as Box<dyn Meter>))
 }
 
-/// The first that works; all reasons where none does.
+/// The first meter that works; if none does, all reasons.
 fn any(root: &Root, device: Option<&str>) -> Result<Support<Box<dyn Meter>>> {
     let mut reasons = Vec::new();
     for kind in [MeterKind::Rapl, MeterKind::Perf, MeterKind::Hwmon, MeterKind::Battery] {

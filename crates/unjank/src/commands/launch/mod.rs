@@ -5,6 +5,7 @@ pub(crate) mod boost;
 mod changes;
 pub(crate) mod device;
 pub(crate) mod load;
+mod load_app;
 mod machine;
 mod meter;
 pub(crate) mod paper;
@@ -13,7 +14,6 @@ mod profiles;
 pub(crate) mod ramp;
 mod shorthand;
 pub(crate) mod simulate;
-mod sweep;
 pub(crate) mod verify;
 
 use std::process::ExitCode;
@@ -24,21 +24,21 @@ use clap::Subcommand;
 /// Verbs of `unjank launch`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure how fast CPUs get up to speed after an idle gap
+    /// Measure how fast CPUs reach full speed after an idle gap
     Ramp(ramp::Args),
     /// Raise the clock while programs start, as a service
     Boost(Box<boost::Args>),
-    /// Measure the launch of any program, under one condition or several in turn
+    /// Compare the launch time of any program under two or more conditions
     Bench(Box<bench::Args>),
     /// Run a synthetic app launch: work of a given length, then "on screen"
     Load(load::Args),
-    /// Measure the power the machine takes, now or at each sampling period of its governor
+    /// Measure power, now or at each sampling period of the governor
     Power(Box<power::Args>),
-    /// Repeat Jo & Suh's experiments: launch times and idle energy, their values beside ours
+    /// Repeat Jo & Suh's experiments (launch times, idle energy), their values beside ours
     Paper(Box<paper::Args>),
     /// Simulate launches on models of the kernel's governors: time and energy
     Simulate(Box<simulate::Args>),
-    /// Hold the models against this machine's governor, through real loads
+    /// Compare the models with this machine's governor, under real loads
     Verify(verify::Args),
 }
 

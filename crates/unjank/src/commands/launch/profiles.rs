@@ -11,7 +11,7 @@ use unjank_launch::model::profile::{SHIPPED, Wrong, shipped};
 
 use crate::interrupt;
 
-/// Larger files are no profiles.
+/// Larger files are refused.
 const LARGEST: Bytes = Bytes(4 << 20);
 
 /// The profiles of these names, or all that are shipped.
@@ -22,8 +22,7 @@ pub(super) fn all_or(names: &[String], warnings: &mut Vec<String>) -> Result<Vec
     named(names, warnings)
 }
 
-/// The profiles of these names; what of a file is not followed goes to
-/// `warnings`.
+/// The profiles of these names; ignored parts of files go to `warnings`.
 pub(super) fn named(names: &[String], warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
     names.iter().map(|name| find(name, warnings)).collect()
 }
@@ -36,7 +35,7 @@ fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
     if !name.contains(['.', '/']) {
         let known: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
         bail!(Error::Invalid(format!(
-            "profile {name}: there is none of that name, only {}; a file's has a dot or a slash",
+            "unknown profile {name}; expected {}, or a file, with a dot or a slash in its name",
             known.join(", ")
         )));
     }
@@ -44,7 +43,7 @@ fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
     let input = Input::open(Path::new(name), &interrupt::stop());
     let bytes = match input.and_then(|input| input.bytes(LARGEST)) {
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            bail!("profile {name}: it is larger than 4 MiB");
+            bail!("profile {name}: larger than 4 MiB");
         }
         bytes => bytes.map_err(failed)?,
     };

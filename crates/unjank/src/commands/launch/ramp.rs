@@ -1,4 +1,4 @@
-//! `unjank launch ramp`: how fast CPUs get up to speed after an idle gap.
+//! `unjank launch ramp`: how fast CPUs reach full speed after an idle gap.
 
 use std::process::ExitCode;
 

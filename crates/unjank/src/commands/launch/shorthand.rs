@@ -19,9 +19,9 @@ pub(super) fn knobs(
 ) -> Result<Vec<(PathBuf, String)>> {
     if !is_known(name, policies) {
         return Err(Error::Invalid(format!(
-            "{name:?} is no key of a condition: it is governor, min_freq, max_freq, epp or a \
-             tunable of a governor, such as sampling_rate; a knob as for unjank with has a dot or a \
-             slash in it"
+            "unknown key {name:?} of a condition; expected governor, min_freq, max_freq, epp, a \
+             tunable of a governor, such as sampling_rate, or a knob as for unjank with, which has \
+             a dot or a slash"
         )));
     }
     if policies.is_empty() {
@@ -50,16 +50,16 @@ pub(super) fn knobs(
     if found.is_empty() {
         let governors: Vec<&str> = policies.iter().map(|policy| policy.governor.as_str()).collect();
         return Err(Error::Unsupported(format!(
-            "{name}: the governor {} has no such tunable (with a dot or a slash it is a knob as for \
-             unjank with)",
+            "{name}: the governor {} has no such tunable (knobs as for unjank with have a dot or a \
+             slash)",
             governors.join(", ")
         )));
     }
     Ok(found)
 }
 
-/// Names that mean something on some machine: those of all clocks, and the
-/// tunables of the kernel's governors and of Android's (`interactive`, `walt`).
+/// Keys that exist on some machine: those of all clocks, and the tunables of the
+/// kernel's governors and of Android's (`interactive`, `walt`).
 const KEYS: [&str; 4] = ["governor", "min_freq", "max_freq", "epp"];
 const TUNABLES: [&str; 29] = [
     // ondemand, conservative
@@ -96,7 +96,7 @@ const TUNABLES: [&str; 29] = [
     "timer_slack",
 ];
 
-/// Whether `name` is a key on this machine, or would be one on another.
+/// Whether `name` is a key on this or another machine.
 fn is_known(name: &str, policies: &[FrequencyPolicy]) -> bool {
     KEYS.contains(&name)
         || TUNABLES.contains(&name)
@@ -134,7 +134,7 @@ fn frequency(value: &str, policy: &FrequencyPolicy) -> Result<String> {
         "min" => Ok(khz(policy.hardware_min)),
         _ => typed().ok_or_else(|| {
             Error::Invalid(format!(
-                "{value:?} is no frequency: it is min, max or a number as in 800MHz"
+                "{value:?} is not a frequency; expected min, max or a number such as 800MHz"
             ))
         }),
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn unknown_keys_and_values_are_refused() {
         let says =
             |name: &str, value: &str| knobs(name, value, &policies()).unwrap_err().to_string();
         assert!(
@@ -191,13 +191,13 @@ mod tests {
                 .starts_with("rate_limit_us: the governor ondemand, ondemand has")
         );
         for wrong in ["fast", "MHz", "-1MHz", "99999999999999999999GHz", "99999999999999999GHz"] {
-            assert!(says("min_freq", wrong).contains("is no frequency"), "{wrong}");
+            assert!(says("min_freq", wrong).contains("is not a frequency"), "{wrong}");
         }
         assert!(matches!(knobs("governor", "x", &[]), Err(Error::Unsupported(_))));
         for policies in [policies(), Vec::new()] {
             let typo = knobs("samplingrate", "50ms", &policies);
-            let Err(Error::Invalid(told)) = typo else { panic!("{typo:?}") };
-            assert!(told.starts_with("\"samplingrate\" is no key of a condition: "), "{told}");
+            let Err(Error::Invalid(said)) = typo else { panic!("{typo:?}") };
+            assert!(said.starts_with("unknown key \"samplingrate\" of a condition; "), "{said}");
         }
     }
 }

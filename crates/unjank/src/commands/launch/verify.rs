@@ -1,4 +1,4 @@
-//! `unjank launch verify`: the models beside this machine's own governor.
+//! `unjank launch verify`: compares the models with this machine's governor.
 
 use std::process::ExitCode;
 
@@ -15,13 +15,12 @@ use crate::commands::measured::{self, OutputArgs, Settings};
   sudo unjank launch verify burst my-app.toml --html verify.html
   sudo unjank with /sys/devices/system/cpu/cpufreq/ondemand/sampling_rate=97000 -- unjank launch verify
 
-Runs each load profile under this machine's own governor, with a private trace
-of the scheduler and of cpu_frequency. When its CPUs were busy, and the tunables,
-go into the governor's model; its changes of frequency are held against the
-machine's: the same sequence, at moments within one sampling period. Needs root.")]
+Runs each load profile under this machine's own governor, and records the
+scheduler and cpu_frequency in a private trace. The CPUs' busy times and the
+tunables go into the governor's model. Its frequency changes must have the same
+sequence as the machine's, each within one sampling period. Needs root.")]
 pub(crate) struct Args {
-    /// Load profiles: shipped ones, or files of this program (.toml) or rt-app (.json)
-    /// [default: all that are shipped]
+    /// Load profiles: shipped ones, or files (.toml, or .json of rt-app) [default: all shipped]
     #[arg(value_name = "PROFILE")]
     profiles: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Conditions as they are typed: `as-is`, knobs, `with:`, `notify:`, `boost`.
+//! Parses conditions: `as-is`, knobs, `with:`, `notify:`, `boost`.
 
 use std::ffi::OsString;
 
@@ -9,8 +9,7 @@ use unjank_launch::bench::{Condition, Service};
 use crate::commands::knobs;
 use crate::commands::launch::shorthand;
 
-/// The condition that `text` stands for on this machine, called as it is
-/// typed.
+/// Parses a condition for this machine. Its name is the text as typed.
 pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Result<Condition> {
     if let Some((knobs, service)) = split(text) {
         let service = parse(service, policies, root)?.service;
@@ -37,12 +36,13 @@ pub(super) fn parse(text: &str, policies: &[FrequencyPolicy], root: &Root) -> Re
         }
         _ if text.contains('=') => changed(text, policies, root),
         _ => Err(Error::Invalid(format!(
-            "{text:?} is no condition: it is as-is, KNOB=VALUE, with:COMMAND, notify:COMMAND or boost"
+            "unknown condition {text:?}; expected as-is, KNOB=VALUE, with:COMMAND, notify:COMMAND \
+             or boost"
         ))),
     }
 }
 
-/// Knobs before, and a service behind, the first `+` that a service follows.
+/// Splits `KNOBS+SERVICE` at the first `+` that a service follows.
 fn split(text: &str) -> Option<(&str, &str)> {
     let is_service =
         |rest: &str| ["with:", "notify:", "boost"].iter().any(|kind| rest.starts_with(kind));
@@ -50,13 +50,13 @@ fn split(text: &str) -> Option<(&str, &str)> {
     signs.find(|(knobs, rest)| knobs.contains('=') && !is_service(knobs) && is_service(rest))
 }
 
-/// The words of a command, with quotes and backslashes as in a shell, which
-/// does not run here: nothing is expanded.
+/// Splits a command into words, with a shell's quotes and backslashes. Nothing
+/// is expanded.
 fn words(command: &str) -> Result<Vec<OsString>> {
     let words = shlex::split(command)
         .ok_or_else(|| Error::Invalid(format!("a quote in {command:?} is not closed")))?;
     if words.is_empty() {
-        return Err(Error::Invalid("there is no command after the colon".to_owned()));
+        return Err(Error::Invalid("no command after the colon".to_owned()));
     }
     Ok(words.into_iter().map(OsString::from).collect())
 }
@@ -141,10 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_condition_is_told() {
+    fn wrong_conditions_are_refused() {
         let says = |text: &str| parsed(text).unwrap_err().to_string();
-        assert!(says("").starts_with("\"\" is no condition: it is as-is,"));
-        assert!(says("as-is:x").contains("is no condition"));
+        assert!(says("").starts_with("unknown condition \"\"; expected as-is,"));
+        assert!(says("as-is:x").contains("unknown condition"));
         assert!(says("with:").contains("no command"));
         assert!(says("notify: ").contains("no command"));
         assert!(says("vm.swappiness=10,").contains("is not KNOB=VALUE"));

@@ -1,5 +1,5 @@
-//! `unjank launch bench`: the launch of any program, under two conditions or
-//! more.
+//! `unjank launch bench`: the launch time of any program under two or more
+//! conditions.
 
 mod conditions;
 
@@ -16,8 +16,8 @@ use unjank_launch::bench::{self, Condition, Options, Program, Ready, Workload};
 use unjank_measure::{Findings, Monitor};
 
 use super::changes::note_changes;
+use super::load_app::{self, LoadAppArgs};
 use super::meter::MeterArgs;
-use super::sweep::{self, Sweep};
 use crate::commands::keeper;
 use crate::commands::measured::{self, OutputArgs, Settings};
 use crate::{exit, paths, values};
@@ -25,7 +25,7 @@ use crate::{exit, paths, values};
 /// Arguments of `unjank launch bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  unjank launch bench -- ./app                               (how long, and the noise of the machine)
+  unjank launch bench -- ./app                               (launch time and noise floor)
   sudo unjank launch bench --b governor=performance --ready window -- xterm
   sudo unjank launch bench --a sampling_rate=100ms --b sampling_rate=50ms --load 0,200ms,400ms,800ms
   unjank launch bench --b 'with:nice -n 19 make -j8' --ready stdout:listening -- ./server
@@ -33,27 +33,27 @@ use crate::{exit, paths, values};
 
 A condition (--a, --b) is one of
   as-is                       the machine as it is
-  KNOB=VALUE[,KNOB=VALUE]     as for `unjank with`; or in short, for all clocks: governor, min_freq
-                              and max_freq (min, max or 800MHz), epp, and any tunable of the present
-                              governor, as in sampling_rate=50ms
-  with:COMMAND                a command that runs meanwhile; its words may be in quotes
-  notify:COMMAND              the same, waited for until it says that it is ready (sd_notify)
-  boost[:OPTIONS]             unjank launch boost, with these options
-  KNOB=VALUE[,…]+SERVICE      knobs, and one of the three above; a service cannot change a knob
-                              that is held already
+  KNOB=VALUE[,KNOB=VALUE]     knobs as for `unjank with`, or short names for all clocks: governor,
+                              min_freq and max_freq (min, max or 800MHz), epp, and any tunable of
+                              the current governor, such as sampling_rate=50ms
+  with:COMMAND                a command that runs meanwhile; its words may be quoted
+  notify:COMMAND              the same, from the moment it reports that it is ready (sd_notify)
+  boost[:OPTIONS]             unjank launch boost with these options
+  KNOB=VALUE[,…]+SERVICE      knobs and one of the three above, which cannot change a knob that
+                              the condition holds
 
-Without --b, the condition is compared with itself: what is left is the noise
-of the machine. So it is with a --b that is the same as --a.
+Without --b, or with a --b equal to --a, the condition is compared with itself:
+this shows the noise of the machine.
 
-It is in force from the pause before a launch to its end. Launches take turns,
-A B B A, and a launch that is never ready counts as the time-out. With --load,
-the program is `unjank launch load`, and its basic launch time is the total
-without the time that its generated load took.")]
+A condition is in force from the pause before a launch to its end. Launches
+alternate (A B B A); a launch that is never ready counts as --timeout long. With
+--load, the program is `unjank launch load`, and its basic launch time is the
+total less the time of the generated load.")]
 pub(crate) struct Args {
-    /// What the others are compared with
+    /// Condition that the others are compared with
     #[arg(long, value_name = "CONDITION", default_value = "as-is")]
     a: String,
-    /// What is compared with it; may be given several times [default: the same once more]
+    /// Condition to compare with it; repeatable [default: --a again]
     #[arg(long, value_name = "CONDITION")]
     b: Vec<String>,
     /// When a launch is over: exit, stdout:REGEX, notify, port:N or window
@@ -62,29 +62,29 @@ pub(crate) struct Args {
     /// Pairs of launches, for each load and each --b
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     pairs: usize,
-    /// Pairs before them that do not count
+    /// Warm-up pairs, which do not count
     #[arg(long, value_name = "N", default_value_t = 1)]
     warm_up: usize,
-    /// Idle time before each launch; up to 100 ms more are added by chance
+    /// Idle time before each launch; up to 100 ms more are added at random
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration_or_zero)]
     gap: Nanos,
-    /// How often each CPU is woken meanwhile, as by an idle device's timers; 0 for never
+    /// Period of wake-ups of each CPU during the gap, like an idle device's timers; 0 for none
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = values::duration_or_zero)]
     wake_every: Nanos,
-    /// How long a launch may take
+    /// Longest time a launch may take
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::duration)]
     timeout: Nanos,
     /// Before each launch, write everything to storage and drop it from memory
     #[arg(long)]
     drop_caches: bool,
-    /// With a meter: the time from its start over which the energy of a launch is measured
+    /// With a meter: time from its start over which a launch's energy is measured
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::duration)]
     energy_window: Nanos,
     /// Where the journal of changed knobs is kept [default: as for unjank restore]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
     #[command(flatten)]
-    sweep: Sweep,
+    load_app: LoadAppArgs,
     /// The command to launch, and its arguments
     #[arg(
         last = true,
@@ -123,13 +123,13 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     if others.is_empty() {
         others.push(baseline.again());
     }
-    // The baseline itself may be among several others; twice it is a mistake.
+    // The baseline may be among the others once; twice is a mistake.
     if let Some(same) = others.iter_mut().find(|other| other.name == baseline.name) {
         *same = baseline.again();
     }
     let mut findings = Findings::default();
-    let workloads = match &args.sweep.load {
-        Some(lengths) => sweep::workloads(lengths, &args.sweep, root, &mut findings)?,
+    let workloads = match &args.load_app.load {
+        Some(lengths) => load_app::workloads(lengths, &args.load_app, root, &mut findings)?,
         None => vec![Workload {
             name: String::new(),
             program: Program { command: args.command.clone(), ready: args.ready.clone() },
@@ -165,7 +165,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         seed,
         monitor,
     );
-    // Put back before anything else is said, whatever came of it.
+    // Restore the knobs before anything is reported, also after an error.
     let reports = session.map(Session::finish).unwrap_or_default();
     findings.merge(measured?);
     note_changes(reports, &mut findings);
@@ -195,12 +195,12 @@ fn settings(args: &Args) -> Settings {
         .with("wake_every", args.wake_every.get())
         .with("timeout", args.timeout.get())
         .with("drop_caches", args.drop_caches);
-    match nanos(&args.sweep.load) {
+    match nanos(&args.load_app.load) {
         Some(lengths) => settings
             .with("load", lengths)
-            .with("threads", args.sweep.threads.0)
-            .with("basic", args.sweep.basic.get())
-            .with("emulated_clock", args.sweep.emulated_clock),
+            .with("threads", args.load_app.threads.0)
+            .with("basic", args.load_app.basic.get())
+            .with("emulated_clock", args.load_app.emulated_clock),
         None => settings.with("command", command).with("ready", args.ready.to_string()),
     }
 }

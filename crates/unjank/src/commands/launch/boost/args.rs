@@ -1,4 +1,4 @@
-//! Options of the service, and of what would be asked of it.
+//! Options of the service and of `plan`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use unjank_launch::remedy::config::{Config, Time};
 use crate::commands::place::PlaceArgs;
 use crate::values;
 
-/// Where the service listens, if it is not said.
+/// The default control socket.
 pub(super) const SOCKET: &str = "/run/unjank/boost.sock";
 
 /// Options of the service.
@@ -28,36 +28,36 @@ pub(super) struct ServiceArgs {
     /// Where to listen for status, pause and resume
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub(super) socket: PathBuf,
-    /// Real-time priority (SCHED_FIFO) of the thread that sees launches
+    /// Real-time priority (SCHED_FIFO) of the thread that detects launches
     #[arg(long, value_name = "N", default_value = "50", value_parser = priority)]
     pub(super) priority: Priority,
-    /// Let it have a priority above 90, or any without real-time throttling
+    /// Allow a priority above 90, and any priority without real-time throttling
     #[arg(long)]
     pub(super) force: bool,
-    /// Say nothing about single launches
+    /// Print no line for each boost
     #[arg(long, short)]
     pub(super) quiet: bool,
-    /// Do not keep what was learned about the length of launches
+    /// Do not store the learned lengths of launches
     #[arg(long)]
     pub(super) no_store: bool,
-    /// Keep it in this store [default: unjank/runs.sqlite in the user's data directory]
+    /// Store for the learned lengths [default: unjank/runs.sqlite in the user's data directory]
     #[arg(long, value_name = "FILE", conflicts_with = "no_store")]
     pub(super) store: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: PlaceArgs,
 }
 
-/// What goes before the configuration's file.
+/// Options that override the configuration file.
 #[derive(Debug, clap::Args)]
 pub(super) struct ChoiceArgs {
-    /// Rules and limits [default: /etc/unjank/boost.toml, if it is there]
+    /// Configuration: rules and limits [default: /etc/unjank/boost.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// How the clock is raised: auto, min-freq, double-tap, sampling-rate, preference or uclamp
     /// [default: auto]
     #[arg(long, value_name = "METHOD", value_parser = method)]
     pub(super) method: Option<Method>,
-    /// Let the governor look at the load at once, and again after TIME
+    /// Make the governor evaluate the load at once, and again after TIME
     #[arg(
         long,
         value_name = "TIME",
@@ -71,7 +71,7 @@ pub(super) struct ChoiceArgs {
     /// Period of ondemand and conservative while boosted [default: 50ms]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(super) sampling_rate: Option<Nanos>,
-    /// The same while nothing is boosted [default: as it is]
+    /// The same without a boost [default: unchanged]
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(super) normal_sampling_rate: Option<Nanos>,
     /// Longest boost of one launch [default: 3s]
@@ -83,14 +83,14 @@ pub(super) struct ChoiceArgs {
 }
 
 impl ChoiceArgs {
-    /// The configuration: the file, and what was typed before it.
+    /// Reads the configuration file and applies the options over it.
     pub(super) fn config(&self, root: &Root) -> Result<Config> {
         let read = match &self.config {
-            // What is typed is a path of the machine that is typed at.
+            // The option's path is on the running machine, not below `root`.
             Some(path) => Config::read(&Root::system(), Some(&std::path::absolute(path)?)),
             None => Config::read(root, None),
         };
-        // A mistake in the file is one of whoever wrote it, as a wrong option is.
+        // A mistake in the file is a usage error, like a wrong option.
         let mut config = read.map_err(|error| match error {
             Error::Parse { .. } => Error::Invalid(error.to_string()),
             other => other.of_named_file(),
@@ -128,7 +128,7 @@ fn priority(text: &str) -> Result<Priority, String> {
 
 fn method(text: &str) -> Result<Method, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|_| {
-        "it is one of auto, sampling-rate, double-tap, min-freq, preference, uclamp".to_owned()
+        "expected auto, sampling-rate, double-tap, min-freq, preference or uclamp".to_owned()
     })
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_goes_before_the_file() {
+    fn options_override_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("boost.toml");
         std::fs::write(&file, "[boost]\nmethod = \"uclamp\"\nlongest = \"1s\"\n").unwrap();

@@ -1,8 +1,8 @@
-//! What the service says about single launches: a line each.
+//! The service's log line for each boost.
 
 use unjank_launch::remedy::report::{Boosted, Raised};
 
-/// What was done about a launch, why it ended, and what it cost.
+/// What was boosted, for how long, why it ended, and the budget left.
 pub(super) fn line(boosted: &Boosted) -> String {
     let Boosted { over, raised, budget_left } = boosted;
     let done = match raised {

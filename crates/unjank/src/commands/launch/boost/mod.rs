@@ -1,7 +1,7 @@
 //! `unjank launch boost`: a service that raises the clock while programs start.
 
 mod args;
-mod ask;
+mod client;
 mod log;
 mod plan;
 mod requests;
@@ -21,20 +21,21 @@ use args::ServiceArgs;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   sudo unjank launch boost                       # until Ctrl-C
-  sudo unjank launch boost --double-tap          # ondemand looks at the load at once
+  sudo unjank launch boost --double-tap          # ondemand evaluates the load at once
   sudo unjank launch boost --method sampling-rate --sampling-rate 50ms
   unjank launch boost plan                       # what it would change here, and why
   unjank launch boost status --json
   sudo unjank launch boost pause
 
-It sees every program that starts (process connector), raises the clock at once
-if that is a launch, and puts the exact former values back when the launch is
-over: its processes are idle, have ended, or took too long. /etc/unjank/boost.toml
-says what a launch is (docs/reference/launch.md has all keys); options here go before it.
-Everything is put back when the service ends, whatever ends it.
+The process connector reports every program that starts. If that is a launch,
+the service raises the clock at once, and restores the exact former values when
+the launch is over: its processes are idle, have ended, or took too long.
+/etc/unjank/boost.toml defines what a launch is (docs/reference/launch.md has all
+keys); options override it. Everything is restored when the service ends, even
+if it is killed.
 
-As a service of systemd: dist/unjank-boost.service. Exit code 3: nothing on this
-machine could be boosted."
+systemd unit: dist/unjank-boost.service. Exit code 3: nothing on this machine
+can be boosted."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -43,26 +44,26 @@ pub(crate) struct Args {
     service: ServiceArgs,
 }
 
-/// What is asked of a service that runs, or would run.
+/// Subcommands.
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Show what the service would change on this machine, and why
     Plan(plan::Args),
     /// Show what the running service does and has done
-    Status(ask::StatusArgs),
-    /// Boost nothing until resumed
-    Pause(ask::SocketArgs),
-    /// Go on after a pause
-    Resume(ask::SocketArgs),
+    Status(client::StatusArgs),
+    /// Stop boosting until `resume`
+    Pause(client::SocketArgs),
+    /// Continue after a pause
+    Resume(client::SocketArgs),
 }
 
-/// Runs the service, or asks one.
+/// Runs the service or a subcommand.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.verb {
         None => serve::run(&args.service),
         Some(Verb::Plan(args)) => plan::run(args),
-        Some(Verb::Status(args)) => ask::status(args),
-        Some(Verb::Pause(args)) => ask::pause(args),
-        Some(Verb::Resume(args)) => ask::resume(args),
+        Some(Verb::Status(args)) => client::status(args),
+        Some(Verb::Pause(args)) => client::pause(args),
+        Some(Verb::Resume(args)) => client::resume(args),
     }
 }

@@ -22,7 +22,7 @@ Changes nothing. Exit code 3: there is nothing to change.")]
 pub(super) struct Args {
     #[command(flatten)]
     choice: ChoiceArgs,
-    /// Print it as JSON
+    /// Print the plan as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -35,7 +35,7 @@ struct Document<'a> {
     schema: &'static str,
     #[serde(flatten)]
     plan: &'a Plan,
-    /// Why programs that start cannot be seen; `null` if they can.
+    /// Why program starts cannot be detected; `null` if they can.
     exec: Option<&'a str>,
 }
 
@@ -63,13 +63,13 @@ fn text(plan: &Plan, exec: &Support<ProcConnector>) -> String {
         lines.push(format!("{path}: {} → {}{twice}", step.normal, step.boosted));
         lines.push(format!("  {}", step.why));
     }
-    lines.extend(plan.left.iter().map(|(what, why)| format!("{what}: nothing is changed: {why}")));
+    lines.extend(plan.left.iter().map(|(what, why)| format!("{what}: not changed: {why}")));
     lines.push(match exec {
         Support::Yes(events) if events.filters() => {
-            "launches are seen by the process connector, which tells nothing else".to_owned()
+            "launches are detected by the process connector (exec events only)".to_owned()
         }
-        Support::Yes(_) => "launches are seen by the process connector".to_owned(),
-        Support::No(reason) => format!("launches cannot be seen: {reason}"),
+        Support::Yes(_) => "launches are detected by the process connector".to_owned(),
+        Support::No(reason) => format!("launches cannot be detected: {reason}"),
     });
     output::Lines::from_iter(lines).finish()
 }

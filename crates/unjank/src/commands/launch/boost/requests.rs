@@ -1,4 +1,4 @@
-//! What is asked of the service over its socket: one line of JSON each way.
+//! Requests over the control socket: one line of JSON each way.
 //!
 //! ```text
 //! {"do":"status"}   → {"status":{…}}
@@ -16,52 +16,50 @@ use unjank_host::control_socket::{ClientId, Clients, ControlSocket, Question as 
 use unjank_host::wait::Doorbell;
 use unjank_launch::remedy::report::Status;
 
-/// How long to wait for memory.
-const AGAIN: Duration = Duration::from_secs(2);
+/// Pause before the next attempt when memory is short.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// A question.
+/// What a client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Question {
-    /// What is asked for.
     #[serde(rename = "do")]
     pub(super) action: Action,
 }
 
-/// What the service can be asked for.
+/// What the service does on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Action {
-    /// Its state.
+    /// Sends its state.
     Status,
-    /// To boost nothing, and its state then.
+    /// Stops boosting, then sends its state.
     Pause,
-    /// To go on, and its state then.
+    /// Continues, then sends its state.
     Resume,
 }
 
-/// The answer.
+/// What the service sends.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Answer {
-    /// The state after what was asked for.
+    /// The state after the action.
     Status(Box<Status>),
-    /// It was not done, and why.
+    /// The action was not done.
     Error {
         /// Why, in a sentence.
         reason: String,
-        /// Whether the asker may not.
+        /// Whether the client lacks the permission.
         not_permitted: bool,
     },
 }
 
-/// Whom to tell which state.
-type Reply = (ClientId, Box<Status>);
+/// A client and the state for it.
+type Reply = (AskerId, Box<Status>);
 
-/// A question that waits for its answer.
+/// A request that waits for its answer.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// What is asked for.
     pub(super) action: Action,
     asker: ClientId,
     replies: Sender<Reply>,
@@ -69,33 +67,32 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Answers it.
     pub(super) fn answer(self, status: Box<Status>) {
-        // The thread that hears askers lives as long as the process.
-        let _heard = self.replies.send((self.asker, status));
+        // The socket thread lives as long as the process.
+        let _received = self.replies.send((self.asker, status));
         self.bell.ring();
     }
 }
 
-/// Listens to askers in a thread of its own for as long as the process lives.
+/// Serves clients in a thread of its own for as long as the process lives.
 ///
 /// # Errors
-/// No thread, or no file descriptor, is left.
+/// The thread or a file descriptor cannot be made.
 pub(super) fn listen(socket: Arc<ControlSocket>) -> Result<(Receiver<Request>, Arc<Doorbell>)> {
     let (pass_on, requests) = channel();
     let bell = Arc::new(Doorbell::new()?);
-    let askers = Clients::new(socket, text(&held_up()))?;
-    let desk = Desk::new(askers, pass_on, Arc::clone(&bell))?;
+    let askers = Askers::new(socket, text(&held_up()))?;
+    let relay = Relay::new(askers, pass_on, Arc::clone(&bell))?;
     thread::Builder::new()
         .name("askers".to_owned())
-        .spawn(move || desk.serve())
+        .spawn(move || relay.serve())
         .context("while starting a thread")?;
     Ok((requests, bell))
 }
 
-/// Passes questions on, and answers back.
-struct Desk {
-    askers: Clients,
+/// Relays requests to the service, and its answers to the clients.
+struct Relay {
+    askers: Askers,
     pass_on: Sender<Request>,
     /// Rung when there is a request.
     asked: Arc<Doorbell>,
@@ -104,8 +101,8 @@ struct Desk {
     replied: Arc<Doorbell>,
 }
 
-impl Desk {
-    fn new(askers: Clients, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
+impl Relay {
+    fn new(askers: Askers, pass_on: Sender<Request>, asked: Arc<Doorbell>) -> Result<Self> {
         let replied = Arc::new(Doorbell::new()?);
         Ok(Self { askers, pass_on, asked, replies: channel(), replied })
     }
@@ -114,8 +111,8 @@ impl Desk {
         loop {
             match self.askers.questions(&self.replied) {
                 Ok(questions) => questions.into_iter().for_each(|question| self.take(&question)),
-                // No memory is left, for the moment.
-                Err(_) => thread::sleep(AGAIN),
+                // Out of memory for the moment.
+                Err(_) => thread::sleep(RETRY_AFTER),
             }
             self.replied.quiet();
             while let Ok((asker, status)) = self.replies.1.try_recv() {
@@ -124,7 +121,7 @@ impl Desk {
         }
     }
 
-    /// Passes a question on, or answers it at once where it is none.
+    /// Passes a request on, or answers at once if it is invalid or refused.
     fn take(&mut self, question: &Asked) {
         let answer = match read(&question.line, question.may_change) {
             Ok(action) => {
@@ -151,18 +148,18 @@ fn text(answer: &Answer) -> String {
 }
 
 fn held_up() -> Answer {
-    let reason = "the service is ending, or held up".to_owned();
+    let reason = "the service is ending or does not answer".to_owned();
     Answer::Error { reason, not_permitted: false }
 }
 
-/// What a line asks for, or the answer that refuses it.
+/// Parses a request; the error is the answer that refuses it.
 fn read(line: &str, may_change: bool) -> Result<Action, Answer> {
     let refused = |reason: String, not_permitted| Answer::Error { reason, not_permitted };
     let question: Question = serde_json::from_str(line)
-        .map_err(|error| refused(format!("that is no question: {error}"), false))?;
+        .map_err(|error| refused(format!("invalid request: {error}"), false))?;
     if question.action != Action::Status && !may_change {
-        let who = "only root and the group of the socket may change what the service does";
-        return Err(refused(who.to_owned(), true));
+        let reason = "only root and the group of the socket may change what the service does";
+        return Err(refused(reason.to_owned(), true));
     }
     Ok(question.action)
 }
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_change_may_still_look() {
+    fn reading_the_state_needs_no_permission() {
         assert!(refused("{\"do\":\"pause\"}", false).1);
         assert!(refused("{\"do\":\"resume\"}", false).1);
         assert_eq!(read("{\"do\":\"status\"}", false).unwrap(), Action::Status);
@@ -187,9 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_told_so() {
+    fn invalid_requests_are_refused() {
         for line in ["", "status", "{}", "{\"do\":\"stop\"}", "{\"do\":\"pause\",\"x\":1}"] {
-            assert!(refused(line, true).0.starts_with("that is no question"), "{line}");
+            assert!(refused(line, true).0.starts_with("invalid request"), "{line}");
         }
     }
 }

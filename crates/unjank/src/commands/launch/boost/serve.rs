@@ -1,4 +1,4 @@
-//! The service itself: one thread sees launches and acts; this one talks.
+//! Runs the service: one thread detects launches and boosts; this one reports.
 
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
@@ -28,20 +28,20 @@ use unjank_measure::Store;
 use super::args::ServiceArgs;
 use super::log;
 use super::requests::{self, Action, Request};
-use super::setup::{self, Clocks};
+use super::setup::{self, HeldKnobs};
 use crate::commands::leftovers::unusable;
 use crate::commands::{keeper, measured};
 use crate::{exit, output};
 
-/// How often the state is looked at: for the watchdog, the metrics' file, and
-/// clocks that have appeared.
-const PULSE: Nanos = Nanos::from_millis(15_000);
-/// How long after a knob was lost the machine is looked at again.
-const LOOK_AGAIN: Nanos = Nanos::from_millis(1_000);
-/// Under which name the store remembers what was learned.
+/// Interval between readings of the state: for the watchdog, the metrics file
+/// and new clocks.
+const STATE_INTERVAL: Nanos = Nanos::from_millis(15_000);
+/// Delay after a lost knob before knobs are looked for again.
+const RESCAN_AFTER: Nanos = Nanos::from_millis(1_000);
+/// The store's key for the learned lengths.
 const LEARNED: &str = "launch/boost/learned";
 
-/// Others that change clocks, as the kernel shortens their names.
+/// Other programs that change clocks; names as the kernel truncates them.
 const OTHERS: [&str; 9] = [
     "gamemoded",
     "power-profiles-",
@@ -54,7 +54,7 @@ const OTHERS: [&str; 9] = [
     "uperf",
 ];
 
-/// Runs the service until it is told to end.
+/// Runs the service until a signal or `--for` ends it.
 pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let root = args.place.root();
     let config = args.choice.config(&root)?;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         Destination::open(path)?;
     }
     let signals = signals().context("while listening for signals")?;
-    // What starts, starts on this machine, whatever stands for its knobs.
+    // Programs start on this machine, even if `--root` replaces its knobs.
     let rules = config.rules(&Root::system())?;
     let state_dir = args.place.state_dir()?;
     let session = Session::open(&root, &state_dir, keeper::command(&state_dir))
@@ -70,14 +70,14 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     for change in session.recovered().iter().flat_map(|journal| &journal.changes) {
         output::remark(&format!("left by an earlier unjank: {change}"));
     }
-    for told in unusable(session.recovered()) {
-        output::remark(&told);
+    for remark in unusable(session.recovered()) {
+        output::remark(&remark);
     }
-    // After the keeper has started, or it would be the first launch.
+    // After the keeper has started: its start would count as a launch.
     let (sources, _logcat) = setup::sources(&config)?;
-    // Where another service listens, no knob is touched.
+    // Fails before a knob is touched if another service listens there.
     let socket = Arc::new(ControlSocket::listen(&args.socket)?);
-    let mut clocks = Clocks::new(&session, root, &config);
+    let mut clocks = HeldKnobs::new(&session, root, &config);
     let held = clocks.take();
     if held.is_empty() {
         return Err(clocks.nothing_to_change().into());
@@ -91,42 +91,44 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let realtime = realtime(args)?;
     for (process, name) in pid::running(&system, &OTHERS) {
         output::remark(&format!(
-            "{name} ({process}) runs here, too: what it changes meanwhile is left to it"
+            "{name} ({process}) also changes clocks; knobs that it changes are left alone"
         ));
     }
-    // What follows runs for long, and needs little of what has run until here.
-    // Without the lock, a launch in the midst of memory pressure is boosted late.
+    // The code that ran until here is hardly needed again. Without the lock,
+    // memory pressure would delay a boost.
     let _costs_memory_only = memory::release_code();
     let _locked = MemoryLock::everything();
-    let mut talk = Talk {
+    let mut reporter = Reporter {
         args,
         switch,
         requests,
-        asked: 0,
-        told: 0,
+        requested: 0,
+        received: 0,
         is_wanted: false,
         waiting: Vec::new(),
         failed: None,
-        look_again: None,
+        rescan_at: None,
         last: None,
     };
     let learned = thread::scope(|scope| {
         let boosts = thread::Builder::new().name("boosts".to_owned()).spawn_scoped(scope, || {
             let entered = realtime.as_ref().map(Realtime::enter).transpose();
             if let Err(error) = &entered {
-                output::remark(&format!("launches are seen without priority: {error}"));
+                output::remark(&format!(
+                    "launches are detected without real-time priority: {error}"
+                ));
             }
             service.run()
         });
         let boosts = boosts.context("while starting a thread")?;
-        output::remark(&format!("boosting launches; asked at {}", socket.path().display()));
+        output::remark(&format!("boosting launches; control socket {}", socket.path().display()));
         notify(&[NotifyState::Ready]);
-        let talked = talk.until_the_end(&mut clocks, &signals, &asked);
+        let reported = reporter.until_the_end(&mut clocks, &signals, &asked);
         notify(&[NotifyState::Stopping]);
-        talk.switch.order(Order::Stop);
+        reporter.switch.order(Order::Stop);
         let engine = boosts.join().map_err(|_| anyhow::anyhow!("the boosting thread panicked"));
-        talk.hear(&mut clocks);
-        talked?;
+        reporter.read_notes(&mut clocks);
+        reported?;
         anyhow::Ok(engine?.learned().clone())
     });
     let mut still_changed = false;
@@ -134,10 +136,10 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         still_changed |= report.outcome.is_failure();
         output::remark(&report.to_string());
     }
-    // The thread that waits for askers has it as long as the process lives.
+    // The socket thread holds it as long as the process lives.
     socket.close();
     memory.keep(learned?);
-    match talk.failed {
+    match reporter.failed {
         Some(error) => Err(error.into()),
         None if still_changed => Ok(ExitCode::from(exit::FAILURE)),
         None => Ok(ExitCode::from(exit::FINE)),
@@ -154,19 +156,19 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-/// The guard of the real-time thread; `None` for a user that may have none.
+/// The guard for real-time priority; `None` without the permission.
 fn realtime(args: &ServiceArgs) -> Result<Option<Realtime>> {
     match Realtime::prepare(&Root::system(), args.priority, args.force) {
         Ok(realtime) => Ok(Some(realtime)),
         Err(error) if error.class() == ErrorClass::Permission => {
-            output::remark(&format!("launches are seen without priority: {error}"));
+            output::remark(&format!("launches are detected without real-time priority: {error}"));
             Ok(None)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// What can be read once a signal asks for the end.
+/// A stream that becomes readable when a signal asks the service to end.
 fn signals() -> std::io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -177,57 +179,56 @@ fn signals() -> std::io::Result<UnixStream> {
     Ok(ours)
 }
 
-/// Tells systemd, if it has started this.
+/// Notifies systemd, if it started this process.
 fn notify(states: &[NotifyState<'_>]) {
-    // Nobody else waits for it.
     let _not_a_service_of_systemd = sd_notify::notify(states);
 }
 
-/// The thread that talks: to the log, to askers, to systemd.
-struct Talk<'a> {
+/// The reporting thread: log, control socket, systemd.
+struct Reporter<'a> {
     args: &'a ServiceArgs,
     switch: Switch,
     requests: Receiver<Request>,
-    /// How often the state was asked for, and told: the service answers in order.
-    asked: u64,
-    told: u64,
-    /// Whether somebody has asked for a newer state than is on its way.
+    /// Numbers of states requested and received; the service answers in order.
+    requested: u64,
+    received: u64,
+    /// Whether a client needs a newer state than the one under way.
     is_wanted: bool,
-    /// Who waits for which of these answers.
+    /// Requests, each with the number of the state that answers it.
     waiting: Vec<(u64, Request)>,
     failed: Option<unjank_host::Error>,
-    look_again: Option<Timestamp>,
+    rescan_at: Option<Timestamp>,
     last: Option<Box<Status>>,
 }
 
-impl Talk<'_> {
+impl Reporter<'_> {
     fn until_the_end(
         &mut self,
-        clocks: &mut Clocks<'_>,
+        clocks: &mut HeldKnobs<'_>,
         mut signals: &UnixStream,
         asked: &Doorbell,
     ) -> Result<()> {
         let end = self.args.length.map(|length| Timestamp::now() + length);
-        let pulse = pulse();
-        let mut next_pulse = Timestamp::now();
+        let interval = state_interval();
+        let mut next_state = Timestamp::now();
         while self.failed.is_none() {
             let now = Timestamp::now();
             if end.is_some_and(|end| end <= now) {
                 break;
             }
-            if next_pulse <= now {
-                next_pulse = now + pulse;
-                self.ask_state();
-                self.look_again = Some(now);
+            if next_state <= now {
+                next_state = now + interval;
+                self.request_state();
+                self.rescan_at = Some(now);
             }
-            if self.look_again.is_some_and(|at| at <= now) {
-                self.look_again = None;
+            if self.rescan_at.is_some_and(|at| at <= now) {
+                self.rescan_at = None;
                 let held = clocks.take();
                 if !held.is_empty() {
                     self.switch.order(Order::Take(held));
                 }
             }
-            let until = [end, Some(next_pulse), self.look_again].into_iter().flatten().min();
+            let until = [end, Some(next_state), self.rescan_at].into_iter().flatten().min();
             let noted = Arc::clone(&self.switch.noted);
             let sources = [noted.as_fd(), asked.as_fd(), signals.as_fd()].map(Some);
             let [noted, asks, signal] = until_readable(sources, until)?;
@@ -237,18 +238,18 @@ impl Talk<'_> {
             }
             if asks {
                 asked.quiet();
-                self.ask();
+                self.pass_on_requests();
             }
             if noted {
                 self.switch.noted.quiet();
-                self.hear(clocks);
+                self.read_notes(clocks);
             }
         }
         Ok(())
     }
 
-    /// Passes questions on to the service.
-    fn ask(&mut self) {
+    /// Passes requests on to the service.
+    fn pass_on_requests(&mut self) {
         while let Ok(request) = self.requests.try_recv() {
             match request.action {
                 Action::Status => {}
@@ -264,49 +265,50 @@ impl Talk<'_> {
         }
     }
 
-    /// Asks for the state, once for all who want it while an answer is on its
-    /// way: the number of the first answer that will do.
+    /// Requests the state, once for all clients while one is under way.
+    /// Returns the number of the first state that is new enough.
     fn want_state(&mut self) -> u64 {
-        if self.asked > self.told {
+        if self.requested > self.received {
             self.is_wanted = true;
-            return self.asked + 1;
+            return self.requested + 1;
         }
-        self.ask_state();
-        self.asked
+        self.request_state();
+        self.requested
     }
 
-    fn ask_state(&mut self) {
+    fn request_state(&mut self) {
         self.switch.order(Order::Status);
-        self.asked += 1;
+        self.requested += 1;
     }
 
-    /// Hears what the service has noted.
-    fn hear(&mut self, clocks: &mut Clocks<'_>) {
+    /// Handles the service's notes.
+    fn read_notes(&mut self, clocks: &mut HeldKnobs<'_>) {
         while let Ok(note) = self.switch.notes.try_recv() {
             match note {
                 Note::Over(_) | Note::NotTold(_) if self.args.quiet => {}
                 Note::Over(boosted) => output::remark(&log::line(&boosted)),
                 Note::NotTold(times) => {
-                    output::remark(&format!("{times} more boosts, of which nothing was said"));
+                    output::remark(&format!("{times} more boosts, not listed"));
                 }
                 Note::Lost { knob, reason } => {
                     output::remark(&format!("{knob} is left alone: {reason}"));
                     clocks.lose(&knob);
-                    self.look_again = Some(Timestamp::now() + LOOK_AGAIN);
+                    self.rescan_at = Some(Timestamp::now() + RESCAN_AFTER);
                 }
                 Note::Overrun(times) => {
-                    output::remark(&format!("starts came faster than they were read ({times})"));
+                    output::remark(&format!(
+                        "lost program starts: they came too fast ({times} times)"
+                    ));
                 }
-                Note::Status(status) => self.tell(status),
+                Note::Status(status) => self.publish(status),
                 Note::Failed(error) => self.failed = Some(error),
             }
         }
     }
 
-    /// Tells the state to everybody who has asked for it, when it is in the
-    /// metrics' file. That there is one shows the watchdog that the service
-    /// lives.
-    fn tell(&mut self, status: Box<Status>) {
+    /// Writes the metrics file, then sends the state to the clients that wait.
+    /// A state proves to the watchdog that the service is alive.
+    fn publish(&mut self, status: Box<Status>) {
         notify(&[
             NotifyState::Watchdog,
             NotifyState::Status(&format!(
@@ -321,31 +323,32 @@ impl Talk<'_> {
         {
             output::remark(&error.to_string());
         }
-        self.told += 1;
-        for (_, request) in self.waiting.extract_if(.., |(number, _)| *number <= self.told) {
+        self.received += 1;
+        for (_, request) in self.waiting.extract_if(.., |(number, _)| *number <= self.received) {
             request.answer(status.clone());
         }
         self.last = Some(status);
-        if self.asked == self.told && std::mem::take(&mut self.is_wanted) {
-            self.ask_state();
+        if self.requested == self.received && std::mem::take(&mut self.is_wanted) {
+            self.request_state();
         }
     }
 }
 
-/// How often the state is looked at: twice as often as systemd's watchdog wants.
-fn pulse() -> Nanos {
-    sd_notify::watchdog_enabled().map_or(PULSE, |within| Nanos::from(within / 2).min(PULSE))
+/// Half of the interval that systemd's watchdog allows, at most [`STATE_INTERVAL`].
+fn state_interval() -> Nanos {
+    sd_notify::watchdog_enabled()
+        .map_or(STATE_INTERVAL, |within| Nanos::from(within / 2).min(STATE_INTERVAL))
 }
 
-/// What is remembered from one start to the next.
+/// Learned lengths of launches, kept from one start to the next.
 struct Memory {
     store: Option<Store>,
     learned: Learned,
 }
 
 impl Memory {
-    /// What the store remembers. A store that cannot be used is said, and no
-    /// reason not to boost.
+    /// Reads the store. A store that cannot be used is reported; boosting goes
+    /// on without it.
     fn recall(args: &ServiceArgs) -> Self {
         let nothing = || Self { store: None, learned: Learned::default() };
         if args.no_store {
@@ -361,17 +364,20 @@ impl Memory {
             Ok(Self { store: Some(store), learned })
         };
         recalled().unwrap_or_else(|error| {
-            output::remark(&format!("nothing is learned: {}", exit::sentence(&error)));
+            output::remark(&format!(
+                "lengths of launches are not learned: {}",
+                exit::sentence(&error)
+            ));
             nothing()
         })
     }
 
-    /// Keeps what is known now.
+    /// Stores `learned` if it changed.
     fn keep(&mut self, learned: Learned) {
         let Some(store) = self.store.as_mut().filter(|_| learned != self.learned) else { return };
         let text = serde_json::to_string(&learned).expect("it has only string keys");
         if let Err(error) = store.remember(LEARNED, &text) {
-            output::remark(&format!("what was learned is lost: {error}"));
+            output::remark(&format!("learned lengths of launches are lost: {error}"));
         }
         self.learned = learned;
     }

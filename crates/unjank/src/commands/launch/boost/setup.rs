@@ -1,5 +1,4 @@
-//! What the service needs before it can begin: knobs that are held, and places
-//! where launches are seen.
+//! Prepares the service: holds knobs, and opens the sources of launches.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -11,41 +10,40 @@ use unjank_host::journal::Session;
 use unjank_host::process::Helper;
 use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::{Error, Machine, Root, Support, wait};
-use unjank_launch::remedy::sources::Front;
+use unjank_launch::remedy::sources::Foreground;
 use unjank_launch::remedy::{Config, Held, Plan, Sources};
 
 use crate::output;
 
-/// How often a knob is taken again after somebody else has changed it. Who
-/// changes it more often is left in peace.
-const PATIENCE: u32 = 3;
+/// How often a knob is taken again after another program changed it. Then it is
+/// left to that program.
+const MOST_RETAKES: u32 = 3;
 
 /// The knobs that the service holds.
-pub(super) struct Clocks<'a> {
+pub(super) struct HeldKnobs<'a> {
     session: &'a Session,
     root: Root,
     config: &'a Config,
-    /// Those that are held, by where they really lie, with the name that the
-    /// plan has for them.
+    /// Held knobs: resolved path, and path in the plan.
     held: BTreeMap<String, PathBuf>,
     lost: BTreeMap<PathBuf, u32>,
     refused: Option<Error>,
 }
 
-impl<'a> Clocks<'a> {
-    /// No knobs yet.
+impl<'a> HeldKnobs<'a> {
+    /// Holds no knob yet.
     pub(super) fn new(session: &'a Session, root: Root, config: &'a Config) -> Self {
         let (held, lost) = (BTreeMap::new(), BTreeMap::new());
         Self { session, root, config, held, lost, refused: None }
     }
 
-    /// Takes what is in the plan for this machine and not held. What cannot be
-    /// taken is said.
+    /// Takes the knobs of this machine's plan that are not held yet, and reports
+    /// those that cannot be taken.
     pub(super) fn take(&mut self) -> Vec<Held> {
         let mut taken = Vec::new();
         for step in self.plan().moves {
             let known = self.held.values().any(|path| *path == step.path);
-            if known || self.lost.get(&step.path).is_some_and(|&times| times > PATIENCE) {
+            if known || self.lost.get(&step.path).is_some_and(|&times| times > MOST_RETAKES) {
                 continue;
             }
             match Held::take(self.session, &step) {
@@ -57,7 +55,7 @@ impl<'a> Clocks<'a> {
                 }
                 Err(error) => {
                     output::remark(&format!("{} is not changed: {error}", step.path.display()));
-                    // Asked again as often as one that was lost.
+                    // Tried again as often as a lost knob.
                     *self.lost.entry(step.path).or_default() += 1;
                     self.refused.get_or_insert(error);
                 }
@@ -66,24 +64,26 @@ impl<'a> Clocks<'a> {
         taken
     }
 
-    /// A knob was given up.
+    /// Notes that the service gave up a knob.
     pub(super) fn lose(&mut self, knob: &str) {
         if let Some(path) = self.held.remove(knob) {
             let times = self.lost.entry(path).or_default();
             *times += 1;
-            if *times > PATIENCE {
-                output::remark(&format!("{knob} is left to whoever changes it, from now on"));
+            if *times > MOST_RETAKES {
+                output::remark(&format!(
+                    "{knob} is not taken again: other programs keep changing it"
+                ));
             }
         }
     }
 
-    /// Why there is no knob to change: the first that was refused, or that
-    /// there is none, and what can be done here instead.
+    /// The error if no knob is held: the first refusal, or why there is none and
+    /// what works here instead.
     pub(super) fn nothing_to_change(&mut self) -> Error {
         self.refused.take().unwrap_or_else(|| nothing_to_change(&self.plan()))
     }
 
-    /// What would be changed here now.
+    /// The plan for this machine now.
     pub(super) fn plan(&self) -> Plan {
         let clocks = Machine::clocks(&self.root);
         Plan::new(self.config.boost.method, &self.config.amounts(), &clocks, &self.root)
@@ -92,7 +92,7 @@ impl<'a> Clocks<'a> {
 
 type Step = unjank_launch::remedy::plan::Move;
 
-/// Why nothing can be boosted, and what can be done here instead.
+/// Why nothing can be boosted, and what works here instead.
 fn nothing_to_change(plan: &Plan) -> Error {
     let mut reasons: Vec<String> =
         plan.left.iter().map(|(what, why)| format!("{what}: {why}")).collect();
@@ -103,13 +103,13 @@ fn nothing_to_change(plan: &Plan) -> Error {
         reasons.join("; ")
     };
     Error::Unsupported(format!(
-        "there is nothing to boost: {reasons}. What works here: unjank launch ramp measures how \
-         fast the clock follows a load, unjank launch simulate what a boost would gain, and unjank \
-         lab run --pstates exynos4210 has a clock"
+        "nothing can be boosted: {reasons}. What works here: unjank launch ramp measures how fast \
+         the clock follows a load, unjank launch simulate models what a boost gains, and unjank \
+         lab run --pstates exynos4210 runs a virtual phone with a clock"
     ))
 }
 
-/// Opens the places where launches are seen, and starts what they need.
+/// Opens the sources of launches, and starts logcat if it is one.
 pub(super) fn sources(config: &Config) -> Result<(Sources, Option<Helper>)> {
     let detect = &config.detect;
     let root = Root::system();
@@ -117,21 +117,24 @@ pub(super) fn sources(config: &Config) -> Result<(Sources, Option<Helper>)> {
     if detect.exec {
         match ProcConnector::listen(EventKinds::EXEC)? {
             Support::Yes(events) => {
-                // Where the kernel tells everything anyway, one is enough.
+                // A kernel that does not filter reports forks and exits to the first one.
                 if events.filters() {
                     sources.family = ProcConnector::listen(EventKinds::NONE)?.yes();
                 }
                 sources.exec = Some(events);
             }
             Support::No(reason) if detect.top_app.is_empty() && detect.logcat.is_empty() => {
-                return Err(Error::Unsupported(format!("no launch can be seen: {reason}")).into());
+                let reason = format!("launches cannot be detected: {reason}");
+                return Err(Error::Unsupported(reason).into());
             }
-            Support::No(reason) => output::remark(&format!("starts are not seen: {reason}")),
+            Support::No(reason) => {
+                output::remark(&format!("exec events are unavailable: {reason}"))
+            }
         }
     }
     if !detect.top_app.is_empty() {
-        let front = Front::watch(&root, &detect.top_app);
-        sources.front = Some(front.context("while watching what comes to the front")?);
+        let foreground = Foreground::watch(&root, &detect.top_app);
+        sources.foreground = Some(foreground.context("while watching the foreground processes")?);
     }
     let logcat = match detect.logcat.as_slice() {
         [] => None,

@@ -1,4 +1,4 @@
-//! What can be typed behind `unjank launch paper`, and what follows from it.
+//! Arguments of `unjank launch paper`.
 
 use std::path::PathBuf;
 
@@ -20,14 +20,14 @@ use crate::values;
 
 Fig. 2 and 3: the built-in load app is launched under ondemand with a sampling
 period of 100 ms, and with unjank launch boost as the paper's service, which
-makes it 50 ms for the time of a launch; in alternating pairs for each load.
-Table 3: the energy of the idle machine at 10, 50, 100 and 200 ms. The paper's
-values stand beside ours; it gives averages of ten runs, and no spread. What is
-predicted comes from the model of unjank launch simulate.
+sets 50 ms during a launch; in alternating pairs for each load. Table 3: the
+energy of the idle machine at 10, 50, 100 and 200 ms. The paper's values are
+printed beside ours; it gives averages of ten runs and no spread. Predictions
+come from the model of unjank launch simulate.
 
-It needs root, and the governor ondemand; exit code 3 without one. In the
-virtual phone the load app's clock is emulated, and energy is modelled; both is
-said in the labels.")]
+Needs root and the governor ondemand; otherwise the exit code is 3. In the
+virtual phone the load app's clock is emulated and energy is modelled; labels
+say so.")]
 pub(crate) struct Args {
     /// Pairs of launches of each load [default: 20]
     #[arg(long, short = 'n', value_name = "N", conflicts_with = "quick")]
@@ -35,8 +35,8 @@ pub(crate) struct Args {
     /// Loads, at the highest frequency, on all CPUs
     #[arg(long, value_name = "TIMES", value_delimiter = ',', default_value = "0,200ms,400ms,800ms", value_parser = values::duration_or_zero)]
     pub(super) loads: Vec<Nanos>,
-    /// Basic work of a launch, on one thread. The paper does not say how long theirs took; this is
-    /// what unjank launch simulate --paper assumes, too
+    /// Basic work of a launch, on one thread. The paper does not state it; unjank launch simulate
+    /// --paper assumes the same
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     pub(super) basic: Nanos,
     /// Visits of each sampling period [default: 10]
@@ -48,10 +48,10 @@ pub(crate) struct Args {
     /// Six pairs of each load, and six visits of 2 s of each period
     #[arg(long)]
     pub(super) quick: bool,
-    /// Leave a part out: launches (Fig. 2 and 3) or energy (Table 3)
+    /// Skip a part: launches (Fig. 2 and 3) or energy (Table 3)
     #[arg(long, value_enum, value_name = "PART", hide_possible_values = true)]
     pub(super) skip: Option<Skip>,
-    /// Count the load app's cycles by the frequency that the governor set; always so in a virtual
+    /// Count the load app's cycles by the frequency that the governor set; always on in a virtual
     /// machine, where the speed does not follow it
     #[arg(long)]
     pub(super) emulated_clock: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     pub(super) output: OutputArgs,
 }
 
-/// What can be left out.
+/// A part that can be skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Skip {
     Launches,

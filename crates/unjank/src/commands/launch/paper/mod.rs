@@ -19,7 +19,7 @@ use crate::paths;
 pub(crate) use args::Args;
 use args::Skip;
 
-/// The one command that needs nothing of the machine it is typed at.
+/// The same experiments in the virtual phone, on any machine.
 const ANYWHERE: &str = "unjank lab run --accel icount --pstates exynos4210 -- unjank launch paper";
 
 /// Measures and prints.
@@ -40,7 +40,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         return Ok(outcome);
     }
     let state_dir = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
-    // Where the service listens, so that it leaves one that runs already alone.
+    // A socket of its own, apart from that of a service that already runs.
     let sockets = tempfile::tempdir().context("while making a directory for the service")?;
     let mut findings = Findings::default();
     let launches = match args.skip {
@@ -65,7 +65,7 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
         seed,
         monitor,
     );
-    // Put back before anything else is said, whatever came of it.
+    // Restore the knobs before anything is reported, also after an error.
     let reports = session.finish();
     let mut outcome = measured?;
     findings.merge(std::mem::take(&mut outcome.findings));

@@ -1,4 +1,4 @@
-//! The paper's experiments in terms of this machine.
+//! Sets up the paper's experiments on this machine.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,15 +15,14 @@ use unjank_measure::Findings;
 
 use super::args::Args;
 use crate::commands::launch::load::Threads;
-use crate::commands::launch::sweep::{Sweep, workloads};
+use crate::commands::launch::load_app::{LoadAppArgs, workloads};
 use crate::commands::launch::{machine, shorthand};
 
 /// The paper's device.
 pub(super) const DEVICE: &str = "exynos4210";
 
-/// The rules of the service: everything that is launched in a process group of
-/// its own counts, for as long as it takes. A boost ends with its launch, and
-/// not when earlier ones did.
+/// The service's configuration: every leader of a process group counts. A boost
+/// ends with its launch, not at a learned length.
 const RULES: &str = "\
 [launch]
 not_executables = []
@@ -35,8 +34,8 @@ budget = \"60s\"
 learn = false
 ";
 
-/// What the model says: the paper's device, or the one that was named, with
-/// the CPUs and the rules of the kernel that are here.
+/// The model's prediction for the paper's device or `--device`, with this
+/// machine's CPUs and its kernel's rules.
 pub(super) fn prediction(args: &Args, root: &Root) -> Result<Prediction> {
     let cpus = CpuSet::allowed().map_or(2, |cpus| cpus.len()).clamp(1, 64);
     let device = args.meter.device().unwrap_or(DEVICE);
@@ -47,7 +46,7 @@ pub(super) fn prediction(args: &Args, root: &Root) -> Result<Prediction> {
     Ok(Prediction::of(&assumed, rules(&release))?)
 }
 
-/// Launches at 100 ms, and with the service that makes it 50 ms for a launch.
+/// Launches at 100 ms, and with the service that sets 50 ms during a launch.
 pub(super) fn launches(
     args: &Args,
     root: &Root,
@@ -70,7 +69,7 @@ pub(super) fn launches(
     if let Some(state_dir) = &args.state_dir {
         option("--state-dir", state_dir.into());
     }
-    let sweep = Sweep {
+    let load_app = LoadAppArgs {
         load: None,
         threads: Threads(None),
         basic: args.basic,
@@ -84,7 +83,7 @@ pub(super) fn launches(
         ..Condition::default()
     };
     Ok(bench::Options {
-        workloads: workloads(&args.loads, &sweep, root, findings)?,
+        workloads: workloads(&args.loads, &load_app, root, findings)?,
         baseline,
         others: vec![service],
         pairs: args.pairs(),
@@ -106,7 +105,7 @@ pub(super) fn energy(args: &Args) -> rates::Options {
         reference: NORMAL,
         window: args.window(),
         rounds: args.rounds(),
-        // Less than the least difference in the paper.
+        // Less than the smallest difference in the paper.
         min_effect: 0.005,
     }
 }

@@ -1,4 +1,4 @@
-//! Which meters there are here.
+//! Lists the meters of this machine.
 
 use std::process::ExitCode;
 
@@ -17,30 +17,30 @@ use crate::{exit, output};
 struct Line {
     /// Its name.
     meter: &'static str,
-    /// What it is, if it is here and can be used.
+    /// What it measures, if it is available.
     about: Option<About>,
-    /// Why it is not, or cannot.
+    /// Why it is unavailable.
     reason: Option<String>,
-    /// What is said of it.
+    /// What it is, or why it is unavailable.
     #[serde(skip)]
-    told: String,
+    text: String,
 }
 
-/// Prints all kinds of meters, and why those that are not here are not.
+/// Prints each kind of meter: what it is, or why it is unavailable.
 pub(super) fn run(root: &Root, as_json: bool) -> Result<ExitCode> {
     let mut lines: Vec<Line> = meters(root)
         .into_iter()
         .map(|found| match found.meter {
             Support::Yes(about) => Line {
                 meter: found.kind.name(),
-                told: format!("{}: {}, from {}", about.origin, about.covers, about.source),
+                text: format!("{}: {}, from {}", about.origin, about.covers, about.source),
                 about: Some(about),
                 reason: None,
             },
             Support::No(reason) => Line {
                 meter: found.kind.name(),
                 about: None,
-                told: reason.clone(),
+                text: reason.clone(),
                 reason: Some(reason),
             },
         })
@@ -51,15 +51,15 @@ pub(super) fn run(root: &Root, as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::from(exit::FINE))
 }
 
-/// The model needs frequencies, and is told what they take.
+/// The model needs cpufreq, and the powers of a device.
 fn model(root: &Root) -> Result<Line> {
-    let told = if frequency_policies(root)?.is_empty() {
+    let text = if frequency_policies(root)?.is_empty() {
         "the kernel has no cpufreq files here: no frequency to look up a power for"
     } else {
-        "powers of a device for times that the kernel counts: say which device (--device)"
+        "a device's power at each frequency for the time that the kernel counts: give --device"
     };
-    let told = told.to_owned();
-    Ok(Line { meter: MODEL, about: None, reason: Some(told.clone()), told })
+    let text = text.to_owned();
+    Ok(Line { meter: MODEL, about: None, reason: Some(text.clone()), text })
 }
 
 fn table(lines: &[Line]) -> String {
@@ -67,7 +67,7 @@ fn table(lines: &[Line]) -> String {
     table.load_style(presets::NOTHING).set_header(["Meter", "Here", "What it is, or why not"]);
     for line in lines {
         let here = if line.about.is_some() { "yes" } else { "no" };
-        table.add_row([line.meter, here, &line.told]);
+        table.add_row([line.meter, here, &line.text]);
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim().to_owned()).collect();
     lines.join("\n")

@@ -1,5 +1,5 @@
-//! `unjank launch power`: what the machine takes, now or at each sampling
-//! period of its governor.
+//! `unjank launch power`: the machine's power, now or at each sampling period of
+//! its governor.
 
 mod list;
 
@@ -32,14 +32,14 @@ use crate::values;
 
 With --rates, the sampling period of ondemand or conservative is changed, each
 period is visited once a round, and each is compared with the reference: Table 3
-of Jo & Suh. The period is put back at the end, however that comes.
+of Jo & Suh. The former period is put back in every case.
 
 Meters: rapl, perf, hwmon[:hwmonN/power1], battery[:NAME],
 smartpower2:/dev/ttyUSB0 (or its console, ADDRESS:23), smartpower3:/dev/ttyUSB0
-(@SPEED behind it for another than 921600) or smartpower3:udp[:PORT], csv:FILE,
-and model, which is none: powers of --device for times that the kernel counts.")]
+(append @SPEED for another than 921600) or smartpower3:udp[:PORT], csv:FILE, and
+model, which is no meter: powers of --device for times that the kernel counts.")]
 pub(crate) struct Args {
-    /// Say which meters there are here, and why others are not
+    /// List the meters of this machine, and why others are unavailable
     #[arg(long, conflicts_with_all = ["meter", "rates", "whole", "discard", "quick"])]
     list: bool,
     /// Sampling periods of the governor to compare [default: none is changed]
@@ -48,16 +48,16 @@ pub(crate) struct Args {
     /// The period with which the others are compared
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration, requires = "rates")]
     reference: Nanos,
-    /// Length of each visit, with what is discarded [default: 2m with --rates, else 10s]
+    /// Length of each visit, with the discarded part [default: 2m with --rates, else 10s]
     #[arg(long = "for", value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     whole: Option<Nanos>,
-    /// What does not count at the beginning of each visit [default: half with --rates, else nothing]
+    /// Part at the beginning of each visit that does not count [default: half with --rates, else 0]
     #[arg(long, value_name = "TIME", value_parser = values::duration, allow_hyphen_values = true)]
     discard: Option<Nanos>,
     /// Visits of each sampling period
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, requires = "rates")]
     rounds: usize,
-    /// Differences of at most so many percent do not matter
+    /// Ignore differences of up to this percentage
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "rates")]
     min_effect: f64,
     /// Six visits of 4 s each, or one of 3 s without --rates
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if !(0.0..=100.0).contains(&args.min_effect) {
         let percent = args.min_effect;
-        return Err(Error::Invalid(format!("--min-effect {percent} is no percentage")).into());
+        return Err(Error::Invalid(format!("--min-effect {percent}: expected 0 to 100")).into());
     }
     let window = args.window();
     window.check()?;
@@ -150,7 +150,7 @@ impl Args {
             .with("min_effect", options.min_effect)
     }
 
-    /// Visits all periods, and puts the former one back.
+    /// Measures at all periods, and restores the former one.
     fn compare(
         &self,
         options: &rates::Options,
@@ -161,7 +161,7 @@ impl Args {
     ) -> Result<Findings> {
         if meter.about().name == "csv" {
             return Err(Error::Invalid(
-                "a recording is over: no sampling period changes what it says".to_owned(),
+                "--rates needs a live meter: csv is a recording".to_owned(),
             )
             .into());
         }
@@ -183,7 +183,7 @@ fn open_session(root: &Root, state_dir: &Path) -> Result<Session> {
         .context("while making sure that the sampling period can be put back")
 }
 
-/// What was changed for the time of the run, and what is still changed.
+/// Adds the changed knobs, and a warning for each that was not restored.
 fn note_changes(reports: Vec<ChangeReport>, findings: &mut Findings) {
     for report in reports {
         if report.outcome.is_failure() {

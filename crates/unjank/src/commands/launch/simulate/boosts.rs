@@ -1,4 +1,4 @@
-//! What a service does at a launch, by the names that can be typed.
+//! Parses `--boost`.
 
 use anyhow::{Result, bail};
 use unjank_host::{Error, Nanos};
@@ -9,7 +9,7 @@ use crate::values;
 
 /// What a service does at a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum BoostKind {
     None,
     Plain,
     DoubleTap,
@@ -18,10 +18,10 @@ pub(super) enum Kind {
     Performance,
 }
 
-/// Boosts to compare, and their lengths of time.
+/// Boosts to compare, and their times.
 #[derive(Debug, clap::Args)]
 pub(super) struct BoostArgs {
-    /// Boosts to compare [default: all that the governor takes]
+    /// Boosts to compare [default: all that the governor supports]
     #[arg(
         long,
         value_name = "BOOST,…",
@@ -29,11 +29,11 @@ pub(super) struct BoostArgs {
         value_enum,
         hide_possible_values = true
     )]
-    pub(super) boost: Vec<Kind>,
-    /// The period during a launch, of boosts that shorten it
+    pub(super) boost: Vec<BoostKind>,
+    /// Sampling period during a launch, for boosts that shorten it
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = values::duration)]
     pub(super) during: Nanos,
-    /// How soon after the launch began a boost writes
+    /// Time from the launch to the boost's first write
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = values::duration)]
     pub(super) reaction: Nanos,
     /// Time between the two writes of a double tap
@@ -41,10 +41,16 @@ pub(super) struct BoostArgs {
     pub(super) tap: Nanos,
 }
 
-const ALL: [Kind; 6] =
-    [Kind::None, Kind::Plain, Kind::DoubleTap, Kind::MinFreq, Kind::Uclamp, Kind::Performance];
+const ALL: [BoostKind; 6] = [
+    BoostKind::None,
+    BoostKind::Plain,
+    BoostKind::DoubleTap,
+    BoostKind::MinFreq,
+    BoostKind::Uclamp,
+    BoostKind::Performance,
+];
 
-impl Kind {
+impl BoostKind {
     /// The name that is typed.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -58,29 +64,38 @@ impl Kind {
     }
 }
 
-/// Those that were asked for, after doing nothing, which they are compared
-/// with; or all that the governor takes.
+/// The boosts of `--boost`, after `none`, which they are compared with; or all
+/// that the governor supports.
 pub(super) fn all(args: &BoostArgs, setting: &Setting) -> Result<Vec<Named>> {
     let governor = setting.governor()?;
     if args.boost.is_empty() {
         let named = ALL.into_iter().filter_map(|kind| boost(kind, args, setting, &governor).ok());
         return Ok(named.filter(|named| is_taken(named, setting, &governor)).collect());
     }
-    let others = args.boost.iter().filter(|kind| **kind != Kind::None);
-    [Kind::None].iter().chain(others).map(|kind| boost(*kind, args, setting, &governor)).collect()
+    let others = args.boost.iter().filter(|kind| **kind != BoostKind::None);
+    [BoostKind::None]
+        .iter()
+        .chain(others)
+        .map(|kind| boost(*kind, args, setting, &governor))
+        .collect()
 }
 
-/// The only one that was asked for; none if none was.
+/// The single boost of `--boost`; `none` without the option.
 pub(super) fn one(args: &BoostArgs, setting: &Setting) -> Result<Named> {
     let governor = setting.governor()?;
     match args.boost[..] {
-        [] => boost(Kind::None, args, setting, &governor),
+        [] => boost(BoostKind::None, args, setting, &governor),
         [kind] => boost(kind, args, setting, &governor),
-        _ => bail!(Error::Invalid("--sweep goes with one --boost".to_owned())),
+        _ => bail!(Error::Invalid("--sweep allows only one --boost".to_owned())),
     }
 }
 
-fn boost(kind: Kind, args: &BoostArgs, setting: &Setting, governor: &Governor) -> Result<Named> {
+fn boost(
+    kind: BoostKind,
+    args: &BoostArgs,
+    setting: &Setting,
+    governor: &Governor,
+) -> Result<Named> {
     let during = u32::try_from(args.during.get() / 1_000).unwrap_or(u32::MAX);
     let period = [Tunable::SamplingRate, Tunable::TimerRate]
         .into_iter()
@@ -92,22 +107,24 @@ fn boost(kind: Kind, args: &BoostArgs, setting: &Setting, governor: &Governor) -
         Error::Invalid(format!("--boost {}: {reason}", kind.name()))
     };
     let boost = match kind {
-        Kind::None | Kind::Performance => Boost::none(),
-        Kind::Plain => {
+        BoostKind::None | BoostKind::Performance => Boost::none(),
+        BoostKind::Plain => {
             let (tunable, usual) = period.ok_or_else(none)?;
             Boost::plain(args.reaction, tunable, during, usual)
         }
-        Kind::DoubleTap => {
+        BoostKind::DoubleTap => {
             let usual = governor.value(Tunable::SamplingRate).ok_or_else(none)?;
             Boost::double_tap(args.reaction, args.tap, during, usual)
         }
-        Kind::MinFreq => Boost::min_freq(args.reaction, khz(table.highest()), khz(table.lowest())),
-        Kind::Uclamp => Boost::plain(args.reaction, Tunable::UclampMin, 1024, 0),
+        BoostKind::MinFreq => {
+            Boost::min_freq(args.reaction, khz(table.highest()), khz(table.lowest()))
+        }
+        BoostKind::Uclamp => Boost::plain(args.reaction, Tunable::UclampMin, 1024, 0),
     };
-    Ok(Named { name: kind.name().to_owned(), boost, performance: kind == Kind::Performance })
+    Ok(Named { name: kind.name().to_owned(), boost, performance: kind == BoostKind::Performance })
 }
 
-/// Whether the governor takes every write of it.
+/// Whether the governor accepts all its writes.
 fn is_taken(named: &Named, setting: &Setting, governor: &Governor) -> bool {
     let profile = Profile::launch(Nanos(1), Nanos::ZERO, 1);
     let launch = Launch {

@@ -29,37 +29,37 @@ use tunables::{Assignment, Range};
   unjank launch simulate --paper --html paper.html  # Fig. 2 and 3 of Jo & Suh
 
 A boost (--boost) is one of
-  none         nothing
-  plain        the paper's way: another period (--during) for the time of the launch
+  none         no boost
+  plain        as in the paper: another period (--during) during the launch
   double-tap   the period written twice, --tap apart: since 4.6 each write makes
-               the governor look
+               the governor evaluate the load
   min-freq     the lower limit raised to the upper one
   uclamp       utilization of at least 1024 of 1024, for schedutil
   performance  the performance governor all the time, to compare with
 
 Nothing is measured: numbers come from models of the kernel's governors and from
-the powers of the device's profile. docs/reference/launch.md has the form of profiles.")]
+the powers of the device's profile. docs/reference/launch.md describes profiles.")]
 pub(crate) struct Args {
-    /// Load profiles: a shipped one (burst, bursts, half, staircase, frames, app), a file of this
-    /// program (.toml) or of rt-app (.json) [default: a launch, see --work]
+    /// Load profiles: a shipped one (burst, bursts, half, staircase, frames, app), or a file
+    /// (.toml, or .json of rt-app) [default: a launch, see --work]
     #[arg(value_name = "PROFILE")]
     profiles: Vec<String>,
-    /// Work of the launch before the screen, at full clock, on one thread
+    /// Work until the app is on screen, at the highest frequency, on one thread
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration, conflicts_with = "profiles")]
     work: Nanos,
-    /// Loads after it on every CPU, at full clock: one launch for each
+    /// Loads after it on every CPU, at the highest frequency: one launch for each
     #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = values::duration, conflicts_with = "profiles")]
     load: Vec<Nanos>,
-    /// Device: a shipped profile, or a file of one
+    /// Device: a shipped profile, or a profile file
     #[arg(long, value_name = "NAME|FILE", default_value = "exynos4210")]
     device: String,
-    /// How many CPUs it has
+    /// Number of CPUs
     #[arg(long, value_name = "N", default_value_t = 2)]
     cpu_count: usize,
-    /// Ticks a second of its kernel
+    /// Kernel ticks per second
     #[arg(long, value_name = "N", default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     hz: u32,
-    /// Governor, and the kernel from which on it was so
+    /// Governor, and the first kernel with its rules
     #[arg(long, value_name = "NAME[:ERA]", default_value = "ondemand", help = governor_help())]
     governor: String,
     /// A tunable of the governor
@@ -70,10 +70,10 @@ pub(crate) struct Args {
     /// Try a tunable's values from LEAST to MOST, N of them [default: 20]; several make a grid
     #[arg(long, value_name = "NAME=LEAST..MOST[/N]", conflicts_with = "paper")]
     sweep: Vec<Range>,
-    /// At how many moments within the governor's period each launch begins
+    /// Moments within the governor's period at which each launch begins
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     phases: u32,
-    /// Jo & Suh's experiment: a Galaxy S II, 100 ms and 50 ms; the paper's values stand beside
+    /// Jo & Suh's experiment: a Galaxy S II, 100 ms and 50 ms; prints the paper's values too
     #[arg(long, conflicts_with_all = ["profiles", "values", "boost"])]
     paper: bool,
     #[command(flatten)]
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-/// What was asked for; what of a file is not followed goes to `warnings`.
+/// The requested profiles; ignored parts of files go to `warnings`.
 fn profiles(args: &Args, warnings: &mut Vec<String>) -> Result<Vec<Profile>> {
     if !args.profiles.is_empty() {
         return profiles::named(&args.profiles, warnings);
@@ -161,5 +161,5 @@ fn settings(args: &Args) -> Settings {
 }
 
 fn governor_help() -> String {
-    format!("Governor, and the kernel since which it is so: {}", NAMES.join(", "))
+    format!("Governor, and the first kernel with its rules: {}", NAMES.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Tunables as they are typed: `sampling_rate=50ms`, `up_threshold=60..95`.
+//! Parses tunables: `sampling_rate=50ms`, `up_threshold=60..95`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use unjank_launch::simulate::Sweep;
 
 use crate::values;
 
-/// Values that a sweep tries where nothing is said.
+/// Default number of values of a sweep.
 const STEPS: u32 = 20;
 
 /// A tunable and its value.
@@ -37,22 +37,22 @@ impl FromStr for Range {
         let (range, steps) = match range.split_once('/') {
             Some((range, steps)) => {
                 let steps = steps.parse().ok().filter(|steps| (2..=10_000).contains(steps));
-                (range, steps.ok_or("after the slash stands how many values, 2 to 10000")?)
+                (range, steps.ok_or("expected the number of values after the slash, 2 to 10000")?)
             }
             None => (range, STEPS),
         };
         let (least, most) = range
             .split_once("..")
-            .ok_or("values to try look like 10ms..200ms, or 10ms..200ms/8")?;
+            .ok_or("expected values such as 10ms..200ms, or 10ms..200ms/8")?;
         let (least, most) = (number(tunable, least)?, number(tunable, most)?);
         if least >= most {
-            return Err("the least value stands first".to_owned());
+            return Err("the smaller value comes first".to_owned());
         }
         Ok(Self(Sweep::even(tunable, least, most, steps)))
     }
 }
 
-/// As its file has it: `up_threshold=60..95/36`.
+/// In the units of the tunable's file: `up_threshold=60..95/36`.
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sweep { tunable, values } = &self.0;
@@ -62,10 +62,11 @@ impl fmt::Display for Range {
 }
 
 fn named(text: &str) -> Result<(Tunable, &str), String> {
-    let (name, value) = text.split_once('=').ok_or("it looks like sampling_rate=50ms")?;
+    let (name, value) =
+        text.split_once('=').ok_or("expected NAME=VALUE, such as sampling_rate=50ms")?;
     let tunable = Tunable::named(name.trim()).ok_or_else(|| {
         let known: Vec<&str> = Tunable::ALL.iter().map(|tunable| tunable.name()).collect();
-        format!("{name:?} is no tunable of these: {}", known.join(", "))
+        format!("unknown tunable {name:?}; expected one of {}", known.join(", "))
     })?;
     Ok((tunable, value.trim()))
 }
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(value("up_threshold=80"), Ok(80));
         assert_eq!(value("hispeed_freq=800MHz"), Ok(800_000));
         assert!(value("up_threshold=80%").unwrap_err().contains("whole number"));
-        assert!(value("threshold=80").unwrap_err().contains("no tunable of these: sampling_rate"));
+        assert!(value("threshold=80").unwrap_err().contains("expected one of sampling_rate"));
         assert!(value("sampling_rate").is_err());
     }
 

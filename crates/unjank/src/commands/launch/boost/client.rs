@@ -13,8 +13,8 @@ use super::args::SOCKET;
 use super::requests::{Action, Answer, Question};
 use crate::{exit, output};
 
-/// How long the service may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest wait for the service's answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Arguments of `pause` and `resume`.
 #[derive(Debug, clap::Args)]
@@ -55,18 +55,19 @@ pub(super) fn pause(args: &SocketArgs) -> Result<ExitCode> {
 /// Resumes.
 pub(super) fn resume(args: &SocketArgs) -> Result<ExitCode> {
     ask(&args.socket, Action::Resume)?;
-    output::remark("launches are boosted");
+    output::remark("resumed: launches are boosted again");
     Ok(ExitCode::from(exit::FINE))
 }
 
 fn ask(socket: &Path, action: Action) -> Result<Status> {
     let question = serde_json::to_string(&Question { action })?;
-    let line = control_socket::ask(socket, &question, PATIENCE).map_err(|error| match error {
-        Error::Unsupported(nobody) => {
-            Error::Unsupported(format!("{nobody}; sudo unjank launch boost starts one"))
-        }
-        other => other,
-    })?;
+    let line =
+        control_socket::ask(socket, &question, ANSWER_TIMEOUT).map_err(|error| match error {
+            Error::Unsupported(reason) => {
+                Error::Unsupported(format!("{reason}; sudo unjank launch boost starts one"))
+            }
+            other => other,
+        })?;
     match serde_json::from_str(&line).context("while reading the service's answer")? {
         Answer::Status(status) => Ok(*status),
         Answer::Error { reason, not_permitted: true } => Err(Error::Permission {
@@ -83,18 +84,18 @@ fn text(status: &Status) -> String {
     let state = match (status.paused, status.boosted_for) {
         (true, _) => "paused".to_owned(),
         (false, Some(time)) => format!("boosted for {time} now"),
-        (false, None) => "waits for launches".to_owned(),
+        (false, None) => "waiting for launches".to_owned(),
     };
     let mut lines = vec![
         format!("process {}, up {}: {state}", status.process, status.up),
-        format!("sees launches by: {}", status.sources.join(", ")),
+        format!("detects launches by: {}", status.sources.join(", ")),
     ];
     for step in &status.moves {
         let (path, why) = (step.path.display(), &step.why);
         lines.push(format!("changes {path}: {} → {} ({why})", step.normal, step.boosted));
     }
     if status.moves.is_empty() {
-        lines.push("changes nothing: all its knobs are left to others".to_owned());
+        lines.push("changes nothing: other programs took over all its knobs".to_owned());
     }
     lines.extend(
         status.launches.iter().map(|(process, program)| format!("now: {program} ({process})")),
@@ -105,7 +106,7 @@ fn text(status: &Status) -> String {
     ));
     if !counts.not.is_empty() {
         let not = counts.not.iter().map(|(reason, n)| format!("{} {n}", reason.name()));
-        lines.push(format!("no launches: {}", not.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("not boosted: {}", not.collect::<Vec<_>>().join(", ")));
     }
     if latency.n > 0 {
         lines.push(format!(
@@ -115,7 +116,7 @@ fn text(status: &Status) -> String {
     }
     let share = share(status.cpu_time, status.up);
     lines.push(format!(
-        "costs {} of CPU time ({share}), {}; events lost {} times, knobs lost {}",
+        "costs {} of CPU time ({share}), {} of memory; events lost {} times, knobs lost {}",
         status.cpu_time,
         unjank_host::Bytes(status.resident),
         counts.overruns,

@@ -1,4 +1,4 @@
-//! The built-in load app as what is launched, once for each length.
+//! Workloads of the built-in load app, one for each length.
 
 use std::ffi::OsString;
 
@@ -18,7 +18,7 @@ use crate::values;
 /// Options of the built-in load app.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The built-in load app")]
-pub(super) struct Sweep {
+pub(super) struct LoadAppArgs {
     /// Launch the built-in load app with each of these loads
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration_or_zero)]
     pub(super) load: Option<Vec<Nanos>>,
@@ -33,31 +33,31 @@ pub(super) struct Sweep {
     pub(super) emulated_clock: bool,
 }
 
-/// `unjank launch load` with each length, ready with its line.
+/// `unjank launch load` with each length; ready when it prints its line.
 pub(super) fn workloads(
     lengths: &[Nanos],
-    sweep: &Sweep,
+    args: &LoadAppArgs,
     root: &Root,
     findings: &mut Findings,
 ) -> Result<Vec<Workload>> {
     if let Some(twice) =
         (1..lengths.len()).find(|&place| lengths[..place].contains(&lengths[place]))
     {
-        return Err(Error::Invalid(format!("the load {} is there twice", lengths[twice])).into());
+        return Err(Error::Invalid(format!("the load {} is given twice", lengths[twice])).into());
     }
     let mut common: Vec<OsString> = vec![
         "--basic".into(),
-        nanoseconds(sweep.basic).into(),
+        nanoseconds(args.basic).into(),
         "--threads".into(),
-        sweep.threads.0.map_or("all".to_owned(), |threads| threads.to_string()).into(),
+        args.threads.0.map_or("all".to_owned(), |threads| threads.to_string()).into(),
     ];
-    if sweep.emulated_clock {
-        // What is missing is said before anything is launched.
+    if args.emulated_clock {
+        // Reports missing files before anything is launched.
         Frequencies::open(root, &CpuSet::allowed()?)?;
         common.push("--emulated-clock".into());
         findings.warn(format!(
             "emulated clock: the load app counts cycles by the frequency that the governor set, and \
-             sees a change of it within {STEP}"
+             notices a change within {STEP}"
         ));
     } else {
         let rate = Rate::calibrate().context("while calibrating the load")?;
@@ -82,7 +82,7 @@ pub(super) fn workloads(
     Ok(lengths.iter().map(workload).collect())
 }
 
-/// As the load app reads it.
+/// In the form that the load app parses.
 fn nanoseconds(length: Nanos) -> String {
     if length == Nanos::ZERO { "0".to_owned() } else { format!("{}ns", length.get()) }
 }
