@@ -1,18 +1,18 @@
-//! The delay of a slow clock at launch: the CPU idled, its clock is low, and
-//! the governor takes a while to notice that there is work.
+//! The delay of a slow clock at launch: after an idle gap the CPU's clock is low,
+//! and the governor takes a while to notice work.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`probe`] | speed of a CPU against time since it woke |
-//! | [`mod@bench`] | the launch of any program, under two conditions or more |
-//! | [`load`] | an app that launches: the load of the experiments |
+//! | [`mod@bench`] | the launch time of any program under two or more conditions |
+//! | [`load`] | a synthetic app launch, the load of the experiments |
 //! | [`power`] | energy: of a launch, and at each sampling rate of the governor |
 //! | [`explain`] | from ramps to a verdict |
 //! | [`remedy`] | the clock raised while programs start |
 //! | [`model`] | clocks, governors and launches as models |
-//! | [`simulate`] | what the models say: boosts, sweeps, the paper's experiment |
+//! | [`simulate`] | simulated launches: boosts, sweeps, the paper's experiment |
 //! | [`paper`] | Jo & Suh's experiments on this machine, in one run |
-//! | [`verify`] | the models beside this machine's governor |
+//! | [`verify`] | the models compared with this machine's governor |
 
 pub mod bench;
 pub mod explain;

@@ -1,9 +1,9 @@
-//! Integer work whose time is a number of clock cycles and nothing else.
+//! Integer work that takes a fixed number of clock cycles.
 
 use std::hint::black_box;
 
-/// A chain of shifts and exclusive-ors, each waiting for the one before: no
-/// memory, no branches that could be mispredicted, nothing to do in parallel.
+/// A chain of shifts and exclusive-ors, each of which needs the one before: no
+/// memory accesses, no mispredicted branches, no parallelism.
 #[inline]
 pub(crate) fn chain(steps: u64) {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);

@@ -250,7 +250,7 @@ fn a_boost_that_this_machine_cannot_have_is_unsupported() {
 }
 
 #[test]
-fn every_way_of_being_ready_is_noticed_and_nobody_is_left_behind() {
+fn every_way_of_being_ready_is_detected_and_no_process_is_left_behind() {
     let own = env!("CARGO_BIN_EXE_unjank");
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let port = format!("port:{port}");
@@ -301,14 +301,14 @@ fn a_launch_that_is_never_ready_counts_as_missed() {
     let ready: u64 = counts(&record, "launch/bench/total").iter().map(|(n, _)| n).sum();
     assert_eq!((ready, missed), (3, 1));
     let warnings = record["warnings"].to_string();
-    let said = "1 of 2 launches were never ready; they count as 2.00 s, the least that they would \
-                have taken (one said: stuck)";
+    let said = "1 of 2 launches were never ready; they count as 2.00 s, the shortest time they \
+                could have taken (one said: stuck)";
     assert!(warnings.contains(said), "{warnings}");
     assert_eq!(running(&script), 0);
 }
 
 #[test]
-fn what_cannot_be_launched_is_told_at_once() {
+fn a_first_launch_that_is_never_ready_is_an_error() {
     let (code, said) = refusal(&["--", "/no/such/program"]);
     assert_eq!((code, said.as_str()), (Some(2), "error: there is no command /no/such/program"));
     let (code, said) =
@@ -338,7 +338,7 @@ fn what_cannot_be_launched_is_told_at_once() {
 }
 
 #[test]
-fn a_port_that_is_in_use_would_say_nothing() {
+fn a_port_in_use_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (code, said) = refusal(&["--ready", &format!("port:{port}"), "--", "sleep", "600"]);

@@ -1,20 +1,18 @@
-//! What holds while a program is launched: knobs, a service.
+//! Conditions of a launch: knobs, a service.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What holds while a program is launched, from the pause before it to its
-/// end.
+/// What holds during a launch, from the pause before it to its end.
 #[derive(Debug, Clone, Default)]
 pub struct Condition {
-    /// What it is called: `as is`, `sampling_rate=50ms`.
+    /// Its name: `as is`, `sampling_rate=50ms`.
     pub name: String,
     /// Knobs that are changed: files and values.
     pub knobs: Vec<(PathBuf, String)>,
     /// A program that runs meanwhile.
     pub service: Option<Service>,
-    /// Whether this is the baseline once more: what such launches differ in
-    /// is the noise of the machine.
+    /// Whether this is the baseline again, to measure the noise of the machine.
     pub is_baseline: bool,
 }
 
@@ -23,15 +21,15 @@ pub struct Condition {
 pub struct Service {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Whether it says that it is ready (`NOTIFY_SOCKET`), and is waited for.
+    /// Whether it reports that it is ready (`NOTIFY_SOCKET`), and launches wait for that.
     pub notifies: bool,
-    /// Whether it is a command of unjank, whose exit codes say why it ended.
+    /// Whether it is a command of unjank, whose exit codes are known.
     pub own: bool,
 }
 
 impl Condition {
-    /// The same condition to be compared with itself, called `NAME again`. It
-    /// is taken back and put in force anew as any other would be.
+    /// The same condition, called `NAME again`, to be compared with itself. It is
+    /// ended and applied again like any other.
     #[must_use]
     pub fn again(&self) -> Self {
         Self { name: format!("{} again", self.name), is_baseline: true, ..self.clone() }

@@ -7,13 +7,13 @@ use unjank_measure::stats::bootstrap::quantile;
 use unjank_measure::{Effect, Fact, Findings, Series, Side, Unit};
 
 use super::condition::Condition;
+use super::launcher::{Launch, LaunchEnd};
 use super::options::{Options, Workload};
-use super::visit::{End, Launch};
 
 /// The last segment of a fact: launches that failed, of n.
 const FAILED: &str = "failed";
 /// The last segment of a fact: the smallest difference, as a share of the
-/// median, that would have shown four times out of five.
+/// median, that would have been found four times out of five.
 pub(super) const NOISE_FLOOR: &str = "noise_floor";
 
 /// All launches under the baseline and one other condition.
@@ -21,19 +21,19 @@ pub(super) struct Comparison<'a> {
     arms: [&'a str; 2],
     /// Whether both arms are the same condition.
     of_itself: bool,
-    /// Whether the baseline is held against several others, so that its own
-    /// launches need to be told apart.
+    /// Whether the baseline is compared with several others, so that its
+    /// launches need the label `against`.
     one_of_several: bool,
-    /// Of energies, where there are any.
+    /// Of the energies, if any were measured.
     origin: Option<Origin>,
     plan: Plan,
     cells: Vec<(&'a Workload, Visits<Launch>)>,
 }
 
-/// One thing that launches are compared in.
-struct Asked {
+/// A value in which launches are compared.
+struct Metric {
     name: String,
-    /// The beginning of the question, which goes on with the arms.
+    /// The beginning of the question; the arms follow.
     text: String,
     unit: Unit,
     value: fn(&Launch) -> Option<f64>,
@@ -71,7 +71,7 @@ impl<'a> Comparison<'a> {
                 name => format!("a launch with {}", name.replacen('-', " ", 1)),
             };
             self.note_failures(&workload.name, visits, findings);
-            let total = Asked {
+            let total = Metric {
                 name: format!("launch/bench{segment}/total"),
                 text: format!("Is {what} shorter"),
                 unit: Unit::Nanoseconds,
@@ -80,7 +80,7 @@ impl<'a> Comparison<'a> {
             self.note_answer(&total, visits, findings);
             self.note_series(&total, visits, findings);
             if self.origin.is_some() {
-                let energy = Asked {
+                let energy = Metric {
                     name: format!("launch/bench{segment}/energy"),
                     text: format!("Does {what} take less energy"),
                     unit: Unit::Joules,
@@ -94,7 +94,7 @@ impl<'a> Comparison<'a> {
             let pairs: Vec<_> = pairs.collect();
             let planned = self.plan.pairs * self.cells.len();
             let all = Visits { plan: Plan { pairs: planned, ..self.plan }, pairs };
-            let basic = Asked {
+            let basic = Metric {
                 name: "launch/bench/basic".to_owned(),
                 text: "Is the basic part of a launch shorter".to_owned(),
                 unit: Unit::Nanoseconds,
@@ -105,29 +105,31 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Medians, difference and verdict. Pairs in which one launch has no such
+    /// Adds medians, difference and verdict. Pairs in which one launch lacks the
     /// value do not count.
-    fn note_answer(&self, asked: &Asked, visits: &Visits<Launch>, findings: &mut Findings) {
+    fn note_answer(&self, metric: &Metric, visits: &Visits<Launch>, findings: &mut Findings) {
         let both = |pair: &Pair<Launch>| {
-            let (a, b) = ((asked.value)(&pair.a)?, (asked.value)(&pair.b)?);
+            let (a, b) = ((metric.value)(&pair.a)?, (metric.value)(&pair.b)?);
             Some(Pair { order: pair.order, a, b })
         };
         let pairs: Vec<Pair<f64>> = visits.pairs.iter().filter_map(both).collect();
         let [a, b] = self.arms;
         let (left, all) = (pairs.len(), visits.pairs.len());
         if left < all {
-            let name = &asked.name;
-            findings
-                .warn(format!("{name}: {} of {all} pairs have none and do not count", all - left));
+            let name = &metric.name;
+            findings.warn(format!(
+                "{name}: {} of {all} pairs lack the value and do not count",
+                all - left
+            ));
         }
         if pairs.is_empty() {
-            findings.warn(format!("{}: no pair of launches with {a} and {b}", asked.name));
+            findings.warn(format!("{}: no pair of launches with {a} and {b}", metric.name));
             return;
         }
         let question = Question {
-            text: format!("{} under {b} than under {a}?", asked.text),
-            subject: asked.name.clone(),
-            unit: asked.unit,
+            text: format!("{} under {b} than under {a}?", metric.text),
+            subject: metric.name.clone(),
+            unit: metric.unit,
             better: Direction::Smaller,
             min_effect: 0.0,
         };
@@ -141,20 +143,20 @@ impl<'a> Comparison<'a> {
             }
         }
         conclusion.note(findings);
-        self.note_facts(asked, &conclusion, change, findings);
+        self.note_facts(metric, &conclusion, change, findings);
         let differs = conclusion
             .median()
             .filter(|median| matches!(median.answer, Answer::Better | Answer::Worse));
         if let Some(median) = differs.filter(|_| self.of_itself) {
             findings.warn(format!(
-                "{}: the same condition differs from itself ({}): the machine changed meanwhile, \
-                 and differences of this size mean nothing",
-                asked.name, median.reason
+                "{}: the same condition differs from itself ({}): the machine changed meanwhile; \
+                 ignore differences of this size",
+                metric.name, median.reason
             ));
         }
     }
 
-    /// The arms of which no launch succeeded.
+    /// The arms without a successful launch.
     fn arms_that_failed(&self, visits: &Visits<Launch>) -> Vec<&'a str> {
         let failed = |side: fn(&Pair<Launch>) -> &Launch| {
             !visits.pairs.is_empty() && !visits.pairs.iter().map(side).any(Launch::succeeded)
@@ -163,16 +165,16 @@ impl<'a> Comparison<'a> {
         self.arms.into_iter().zip(sides).filter(|(_, failed)| *failed).map(|(arm, _)| arm).collect()
     }
 
-    /// All launches of either arm; those that were never ready as missed.
-    fn note_series(&self, asked: &Asked, visits: &Visits<Launch>, findings: &mut Findings) {
+    /// Adds all launches of either arm; those that were never ready count as missed.
+    fn note_series(&self, metric: &Metric, visits: &Visits<Launch>, findings: &mut Findings) {
         let sides = [|pair: &Pair<Launch>| pair.a.clone(), |pair: &Pair<Launch>| pair.b.clone()];
         for (arm, side) in self.arms.into_iter().zip(sides) {
-            let mut series = Series::of(&asked.name, asked.unit).with_label("arm", arm);
+            let mut series = Series::of(&metric.name, metric.unit).with_label("arm", arm);
             if self.one_of_several {
                 series = series.with_label("against", self.arms[1]);
             }
             for launch in visits.pairs.iter().map(side) {
-                match (asked.value)(&launch) {
+                match (metric.value)(&launch) {
                     Some(value) if launch.was_ready() => series.record_value(value as u64),
                     _ => series.miss(1),
                 }
@@ -183,7 +185,7 @@ impl<'a> Comparison<'a> {
 
     fn note_facts(
         &self,
-        asked: &Asked,
+        metric: &Metric,
         conclusion: &Conclusion,
         change: Option<f64>,
         findings: &mut Findings,
@@ -191,18 +193,18 @@ impl<'a> Comparison<'a> {
         let Some(median) = conclusion.median() else { return };
         let labelled = |fact: Fact, arm: &str| {
             let mut fact = fact.with_label("arm", arm);
-            if let Some(origin) = self.origin.filter(|_| asked.unit == Unit::Joules) {
+            if let Some(origin) = self.origin.filter(|_| metric.unit == Unit::Joules) {
                 fact = fact.with_label("origin", origin.to_string());
             }
             if self.one_of_several { fact.with_label("against", self.arms[1]) } else { fact }
         };
         for (arm, side) in self.arms.into_iter().zip([median.a, median.b]) {
-            findings.facts.push(labelled(median_of(asked, side, conclusion.pairs), arm));
+            findings.facts.push(labelled(median_of(metric, side, conclusion.pairs), arm));
         }
-        if let Some(difference) = difference(&asked.name, median, change) {
+        if let Some(difference) = difference(&metric.name, median, change) {
             findings.facts.push(labelled(difference, self.arms[1]));
         }
-        if let Some(floor) = noise_floor(&asked.name, median).filter(|_| self.of_itself) {
+        if let Some(floor) = noise_floor(&metric.name, median).filter(|_| self.of_itself) {
             findings.facts.push(labelled(floor, self.arms[1]));
         }
     }
@@ -220,13 +222,14 @@ impl<'a> Comparison<'a> {
             let never = launches.iter().filter(|launch| !launch.was_ready()).count();
             if let Some(launch) = launches.iter().find(|launch| !launch.was_ready()) {
                 findings.warn(format!(
-                    "{place}: {never} of {n} launches were never ready; they count as {}, the least \
-                     that they would have taken{}",
+                    "{place}: {never} of {n} launches were never ready; they count as {}, the \
+                     shortest time they could have taken{}",
                     launch.total,
                     why(&launch.end)
                 ));
             }
-            let failed = |launch: &&&Launch| matches!(launch.end, End::Ready { failed: true });
+            let failed =
+                |launch: &&&Launch| matches!(launch.end, LaunchEnd::Ready { failed: true });
             let failed = launches.iter().filter(failed).count();
             if failed > 0 {
                 findings.warn(format!("{place}: {failed} of {n} launches ended with a failure"));
@@ -250,23 +253,25 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn why(end: &End) -> String {
+fn why(end: &LaunchEnd) -> String {
     match end {
-        End::Died { status, stderr } if stderr.is_empty() => format!(" (one ended: {status})"),
-        End::Died { status, stderr } => format!(" (one ended: {status}; it said: {stderr})"),
-        End::TimedOut { stderr } if !stderr.is_empty() => format!(" (one said: {stderr})"),
+        LaunchEnd::Died { status, stderr } if stderr.is_empty() => {
+            format!(" (one ended: {status})")
+        }
+        LaunchEnd::Died { status, stderr } => format!(" (one ended: {status}; it said: {stderr})"),
+        LaunchEnd::TimedOut { stderr } if !stderr.is_empty() => format!(" (one said: {stderr})"),
         _ => String::new(),
     }
 }
 
-fn median_of(asked: &Asked, side: Side, pairs: usize) -> Fact {
-    let mut fact = Fact::new(format!("{}/median", asked.name), side.value, asked.unit);
+fn median_of(metric: &Metric, side: Side, pairs: usize) -> Fact {
+    let mut fact = Fact::new(format!("{}/median", metric.name), side.value, metric.unit);
     (fact.interval, fact.n) = (side.interval, Some(pairs as u64));
     fact
 }
 
-/// The median difference within pairs as a share of the baseline: `change`,
-/// without an interval, where there are too few pairs for one.
+/// The median difference within pairs as a share of the baseline. With too few
+/// pairs for an interval, it is `change`.
 fn difference(name: &str, median: &Effect, change: Option<f64>) -> Option<Fact> {
     let value = median.ratio.map(|ratio| ratio.value - 1.0).or(change)?;
     let mut fact =
@@ -276,7 +281,7 @@ fn difference(name: &str, median: &Effect, change: Option<f64>) -> Option<Fact> 
     Some(fact)
 }
 
-/// The median of the differences within pairs, in terms of the median of A.
+/// The median of the differences within pairs, as a share of the median of A.
 fn share_of(pairs: &[Pair<f64>]) -> Option<f64> {
     let mut baseline: Vec<f64> = pairs.iter().map(|pair| pair.a).collect();
     let mut differences: Vec<f64> = pairs.iter().map(|pair| pair.b - pair.a).collect();
@@ -284,8 +289,8 @@ fn share_of(pairs: &[Pair<f64>]) -> Option<f64> {
     Some(quantile(&mut differences, 0.5)? / baseline)
 }
 
-/// What a comparison of a condition with itself is for: the smallest
-/// difference that the noise of this machine does not hide.
+/// From a condition compared with itself: the smallest difference that the noise
+/// of this machine does not hide.
 fn noise_floor(name: &str, median: &Effect) -> Option<Fact> {
     let smallest = median.minimum_effect.filter(|_| median.a.value > 0.0)?;
     let share = smallest / median.a.value;
@@ -295,9 +300,9 @@ fn noise_floor(name: &str, median: &Effect) -> Option<Fact> {
     Some(fact)
 }
 
-/// Whether all launches of one program under one condition failed, so that a
-/// comparison says nothing.
-pub fn a_condition_failed(findings: &Findings) -> bool {
+/// Whether all launches of one program under one condition failed, so that the
+/// comparison means nothing.
+pub fn any_condition_failed(findings: &Findings) -> bool {
     findings.facts.iter().any(|fact| {
         let of_launches = fact.name.starts_with("launch/bench/") && fact.name.ends_with(FAILED);
         of_launches && fact.n.is_some_and(|n| n > 0 && fact.value >= n as f64)

@@ -1,32 +1,32 @@
-//! `unjank launch bench`: the launch of any program, under two conditions or
-//! more, in alternating pairs.
+//! `unjank launch bench`: the launch time of any program under two or more
+//! conditions, in alternating pairs.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `options` | programs, how they say that they are ready, and the plan |
-//! | `condition` | what holds while a program is launched |
-//! | `in_force` | how it is put in force, and taken back |
-//! | `ready` | the ways of being ready, and how each is noticed |
-//! | `started` | one program from its start until it is ready, or is not |
+//! | `options` | programs, how they report that they are ready, and the plan |
+//! | `condition` | what holds during a launch |
+//! | `applied` | applying a condition, and ending it |
+//! | `ready` | the ways of being ready, and how each is detected |
+//! | `started` | one program from its start until it is ready, ends or times out |
 //! | `pause` | the idle time before a launch |
-//! | `visit` | one launch: pause, start, end |
+//! | `launcher` | one launch: pause, start, end |
 //! | `findings` | from launches to answers |
-//! | `rows`, `tables` | the answers, line by line |
+//! | `rows`, `tables` | the answers as rows of a table |
 
+mod applied;
 mod condition;
 mod findings;
-mod in_force;
+mod launcher;
 mod options;
-mod part;
 mod pause;
+mod progress;
 mod ready;
 mod rows;
 mod started;
 mod tables;
-mod visit;
 
 pub use condition::{Condition, Service};
-pub use findings::a_condition_failed;
+pub use findings::any_condition_failed;
 pub use options::{Options, Program, Workload};
 pub use ready::Ready;
 pub use rows::{Row, rows};
@@ -40,17 +40,17 @@ use unjank_measure::{Findings, Monitor};
 
 use crate::power::notes;
 use findings::Comparison;
-use part::Part;
-use visit::{End, Launch, Visitor};
+use launcher::{Launch, LaunchEnd, Launcher};
+use progress::PartialProgress;
 
-/// Launches every workload under the first condition and each of the others,
-/// in alternating pairs, and says what differs.
+/// Launches every workload under the baseline and each of the other conditions,
+/// in alternating pairs, and compares them.
 ///
-/// `session` puts the conditions' knobs back; it is needed where there are any.
-/// With a `meter`, the energy of each launch is measured, too.
+/// `session` restores the conditions' knobs; it is needed if there are any. With
+/// a `meter`, the energy of each launch is measured, too.
 ///
 /// Series: `launch/bench/…/total`, and `launch/bench/…/basic` for programs
-/// that say how long their generated load took; each with the label `arm`.
+/// that report the time of their generated load; each with the label `arm`.
 /// Facts: the medians, and the differences within pairs as shares; the same for
 /// `launch/bench/…/energy`. For a condition that is compared with itself
 /// ([`Condition::again`]), `launch/bench/…/noise_floor`.
@@ -77,22 +77,22 @@ pub fn run(
     for other in &options.others {
         let mut comparison = Comparison::new(options, other, origin, seed);
         for (place, workload) in options.workloads.iter().enumerate() {
-            let part = Part::new(monitor, plan_number, plans, &workload.name);
+            let part = PartialProgress::new(monitor, plan_number, plans, &workload.name);
             plan_number += 1;
-            // What is compared first must not always be launched first.
+            // Another seed for each workload: another order of conditions.
             let plan =
                 Plan { pairs: options.pairs, warm_up: options.warm_up, seed: seed ^ place as u64 };
             let lent = meter.as_mut().map(|meter| &mut **meter as &mut dyn Meter);
-            let mut visitor = Visitor::new(options, workload, session, root, lent, plan.seed);
+            let mut launcher = Launcher::new(options, workload, session, root, lent, plan.seed);
             let mut visits = plan.run(&part, |arm| {
                 let condition = if arm == Arm::A { &options.baseline } else { other };
-                let launch = visitor.launch(condition, &part)?;
-                check_first(&launch, visitor.launches(), options, workload)?;
+                let launch = launcher.launch(condition, &part)?;
+                check_first(&launch, launcher.launches(), options, workload)?;
                 Ok::<_, Error>(launch)
             })?;
             // Ctrl-C in the middle of a launch leaves half a pair.
             visits.pairs.retain(|pair| {
-                [&pair.a, &pair.b].iter().all(|launch| launch.end != End::Interrupted)
+                [&pair.a, &pair.b].iter().all(|launch| launch.end != LaunchEnd::Interrupted)
             });
             comparison.add(workload, visits);
         }
@@ -100,8 +100,8 @@ pub fn run(
     }
     if options.drop_caches {
         findings.warn(
-            "before each launch everything was written to storage and dropped from memory \
-             (drop_caches); other programs had to read it again",
+            "before each launch all files were written to storage and dropped from memory \
+             (drop_caches); other programs had to read them again",
         );
     }
     let tables = tables::tables(&findings);
@@ -109,8 +109,8 @@ pub fn run(
     Ok(findings)
 }
 
-/// A first launch that is not ready is rather a wrong option than a slow
-/// program: nobody wants to wait for all the others.
+/// Fails if the very first launch is not ready: a wrong option is likelier than
+/// a slow program.
 fn check_first(
     launch: &Launch,
     launches: usize,
@@ -120,13 +120,13 @@ fn check_first(
     let said =
         |text: &str| if text.is_empty() { String::new() } else { format!("; it said: {text}") };
     match &launch.end {
-        End::Died { status, stderr } if launches == 1 => Err(Error::Invalid(format!(
+        LaunchEnd::Died { status, stderr } if launches == 1 => Err(Error::Invalid(format!(
             "{} ended ({status}) before it was ready ({}){}",
             workload.program.name(),
             workload.program.ready,
             said(stderr)
         ))),
-        End::TimedOut { stderr } if launches == 1 => Err(Error::Invalid(format!(
+        LaunchEnd::TimedOut { stderr } if launches == 1 => Err(Error::Invalid(format!(
             "{} was not ready ({}) within {} when launched for the first time{}",
             workload.program.name(),
             workload.program.ready,

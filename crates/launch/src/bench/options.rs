@@ -1,4 +1,4 @@
-//! What is launched, how often, and how it is compared.
+//! Options: what is launched, how often, and what is compared.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use super::ready::Ready;
 /// What `launch bench` compares.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is launched. Each workload is compared by itself.
+    /// Each workload is compared by itself.
     pub workloads: Vec<Workload>,
-    /// The condition that the others are held against.
+    /// The condition that the others are compared with.
     pub baseline: Condition,
     /// The other conditions.
     pub others: Vec<Condition>,
@@ -21,19 +21,19 @@ pub struct Options {
     pub pairs: usize,
     /// Pairs before them that do not count.
     pub warm_up: usize,
-    /// Idle time before each launch, its condition in force, so that clocks
-    /// fall. Up to 100 ms more are added by chance, so that no period of a
-    /// governor keeps step with the launches.
+    /// Idle time before each launch, under its condition, so that clocks fall.
+    /// Up to 100 ms more are added at random, so that launches do not keep step
+    /// with a governor's period.
     pub pause: Nanos,
-    /// How often each CPU is woken meanwhile, as an idle device's timers do;
-    /// zero for never.
+    /// Period of wake-ups of each CPU during the pause, like an idle device's
+    /// timers; zero for none.
     pub wake_every: Nanos,
-    /// How long a launch may take.
+    /// Longest time of a launch.
     pub timeout: Nanos,
-    /// The time over which the energy of a launch is measured, from its start:
-    /// the same for all, so that what comes after a launch counts, too.
+    /// The time over which the energy of a launch is measured, from its start.
+    /// It is the same for all launches, so costs after a launch count, too.
     pub energy_window: Nanos,
-    /// Have the kernel forget its files before each launch.
+    /// Drop the page cache before each launch.
     pub drop_caches: bool,
     /// A directory in which a socket can be made, for programs that notify.
     pub sockets: PathBuf,
@@ -41,20 +41,20 @@ pub struct Options {
     pub display: Option<String>,
 }
 
-/// A program, and the name of its load among others.
+/// A program, and its name among the workloads.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// A segment of the names of its series: `load-100ms`; empty for the only
-    /// one.
+    /// A segment of the names of its series: `load-100ms`; empty if it is the
+    /// only workload.
     pub name: String,
     /// What is launched.
     pub program: Program,
-    /// Whether the line by which it says that it is ready is a
-    /// [`Timing`](crate::load::Timing), so that its basic launch time is known.
+    /// Whether the line that reports that it is ready is a
+    /// [`Timing`](crate::load::Timing), which gives its basic launch time.
     pub times_itself: bool,
 }
 
-/// A program, and how it says that it is ready.
+/// A program, and how it reports that it is ready.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The program and its arguments.
@@ -64,7 +64,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(super) fn name(&self) -> String {
         self.command.first().map(|name| name.display().to_string()).unwrap_or_default()
     }
@@ -86,7 +86,7 @@ impl Options {
         }
         for (place, name) in conditions.iter().enumerate() {
             if conditions[..place].contains(name) {
-                return wrong(&format!("the condition {name:?} is there twice"));
+                return wrong(&format!("the condition {name:?} is given twice"));
             }
         }
         Ok(())
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_options_are_told_in_one_sentence() {
+    fn wrong_options_are_refused_in_one_sentence() {
         let program = Program { command: vec!["true".into()], ready: Ready::Exit };
         let workload = Workload { name: String::new(), program, times_itself: false };
         let named = |name: &str| Condition { name: name.to_owned(), ..Condition::default() };
@@ -121,7 +121,7 @@ mod tests {
         let twice = vec![named("b"), named("as is")];
         assert_eq!(
             says(Options { others: twice, ..good.clone() }),
-            "the condition \"as is\" is there twice"
+            "the condition \"as is\" is given twice"
         );
         assert!(
             says(Options { others: Vec::new(), ..good.clone() }).contains("no other condition")

@@ -1,23 +1,22 @@
 //! The idle time before a launch, in which clocks fall.
 //!
-//! A machine on which nothing at all happens is not what a user's hand meets:
-//! timers of programs and drivers go off all the time. It also misleads an
-//! ondemand governor of Linux 3.15 or newer. Where a CPU was not looked at for
-//! more than two periods, it takes the load from before that
-//! (`dbs_update` of `drivers/cpufreq/cpufreq_governor.c`): the load of the
-//! launch before this one, and the clock is up at once.
+//! On a device in use, timers of programs and drivers fire all the time, so an
+//! entirely silent machine is not realistic. Silence also misleads an ondemand
+//! governor of Linux 3.15 or newer. If it did not evaluate a CPU for more than
+//! two periods, it reuses the load from before
+//! (`dbs_update` of `drivers/cpufreq/cpufreq_governor.c`). That is the load of
+//! the previous launch, and the clock is up at once.
 
 use std::thread;
 
 use unjank_host::sched::{AffinityGuard, CpuSet};
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
-/// Lets the machine idle until `end`, or until `stop` says so; whether the
-/// moment has come. Each CPU is woken every so often meanwhile, for some
-/// microseconds; never for a `wake_every` of zero.
+/// Lets the machine idle until `end` or `stop`; `false` if stopped. Each CPU is
+/// woken every `wake_every` for some microseconds; never if that is zero.
 ///
 /// # Errors
-/// A thread that could not be started.
+/// A thread cannot be started.
 pub(super) fn until(
     end: Timestamp,
     wake_every: Nanos,
@@ -39,7 +38,7 @@ pub(super) fn until(
 }
 
 fn wake(cpu: usize, end: Timestamp, every: Nanos, stop: &(dyn Fn() -> bool + Sync)) {
-    // A CPU that has just gone offline is not woken.
+    // The CPU may have just gone offline.
     let Ok(_pinned) = AffinityGuard::pin_to(cpu) else { return };
     let mut next = Timestamp::now();
     while next < end && !stop() {

@@ -1,12 +1,11 @@
-//! The answers of a record, line by line: for people who want to read them
-//! beside each other.
+//! The answers of a record as rows of a table.
 
 use unjank_measure::record::Answer;
 use unjank_measure::{Fact, Findings, Verdict};
 
 use super::findings::NOISE_FLOOR;
 
-/// What launches were compared in, and what came of it.
+/// One comparison and its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// `launch/bench/load-200ms/total`.
@@ -22,13 +21,13 @@ pub struct Row {
     pub answer: Answer,
     /// Why, in one sentence.
     pub reason: String,
-    /// For a condition that is compared with itself: the smallest difference,
-    /// as a share of the median, that would have shown.
+    /// For a condition compared with itself: the smallest difference, as a share
+    /// of the median, that would have been found.
     pub noise_floor: Option<f64>,
 }
 
 /// The rows of all comparisons in `findings`, in the order of its questions.
-/// A comparison of higher quantiles beside the median has no row of its own.
+/// Only medians have rows, not higher quantiles.
 pub fn rows(findings: &Findings) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for verdict in &findings.verdicts {
@@ -45,20 +44,20 @@ pub fn rows(findings: &Findings) -> Vec<Row> {
 fn row(findings: &Findings, verdict: &Verdict) -> Option<Row> {
     let Verdict { subject, answer, question, reason, .. } = verdict;
     let median = format!("{subject}/median");
-    // With several other conditions, a label says which one a fact belongs to.
-    let asked = |fact: &Fact| {
+    // With several other conditions, the label `against` names the fact's condition.
+    let belongs = |fact: &Fact| {
         let other = fact.labels.get("against").map_or("", String::as_str);
         question.contains(&format!("under {other} than")) || other.is_empty()
     };
-    let mut medians = findings.facts.iter().filter(|fact| fact.name == median && asked(fact));
+    let mut medians = findings.facts.iter().filter(|fact| fact.name == median && belongs(fact));
     let arm = |fact: &Fact| (fact.labels.get("arm").cloned().unwrap_or_default(), fact.clone());
     let (baseline, other) = (arm(medians.next()?), arm(medians.next()?));
     let difference = format!("{subject}/difference");
-    let of_difference = |fact: &&Fact| fact.name == difference && asked(fact);
+    let of_difference = |fact: &&Fact| fact.name == difference && belongs(fact);
     let difference = findings.facts.iter().find(of_difference).cloned();
     let noise = format!("{subject}/{NOISE_FLOOR}");
     let (answer, reason) = (*answer, reason.clone());
-    let of_noise = |fact: &&Fact| fact.name == noise && asked(fact);
+    let of_noise = |fact: &&Fact| fact.name == noise && belongs(fact);
     let noise_floor = findings.facts.iter().find(of_noise).map(|fact| fact.value);
     Some(Row { name: subject.clone(), baseline, other, difference, answer, reason, noise_floor })
 }

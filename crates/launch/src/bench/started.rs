@@ -1,4 +1,4 @@
-//! One program, from its start until it is ready, or is not.
+//! One program from its start until it is ready, ends or times out.
 
 use std::io;
 use std::process::{Command, ExitStatus, Stdio};
@@ -14,24 +14,23 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 use super::options::{Options, Program};
 use super::ready::{self, Line, Port, Ready, Window};
 
-/// How long after a program's end it is looked whether it had been ready.
+/// How long after a program's end its readiness may still be reported.
 const GRACE: Nanos = Nanos::from_millis(200);
-/// Between two looks whether the user wants to stop, or all is over.
-const LOOK: Nanos = Nanos::from_millis(50);
+/// Interval between checks whether to stop.
+const INTERVAL: Nanos = Nanos::from_millis(50);
 
-/// A program that was started. When this is dropped, it and all of its process
-/// group are killed.
+/// A running program. Dropping this kills its whole process group.
 #[derive(Debug)]
 pub(super) struct Started {
     began: Timestamp,
     ready: Ready,
     group: ProcessGroup,
     events: Receiver<Event>,
-    lookout: Lookout,
+    watcher: ReadyWatcher,
     stderr: Arc<Mutex<String>>,
 }
 
-/// What threads that watch it say.
+/// Events from the threads that watch the program.
 #[derive(Debug)]
 enum Event {
     Ready { at: Timestamp, line: Option<String> },
@@ -40,17 +39,17 @@ enum Event {
     Failed(Error),
 }
 
-/// What came of it.
+/// The result of waiting for readiness.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum WaitResult {
     /// It was ready.
     Ready {
         /// From just before fork and exec.
         took: Nanos,
-        /// The line by which it said so.
+        /// The line that reported it.
         line: Option<String>,
     },
-    /// It ended before that.
+    /// It ended before it was ready.
     Ended,
     /// It was not ready in time.
     TimedOut,
@@ -58,16 +57,16 @@ pub(super) enum Came {
     Interrupted,
 }
 
-/// The thread that looks out for the program to be ready. It ends with this, and
-/// what it has made for that is gone.
+/// The thread that waits until the program is ready. Dropping this ends it and
+/// removes what it made.
 #[derive(Debug)]
-struct Lookout {
+struct ReadyWatcher {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What must be there before the program is.
-enum Outlook {
+/// Where readiness shows; opened before the program starts.
+enum ReadySource {
     Nothing,
     Port(Port),
     Listener(Listener),
@@ -75,12 +74,12 @@ enum Outlook {
 }
 
 impl Started {
-    /// Starts it. The time begins just before that.
+    /// Starts the program. Its time begins just before that.
     ///
     /// # Errors
-    /// There is no such program; its port is in use; no display.
+    /// The program does not exist; its port is in use; no display.
     pub(super) fn begin(program: &Program, options: &Options) -> Result<Self> {
-        let outlook = Outlook::of(&program.ready, options)?;
+        let source = ReadySource::of(&program.ready, options)?;
         let [name, arguments @ ..] = program.command.as_slice() else {
             return Err(Error::Invalid("there is no command to launch".to_owned()));
         };
@@ -91,9 +90,9 @@ impl Started {
             .stdin(Stdio::null())
             .stdout(if reads { Stdio::piped() } else { Stdio::null() })
             .stderr(Stdio::piped());
-        match &outlook {
-            Outlook::Listener(listener) => command.env("NOTIFY_SOCKET", listener.path()),
-            // A manager of unjank's own is not to hear of other programs.
+        match &source {
+            ReadySource::Listener(listener) => command.env("NOTIFY_SOCKET", listener.path()),
+            // Other programs must not notify unjank's own service manager.
             _ => command.env_remove("NOTIFY_SOCKET"),
         };
         let began = Timestamp::now();
@@ -106,7 +105,7 @@ impl Started {
         let (sender, events) = mpsc::channel();
         let (stdout, stderr) = group.take_output();
         let leader = group.id();
-        let lookout = Lookout::begin(outlook, leader, sender.clone())?;
+        let watcher = ReadyWatcher::begin(source, leader, sender.clone())?;
         if let (Ready::Stdout(expression), Some(stdout)) = (&program.ready, stdout) {
             let sender = sender.clone();
             ready::watch_stdout(stdout, Some(expression.clone()), move |line| {
@@ -114,7 +113,7 @@ impl Started {
             })?;
         }
         spawn(move || {
-            // Once reaped it is no child any more, and nobody asks.
+            // Fails once the child is reaped, when nobody needs it.
             if let Ok(at) = wait_for_end(leader) {
                 tell(&sender, Event::Ended(at));
             }
@@ -123,41 +122,41 @@ impl Started {
             Some(stderr) => ready::last_lines(stderr)?,
             None => Arc::default(),
         };
-        Ok(Self { began, ready: program.ready.clone(), group, events, lookout, stderr })
+        Ok(Self { began, ready: program.ready.clone(), group, events, watcher, stderr })
     }
 
     /// Waits until it is ready, has ended, or has taken `timeout`.
     ///
     /// # Errors
-    /// What was watched has failed.
-    pub(super) fn wait(&mut self, timeout: Nanos, stop: &dyn Fn() -> bool) -> Result<Came> {
+    /// The port, socket, display or output failed.
+    pub(super) fn wait(&mut self, timeout: Nanos, stop: &dyn Fn() -> bool) -> Result<WaitResult> {
         if matches!(self.ready, Ready::AtOnce) {
-            return Ok(Came::Ready { took: Timestamp::now().since(self.began), line: None });
+            return Ok(WaitResult::Ready { took: Timestamp::now().since(self.began), line: None });
         }
         let mut limit = self.began + timeout;
         let (mut ended, mut output_ended) = (false, false);
         loop {
             let now = Timestamp::now();
             if stop() {
-                return Ok(Came::Interrupted);
+                return Ok(WaitResult::Interrupted);
             }
             if now >= limit || (ended && output_ended) {
-                return Ok(if ended { Came::Ended } else { Came::TimedOut });
+                return Ok(if ended { WaitResult::Ended } else { WaitResult::TimedOut });
             }
-            let event = match self.events.recv_timeout(limit.since(now).min(LOOK).into()) {
+            let event = match self.events.recv_timeout(limit.since(now).min(INTERVAL).into()) {
                 Ok(event) => event,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => {
-                    (now + LOOK).min(limit).sleep_until();
+                    (now + INTERVAL).min(limit).sleep_until();
                     continue;
                 }
             };
             match event {
                 Event::Ready { at, line } => {
-                    return Ok(Came::Ready { took: at.since(self.began), line });
+                    return Ok(WaitResult::Ready { took: at.since(self.began), line });
                 }
                 Event::Ended(at) if matches!(self.ready, Ready::Exit) => {
-                    return Ok(Came::Ready { took: at.since(self.began), line: None });
+                    return Ok(WaitResult::Ready { took: at.since(self.began), line: None });
                 }
                 Event::Ended(at) => (ended, limit) = (true, limit.min(at + GRACE)),
                 Event::OutputEnded => output_ended = true,
@@ -166,42 +165,42 @@ impl Started {
         }
     }
 
-    /// Whether it has not ended yet.
+    /// Whether it still runs.
     pub(super) fn is_alive(&self) -> bool {
         self.group.is_alive()
     }
 
-    /// The last lines that it printed on stderr so far.
-    pub(super) fn last_words(&self) -> String {
+    /// The last lines it printed on stderr so far.
+    pub(super) fn last_lines(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks it to end, and kills it after `patience`: how it ended.
-    pub(super) fn end(mut self, patience: Nanos) -> Option<ExitStatus> {
-        self.lookout.over.store(true, Ordering::Relaxed);
-        self.group.end(patience)
+    /// Sends SIGTERM, and SIGKILL after `grace`: its exit status.
+    pub(super) fn end(mut self, grace: Nanos) -> Option<ExitStatus> {
+        self.watcher.over.store(true, Ordering::Relaxed);
+        self.group.end(grace)
     }
 }
 
-impl Lookout {
-    fn begin(outlook: Outlook, leader: u32, events: Sender<Event>) -> Result<Self> {
+impl ReadyWatcher {
+    fn begin(source: ReadySource, leader: u32, events: Sender<Event>) -> Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&over);
-        let thread = spawn(move || outlook.watch(leader, &events, &is_over))?;
+        let thread = spawn(move || source.watch(leader, &events, &is_over))?;
         Ok(Self { over, thread: Some(thread) })
     }
 }
 
-impl Drop for Lookout {
+impl Drop for ReadyWatcher {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            let _it_has_told_what_it_saw = thread.join();
+            let _panicked = thread.join();
         }
     }
 }
 
-impl Outlook {
+impl ReadySource {
     fn of(ready: &Ready, options: &Options) -> Result<Self> {
         Ok(match ready {
             Ready::Exit | Ready::Stdout(_) | Ready::AtOnce => Self::Nothing,
@@ -221,7 +220,7 @@ impl Outlook {
             Self::Port(port) => Ok(port.wait(is_over)),
             Self::Window(window) => window.wait(leader, is_over),
             Self::Listener(listener) => loop {
-                match listener.ready_within(LOOK) {
+                match listener.ready_within(INTERVAL) {
                     Ok(None) if !is_over() => {}
                     found => break found,
                 }
@@ -242,8 +241,8 @@ impl From<Line> for Event {
 }
 
 fn tell(events: &Sender<Event>, event: Event) {
-    // Nobody listens once the launch is over.
-    let _nobody_listens = events.send(event);
+    // The receiver is gone once the launch is over.
+    let _receiver_is_gone = events.send(event);
 }
 
 fn spawn(watch: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {

@@ -1,4 +1,4 @@
-//! What people read of a comparison of launches: one line for each load.
+//! The table of a comparison: one row for each load.
 
 use unjank_measure::{Cell, Column, Fact, Findings, Number, Table, Unit};
 
@@ -25,15 +25,14 @@ fn table(findings: &Findings, rows: &[Row]) -> Table {
     let mut table = Table::new("launch/bench/pairs", format!("A: {a}; B: {b}"), columns)
         .with_rows(rows.iter().map(|row| cells(findings, row)))
         .with_note(
-            "A, B: medians, each with its 95 % interval among the facts; difference: the median of \
-             those within pairs, as a share of A.",
+            "A, B: medians; their 95 % intervals are among the facts. Difference: median within \
+             pairs, as a share of A.",
         );
     table.notes.extend(rows.iter().filter_map(remark));
     table
 }
 
-/// What a row has no column for: the noise of the machine, and why there is no
-/// interval.
+/// What a row has no column for: the noise floor, and why there is no interval.
 fn remark(row: &Row) -> Option<String> {
     let (what, n) = (what(&row.name), row.baseline.1.n.unwrap_or(0));
     match (row.noise_floor, &row.difference) {
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_in_words() {
+    fn names_are_written_in_words() {
         assert_eq!(what("launch/bench/load-200ms/total"), "load 200ms, total");
         assert_eq!(what("launch/bench/basic"), "basic");
         assert_eq!(what("launch/bench/energy"), "energy");

@@ -1,4 +1,4 @@
-//! When a launch is over: the ways in which programs are ready.
+//! When a launch is over: the ways in which programs become ready.
 
 mod port;
 mod stdout;
@@ -18,19 +18,19 @@ use regex::{Regex, RegexBuilder};
 pub enum Ready {
     /// When the program has ended.
     Exit,
-    /// When it prints a line in which this is found.
+    /// When it prints a line that matches.
     Stdout(Regex),
-    /// When it says so to a service manager (`sd_notify(3)`).
+    /// When it notifies its service manager (`sd_notify(3)`).
     Notify,
-    /// When it takes connections on this port of 127.0.0.1.
+    /// When it accepts connections on this port of 127.0.0.1.
     Port(u16),
     /// When it shows its first window on an X display.
     Window,
-    /// When it was started: for services that do not say anything.
+    /// As soon as it is started: for services that do not report it.
     AtOnce,
 }
 
-/// Larger than the program of any expression that a person types.
+/// Largest compiled expression; larger than anything typed by hand.
 const LARGEST_EXPRESSION: usize = 1 << 20;
 
 impl FromStr for Ready {
@@ -50,7 +50,7 @@ impl FromStr for Ready {
                 Ok(port) if port > 0 => Ok(Self::Port(port)),
                 _ => Err("a port is a number from 1 to 65535".to_owned()),
             },
-            _ => Err("it is exit, stdout:REGEX, notify, port:N or window".to_owned()),
+            _ => Err("expected exit, stdout:REGEX, notify, port:N or window".to_owned()),
         }
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_way_is_told() {
+    fn unknown_ways_are_refused() {
         let says = |text: &str| text.parse::<Ready>().unwrap_err();
         assert!(says("stdout:(").starts_with("not a regular expression: "));
         assert!(says("stdout:(a{1000}){1000}{1000}").starts_with("not a regular expression: "));
@@ -89,7 +89,7 @@ mod tests {
             assert_eq!(says(text), "a port is a number from 1 to 65535");
         }
         for text in ["", "stdout", "window:1", "exits", "started"] {
-            assert!(says(text).starts_with("it is exit,"), "{text}");
+            assert!(says(text).starts_with("expected exit,"), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A port on which a program takes connections.
+//! Waits until a program accepts connections on a port.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use unjank_host::{Error, Nanos, Result, Timestamp};
 
-/// Between two tries: the resolution. A try that is refused takes some ten
+/// Interval between attempts: the resolution. A refused attempt takes some ten
 /// microseconds.
-const LOOK: Nanos = Nanos::from_millis(1);
-/// What listens on this machine answers at once.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How long a port may stay taken after the program before has ended.
+const INTERVAL: Nanos = Nanos::from_millis(1);
+/// Listeners on this machine answer at once.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long the port may stay in use after the previous program has ended.
 const FREE_WITHIN: Nanos = Nanos::from_millis(5_000);
 
 /// A port of 127.0.0.1.
@@ -19,32 +19,31 @@ const FREE_WITHIN: Nanos = Nanos::from_millis(5_000);
 pub(crate) struct Port(pub(crate) u16);
 
 impl Port {
-    /// Waits until nobody listens there any more.
+    /// Waits until nothing listens on the port.
     ///
     /// # Errors
-    /// `Invalid` if somebody does: whose answer it is could not be told.
+    /// `Invalid` if something does: it could answer instead of the program.
     pub(crate) fn must_be_free(self) -> Result<()> {
         let end = Timestamp::now() + FREE_WITHIN;
         while !self.refuses() {
             if Timestamp::now() >= end {
                 return Err(Error::Invalid(format!(
-                    "port {} is in use before the program is launched, so its answer would say \
-                     nothing",
+                    "port {} is in use before the program is launched; choose a free port",
                     self.0
                 )));
             }
-            (Timestamp::now() + LOOK.times(20)).sleep_until();
+            (Timestamp::now() + INTERVAL.times(20)).sleep_until();
         }
         Ok(())
     }
 
-    /// Tries until somebody listens there, or `stop` says so: when it answered.
+    /// Tries until something accepts a connection or `stop`: when it did.
     pub(crate) fn wait(self, stop: impl Fn() -> bool) -> Option<Timestamp> {
         while !stop() {
             if self.answers() {
                 return Some(Timestamp::now());
             }
-            (Timestamp::now() + LOOK).sleep_until();
+            (Timestamp::now() + INTERVAL).sleep_until();
         }
         None
     }
@@ -53,14 +52,16 @@ impl Port {
         self.connect().is_ok()
     }
 
-    /// One who listens and does not answer (too many wait already) has the
-    /// port as well.
+    /// A listener that does not answer (its queue is full) also uses the port.
     fn refuses(self) -> bool {
         self.connect().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     }
 
     fn connect(self) -> io::Result<TcpStream> {
-        TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, self.0)), PATIENCE)
+        TcpStream::connect_timeout(
+            &SocketAddr::from((Ipv4Addr::LOCALHOST, self.0)),
+            CONNECT_TIMEOUT,
+        )
     }
 }
 
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_answers_while_somebody_listens() {
+    fn a_port_answers_while_it_has_a_listener() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = Port(listener.local_addr().unwrap().port());
         assert!(port.wait(|| false).is_some());

@@ -1,4 +1,4 @@
-//! What a program prints: the line that says it is ready, and its last words.
+//! Reads a program's output: the line that reports it ready, and its last lines.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,22 +8,22 @@ use regex::Regex;
 use unjank_host::lines::each_line;
 use unjank_host::{Error, Result, Timestamp};
 
-/// Lines that are told of a program that has failed, and characters of each.
-const LINES_TOLD: usize = 3;
-const LONGEST_TOLD: usize = 400;
+/// Lines quoted of a failed program, and characters of each.
+const LINES_QUOTED: usize = 3;
+const LONGEST_QUOTED: usize = 400;
 
-/// A line in which the expression was found, and when it was read.
+/// A line that matches the expression, and when it was read.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) at: Timestamp,
     pub(crate) text: String,
 }
 
-/// Reads all that comes out of `output`, so that its writer never waits.
-/// `found` hears of the first line that matches, or of the end.
+/// Reads all of `output`, so that its writer never blocks. Calls `found` with the
+/// first line that matches, or `None` at the end.
 ///
 /// # Errors
-/// A thread that could not be started.
+/// The thread cannot be started.
 pub(crate) fn watch(
     output: impl Read + Send + 'static,
     expression: Option<Regex>,
@@ -45,11 +45,10 @@ pub(crate) fn watch(
     })
 }
 
-/// The last lines that are not empty of all that comes out of `output`, a few
-/// at most, with a stroke between.
+/// Keeps the last few non-empty lines of `output`, separated by ` / `.
 ///
 /// # Errors
-/// A thread that could not be started.
+/// The thread cannot be started.
 pub(crate) fn last_lines(output: impl Read + Send + 'static) -> Result<Arc<Mutex<String>>> {
     let last = Arc::new(Mutex::new(String::new()));
     let keep = Arc::clone(&last);
@@ -58,10 +57,10 @@ pub(crate) fn last_lines(output: impl Read + Send + 'static) -> Result<Arc<Mutex
         each_line(output, |text| {
             let text = text.trim();
             if !text.is_empty() {
-                if lines.len() == LINES_TOLD {
+                if lines.len() == LINES_QUOTED {
                     lines.remove(0);
                 }
-                lines.push(text.chars().take(LONGEST_TOLD).collect());
+                lines.push(text.chars().take(LONGEST_QUOTED).collect());
                 *keep.lock().unwrap_or_else(PoisonError::into_inner) = lines.join(" / ");
             }
         });
@@ -69,7 +68,7 @@ pub(crate) fn last_lines(output: impl Read + Send + 'static) -> Result<Arc<Mutex
     Ok(last)
 }
 
-/// The thread ends with the last writer, which may outlive the program.
+/// Starts a thread that ends with the last writer, which may outlive the program.
 fn spawn(read: impl FnOnce() + Send + 'static) -> Result<()> {
     thread::Builder::new()
         .spawn(read)
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn last_words_are_the_last_lines_that_say_something() {
+    fn the_last_lines_that_are_not_empty_are_kept() {
         let last = last_lines(&b"1\n2\nwarning\nno display\n\nsorry\n"[..]).unwrap();
         for _ in 0..1_000 {
             if Arc::strong_count(&last) == 1 {

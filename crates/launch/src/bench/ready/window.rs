@@ -1,4 +1,4 @@
-//! The first window that a program shows, on an X display.
+//! Waits for a program's first window on an X display.
 
 use std::fmt::Display;
 use std::os::fd::AsFd as _;
@@ -14,27 +14,27 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-/// Between two looks whether there is still somebody to wait for.
-const LOOK: Nanos = Nanos::from_millis(20);
+/// Interval between checks of `stop`.
+const INTERVAL: Nanos = Nanos::from_millis(20);
 
-/// A display on which windows are watched for.
+/// A display whose windows are watched.
 #[derive(Debug)]
 pub(crate) struct Window {
     connection: RustConnection,
 }
 
 impl Window {
-    /// Begins to watch, before the program is started. A window manager may
-    /// give a window another parent before it is shown, so each new window is
-    /// watched by itself.
+    /// Begins to watch before the program is started. A window manager may
+    /// reparent a window before it is shown, so each new window is watched by
+    /// itself.
     ///
     /// # Errors
-    /// `Unsupported` without a display that lets itself be watched.
+    /// `Unsupported` without a display, or if it does not allow watching.
     pub(crate) fn watch(display: Option<&str>) -> Result<Self> {
         let Some(display) = display else {
             return Err(Error::Unsupported(
-                "DISPLAY is not set: windows are seen on an X display only, or under Xwayland, not \
-                 on Wayland itself"
+                "DISPLAY is not set: windows can be detected on an X display only (on Wayland, \
+                 through Xwayland)"
                     .to_owned(),
             ));
         };
@@ -49,7 +49,7 @@ impl Window {
             .map_err(|error| no(&error))?
             .check()
             .map_err(|error| no(&error))?;
-        // Servers answer questions of 1.2 only who has said that he knows it.
+        // Servers answer requests of version 1.2 only to clients that announce it.
         connection
             .res_query_version(1, 2)
             .map_err(|error| no(&error))?
@@ -58,19 +58,19 @@ impl Window {
         Ok(Self { connection })
     }
 
-    /// Waits until a window is shown of the process `leader` or one that it has
-    /// started, or until `stop` says so: when that was heard of.
+    /// Waits until the process `leader` or a descendant shows a window, or until
+    /// `stop`: when the event arrived.
     ///
     /// # Errors
-    /// `Unsupported` when the display has gone.
+    /// `Unsupported` when the display is gone.
     pub(crate) fn wait(&self, leader: u32, stop: impl Fn() -> bool) -> Result<Option<Timestamp>> {
         let gone =
-            |error: &dyn Display| Error::Unsupported(format!("the X display has gone: {error}"));
+            |error: &dyn Display| Error::Unsupported(format!("the X display is gone: {error}"));
         while !stop() {
             let Some(event) = self.connection.poll_for_event().map_err(|error| gone(&error))?
             else {
                 let display = self.connection.stream().as_fd();
-                until_readable([Some(display)], Some(Timestamp::now() + LOOK))?;
+                until_readable([Some(display)], Some(Timestamp::now() + INTERVAL))?;
                 continue;
             };
             let at = Timestamp::now();
@@ -89,22 +89,21 @@ impl Window {
         Ok(None)
     }
 
-    /// Whether the process that has made the window is `leader`, or was
-    /// started by it.
+    /// Whether the process that created the window is `leader` or a descendant.
     fn is_of(&self, window: WindowId, leader: u32) -> bool {
-        let owner = self.told_by_server(window).or_else(|| self.told_by_window(window));
+        let owner = self.owner_by_server(window).or_else(|| self.owner_by_property(window));
         owner.is_some_and(|owner| is_descendant(&Root::system(), owner, leader))
     }
 
     /// The X server knows the process of a connection on this machine.
-    fn told_by_server(&self, window: WindowId) -> Option<u32> {
+    fn owner_by_server(&self, window: WindowId) -> Option<u32> {
         let asked = ClientIdSpec { client: window, mask: ClientIdMask::LOCAL_CLIENT_PID };
         let answer = self.connection.res_query_client_ids(&[asked]).ok()?.reply().ok()?;
         answer.ids.first()?.value.first().copied()
     }
 
     /// `_NET_WM_PID`, which clients set by themselves.
-    fn told_by_window(&self, window: WindowId) -> Option<u32> {
+    fn owner_by_property(&self, window: WindowId) -> Option<u32> {
         let connection = &self.connection;
         let atom = connection.intern_atom(true, b"_NET_WM_PID").ok()?.reply().ok()?.atom;
         let asked = connection.get_property(false, window, atom, AtomEnum::CARDINAL, 0, 1).ok()?;

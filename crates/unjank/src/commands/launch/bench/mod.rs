@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut failed = false;
     let code = command.run_for_code(|root, seed, monitor| {
         let findings = measure(args, root, seed, monitor)?;
-        failed = bench::a_condition_failed(&findings);
+        failed = bench::any_condition_failed(&findings);
         Ok(findings)
     })?;
     Ok(ExitCode::from(if failed && code == exit::FINE { exit::FAILURE } else { code }))

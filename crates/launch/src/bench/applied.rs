@@ -1,4 +1,4 @@
-//! A condition in force: knobs that are changed, a service that runs.
+//! Applies a condition: changes knobs and runs a service.
 
 use unjank_host::journal::{Knob, Session};
 use unjank_host::{Error, Nanos, Result};
@@ -6,41 +6,40 @@ use unjank_host::{Error, Nanos, Result};
 use super::condition::{Condition, Service};
 use super::options::{Options, Program};
 use super::ready::Ready;
-use super::started::{Came, Started};
+use super::started::{Started, WaitResult};
 
-/// How long a service may take to be ready, and to end.
-const PATIENCE: Nanos = Nanos::from_millis(10_000);
+/// Longest time for a service to be ready, and to end.
+const SERVICE_TIMEOUT: Nanos = Nanos::from_millis(10_000);
 
-/// Exit codes of unjank's commands: not possible on this machine, and not
-/// possible for this user.
+/// Exit codes of unjank's commands: not possible on this machine, not permitted.
 const UNSUPPORTED: i32 = 3;
 const PERMISSION: i32 = 4;
 
-/// A condition that holds until this is dropped or ended.
+/// A condition that holds until this is dropped.
 #[derive(Debug)]
-pub(super) struct InForce {
+pub(super) struct AppliedCondition {
     name: String,
     service: Option<Started>,
     knobs: Vec<Knob>,
 }
 
 impl Condition {
-    /// Puts it in force: knobs first, then the service.
+    /// Applies it: knobs first, then the service.
     ///
     /// # Errors
     /// Knobs that cannot be changed; a service that does not start, or is not
     /// ready within 10 s.
-    pub(super) fn put_in_force(
+    pub(super) fn apply(
         &self,
         session: Option<&Session>,
         options: &Options,
         stop: &dyn Fn() -> bool,
-    ) -> Result<InForce> {
+    ) -> Result<AppliedCondition> {
         let knobs = match session {
             _ if self.knobs.is_empty() => Vec::new(),
             Some(session) => session.change_all(&self.knobs)?,
             None => {
-                let reason = format!("{}: nobody would put the knobs back", self.name);
+                let reason = format!("{}: no session to restore the knobs", self.name);
                 return Err(Error::Invalid(reason));
             }
         };
@@ -48,7 +47,7 @@ impl Condition {
             Some(service) => Some(self.start(service, options, stop)?),
             None => None,
         };
-        Ok(InForce { name: self.name.clone(), service, knobs })
+        Ok(AppliedCondition { name: self.name.clone(), service, knobs })
     }
 
     fn start(
@@ -60,13 +59,13 @@ impl Condition {
         let ready = if service.notifies { Ready::Notify } else { Ready::AtOnce };
         let program = Program { command: service.command.clone(), ready };
         let mut started = Started::begin(&program, options)?;
-        let reason = match started.wait(PATIENCE, stop)? {
-            Came::Ready { .. } | Came::Interrupted => return Ok(started),
-            Came::Ended => "ended".to_owned(),
-            Came::TimedOut => format!("was not ready within {PATIENCE}"),
+        let reason = match started.wait(SERVICE_TIMEOUT, stop)? {
+            WaitResult::Ready { .. } | WaitResult::Interrupted => return Ok(started),
+            WaitResult::Ended => "ended".to_owned(),
+            WaitResult::TimedOut => format!("was not ready within {SERVICE_TIMEOUT}"),
         };
-        let said = started.last_words();
-        let code = started.end(PATIENCE).and_then(|status| status.code());
+        let said = started.last_lines();
+        let code = started.end(SERVICE_TIMEOUT).and_then(|status| status.code());
         let code = code.filter(|_| service.own);
         let why = format!("{}: {}", self.name, said.strip_prefix("error: ").unwrap_or(&said));
         Err(match (code, why.split_once(" needs ")) {
@@ -82,21 +81,21 @@ impl Condition {
     }
 }
 
-impl InForce {
-    /// Whether this is the condition called `name`.
+impl AppliedCondition {
+    /// Whether the condition's name is `name`.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name
     }
 
-    /// Whether the service is still there, if there is one.
+    /// Checks that the service, if any, still runs.
     ///
     /// # Errors
-    /// `Invalid` if it has ended: what was launched meanwhile was launched
-    /// under no condition at all.
+    /// `Invalid` if it has ended: the launches since then were not under the
+    /// condition.
     pub(super) fn check(&self) -> Result<()> {
         match &self.service {
             Some(service) if !service.is_alive() => {
-                let said = service.last_words();
+                let said = service.last_lines();
                 let said = if said.is_empty() { said } else { format!("; it said: {said}") };
                 Err(Error::Invalid(format!("{}: the service has ended{said}", self.name)))
             }
@@ -105,11 +104,11 @@ impl InForce {
     }
 }
 
-impl Drop for InForce {
+impl Drop for AppliedCondition {
     fn drop(&mut self) {
-        // The service may look at the knobs while it ends.
+        // The service may read the knobs while it ends.
         if let Some(service) = self.service.take() {
-            service.end(PATIENCE);
+            service.end(SERVICE_TIMEOUT);
         }
         self.knobs.clear();
     }

@@ -7,37 +7,37 @@ use unjank_host::{Joules, Nanos, Result, Root, Timestamp, page_cache};
 use unjank_measure::Monitor;
 use unjank_measure::stats::random::{Random, seeded};
 
+use super::applied::AppliedCondition;
 use super::condition::Condition;
-use super::in_force::InForce;
 use super::options::{Options, Workload};
 use super::pause;
-use super::started::{Came, Started};
+use super::started::{Started, WaitResult};
 use crate::load::Timing;
 
-/// How long a program may take to end when it is asked to.
-const PATIENCE: Nanos = Nanos::from_millis(2_000);
-/// The most that chance adds to a pause: the longest period of a governor that
-/// is in wide use.
+/// How long a program may take to end after SIGTERM.
+const END_TIMEOUT: Nanos = Nanos::from_millis(2_000);
+/// The longest random addition to a pause: the longest period of a widely used
+/// governor.
 const SPREAD: Nanos = Nanos::from_millis(100);
 
-/// What one launch showed.
+/// One launch.
 #[derive(Debug, Clone)]
 pub(super) struct Launch {
-    /// From just before fork and exec until it was ready; the time-out for one
-    /// that never was, which is the least that it would have taken.
+    /// From just before fork and exec until it was ready. If it never was, the
+    /// time-out, which is a lower bound.
     pub(super) total: Nanos,
-    /// How long the generated load took, where the program says so.
+    /// Time of the generated load, if the program reports it.
     pub(super) load: Option<Nanos>,
-    /// What the machine took from its start to the end of the window; `None`
-    /// without a meter, and where the launch or the meter did not fit in it.
+    /// The machine's energy from the start to the end of the window; `None`
+    /// without a meter, or if the launch or the meter's reading exceeded it.
     pub(super) energy: Option<Joules>,
-    pub(super) end: End,
+    pub(super) end: LaunchEnd,
 }
 
 /// How a launch ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
-    /// It was ready; whether it ended by itself with another code than 0.
+pub(super) enum LaunchEnd {
+    /// It was ready; `failed` if it then ended by itself with a code other than 0.
     Ready { failed: bool },
     /// It ended before it was ready.
     Died { status: String, stderr: String },
@@ -48,33 +48,33 @@ pub(super) enum End {
 }
 
 impl Launch {
-    /// What is left of the launch without the generated load.
+    /// The launch less the generated load.
     pub(super) fn basic(&self) -> Option<Nanos> {
         Some(self.total - self.load?)
     }
 
     pub(super) fn was_ready(&self) -> bool {
-        matches!(self.end, End::Ready { .. })
+        matches!(self.end, LaunchEnd::Ready { .. })
     }
 
     pub(super) fn succeeded(&self) -> bool {
-        self.end == End::Ready { failed: false }
+        self.end == LaunchEnd::Ready { failed: false }
     }
 }
 
 /// Launches one workload again and again.
-pub(super) struct Visitor<'a> {
+pub(super) struct Launcher<'a> {
     options: &'a Options,
     workload: &'a Workload,
     session: Option<&'a Session>,
     root: &'a Root,
     meter: Option<&'a mut dyn Meter>,
     chance: Random,
-    in_force: Option<InForce>,
+    applied: Option<AppliedCondition>,
     launches: usize,
 }
 
-impl<'a> Visitor<'a> {
+impl<'a> Launcher<'a> {
     pub(super) fn new(
         options: &'a Options,
         workload: &'a Workload,
@@ -84,37 +84,36 @@ impl<'a> Visitor<'a> {
         seed: u64,
     ) -> Self {
         let chance = seeded(seed, "pauses");
-        Self { options, workload, session, root, meter, chance, in_force: None, launches: 0 }
+        Self { options, workload, session, root, meter, chance, applied: None, launches: 0 }
     }
 
-    /// How many launches there were.
+    /// Number of launches so far.
     pub(super) fn launches(&self) -> usize {
         self.launches
     }
 
-    /// One launch under `condition`, which stays in force for the next one if
-    /// that is under the same.
+    /// One launch under `condition`, which stays applied for the next launch
+    /// under the same.
     ///
     /// # Errors
-    /// A condition that cannot be put in force, or has not lasted; a program
-    /// that does not start.
+    /// The condition cannot be applied, or ended early; the program does not
+    /// start.
     pub(super) fn launch(
         &mut self,
         condition: &Condition,
         monitor: &dyn Monitor,
     ) -> Result<Launch> {
         let stop = || monitor.stop_requested();
-        if !self.in_force.as_ref().is_some_and(|in_force| in_force.is(&condition.name)) {
-            // The former one ends before the next one begins: both may hold
-            // the same knob.
-            self.in_force = None;
-            self.in_force = Some(condition.put_in_force(self.session, self.options, &stop)?);
+        if !self.applied.as_ref().is_some_and(|applied| applied.is(&condition.name)) {
+            // End the former one first: both may hold the same knob.
+            self.applied = None;
+            self.applied = Some(condition.apply(self.session, self.options, &stop)?);
         }
         if self.options.drop_caches {
             page_cache::drop_clean(self.root)?;
         }
         let interrupted =
-            Launch { total: Nanos::ZERO, load: None, energy: None, end: End::Interrupted };
+            Launch { total: Nanos::ZERO, load: None, energy: None, end: LaunchEnd::Interrupted };
         if !self.pause(&stop)? {
             return Ok(interrupted);
         }
@@ -123,36 +122,36 @@ impl<'a> Visitor<'a> {
         let begun = Timestamp::now();
         let mut started = Started::begin(&self.workload.program, self.options)?;
         let came = started.wait(self.options.timeout, &stop)?;
-        let stderr = started.last_words();
+        let stderr = started.last_lines();
         let by_itself = !started.is_alive();
-        let status = started.end(PATIENCE);
+        let status = started.end(END_TIMEOUT);
         let energy = match before {
             Some(before) => self.energy(&before, begun, &stop)?,
             None => None,
         };
         let never = |end| Launch { total: self.options.timeout, load: None, energy, end };
         let launch = match came {
-            Came::Ready { took, line } => {
+            WaitResult::Ready { took, line } => {
                 let timing = line.filter(|_| self.workload.times_itself);
                 let load = timing.map(|line| Timing::parse(&line)).transpose()?;
                 let failed = by_itself && status.is_some_and(|status| !status.success());
                 let load = load.map(|timing| timing.load);
-                Launch { total: took, load, energy, end: End::Ready { failed } }
+                Launch { total: took, load, energy, end: LaunchEnd::Ready { failed } }
             }
-            Came::Ended => {
+            WaitResult::Ended => {
                 let status = status.map_or_else(String::new, |status| status.to_string());
-                never(End::Died { status, stderr })
+                never(LaunchEnd::Died { status, stderr })
             }
-            Came::TimedOut => never(End::TimedOut { stderr }),
-            Came::Interrupted => interrupted,
+            WaitResult::TimedOut => never(LaunchEnd::TimedOut { stderr }),
+            WaitResult::Interrupted => interrupted,
         };
-        if let Some(in_force) = &self.in_force {
-            in_force.check()?;
+        if let Some(applied) = &self.applied {
+            applied.check()?;
         }
         Ok(launch)
     }
 
-    /// What was spent since `before`, once the window is over.
+    /// The energy since `before`, once the window is over.
     fn energy(
         &mut self,
         before: &Reading,
@@ -169,7 +168,7 @@ impl<'a> Visitor<'a> {
         Ok(spent.cut_short.is_none().then_some(spent.energy))
     }
 
-    /// Whether it was long enough.
+    /// Pauses; `false` if stopped.
     fn pause(&mut self, stop: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
         if self.options.pause == Nanos::ZERO {
             return Ok(!stop());
