@@ -45,14 +45,14 @@ fn samples(criterion: &mut Criterion) {
     for name in ["ondemand", "ondemand:3.4", "conservative", "interactive", "schedutil"] {
         let mut governor = Governor::named(name, 2, machine.tick).expect("it is there");
         let fastest = Write { tunable: Tunable::SamplingRate, value: 10_000 };
-        let seen = unjank_launch::model::governor::Seen {
+        let activity = unjank_launch::model::governor::CpuActivity {
             now: Nanos::ZERO,
             busy: &[Nanos::ZERO; 2],
             running: 0,
         };
         let mut clock = unjank_launch::model::Clock::new(&machine.table, machine.ties);
         // Those without a sampling rate keep their own period.
-        let _kept = governor.write(fastest, &seen, &mut clock);
+        let _kept = governor.write(fastest, &activity, &mut clock);
         let launch = Launch {
             machine: &machine,
             governor: &governor,

@@ -8,14 +8,13 @@ use unjank_host::{Hertz, Nanos, Result, Timestamp};
 
 use crate::work::chain;
 
-/// Busy work between two looks at the frequency: a change is noticed within
-/// one step. A look takes some ten microseconds in an emulated phone.
+/// Work between two readings of the frequency: a change is noticed within one
+/// step. A reading takes some ten microseconds in the virtual phone.
 pub const STEP: Nanos = Nanos::from_micros(500);
-/// Steps of the work between two looks at the clock.
+/// Steps of the work between two clock reads.
 const PIECE: u64 = 2_000;
 
-/// Works until the thread has had as many cycles as `length` has at the
-/// highest frequency.
+/// Works until the thread has had the cycles of `length` at the highest frequency.
 pub(super) fn work_for(length: Nanos, frequencies: &Frequencies) -> Result<()> {
     let mut account = Account::new(length, frequencies.highest());
     let mut spent = thread_cpu_time();
@@ -33,7 +32,7 @@ pub(super) fn work_for(length: Nanos, frequencies: &Frequencies) -> Result<()> {
     Ok(())
 }
 
-/// Cycles still to be had. Pure: no clock, no machine.
+/// Cycles left to do. Pure: no clock, no machine.
 #[derive(Debug)]
 struct Account {
     /// In nanoseconds × hertz.
@@ -45,16 +44,16 @@ impl Account {
         Self { left: u128::from(length.get()) * u128::from(highest.0) }
     }
 
-    /// How long to work before the next look: a step, or less where less is
-    /// left at this frequency; `None` at the end.
+    /// Time to work before the next reading: a step, or what is left at this
+    /// frequency; `None` at the end.
     fn next_step(&self, frequency: Hertz) -> Option<Nanos> {
         let left = self.left / u128::from(frequency.0.max(1));
         let left = Nanos(u64::try_from(left).unwrap_or(u64::MAX));
         (left > Nanos::ZERO).then(|| left.min(STEP))
     }
 
-    /// Takes off what `time` held. When within it the frequency changed is not
-    /// known: the middle is right on average.
+    /// Subtracts the cycles of `time`. The moment of a frequency change within it
+    /// is unknown: the mean of both frequencies is right on average.
     fn spend(&mut self, time: Nanos, before: Hertz, after: Hertz) {
         let middle = u128::midpoint(u128::from(before.0), u128::from(after.0));
         self.left = self.left.saturating_sub(u128::from(time.get()) * middle);

@@ -1,11 +1,10 @@
-//! `unjank launch load`: an app that launches and does nothing else, as the
-//! load app of Jo and Suh does.
+//! `unjank launch load`: a synthetic app launch, like the load app of Jo & Suh.
 //!
-//! First comes what every app does to come on screen, on one thread: the
-//! *basic* work. Then comes the generated load, on as many threads as there
-//! are CPUs, or fewer. Both are lengths at the highest frequency, so a slow
-//! clock makes them take longer. Nothing sleeps and nothing is read meanwhile:
-//! to a governor, that is what a launch looks like.
+//! First comes the *basic* work, which every app does to come on screen, on one
+//! thread. Then comes the generated load, on at most as many threads as there
+//! are CPUs. Both are lengths at the highest frequency, so a slow clock makes
+//! them longer. Nothing sleeps or reads files meanwhile: a governor sees a
+//! launch.
 
 mod cycles;
 mod rate;
@@ -21,7 +20,7 @@ use unjank_host::frequency::Frequencies;
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result, Root, Timestamp};
 
-/// What the app does before it is on screen.
+/// The app's work before it is on screen.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Work of one thread, at the highest frequency.
@@ -31,28 +30,28 @@ pub struct Options {
     /// Threads of the generated load; `None` for one on each CPU that this
     /// process may use.
     pub threads: Option<usize>,
-    /// How the work is measured out.
+    /// How the length of the work is measured.
     pub clock: Clock,
 }
 
-/// How a length at the highest frequency is measured out.
+/// How a length at the highest frequency is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// By a fixed number of steps, for a CPU that is as fast as its clock.
+    /// By a fixed number of steps, for a CPU whose speed follows its clock.
     Steps(Rate),
     /// By the frequency that the governor set, for a CPU whose speed does not
     /// follow it: each thread adds up frequency × its own CPU time.
     Emulated,
 }
 
-/// No more threads are started.
+/// The most threads of a load.
 pub const MOST_THREADS: usize = 1_024;
 
-/// Works until the app is on screen: how long both parts took.
+/// Works until the app is on screen, and returns the times of both parts.
 ///
 /// # Errors
-/// `Invalid` options; `Unsupported` for an emulated clock where nobody tells
-/// the frequency; a thread that could not be started.
+/// `Invalid` options; `Unsupported` for an emulated clock without cpufreq; a
+/// thread cannot be started.
 pub fn run(options: &Options, root: &Root) -> Result<Timing> {
     let cpus = CpuSet::allowed()?;
     let threads = options.threads.unwrap_or(cpus.len());
@@ -72,7 +71,7 @@ pub fn run(options: &Options, root: &Root) -> Result<Timing> {
     Ok(Timing { basic: begun.since(start), load: Timestamp::now().since(begun) })
 }
 
-/// What a clock needs while it runs.
+/// A clock with its open files.
 enum Work {
     Steps(Rate),
     Cycles(Frequencies),
@@ -88,7 +87,7 @@ impl Work {
     }
 }
 
-/// Does `work` on this thread and on others, and waits for all of them.
+/// Does `work` on this thread and on others, and joins them.
 fn on_threads(threads: usize, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads)

@@ -1,5 +1,5 @@
-//! How fast the work goes at the highest speed, and work that is so many
-//! steps of it.
+//! The speed of the work at the highest frequency, and work of a given number of
+//! steps.
 
 use std::thread;
 
@@ -8,33 +8,33 @@ use unjank_host::{Error, Nanos, Result, Timestamp};
 
 use crate::work::chain;
 
-/// Steps of the work in a millisecond at the highest speed of any CPU.
+/// Steps of the work per millisecond at the highest speed of any CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate(u64);
 
-/// How long each CPU works before its highest speed is taken as known: longer
-/// than the slowest governor takes to notice.
+/// How long each CPU works to find its highest speed: longer than the slowest
+/// governor takes to raise the clock.
 const CALIBRATION: Nanos = Nanos::from_millis(500);
-/// Steps between two looks at the clock: some ten microseconds.
+/// Steps between two clock reads: some ten microseconds.
 const PIECE: u64 = 20_000;
 
 impl Rate {
-    /// So many steps in a millisecond.
+    /// A rate of `steps` per millisecond.
     ///
     /// # Errors
-    /// `Invalid` for none.
+    /// `Invalid` for zero.
     pub fn per_millisecond(steps: u64) -> Result<Self> {
         if steps == 0 {
-            return Err(Error::Invalid("a rate of no steps in a millisecond".to_owned()));
+            return Err(Error::Invalid("the rate is 0 steps per millisecond".to_owned()));
         }
         Ok(Self(steps))
     }
 
-    /// Measured, on all CPUs that this process may use at the same time: the
-    /// fastest piece of half a second of work on any of them.
+    /// Measures all CPUs that this process may use at the same time: the rate of
+    /// the fastest piece in half a second of work on any of them.
     ///
     /// # Errors
-    /// A thread that could not be started.
+    /// A thread cannot be started.
     pub fn calibrate() -> Result<Self> {
         let cpus = CpuSet::allowed()?;
         let fastest = thread::scope(|scope| {
@@ -50,25 +50,25 @@ impl Rate {
         Self::per_millisecond(PIECE * 1_000_000 / fastest.get().max(1))
     }
 
-    /// Steps in a millisecond.
+    /// Steps per millisecond.
     pub fn get(self) -> u64 {
         self.0
     }
 
-    /// How many steps take `length` at the highest speed.
+    /// The steps of `length` at the highest speed.
     fn steps(self, length: Nanos) -> u64 {
         let steps = u128::from(self.0) * u128::from(length.get()) / 1_000_000;
         u64::try_from(steps).unwrap_or(u64::MAX)
     }
 
-    /// Does the steps.
+    /// Works for `length` at the highest speed.
     pub(super) fn work_for(self, length: Nanos) {
         chain(self.steps(length));
     }
 }
 
 fn fastest_piece(cpu: usize) -> Nanos {
-    // A CPU that has just gone offline is left out by working elsewhere.
+    // If the CPU has just gone offline, this works on another one.
     let _pinned = AffinityGuard::pin_to(cpu);
     let start = Timestamp::now();
     let (mut last, mut fastest) = (start, CALIBRATION);

@@ -1,19 +1,19 @@
-//! How long a launch of the load app took, as the app says it.
+//! The line in which the load app reports its times.
 
 use std::fmt;
 
 use unjank_host::{Error, Nanos, Result};
 
-/// How long the two parts of a launch took.
+/// The times of the two parts of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// What every app does.
+    /// The basic work.
     pub basic: Nanos,
     /// The generated load.
     pub load: Nanos,
 }
 
-/// What the line begins with, and what a launch is waited for by.
+/// The beginning of the line; it marks the end of the launch.
 pub(crate) const ON_SCREEN: &str = "on screen: ";
 
 impl Timing {
@@ -28,7 +28,7 @@ impl Timing {
             Some(Self { basic: milliseconds(basic)?, load: milliseconds(load)? })
         };
         read().ok_or_else(|| {
-            Error::parse("the load app's output", 1, "expected when it was on screen")
+            Error::parse("the load app's output", 1, "expected the line \"on screen: …\"")
         })
     }
 }

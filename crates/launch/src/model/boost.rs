@@ -1,4 +1,4 @@
-//! What a service does at a launch: which files it writes, and when.
+//! Boosts: which files a service writes at a launch, and when.
 
 use unjank_host::Nanos;
 
@@ -7,21 +7,21 @@ use crate::model::tunable::{Tunable, Write};
 /// Writes at the beginning of a launch, and those that undo them at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Boost {
-    /// How long after the launch began, and what is written then; in order.
+    /// Writes after the launch began, each with its delay; in order.
     pub on: Vec<(Nanos, Write)>,
-    /// How long after its end the rest is written.
+    /// Delay from the launch's end to `off`.
     pub after: Nanos,
-    /// What is written then.
+    /// Writes that undo the boost.
     pub off: Vec<Write>,
 }
 
 impl Boost {
-    /// Nothing is done.
+    /// No boost.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The paper's way (Jo & Suh): another value for the time of the launch.
+    /// As in the paper (Jo & Suh): another value during the launch.
     pub fn plain(reaction: Nanos, tunable: Tunable, during: u32, else_: u32) -> Self {
         Self {
             on: vec![(reaction, Write { tunable, value: during })],
@@ -31,8 +31,8 @@ impl Boost {
     }
 
     /// Two writes, the second `gap` after the first: since 4.6 each makes
-    /// ondemand and conservative look at once, so that the second sees a
-    /// window that was busy all through.
+    /// ondemand and conservative evaluate the load at once, and at the second
+    /// they see a window that was entirely busy.
     pub fn double_tap(reaction: Nanos, gap: Nanos, during: u32, else_: u32) -> Self {
         let tunable = Tunable::SamplingRate;
         let mut boost = Self::plain(reaction, tunable, during, else_);
@@ -40,7 +40,7 @@ impl Boost {
         boost
     }
 
-    /// The lower limit is raised to the upper one.
+    /// Raises the lower limit to the upper one.
     pub fn min_freq(reaction: Nanos, fastest: u32, else_: u32) -> Self {
         Self::plain(reaction, Tunable::MinFreq, fastest, else_)
     }

@@ -1,11 +1,10 @@
-//! The clock of a policy: which frequency the kernel picks for a wish.
+//! The clock of a policy: which frequency the kernel sets for a requested one.
 
 use unjank_host::Hertz;
 
 use crate::model::OppTable;
 
-/// Kilohertz: the unit in which cpufreq computes, so that its divisions round
-/// here as they do there.
+/// Kilohertz, the unit of cpufreq: divisions round as in the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Khz(pub u32);
 
@@ -21,11 +20,11 @@ impl From<Hertz> for Khz {
     }
 }
 
-/// How a wish that the table does not hold becomes one that it holds
+/// How a requested frequency becomes one of the table
 /// (`CPUFREQ_RELATION_*`, `include/linux/cpufreq.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
-    /// L: the lowest at or above the wish.
+    /// L: the lowest at or above the requested one.
     AtLeast,
     /// H: the highest at or below it.
     AtMost,
@@ -33,19 +32,19 @@ pub enum Relation {
     Closest,
 }
 
-/// Which of two equally close frequencies is taken. Kernels since 4.8 walk a
-/// sorted table from its first entry and keep the first that is as close;
-/// those before took the faster one.
+/// Which of two equally close frequencies is set. Kernels since 4.8 walk a
+/// sorted table from its first entry and keep the first of the closest; earlier
+/// ones took the faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ties {
-    /// The slower: tables that begin with the slowest frequency.
+    /// The slower: for tables that begin with the slowest frequency.
     Slower,
-    /// The faster: tables that begin with the fastest, as those of ACPI do,
-    /// and kernels before 4.8.
+    /// The faster: for tables that begin with the fastest, as those of ACPI do,
+    /// and for kernels before 4.8.
     Faster,
 }
 
-/// The frequencies of one policy, its limits, and the one it has.
+/// The frequencies of one policy, its limits, and its current frequency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
     table: Box<[Khz]>,
@@ -56,8 +55,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock with the frequencies of `table`, at the slowest of them and
-    /// without limits of its own.
+    /// A clock at the slowest frequency of `table`, without further limits.
     pub fn new(table: &OppTable, ties: Ties) -> Self {
         let khz: Box<[Khz]> =
             table.points().iter().map(|point| Khz::from(point.frequency)).collect();
@@ -65,12 +63,12 @@ impl Clock {
         Self { table: khz, ties, min, max, current: 0 }
     }
 
-    /// The frequency that it has.
+    /// The current frequency.
     pub fn current(&self) -> Khz {
         self.table[self.current]
     }
 
-    /// Its place in the table, the slowest first.
+    /// The current frequency's index in the table, the slowest first.
     pub fn index(&self) -> usize {
         self.current
     }
@@ -100,21 +98,21 @@ impl Clock {
         &self.table
     }
 
-    /// Whether the current frequency is the limit's.
+    /// Whether the current frequency is the upper limit.
     pub fn is_at_max(&self) -> bool {
         self.current() == self.max
     }
 
-    /// The frequency that the kernel takes for `wish`
+    /// The frequency that the kernel sets for `requested`
     /// (`cpufreq_frequency_table_target`, `drivers/cpufreq/freq_table.c`):
     /// within the limits, by `relation`.
-    pub fn resolve(&self, wish: Khz, relation: Relation) -> Khz {
-        self.table[self.place(wish, relation)]
+    pub fn resolve(&self, requested: Khz, relation: Relation) -> Khz {
+        self.table[self.place(requested, relation)]
     }
 
-    /// Takes the frequency for `wish`, as `__cpufreq_driver_target` does.
-    pub fn target(&mut self, wish: Khz, relation: Relation) {
-        self.current = self.place(wish, relation);
+    /// Sets the frequency for `requested`, as `__cpufreq_driver_target` does.
+    pub fn target(&mut self, requested: Khz, relation: Relation) {
+        self.current = self.place(requested, relation);
     }
 
     /// Begins at the frequency of the table that is closest to `khz`.
@@ -124,8 +122,8 @@ impl Clock {
 
     /// Sets the limits as a write of `scaling_min_freq` or `scaling_max_freq`
     /// does, and brings the frequency within them
-    /// (`cpufreq_policy_apply_limits`). A minimum above the maximum lowers
-    /// itself to it.
+    /// (`cpufreq_policy_apply_limits`). A minimum above the maximum is lowered
+    /// to it.
     pub fn limit(&mut self, min: Khz, max: Khz) {
         self.max = max.clamp(self.lowest(), self.highest());
         self.min = min.clamp(self.lowest(), self.max);
@@ -136,18 +134,18 @@ impl Clock {
         }
     }
 
-    fn place(&self, wish: Khz, relation: Relation) -> usize {
-        let wish = wish.clamp(self.min, self.max);
+    fn place(&self, requested: Khz, relation: Relation) -> usize {
+        let requested = requested.clamp(self.min, self.max);
         let end = self.table.len() - 1;
-        // Few frequencies: walking is faster than halving.
-        let above = self.table.iter().position(|khz| *khz >= wish).unwrap_or(end);
-        let below = if self.table[above] > wish { above.saturating_sub(1) } else { above };
+        // Few frequencies: a linear search is faster than a binary one.
+        let above = self.table.iter().position(|khz| *khz >= requested).unwrap_or(end);
+        let below = if self.table[above] > requested { above.saturating_sub(1) } else { above };
         let place = match relation {
             Relation::AtLeast => above,
             Relation::AtMost => below,
             Relation::Closest => {
-                let up = self.table[above].0.abs_diff(wish.0);
-                let down = self.table[below].0.abs_diff(wish.0);
+                let up = self.table[above].0.abs_diff(requested.0);
+                let down = self.table[below].0.abs_diff(requested.0);
                 match self.ties {
                     Ties::Slower if down <= up => below,
                     Ties::Faster if down < up => below,
@@ -158,7 +156,7 @@ impl Clock {
         self.within(place)
     }
 
-    /// Limits need not be in the table.
+    /// Corrects for limits that are not in the table.
     fn within(&self, place: usize) -> usize {
         if self.table[place] > self.max && place > 0 && self.table[place - 1] >= self.min {
             place - 1
@@ -199,9 +197,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn wishes_become_frequencies_of_the_table() {
+    fn requests_become_frequencies_of_the_table() {
         let clock = exynos(Ties::Faster);
-        let resolved = |wish, relation| clock.resolve(mhz(wish), relation).0 / 1_000;
+        let resolved = |requested, relation| clock.resolve(mhz(requested), relation).0 / 1_000;
         assert_eq!(resolved(600, Relation::AtLeast), 800);
         assert_eq!(resolved(600, Relation::AtMost), 500);
         assert_eq!(resolved(600, Relation::Closest), 500);

@@ -1,10 +1,9 @@
-//! Clocks, governors and launches as models: pure, without a clock or a
-//! machine.
+//! Models of clocks, governors and launches. Pure: no clock, no machine.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`opp`] | frequencies a CPU can have, and what they take |
-//! | [`mod@clock`] | the clock of a policy, and which frequency it takes for a wish |
+//! | [`opp`] | the frequencies of a CPU, and their power |
+//! | [`mod@clock`] | the clock of a policy, and the frequency it sets for a requested one |
 //! | [`tunable`] | the knobs of governors |
 //! | [`governor`] | ondemand, conservative, interactive and schedutil |
 //! | [`profile`] | load profiles: which tasks run when |
@@ -24,5 +23,5 @@ pub use clock::{Clock, Khz, Ties};
 pub use governor::Governor;
 pub use opp::{Opp, OppTable};
 pub use profile::Profile;
-pub use simulate::{Launch, Machine, Outcome, over_phases};
+pub use simulate::{Launch, Machine, Simulated, over_phases};
 pub use tunable::{Tunable, Write};

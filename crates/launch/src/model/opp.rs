@@ -7,18 +7,18 @@ use unjank_host::{Hertz, Joules, Nanos, Watts};
 pub struct Opp {
     /// Its frequency.
     pub frequency: Hertz,
-    /// What one CPU takes that is busy in it.
+    /// Power of one busy CPU.
     pub busy: Watts,
 }
 
-/// The operating performance points of CPUs that share a clock, and what the
-/// device takes besides.
+/// The operating performance points of CPUs that share a clock, and the power of
+/// the rest of the device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OppTable {
     points: Vec<Opp>,
-    /// What one idle CPU takes, in any point.
+    /// Power of one idle CPU, at any point.
     pub idle: Watts,
-    /// What the rest of the device takes, whatever its CPUs do.
+    /// Constant power of the rest of the device.
     pub rest: Watts,
 }
 
@@ -46,8 +46,8 @@ impl OppTable {
         self.points[self.points.len() - 1].frequency
     }
 
-    /// What a busy CPU takes at `frequency`: that of the nearest point, for
-    /// drivers that report what the hardware really did.
+    /// Power of a busy CPU at `frequency`: that of the nearest point, for drivers
+    /// that report the hardware's real frequency.
     pub fn busy_at(&self, frequency: Hertz) -> Watts {
         let far = |point: &&Opp| point.frequency.0.abs_diff(frequency.0);
         self.points.iter().min_by_key(far).map_or(Watts(0.0), |point| point.busy)

@@ -1,10 +1,10 @@
-//! The knobs of a governor and of its policy, by the names of their files.
+//! Tunables of a governor and of its policy, named as their files.
 
 use std::fmt;
 
 use unjank_host::Nanos;
 
-/// What a tunable's number counts, which is also how it is typed.
+/// The unit of a tunable's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Microseconds.
@@ -22,7 +22,7 @@ macro_rules! tunables {
         pub enum Tunable { $($(#[$doc])* $name,)* }
 
         impl Tunable {
-            /// All of them.
+            /// All tunables.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
             /// The name of its file.
@@ -30,7 +30,7 @@ macro_rules! tunables {
                 match self { $(Self::$name => $file,)* }
             }
 
-            /// What its number counts.
+            /// The unit of its number.
             pub fn measure(self) -> Measure {
                 match self { $(Self::$name => Measure::$measure,)* }
             }
@@ -47,7 +47,7 @@ tunables! {
     DownThreshold = "down_threshold" in Plain;
     /// How far below the upper threshold ondemand of 3.x slows down.
     DownDifferential = "down_differential" in Plain;
-    /// How many periods full speed, or a lower one, is kept.
+    /// For how many periods ondemand keeps full speed, and conservative its frequency.
     SamplingDownFactor = "sampling_down_factor" in Plain;
     /// The step of conservative, in percent of the fastest frequency.
     FreqStep = "freq_step" in Plain;
@@ -57,13 +57,13 @@ tunables! {
     TimerSlack = "timer_slack" in Micros;
     /// The load, in percent, from which interactive jumps.
     GoHispeedLoad = "go_hispeed_load" in Plain;
-    /// Where it jumps to.
+    /// The frequency it jumps to.
     HispeedFreq = "hispeed_freq" in Khz;
-    /// How long it stays there before it goes higher.
+    /// How long interactive stays there before it goes higher.
     AboveHispeedDelay = "above_hispeed_delay" in Micros;
-    /// How long it keeps a frequency before it goes lower.
+    /// How long interactive keeps a frequency before it goes lower.
     MinSampleTime = "min_sample_time" in Micros;
-    /// The load, in percent, that it aims at.
+    /// The load, in percent, that interactive aims at.
     TargetLoads = "target_loads" in Plain;
     /// The shortest time between two changes by schedutil.
     RateLimit = "rate_limit_us" in Micros;
@@ -76,12 +76,12 @@ tunables! {
 }
 
 impl Tunable {
-    /// The one whose file has this name.
+    /// The tunable with this file name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|tunable| tunable.name() == name)
     }
 
-    /// The number in its file for a time. `None` if it does not hold times.
+    /// The file's number for a time. `None` if the tunable is no time.
     pub fn of_time(self, time: Nanos) -> Option<u32> {
         (self.measure() == Measure::Micros)
             .then(|| u32::try_from(time.0 / 1_000).unwrap_or(u32::MAX))
@@ -103,7 +103,7 @@ impl fmt::Display for Tunable {
     }
 }
 
-/// One write: a tunable and the number that goes into its file.
+/// One write: a tunable and the number written to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
     /// The file.
@@ -112,14 +112,14 @@ pub struct Write {
     pub value: u32,
 }
 
-/// Why a write is refused.
+/// Why a governor refuses a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// This governor has no such file.
     #[error("this governor has no {0}")]
     Unknown(Tunable),
-    /// The kernel answers such a value with an error, too.
-    #[error("{0} cannot be {1}; it is {2} to {3}")]
+    /// The value is out of the kernel's range.
+    #[error("{0} cannot be {1}; expected {2} to {3}")]
     Range(Tunable, u32, u32, u32),
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn every_tunable_is_found_by_its_name() {
         for tunable in Tunable::ALL {
             assert_eq!(Tunable::named(tunable.name()), Some(*tunable));
         }

@@ -14,7 +14,7 @@ pub mod sweep;
 use rayon::prelude::*;
 use unjank_host::{Error, Joules, Nanos, Result};
 
-use crate::model::governor::{Governor, NAMES, Seen};
+use crate::model::governor::{CpuActivity, Governor, NAMES};
 use crate::model::simulate::Phases;
 use crate::model::{Boost, Clock, Launch, Machine, Profile, Tunable, Write, over_phases};
 
@@ -88,7 +88,7 @@ impl Setting {
             })?;
         let mut clock = Clock::new(&self.machine.table, self.machine.ties);
         let busy = vec![Nanos::ZERO; cpus];
-        let seen = Seen { now: Nanos::ZERO, busy: &busy, running: 0 };
+        let activity = CpuActivity { now: Nanos::ZERO, busy: &busy, running: 0 };
         for write in self.values.iter().chain(more) {
             if matches!(write.tunable, Tunable::MinFreq | Tunable::MaxFreq) {
                 return Err(Error::Invalid(format!(
@@ -97,7 +97,7 @@ impl Setting {
                 )));
             }
             governor
-                .write(*write, &seen, &mut clock)
+                .write(*write, &activity, &mut clock)
                 .map_err(|refused| Error::Invalid(format!("{}: {refused}", self.governor)))?;
         }
         Ok(governor)

@@ -3,7 +3,7 @@
 use unjank_host::{Hertz, Nanos};
 
 use super::observe::Changes;
-use crate::model::simulate::rhythm::Misfit;
+use crate::model::simulate::evaluation_timing::Mistimed;
 
 /// Changes that are shown of a course.
 const SHOWN: usize = 12;
@@ -17,31 +17,36 @@ pub(super) struct Comparison {
     pub(super) worst: Option<Nanos>,
     within: bool,
     /// The first look that the model would have taken at another moment.
-    misfit: Option<Misfit>,
+    mistimed: Option<Mistimed>,
 }
 
 impl Comparison {
     /// Compares them; moments may differ by `period`.
-    pub(super) fn of(kernel: &Changes, model: &Changes, misfits: &[Misfit], period: Nanos) -> Self {
+    pub(super) fn of(
+        kernel: &Changes,
+        model: &Changes,
+        mistimed: &[Mistimed],
+        period: Nanos,
+    ) -> Self {
         let same_sequence = kernel.len() == model.len()
             && kernel.iter().zip(model).all(|(kernel, model)| kernel.khz == model.khz);
         let differences =
             kernel.iter().zip(model).map(|(one, other)| Nanos(one.at.0.abs_diff(other.at.0)));
         let worst = if same_sequence { differences.max() } else { None };
         let within = worst.is_none_or(|worst| worst <= period);
-        Self { same_sequence, worst, within, misfit: misfits.first().copied() }
+        Self { same_sequence, worst, within, mistimed: mistimed.first().copied() }
     }
 
     /// The same sequence, at moments within a period, of looks that were when
     /// the model's rule says.
     pub(super) fn agrees(&self) -> bool {
-        self.same_sequence && self.within && self.misfit.is_none()
+        self.same_sequence && self.within && self.mistimed.is_none()
     }
 
     /// Why, in one sentence.
     pub(super) fn in_words(&self, kernel: &Changes, model: &Changes, period: Nanos) -> String {
-        if let Some(Misfit { asked, due }) = self.misfit {
-            let kernel = asked.map_or("never did".to_owned(), |at| format!("did at {at}"));
+        if let Some(Mistimed { requested, due }) = self.mistimed {
+            let kernel = requested.map_or("never did".to_owned(), |at| format!("did at {at}"));
             return format!(
                 "the model would have looked at its CPUs at {due}; the kernel {kernel}"
             );
@@ -124,9 +129,9 @@ mod tests {
     fn a_look_at_another_moment_is_told() {
         let period = Nanos::from_millis(100);
         let kernel = changes(&[(10, 1200)]);
-        let told = |asked| {
-            let misfit = Misfit { asked, due: Nanos::from_millis(104) };
-            let comparison = Comparison::of(&kernel, &kernel, &[misfit], period);
+        let told = |requested| {
+            let mistimed = Mistimed { requested, due: Nanos::from_millis(104) };
+            let comparison = Comparison::of(&kernel, &kernel, &[mistimed], period);
             assert!(!comparison.agrees());
             comparison.in_words(&kernel, &kernel, period)
         };

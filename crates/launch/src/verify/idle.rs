@@ -10,12 +10,12 @@
 use unjank_host::Nanos;
 use unjank_host::tracefs::EventKind;
 
-use crate::model::simulate::replay::Happening;
+use crate::model::simulate::replay::CpuEvent;
 
 /// Where idle begins is not in a trace: some microseconds after the switch to
 /// the idle task, and before its loop halts the CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum IdleBegins {
     /// As early as it can.
     #[default]
     AtSwitch,
@@ -26,7 +26,7 @@ pub(super) enum Begins {
 /// One CPU.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdleTime {
-    begins: Begins,
+    begins: IdleBegins,
     /// The idle task has it.
     idle: bool,
     in_softirq: bool,
@@ -36,7 +36,7 @@ pub(super) struct IdleTime {
 }
 
 impl IdleTime {
-    pub(super) fn new(idle: bool, begins: Begins) -> Self {
+    pub(super) fn new(idle: bool, begins: IdleBegins) -> Self {
         Self { begins, idle, ..Self::default() }
     }
 
@@ -50,16 +50,16 @@ impl IdleTime {
         &mut self,
         at: Nanos,
         event: &EventKind,
-        tell: &mut impl FnMut(Nanos, Happening),
+        tell: &mut impl FnMut(Nanos, CpuEvent),
     ) {
         match event {
             EventKind::Switch { prev, next, .. } => {
                 tell(
                     at,
                     match (prev.is_idle(), next.is_idle()) {
-                        (true, false) => Happening::Runs,
-                        (false, true) if self.begins == Begins::AtSwitch => Happening::Idles,
-                        _ => Happening::Switches,
+                        (true, false) => CpuEvent::Runs,
+                        (false, true) if self.begins == IdleBegins::AtSwitch => CpuEvent::Idles,
+                        _ => CpuEvent::Switches,
                     },
                 );
                 // An interrupt that was over has woken who runs now.
@@ -67,7 +67,7 @@ impl IdleTime {
             }
             EventKind::VectorEntry(_) | EventKind::IrqEntry(_) if self.idle && !self.in_softirq => {
                 self.resume(tell);
-                tell(at, Happening::Interrupted);
+                tell(at, CpuEvent::Interrupted);
             }
             EventKind::VectorExit(_) | EventKind::IrqExit(_) if self.idle && !self.in_softirq => {
                 self.over = Some(at);
@@ -76,7 +76,7 @@ impl IdleTime {
                 self.in_softirq = true;
                 // It goes on in what the interrupt has raised.
                 if self.idle && self.over.take().is_none() {
-                    tell(at, Happening::Interrupted);
+                    tell(at, CpuEvent::Interrupted);
                 }
             }
             EventKind::SoftirqExit(_) => {
@@ -84,18 +84,18 @@ impl IdleTime {
                 self.over = self.idle.then_some(at);
             }
             EventKind::Idle(Some(_)) if self.idle => match self.begins {
-                Begins::AtSwitch => self.resume(tell),
-                Begins::AtHalt => tell(at, Happening::Resumes),
+                IdleBegins::AtSwitch => self.resume(tell),
+                IdleBegins::AtHalt => tell(at, CpuEvent::Resumes),
             },
             _ => {}
         }
     }
 
     /// The CPU has gone on being idle, if it was interrupted.
-    pub(super) fn resume(&mut self, tell: &mut impl FnMut(Nanos, Happening)) {
-        let over = self.over.take().filter(|_| self.begins == Begins::AtSwitch);
+    pub(super) fn resume(&mut self, tell: &mut impl FnMut(Nanos, CpuEvent)) {
+        let over = self.over.take().filter(|_| self.begins == IdleBegins::AtSwitch);
         if let Some(over) = over {
-            tell(over, Happening::Resumes);
+            tell(over, CpuEvent::Resumes);
         }
     }
 }
@@ -113,15 +113,15 @@ mod tests {
     }
 
     /// What events mean for a CPU that is idle at first.
-    fn told(events: &[(u64, EventKind)]) -> Vec<(u64, Happening)> {
-        told_from(Begins::AtSwitch, events)
+    fn told(events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
+        told_from(IdleBegins::AtSwitch, events)
     }
 
-    fn told_from(begins: Begins, events: &[(u64, EventKind)]) -> Vec<(u64, Happening)> {
+    fn told_from(begins: IdleBegins, events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
         let mut cpu = IdleTime::new(true, begins);
         let mut told = Vec::new();
         for (at, event) in events {
-            cpu.on(Nanos(*at), event, &mut |at, happening| told.push((at.0, happening)));
+            cpu.on(Nanos(*at), event, &mut |at, cpu_event| told.push((at.0, cpu_event)));
         }
         told
     }
@@ -133,12 +133,12 @@ mod tests {
             (12, EventKind::VectorExit(TIMER.into())),
             (13, EventKind::Idle(Some(1))),
         ];
-        assert_eq!(told(&events), [(10, Happening::Interrupted), (12, Happening::Resumes)]);
+        assert_eq!(told(&events), [(10, CpuEvent::Interrupted), (12, CpuEvent::Resumes)]);
         // Without events of the idle loop the next interrupt shows it.
         let events = [events[0], events[1], (20, EventKind::VectorEntry(TIMER.into()))];
         assert_eq!(
             told(&events),
-            [(10, Happening::Interrupted), (12, Happening::Resumes), (20, Happening::Interrupted)]
+            [(10, CpuEvent::Interrupted), (12, CpuEvent::Resumes), (20, CpuEvent::Interrupted)]
         );
     }
 
@@ -156,7 +156,7 @@ mod tests {
             (25, EventKind::SoftirqExit(Softirq(9))),
             (26, EventKind::Idle(Some(1))),
         ];
-        assert_eq!(told(&events), [(10, Happening::Interrupted), (25, Happening::Resumes)]);
+        assert_eq!(told(&events), [(10, CpuEvent::Interrupted), (25, CpuEvent::Resumes)]);
     }
 
     #[test]
@@ -174,10 +174,10 @@ mod tests {
         assert_eq!(
             told(&events),
             [
-                (10, Happening::Interrupted),
-                (40, Happening::Runs),
-                (60, Happening::Switches),
-                (70, Happening::Idles),
+                (10, CpuEvent::Interrupted),
+                (40, CpuEvent::Runs),
+                (60, CpuEvent::Switches),
+                (70, CpuEvent::Idles),
             ]
         );
     }
@@ -195,14 +195,14 @@ mod tests {
             (76, EventKind::Idle(Some(1))),
         ];
         assert_eq!(
-            told_from(Begins::AtHalt, &events),
+            told_from(IdleBegins::AtHalt, &events),
             [
-                (10, Happening::Interrupted),
-                (15, Happening::Resumes),
-                (30, Happening::Interrupted),
-                (40, Happening::Runs),
-                (70, Happening::Switches),
-                (76, Happening::Resumes),
+                (10, CpuEvent::Interrupted),
+                (15, CpuEvent::Resumes),
+                (30, CpuEvent::Interrupted),
+                (40, CpuEvent::Runs),
+                (70, CpuEvent::Switches),
+                (76, CpuEvent::Resumes),
             ]
         );
     }

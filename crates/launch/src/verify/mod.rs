@@ -25,7 +25,7 @@ use crate::model::simulate::Transition;
 use crate::model::simulate::replay::replay;
 
 use compare::Comparison;
-use idle::Begins;
+use idle::IdleBegins;
 use observe::Changes;
 use policy::Policy;
 
@@ -120,17 +120,18 @@ fn judge(
     let compare = |begins| {
         let (observed, mut kernel) = observe::observe(policy, before, trace, span, begins);
         let replayed = replay(&policy.machine, policy.governor.clone(), &observed);
-        let (mut model, mut misfits) = (replayed.transitions, replayed.misfits);
+        let (mut model, mut mistimed) = (replayed.transitions, replayed.mistimed);
         for changes in [&mut kernel, &mut model] {
             changes.retain(|change| change.at >= settled);
         }
-        misfits.retain(|misfit| misfit.asked.unwrap_or(misfit.due) >= settled);
-        let comparison = Comparison::of(&kernel, &model, &misfits, period);
+        mistimed.retain(|mistimed| mistimed.requested.unwrap_or(mistimed.due) >= settled);
+        let comparison = Comparison::of(&kernel, &model, &mistimed, period);
         (observed, kernel, model, comparison)
     };
-    let (observed, kernel, model, comparison) = compare(Begins::AtSwitch);
+    let (observed, kernel, model, comparison) = compare(IdleBegins::AtSwitch);
     // Both ends of what the trace leaves open, where it tells the looks.
-    let boundary = !comparison.agrees() && observed.looks && compare(Begins::AtHalt).3.agrees();
+    let boundary =
+        !comparison.agrees() && observed.evaluations && compare(IdleBegins::AtHalt).3.agrees();
     let label = |mut fact: Fact| {
         fact.labels.insert("profile".to_owned(), profile.name.clone());
         fact

@@ -3,11 +3,11 @@
 use unjank_host::tracefs::{Event, EventKind, Trace};
 use unjank_host::{Hertz, Nanos, Timestamp};
 
-use super::idle::{Begins, IdleTime};
+use super::idle::{IdleBegins, IdleTime};
 use super::policy::Policy;
 use crate::model::Khz;
 use crate::model::simulate::Transition;
-use crate::model::simulate::replay::{Happening, Observed};
+use crate::model::simulate::replay::{CpuEvent, Observed};
 
 /// Changes of one clock, in order.
 pub(super) type Changes = Vec<Transition>;
@@ -20,14 +20,14 @@ pub(super) fn observe(
     before: Hertz,
     trace: &Trace,
     (from, to): (Timestamp, Timestamp),
-    begins: Begins,
+    begins: IdleBegins,
 ) -> (Observed, Changes) {
     let tick = policy.machine.tick;
     let phase = tick_phase(trace, tick);
     let past = phase.map_or(0, |phase| after_tick(from, phase, tick).0);
     let zero = Timestamp::from_nanos(from.as_nanos().saturating_sub(past));
     let at = |event: &Event| event.at.since(zero);
-    let mut happenings = Vec::new();
+    let mut cpu_events = Vec::new();
     let mut changes: Changes = Vec::new();
     let mut events: Vec<(usize, &Event)> = trace
         .cpus
@@ -42,11 +42,11 @@ pub(super) fn observe(
         .enumerate()
         .filter_map(|(place, cpu)| runs_at_first(&events, cpu).then_some(place))
     {
-        happenings.push((Nanos::ZERO, index, Happening::Runs));
+        cpu_events.push((Nanos::ZERO, index, CpuEvent::Runs));
     }
     let mut khz = Khz::from(before);
     let mut idle = vec![IdleTime::new(true, begins); policy.machine.cpus];
-    for (_, index, _) in &happenings {
+    for (_, index, _) in &cpu_events {
         idle[*index] = IdleTime::new(false, begins);
     }
     let mut fair = vec![true; policy.machine.cpus];
@@ -62,12 +62,12 @@ pub(super) fn observe(
         }
         if let EventKind::Wakeup { cpu, .. } = event.kind {
             if let Some(index) = place(cpu) {
-                happenings.push((now, index, Happening::Switches));
+                cpu_events.push((now, index, CpuEvent::Switches));
             }
             continue;
         }
         let Some(index) = place(cpu) else { continue };
-        let mut tell = |at, happening| happenings.push((at, index, happening));
+        let mut tell = |at, cpu_event| cpu_events.push((at, index, cpu_event));
         match event.kind {
             EventKind::Switch { next, .. } => fair[index] = next.prio >= FIRST_FAIR,
             // On a busy CPU the scheduler calls the governor at each tick, and
@@ -76,28 +76,28 @@ pub(super) fn observe(
             EventKind::VectorEntry(name) if name.as_bytes() == TIMER && !idle[index].is_idle() => {
                 let since = phase.map(|phase| after_tick(event.at, phase, tick));
                 if since.is_some_and(|since| since.0 < tick.0 / JITTER) {
-                    tell(now, if fair[index] { Happening::Ticks } else { Happening::Switches });
+                    tell(now, if fair[index] { CpuEvent::Ticks } else { CpuEvent::Switches });
                 }
             }
             EventKind::WorkQueued { function } if policy.work.contains(&function) => {
-                tell(now, Happening::Asks);
+                tell(now, CpuEvent::Requests);
             }
             EventKind::WorkBegins { function } if policy.work.contains(&function) => {
-                tell(now, Happening::Looks);
+                tell(now, CpuEvent::Evaluates);
             }
             _ => {}
         }
         idle[index].on(now, &event.kind, &mut tell);
     }
     for (index, cpu) in idle.iter_mut().enumerate() {
-        cpu.resume(&mut |at, happening| happenings.push((at, index, happening)));
+        cpu.resume(&mut |at, cpu_event| cpu_events.push((at, index, cpu_event)));
     }
-    happenings.sort_by_key(|(at, ..)| *at);
+    cpu_events.sort_by_key(|(at, ..)| *at);
     let observed = Observed {
         begins_at: Khz::from(before),
         ticks: phase.is_some(),
-        looks: !policy.work.is_empty(),
-        happenings,
+        evaluations: !policy.work.is_empty(),
+        cpu_events,
         end: to.since(zero),
     };
     (observed, changes)

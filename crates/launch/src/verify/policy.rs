@@ -8,7 +8,7 @@ use unjank_host::sched::CpuSet;
 use unjank_host::{Hertz, Machine as Host, Nanos, Result, Root, Support, Watts, clock};
 use unjank_measure::{Fact, Findings, Unit};
 
-use crate::model::governor::{Governor, Schedutil, Seen};
+use crate::model::governor::{CpuActivity, Governor, Schedutil};
 use crate::model::{Clock, Machine, Opp, OppTable, Ties, Tunable, Write};
 
 /// A policy of this machine with its model.
@@ -55,7 +55,7 @@ impl Policy {
         };
         let (name, path) = (policy.governor.clone(), policy.path.clone());
         // A kernel without this file is one that does not tell.
-        let work = if governor.looks_later() {
+        let work = if governor.defers_evaluation() {
             addresses_of(root, WORK).unwrap_or_default()
         } else {
             Vec::new()
@@ -71,7 +71,7 @@ impl Policy {
 
     /// The tunables that the model has, as they are here.
     pub(super) fn note(&self, findings: &mut Findings) {
-        if self.governor.looks_later() && self.work.is_empty() {
+        if self.governor.defers_evaluation() && self.work.is_empty() {
             findings.warn(format!(
                 "/proc/kallsyms does not tell where {WORK} is, so it is not known when {} looked, \
                  and its model looks whenever its rule would: sequences may differ",
@@ -121,13 +121,13 @@ fn model(policy: &FrequencyPolicy, machine: &Machine) -> std::result::Result<Gov
     };
     let mut clock = Clock::new(&machine.table, machine.ties);
     let busy = vec![Nanos::ZERO; machine.cpus];
-    let seen = Seen { now: Nanos::ZERO, busy: &busy, running: 0 };
+    let activity = CpuActivity { now: Nanos::ZERO, busy: &busy, running: 0 };
     for (name, text) in &policy.tunables {
         let (Some(tunable), Ok(value)) = (Tunable::named(name), text.trim().parse()) else {
             continue;
         };
         governor
-            .write(Write { tunable, value }, &seen, &mut clock)
+            .write(Write { tunable, value }, &activity, &mut clock)
             .map_err(|refused| format!("its model refuses what stands there: {refused}"))?;
     }
     for (name, usual) in [("powersave_bias", "0"), ("ignore_nice_load", "0")] {

@@ -3,8 +3,8 @@
 use unjank_host::Nanos;
 
 use super::NEVER;
+use super::cpu_activity::CpuActivity;
 use super::sampler::{Reuse, Sampler};
-use super::seen::Seen;
 use crate::model::clock::{Clock, Khz, Relation};
 use crate::model::tunable::{Refused, Tunable, Write, within};
 
@@ -43,35 +43,35 @@ impl Conservative {
         }
     }
 
-    pub(super) fn start(&mut self, seen: &Seen<'_>, clock: &Clock) {
-        self.sampler.start(seen);
+    pub(super) fn start(&mut self, activity: &CpuActivity<'_>, clock: &Clock) {
+        self.sampler.start(activity);
         (self.requested, self.down_skip) = (clock.current(), 0);
-        (self.at, self.delay) = (seen.now, self.period());
+        (self.at, self.delay) = (activity.now, self.period());
     }
 
     pub(super) fn due(&self, busy: u64) -> Nanos {
         if busy == 0 { NEVER } else { self.at + self.delay }
     }
 
-    pub(super) fn on_tick(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        self.ask(seen.now);
-        self.look(seen, clock);
+    pub(super) fn on_tick(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        self.request_evaluation(activity.now);
+        self.evaluate(activity, clock);
     }
 
-    /// The scheduler's call has asked for a look: periods count from here.
-    pub(super) fn ask(&mut self, now: Nanos) {
+    /// The scheduler's call requests an evaluation: periods count from here.
+    pub(super) fn request_evaluation(&mut self, now: Nanos) {
         self.at = now;
     }
 
-    /// The look that was asked for.
-    pub(super) fn look(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        self.decide(seen, clock);
+    /// The requested evaluation.
+    pub(super) fn evaluate(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        self.decide(activity, clock);
         self.delay = self.period();
     }
 
-    pub(super) fn on_switch(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        if seen.now >= self.at + self.delay {
-            self.on_tick(seen, clock);
+    pub(super) fn on_task_change(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        if activity.now >= self.at + self.delay {
+            self.on_tick(activity, clock);
         }
     }
 
@@ -119,33 +119,33 @@ impl Conservative {
     }
 
     /// `cs_dbs_update`.
-    fn decide(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        let load = self.sampler.load(seen, u64::from(self.sampling_rate), Reuse::Idle);
+    fn decide(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        let load = self.sampler.load(activity, u64::from(self.sampling_rate), Reuse::Idle);
         if self.freq_step == 0 {
             return;
         }
-        let mut wish = self.requested;
-        if wish > clock.max() || wish < clock.min() {
-            wish = clock.current();
-            self.requested = wish;
+        let mut requested = self.requested;
+        if requested > clock.max() || requested < clock.min() {
+            requested = clock.current();
+            self.requested = requested;
         }
         let step = match (u64::from(self.freq_step) * u64::from(clock.max().0) / 100) as u32 {
             0 => 5,
             step => step,
         };
-        // What it would have done in the periods in which nobody called.
+        // The steps down of the periods without a call.
         if self.sampler.idle_periods < u32::MAX {
             let steps = self.sampler.idle_periods.saturating_mul(step);
-            wish = if wish.0 > clock.min().0.saturating_add(steps) {
-                Khz(wish.0 - steps)
+            requested = if requested.0 > clock.min().0.saturating_add(steps) {
+                Khz(requested.0 - steps)
             } else {
                 clock.min()
             };
         }
         if load > self.up_threshold {
             self.down_skip = 0;
-            if wish != clock.max() {
-                self.request(Khz(wish.0.saturating_add(step)).min(clock.max()), true, clock);
+            if requested != clock.max() {
+                self.request(Khz(requested.0.saturating_add(step)).min(clock.max()), true, clock);
             }
             return;
         }
@@ -154,15 +154,15 @@ impl Conservative {
             return;
         }
         self.down_skip = 0;
-        if load < self.down_threshold && wish != clock.min() {
-            let lower = if wish.0 > step { Khz(wish.0 - step) } else { clock.min() };
+        if load < self.down_threshold && requested != clock.min() {
+            let lower = if requested.0 > step { Khz(requested.0 - step) } else { clock.min() };
             self.request(lower, false, clock);
         }
     }
 
-    fn request(&mut self, wish: Khz, up: bool, clock: &mut Clock) {
-        clock.target(wish, if up { Relation::AtMost } else { Relation::AtLeast });
-        self.requested = wish;
+    fn request(&mut self, requested: Khz, up: bool, clock: &mut Clock) {
+        clock.target(requested, if up { Relation::AtMost } else { Relation::AtLeast });
+        self.requested = requested;
     }
 }
 
@@ -178,14 +178,14 @@ mod tests {
         let mut clock = exynos(Ties::Faster);
         clock.begin_at(Khz(from * 1_000));
         let mut busy = [Nanos::ZERO];
-        governor.start(&Seen { now: Nanos::ZERO, busy: &busy, running: 1 }, &clock);
+        governor.start(&CpuActivity { now: Nanos::ZERO, busy: &busy, running: 1 }, &clock);
         let mut now = Nanos::ZERO;
         loads
             .iter()
             .map(|load| {
                 now = now + Nanos::from_millis(100);
                 busy[0] = busy[0] + Nanos::from_millis(*load);
-                governor.on_tick(&Seen { now, busy: &busy, running: 1 }, &mut clock);
+                governor.on_tick(&CpuActivity { now, busy: &busy, running: 1 }, &mut clock);
                 clock.current().0 / 1_000
             })
             .collect()
@@ -212,10 +212,10 @@ mod tests {
         let mut clock = exynos(Ties::Faster);
         clock.begin_at(Khz(1_200_000));
         let busy = [Nanos::ZERO];
-        governor.start(&Seen { now: Nanos::ZERO, busy: &busy, running: 1 }, &clock);
+        governor.start(&CpuActivity { now: Nanos::ZERO, busy: &busy, running: 1 }, &clock);
         // Ten idle periods: 1200 − 10 × 60 − 60 = 540 → 800.
         let now = Nanos::from_millis(1_000);
-        governor.on_tick(&Seen { now, busy: &busy, running: 1 }, &mut clock);
+        governor.on_tick(&CpuActivity { now, busy: &busy, running: 1 }, &mut clock);
         assert_eq!(clock.current(), Khz(800_000));
     }
 

@@ -4,8 +4,8 @@
 use unjank_host::Nanos;
 
 use super::NEVER;
+use super::cpu_activity::{CpuActivity, TaskChange};
 use super::sampler::whole_ticks;
-use super::seen::{Seen, Switch};
 use crate::model::clock::{Clock, Khz, Relation};
 use crate::model::tunable::{Refused, Tunable, Write, within};
 
@@ -18,7 +18,7 @@ pub struct Interactive {
     timer_rate: u32,
     timer_slack: u32,
     go_hispeed_load: u32,
-    /// Zero stands for the policy's upper limit at its start.
+    /// Zero means the policy's upper limit at its start.
     hispeed_freq: u32,
     above_hispeed_delay: u32,
     min_sample_time: u32,
@@ -39,7 +39,7 @@ struct Cpu {
     floor: Khz,
     floor_at: u64,
     hispeed_at: u64,
-    /// The timer's moment, and the one at which it also wakes an idle CPU.
+    /// When the timer expires, and when it also wakes an idle CPU.
     timer: Option<(Nanos, Nanos)>,
 }
 
@@ -60,15 +60,15 @@ impl Interactive {
         }
     }
 
-    pub(super) fn start(&mut self, seen: &Seen<'_>, clock: &Clock) {
+    pub(super) fn start(&mut self, activity: &CpuActivity<'_>, clock: &Clock) {
         if self.hispeed_freq == 0 {
             self.hispeed_freq = clock.max().0;
         }
         for index in 0..self.cpus.len() {
             let cpu = &mut self.cpus[index];
             (cpu.target, cpu.floor) = (clock.current(), clock.current());
-            (cpu.floor_at, cpu.hispeed_at) = (seen.wall(), seen.wall());
-            self.rearm(index, seen, clock);
+            (cpu.floor_at, cpu.hispeed_at) = (activity.wall(), activity.wall());
+            self.rearm(index, activity, clock);
         }
     }
 
@@ -80,31 +80,33 @@ impl Interactive {
         timers.min().unwrap_or(NEVER)
     }
 
-    pub(super) fn on_tick(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    pub(super) fn on_tick(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         for index in 0..self.cpus.len() {
             let Some((at, wakes_at)) = self.cpus[index].timer else { continue };
-            let running = seen.running >> index & 1 == 1;
-            if seen.now >= if running { at } else { wakes_at } {
-                self.evaluate(index, seen, clock);
+            let running = activity.running >> index & 1 == 1;
+            if activity.now >= if running { at } else { wakes_at } {
+                self.evaluate(index, activity, clock);
             }
         }
     }
 
-    /// The idle notifier: a CPU that leaves idle looks at once if its timer is
-    /// overdue, and one that goes idle above the lowest speed arms it.
-    pub(super) fn on_switch(
+    /// The idle notifier: a CPU that leaves idle evaluates its load at once if its
+    /// timer is overdue. A CPU that goes idle above the lowest speed arms it.
+    pub(super) fn on_task_change(
         &mut self,
-        seen: &Seen<'_>,
+        activity: &CpuActivity<'_>,
         cpu: usize,
-        switch: Switch,
+        switch: TaskChange,
         clock: &mut Clock,
     ) {
         let timer = self.cpus[cpu].timer;
         match (switch, timer) {
-            (Switch::Came(1), None) => self.rearm(cpu, seen, clock),
-            (Switch::Came(1), Some((at, _))) if seen.now >= at => self.evaluate(cpu, seen, clock),
-            (Switch::Left(0), None) if self.cpus[cpu].target != clock.min() => {
-                self.rearm(cpu, seen, clock);
+            (TaskChange::Came(1), None) => self.rearm(cpu, activity, clock),
+            (TaskChange::Came(1), Some((at, _))) if activity.now >= at => {
+                self.evaluate(cpu, activity, clock)
+            }
+            (TaskChange::Left(0), None) if self.cpus[cpu].target != clock.min() => {
+                self.rearm(cpu, activity, clock);
             }
             _ => {}
         }
@@ -147,22 +149,22 @@ impl Interactive {
     }
 
     /// `cpufreq_interactive_timer`.
-    fn evaluate(&mut self, index: usize, seen: &Seen<'_>, clock: &mut Clock) {
+    fn evaluate(&mut self, index: usize, activity: &CpuActivity<'_>, clock: &mut Clock) {
         self.samples += 1;
-        self.account(index, seen, clock.current());
+        self.account(index, activity, clock.current());
         self.cpus[index].timer = None;
-        let now = seen.wall();
+        let now = activity.wall();
         let cpu = &self.cpus[index];
         let window = now - cpu.work_from;
         if window == 0 {
-            self.rearm(index, seen, clock);
+            self.rearm(index, activity, clock);
             return;
         }
         let weighed = cpu.work / window * 100;
         let load = weighed / u64::from(cpu.target.0.max(1));
         let (target, hispeed) = (cpu.target, Khz(self.hispeed_freq));
         let fitting = self.fitting(weighed, clock);
-        let wish = if load < u64::from(self.go_hispeed_load) {
+        let requested = if load < u64::from(self.go_hispeed_load) {
             fitting
         } else if target < hispeed {
             hispeed
@@ -170,27 +172,27 @@ impl Interactive {
             fitting.max(hispeed)
         };
         let too_soon_up = target >= hispeed
-            && wish > target
+            && requested > target
             && now - cpu.hispeed_at < u64::from(self.above_hispeed_delay);
         if too_soon_up {
-            self.rearm(index, seen, clock);
+            self.rearm(index, activity, clock);
             return;
         }
         self.cpus[index].hispeed_at = now;
-        let wish = clock.resolve(wish, Relation::AtLeast);
+        let requested = clock.resolve(requested, Relation::AtLeast);
         let cpu = &mut self.cpus[index];
-        if wish < cpu.floor && now - cpu.floor_at < u64::from(self.min_sample_time) {
-            self.rearm(index, seen, clock);
+        if requested < cpu.floor && now - cpu.floor_at < u64::from(self.min_sample_time) {
+            self.rearm(index, activity, clock);
             return;
         }
-        (cpu.floor, cpu.floor_at) = (wish, now);
-        if cpu.target != wish {
-            cpu.target = wish;
-            self.change_speed(seen, clock);
+        (cpu.floor, cpu.floor_at) = (requested, now);
+        if cpu.target != requested {
+            cpu.target = requested;
+            self.change_speed(activity, clock);
         }
         // At full speed there is no timer until the CPU goes idle.
-        if wish != clock.max() {
-            self.rearm(index, seen, clock);
+        if requested != clock.max() {
+            self.rearm(index, activity, clock);
         }
     }
 
@@ -198,37 +200,37 @@ impl Interactive {
     /// target. With one target load for all frequencies the kernel's search
     /// ends at its first step.
     fn fitting(&self, weighed: u64, clock: &Clock) -> Khz {
-        let wish = weighed / u64::from(self.target_load);
-        clock.resolve(Khz(u32::try_from(wish).unwrap_or(u32::MAX)), Relation::AtLeast)
+        let requested = weighed / u64::from(self.target_load);
+        clock.resolve(Khz(u32::try_from(requested).unwrap_or(u32::MAX)), Relation::AtLeast)
     }
 
-    /// The policy runs at the highest wish of its CPUs
-    /// (`cpufreq_interactive_speedchange_task`); before it changes, each CPU's
-    /// work until then is weighed with the old frequency.
-    fn change_speed(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    /// The policy runs at the highest target of its CPUs
+    /// (`cpufreq_interactive_speedchange_task`). Before a change, each CPU's work
+    /// until then is weighted by the old frequency.
+    fn change_speed(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         for index in 0..self.cpus.len() {
-            self.account(index, seen, clock.current());
+            self.account(index, activity, clock.current());
         }
         let highest = self.cpus.iter().map(|cpu| cpu.target).max().unwrap_or(clock.min());
         clock.target(highest, Relation::AtMost);
     }
 
     /// `update_load`.
-    fn account(&mut self, index: usize, seen: &Seen<'_>, frequency: Khz) {
+    fn account(&mut self, index: usize, activity: &CpuActivity<'_>, frequency: Khz) {
         let cpu = &mut self.cpus[index];
-        let (now, idle) = (seen.wall(), seen.idle(index));
+        let (now, idle) = (activity.wall(), activity.idle(index));
         let active = (now - cpu.idle_at).saturating_sub(idle.saturating_sub(cpu.idle));
         cpu.work += active * u64::from(frequency.0);
         (cpu.idle, cpu.idle_at) = (idle, now);
     }
 
     /// `cpufreq_interactive_timer_resched`.
-    fn rearm(&mut self, index: usize, seen: &Seen<'_>, clock: &Clock) {
-        let now = self.tick.times(seen.now.0 / self.tick.0);
+    fn rearm(&mut self, index: usize, activity: &CpuActivity<'_>, clock: &Clock) {
+        let now = self.tick.times(activity.now.0 / self.tick.0);
         let at = now + whole_ticks(u64::from(self.timer_rate), self.tick);
         let slack = whole_ticks(u64::from(self.timer_slack), self.tick);
         let cpu = &mut self.cpus[index];
-        (cpu.idle, cpu.idle_at) = (seen.idle(index), seen.wall());
+        (cpu.idle, cpu.idle_at) = (activity.idle(index), activity.wall());
         (cpu.work, cpu.work_from) = (0, cpu.idle_at);
         let wakes_at = if cpu.target > clock.min() { at + slack } else { NEVER };
         cpu.timer = Some((at, wakes_at));
@@ -247,8 +249,8 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    fn seen(now: u64, busy: &[Nanos; 1]) -> Seen<'_> {
-        Seen { now: millis(now), busy, running: 1 }
+    fn activity(now: u64, busy: &[Nanos; 1]) -> CpuActivity<'_> {
+        CpuActivity { now: millis(now), busy, running: 1 }
     }
 
     #[test]
@@ -257,11 +259,11 @@ mod tests {
         governor.write(Write { tunable: Tunable::HispeedFreq, value: 800_000 }).unwrap();
         governor.write(Write { tunable: Tunable::AboveHispeedDelay, value: 40_000 }).unwrap();
         let mut clock = exynos(Ties::Faster);
-        governor.start(&seen(0, &[Nanos::ZERO]), &clock);
+        governor.start(&activity(0, &[Nanos::ZERO]), &clock);
         let mut course = Vec::new();
         for now in [20, 40, 60, 80] {
             assert_eq!(governor.due(1), millis(now));
-            governor.on_tick(&seen(now, &[millis(now)]), &mut clock);
+            governor.on_tick(&activity(now, &[millis(now)]), &mut clock);
             course.push(clock.current().0 / 1_000);
         }
         // At 40 ms only 20 of the 40 have passed; at 60 ms all of them, and
@@ -274,11 +276,11 @@ mod tests {
         let mut governor = Interactive::new(1, TICK);
         let mut clock = exynos(Ties::Faster);
         clock.begin_at(Khz(1_200_000));
-        governor.start(&seen(0, &[Nanos::ZERO]), &clock);
+        governor.start(&activity(0, &[Nanos::ZERO]), &clock);
         // Half of 1200 MHz at a target of 90 %: 666 → 800, after 80 ms at the
         // floor.
         for (now, expected) in [(20, 1200), (40, 1200), (60, 1200), (80, 800)] {
-            governor.on_tick(&seen(now, &[millis(now / 2)]), &mut clock);
+            governor.on_tick(&activity(now, &[millis(now / 2)]), &mut clock);
             assert_eq!(clock.current(), Khz(expected * 1_000), "{now}");
         }
     }
@@ -287,11 +289,11 @@ mod tests {
     fn an_idle_cpu_is_left_alone_for_the_slack() {
         let mut governor = Interactive::new(1, TICK);
         let mut clock = exynos(Ties::Faster);
-        governor.start(&seen(0, &[Nanos::ZERO]), &clock);
+        governor.start(&activity(0, &[Nanos::ZERO]), &clock);
         assert_eq!((governor.due(1), governor.due(0)), (millis(20), NEVER));
-        governor.on_tick(&seen(20, &[millis(20)]), &mut clock);
+        governor.on_tick(&activity(20, &[millis(20)]), &mut clock);
         assert_eq!((clock.is_at_max(), governor.due(1)), (true, NEVER));
-        governor.on_switch(&seen(50, &[millis(50)]), 0, Switch::Left(0), &mut clock);
+        governor.on_task_change(&activity(50, &[millis(50)]), 0, TaskChange::Left(0), &mut clock);
         assert_eq!((governor.due(1), governor.due(0)), (millis(70), millis(150)));
     }
 }

@@ -3,24 +3,24 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`seen`] | busy and idle time as governors see it |
+//! | [`cpu_activity`] | busy and idle time as governors see it |
 //! | `sampler` | the load that ondemand and conservative compute |
 //! | [`ondemand`] | ondemand in its four eras |
 //! | [`conservative`] | conservative since 4.6 |
 //! | [`interactive`] | interactive of Android's 3.4 kernels |
 //! | [`schedutil`], [`pelt`] | schedutil, and the utilization it follows |
 //!
-//! A governor is driven from outside: [`Governor::due`] says from when on it
-//! wants to be called at a tick, and [`Governor::on_switch`] is for the moments
-//! at which a CPU got work or has none any more.
+//! A governor is driven from outside: from the time [`Governor::due`] on, it is
+//! called at ticks ([`Governor::on_tick`]). [`Governor::on_task_change`] is called
+//! whenever a task comes to a CPU or leaves it.
 
 pub mod conservative;
+pub mod cpu_activity;
 pub mod interactive;
 pub mod ondemand;
 pub mod pelt;
 mod sampler;
 pub mod schedutil;
-pub mod seen;
 
 use unjank_host::Nanos;
 
@@ -28,22 +28,22 @@ use crate::model::clock::{Clock, Relation};
 use crate::model::tunable::{Refused, Tunable, Write};
 
 pub use conservative::Conservative;
+pub use cpu_activity::{CpuActivity, TaskChange};
 pub use interactive::Interactive;
 pub use ondemand::{Era, Ondemand};
 pub use schedutil::Schedutil;
-pub use seen::{Seen, Switch};
 
-/// No moment at all.
+/// A time that never comes.
 pub const NEVER: Nanos = Nanos(u64::MAX);
 
-/// A governor with its tunables and what it remembers.
+/// A governor with its tunables and its state.
 #[derive(Debug, Clone)]
 pub enum Governor {
-    /// Full speed when busy, in proportion otherwise.
+    /// Full speed above a threshold of load, proportional below.
     Ondemand(Ondemand),
     /// Step by step.
     Conservative(Conservative),
-    /// Android's, with a jump.
+    /// Android's, with a jump to a high speed.
     Interactive(Interactive),
     /// By utilization.
     Schedutil(Schedutil),
@@ -53,7 +53,7 @@ pub enum Governor {
     Powersave,
 }
 
-/// The governors by the names that can be typed.
+/// The names of the governors, as typed.
 pub const NAMES: [&str; 9] = [
     "ondemand",
     "ondemand:3.0",
@@ -67,8 +67,8 @@ pub const NAMES: [&str; 9] = [
 ];
 
 impl Governor {
-    /// The governor called `name`, with its defaults, for `cpus` CPUs that
-    /// share a clock, in a kernel with ticks of length `tick`.
+    /// The governor called `name` with its defaults, for `cpus` CPUs that share a
+    /// clock, in a kernel with ticks of length `tick`.
     pub fn named(name: &str, cpus: usize, tick: Nanos) -> Option<Self> {
         let ondemand = |era| Some(Self::Ondemand(Ondemand::new(era, cpus, tick)));
         match name {
@@ -85,19 +85,19 @@ impl Governor {
         }
     }
 
-    /// Begins at `seen.now`, as when the governor is chosen.
-    pub fn start(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    /// Starts at `activity.now`, as when the governor is selected.
+    pub fn start(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         match self {
-            Self::Ondemand(it) => it.start(seen),
-            Self::Conservative(it) => it.start(seen, clock),
-            Self::Interactive(it) => it.start(seen, clock),
-            Self::Schedutil(it) => it.start(seen, clock),
+            Self::Ondemand(it) => it.start(activity),
+            Self::Conservative(it) => it.start(activity, clock),
+            Self::Interactive(it) => it.start(activity, clock),
+            Self::Schedutil(it) => it.start(activity, clock),
             Self::Performance | Self::Powersave => self.hold(clock),
         }
     }
 
-    /// From when on it wants to be called at a tick, while the CPUs of the
-    /// mask `busy` run something; [`NEVER`] while none of them matters.
+    /// The time from which it must be called at a tick while the CPUs of the mask
+    /// `busy` are busy; [`NEVER`] if none of them matters to it.
     pub fn due(&self, busy: u64) -> Nanos {
         match self {
             Self::Ondemand(it) => it.due(busy),
@@ -108,36 +108,42 @@ impl Governor {
         }
     }
 
-    /// A tick at or after the moment that [`due`](Self::due) named.
-    pub fn on_tick(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    /// Handles a tick at or after [`due`](Self::due).
+    pub fn on_tick(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         match self {
-            Self::Ondemand(it) => it.on_tick(seen, clock),
-            Self::Conservative(it) => it.on_tick(seen, clock),
-            Self::Interactive(it) => it.on_tick(seen, clock),
-            Self::Schedutil(it) => it.on_tick(seen, clock),
+            Self::Ondemand(it) => it.on_tick(activity, clock),
+            Self::Conservative(it) => it.on_tick(activity, clock),
+            Self::Interactive(it) => it.on_tick(activity, clock),
+            Self::Schedutil(it) => it.on_tick(activity, clock),
             Self::Performance | Self::Powersave => {}
         }
     }
 
-    /// A task came to `cpu` or left it.
-    pub fn on_switch(&mut self, seen: &Seen<'_>, cpu: usize, switch: Switch, clock: &mut Clock) {
+    /// Handles a task that came to `cpu` or left it.
+    pub fn on_task_change(
+        &mut self,
+        activity: &CpuActivity<'_>,
+        cpu: usize,
+        switch: TaskChange,
+        clock: &mut Clock,
+    ) {
         match self {
-            Self::Ondemand(it) => it.on_switch(seen, clock),
-            Self::Conservative(it) => it.on_switch(seen, clock),
-            Self::Interactive(it) => it.on_switch(seen, cpu, switch, clock),
-            Self::Schedutil(it) => it.on_switch(seen, cpu, switch, clock),
+            Self::Ondemand(it) => it.on_task_change(activity, clock),
+            Self::Conservative(it) => it.on_task_change(activity, clock),
+            Self::Interactive(it) => it.on_task_change(activity, cpu, switch, clock),
+            Self::Schedutil(it) => it.on_task_change(activity, cpu, switch, clock),
             Self::Performance | Self::Powersave => {}
         }
     }
 
-    /// Whether it looks at its CPUs in a work item of the kernel, some time
-    /// after the scheduler's call that asks for it (`dbs_update_util_handler`
+    /// Whether it evaluates the load in a work item of the kernel, some time
+    /// after the scheduler's call that requests it (`dbs_update_util_handler`
     /// and `dbs_work_handler` in `drivers/cpufreq/cpufreq_governor.c`).
-    /// [`on_tick`](Self::on_tick) and [`on_switch`](Self::on_switch) do both
+    /// [`on_tick`](Self::on_tick) and [`on_task_change`](Self::on_task_change) do both
     /// at once.
-    pub fn looks_later(&self) -> bool {
+    pub fn defers_evaluation(&self) -> bool {
         match self {
-            Self::Ondemand(it) => it.looks_later(),
+            Self::Ondemand(it) => it.defers_evaluation(),
             Self::Conservative(_) => true,
             Self::Interactive(_) | Self::Schedutil(_) | Self::Performance | Self::Powersave => {
                 false
@@ -145,44 +151,44 @@ impl Governor {
         }
     }
 
-    /// A call of the scheduler has asked for a look. Nothing for a governor
-    /// that does not look later.
-    pub fn ask(&mut self, now: Nanos) {
+    /// A call of the scheduler requests an evaluation. No effect on a governor
+    /// that does not [defer](Self::defers_evaluation) it.
+    pub fn request_evaluation(&mut self, now: Nanos) {
         match self {
-            Self::Ondemand(it) => it.ask(now),
-            Self::Conservative(it) => it.ask(now),
+            Self::Ondemand(it) => it.request_evaluation(now),
+            Self::Conservative(it) => it.request_evaluation(now),
             Self::Interactive(_) | Self::Schedutil(_) | Self::Performance | Self::Powersave => {}
         }
     }
 
-    /// It looks, having been asked to.
-    pub fn look(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    /// Evaluates the load, as requested before.
+    pub fn evaluate(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         match self {
-            Self::Ondemand(it) => it.look(seen, clock),
-            Self::Conservative(it) => it.look(seen, clock),
+            Self::Ondemand(it) => it.evaluate(activity, clock),
+            Self::Conservative(it) => it.evaluate(activity, clock),
             Self::Interactive(_) | Self::Schedutil(_) | Self::Performance | Self::Powersave => {}
         }
     }
 
-    /// A write into one of its files, or one of its policy's.
+    /// Handles a write to one of its files, or its policy's.
     ///
     /// # Errors
     /// `Unknown` if this governor has no such file, `Range` where the kernel
-    /// answers with an error too.
+    /// returns an error.
     pub fn write(
         &mut self,
         write: Write,
-        seen: &Seen<'_>,
+        activity: &CpuActivity<'_>,
         clock: &mut Clock,
     ) -> Result<(), Refused> {
         match (write.tunable, &mut *self) {
             (Tunable::MinFreq | Tunable::MaxFreq, _) => {
                 if let Self::Schedutil(it) = self {
-                    it.catch_up(seen, clock);
+                    it.catch_up(activity, clock);
                 }
                 limit(write, clock);
                 match self {
-                    Self::Ondemand(it) => it.limits_changed(seen, clock),
+                    Self::Ondemand(it) => it.limits_changed(activity, clock),
                     Self::Conservative(it) => it.limits_changed(),
                     Self::Schedutil(it) => it.limits_changed(),
                     Self::Performance | Self::Powersave => self.hold(clock),
@@ -190,7 +196,7 @@ impl Governor {
                 }
                 Ok(())
             }
-            (_, Self::Ondemand(it)) => it.write(write, seen),
+            (_, Self::Ondemand(it)) => it.write(write, activity),
             (_, Self::Conservative(it)) => it.write(write),
             (_, Self::Interactive(it)) => it.write(write),
             (_, Self::Schedutil(it)) => it.write(write),
@@ -198,8 +204,7 @@ impl Governor {
         }
     }
 
-    /// How often it looks while CPUs are busy, for a sweep over the moment at
-    /// which a launch begins.
+    /// Its period of evaluation while CPUs are busy.
     pub fn period(&self) -> Nanos {
         match self {
             Self::Ondemand(it) => it.period(),
@@ -210,7 +215,7 @@ impl Governor {
         }
     }
 
-    /// What its file `tunable` holds.
+    /// The value of its file `tunable`.
     pub fn value(&self, tunable: Tunable) -> Option<u32> {
         match self {
             Self::Ondemand(it) => it.value(tunable),
@@ -221,7 +226,7 @@ impl Governor {
         }
     }
 
-    /// How often it has looked so far.
+    /// Number of evaluations so far.
     pub fn samples(&self) -> u64 {
         match self {
             Self::Ondemand(it) => it.samples(),

@@ -3,24 +3,24 @@
 use unjank_host::Nanos;
 
 use super::NEVER;
+use super::cpu_activity::CpuActivity;
 use super::sampler::{Reuse, Sampler, whole_ticks};
-use super::seen::Seen;
 use crate::model::clock::{Clock, Khz, Relation};
 use crate::model::tunable::{Refused, Tunable, Write, within};
 
 /// The forms that `drivers/cpufreq/cpufreq_ondemand.c` has had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// 2.6.3x to 3.3: the load is weighed with the frequency it was seen at;
-    /// a new period counts from the next sample on.
+    /// 2.6.3x to 3.3: the load is weighted by the current frequency; a new period
+    /// takes effect from the next sample on.
     V3_0,
-    /// 3.4 to 3.12, and Samsung's 3.0 for the Exynos 4: as before, but a
-    /// shorter period counts at once, from the moment it is written.
+    /// 3.4 to 3.12, and Samsung's 3.0 for the Exynos 4: as before, but a shorter
+    /// period takes effect at once.
     V3_4,
     /// 3.13 to 4.5: frequencies in proportion to the load.
     V3_13,
-    /// Since 4.6: the scheduler calls, and a write of the period makes it
-    /// look at once.
+    /// Since 4.6: the scheduler calls the governor, and a write of the period
+    /// makes it evaluate the load at once.
     V4_6,
 }
 
@@ -42,8 +42,8 @@ pub struct Ondemand {
 }
 
 impl Ondemand {
-    /// With its defaults where idle time is accounted in microseconds, and a
-    /// period of 100 ms, as Android sets it.
+    /// Defaults for a kernel that accounts idle time in microseconds, and a period
+    /// of 100 ms, as Android sets it.
     pub fn new(era: Era, cpus: usize, tick: Nanos) -> Self {
         Self {
             era,
@@ -60,59 +60,63 @@ impl Ondemand {
         }
     }
 
-    pub(super) fn start(&mut self, seen: &Seen<'_>) {
-        self.sampler.start(seen);
+    pub(super) fn start(&mut self, activity: &CpuActivity<'_>) {
+        self.sampler.start(activity);
         self.rate_mult = 1;
         if self.era == Era::V4_6 {
-            (self.at, self.delay) = (seen.now, self.period());
+            (self.at, self.delay) = (activity.now, self.period());
         } else {
-            self.rearm(seen.now);
+            self.rearm(activity.now);
         }
     }
 
     pub(super) fn due(&self, busy: u64) -> Nanos {
-        // Until 4.5 the work is deferrable and belongs to the first CPU: while
-        // that sleeps, nobody looks. Since then each CPU's scheduler calls.
+        // Until 4.5 a deferrable timer of the first CPU evaluates the load: not
+        // while that CPU sleeps. Since then each CPU's scheduler calls.
         let matters = if self.era == Era::V4_6 { u64::MAX } else { 1 };
         if busy & matters == 0 { NEVER } else { self.at + self.delay }
     }
 
-    pub(super) fn on_tick(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        self.sample(seen, clock);
+    pub(super) fn on_tick(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        self.sample(activity, clock);
     }
 
-    pub(super) fn on_switch(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        if self.era == Era::V4_6 && seen.now >= self.at + self.delay {
-            self.sample(seen, clock);
+    pub(super) fn on_task_change(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        if self.era == Era::V4_6 && activity.now >= self.at + self.delay {
+            self.sample(activity, clock);
         }
     }
 
-    /// Whether it looks in a work item that the scheduler's call only asks for.
-    pub(super) fn looks_later(&self) -> bool {
+    /// Whether a work item evaluates the load, which the scheduler's call requests.
+    pub(super) fn defers_evaluation(&self) -> bool {
         self.era == Era::V4_6
     }
 
-    /// The scheduler's call has asked for a look: periods count from here.
-    pub(super) fn ask(&mut self, now: Nanos) {
+    /// The scheduler's call requests an evaluation: periods count from here.
+    pub(super) fn request_evaluation(&mut self, now: Nanos) {
         self.at = now;
     }
 
-    /// The look that was asked for.
-    pub(super) fn look(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        self.decide(seen, clock);
+    /// The requested evaluation.
+    pub(super) fn evaluate(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        self.decide(activity, clock);
         self.delay = self.period();
     }
 
-    pub(super) fn limits_changed(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    pub(super) fn limits_changed(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         match self.era {
             Era::V3_0 | Era::V3_4 => {}
             // `cpufreq_governor_limits` evaluates the load on the spot.
-            Era::V3_13 => self.decide(seen, clock),
+            Era::V3_13 => self.decide(activity, clock),
             Era::V4_6 => self.delay = Nanos::ZERO,
         }
     }
 
-    pub(super) fn write(&mut self, write: Write, seen: &Seen<'_>) -> Result<(), Refused> {
+    pub(super) fn write(
+        &mut self,
+        write: Write,
+        activity: &CpuActivity<'_>,
+    ) -> Result<(), Refused> {
         match write.tunable {
             Tunable::SamplingRate if self.era == Era::V4_6 => {
                 let least = u32::try_from(2 * self.tick.0 / 1_000).unwrap_or(u32::MAX);
@@ -122,7 +126,7 @@ impl Ondemand {
             Tunable::SamplingRate => {
                 self.sampling_rate = write.value.max(10_000);
                 let delay = whole_ticks(u64::from(self.sampling_rate), self.tick);
-                let sooner = self.jiffy(seen.now) + delay;
+                let sooner = self.jiffy(activity.now) + delay;
                 if self.era != Era::V3_0 && sooner < self.at {
                     self.at = sooner;
                 }
@@ -162,18 +166,18 @@ impl Ondemand {
         self.sampler.samples
     }
 
-    fn sample(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    fn sample(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         if self.era == Era::V4_6 {
-            self.ask(seen.now);
-            self.look(seen, clock);
+            self.request_evaluation(activity.now);
+            self.evaluate(activity, clock);
         } else {
-            self.decide(seen, clock);
-            self.rearm(seen.now);
+            self.decide(activity, clock);
+            self.rearm(activity.now);
         }
     }
 
-    /// The next sample: the samples of several CPUs are brought together on
-    /// multiples of the period (`do_dbs_timer`, `delay_for_sampling_rate`).
+    /// Schedules the next sample. With several CPUs, samples fall on multiples of
+    /// the period (`do_dbs_timer`, `delay_for_sampling_rate`).
     fn rearm(&mut self, now: Nanos) {
         let rate = u64::from(self.sampling_rate) * u64::from(self.rate_mult);
         let delay = whole_ticks(rate, self.tick);
@@ -188,14 +192,14 @@ impl Ondemand {
         self.tick.times(now.0 / self.tick.0)
     }
 
-    fn decide(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    fn decide(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         let reuse = match self.era {
             Era::V3_0 | Era::V3_4 => Reuse::Never,
             Era::V3_13 => Reuse::Window,
             Era::V4_6 => Reuse::Idle,
         };
         let rate = u64::from(self.sampling_rate) * u64::from(self.rate_mult);
-        let load = self.sampler.load(seen, rate, reuse);
+        let load = self.sampler.load(activity, rate, reuse);
         match self.era {
             Era::V3_0 | Era::V3_4 => self.by_weighed_load(load, clock),
             Era::V3_13 | Era::V4_6 => self.in_proportion(load, clock),
@@ -214,8 +218,8 @@ impl Ondemand {
         let below = u64::from(self.up_threshold - self.down_differential);
         if clock.current() > clock.min() && weighed < below * u64::from(current) {
             self.rate_mult = 1;
-            let wish = Khz((weighed / below) as u32).max(clock.min());
-            clock.target(wish, Relation::AtLeast);
+            let requested = Khz((weighed / below) as u32).max(clock.min());
+            clock.target(requested, Relation::AtLeast);
         }
     }
 
@@ -228,8 +232,8 @@ impl Ondemand {
         }
         self.rate_mult = 1;
         let (slow, fast) = (u64::from(clock.lowest().0), u64::from(clock.highest().0));
-        let wish = slow + u64::from(load) * (fast - slow) / 100;
-        clock.target(Khz(wish as u32), Relation::Closest);
+        let requested = slow + u64::from(load) * (fast - slow) / 100;
+        clock.target(Khz(requested as u32), Relation::Closest);
     }
 
     fn rise(&mut self, clock: &mut Clock) {
@@ -252,12 +256,12 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    fn seen(now: u64, busy: &[Nanos; 1]) -> Seen<'_> {
-        Seen { now: millis(now), busy, running: 1 }
+    fn activity(now: u64, busy: &[Nanos; 1]) -> CpuActivity<'_> {
+        CpuActivity { now: millis(now), busy, running: 1 }
     }
 
     fn write(governor: &mut Ondemand, tunable: Tunable, value: u32, now: u64) {
-        governor.write(Write { tunable, value }, &seen(now, &[Nanos::ZERO])).unwrap();
+        governor.write(Write { tunable, value }, &activity(now, &[Nanos::ZERO])).unwrap();
     }
 
     /// Frequencies in MHz after samples at loads in percent.
@@ -266,21 +270,21 @@ mod tests {
         let mut clock = exynos(Ties::Faster);
         clock.begin_at(Khz(from * 1_000));
         let mut busy = [Nanos::ZERO];
-        governor.start(&seen(0, &busy));
+        governor.start(&activity(0, &busy));
         let mut now = 0;
         loads
             .iter()
             .map(|load| {
                 now += 100;
                 busy[0] = busy[0] + millis(*load);
-                governor.on_tick(&seen(now, &busy), &mut clock);
+                governor.on_tick(&activity(now, &busy), &mut clock);
                 clock.current().0 / 1_000
             })
             .collect()
     }
 
     #[test]
-    fn old_ondemand_weighs_the_load() {
+    fn old_ondemand_weights_the_load_by_frequency() {
         // 95 × 200 is not above 95 × 200; 96 × 200 is.
         assert_eq!(course(Era::V3_0, 200, &[95, 96]), [200, 1200]);
         // At 1200 MHz: 92 is not below 92; 91 × 1200 / 92 = 1186 → 1200;
@@ -298,10 +302,10 @@ mod tests {
     }
 
     #[test]
-    fn eras_differ_in_when_a_new_period_counts() {
+    fn eras_differ_in_when_a_new_period_takes_effect() {
         let due = |era| {
             let mut governor = Ondemand::new(era, 1, TICK);
-            governor.start(&seen(0, &[Nanos::ZERO]));
+            governor.start(&activity(0, &[Nanos::ZERO]));
             write(&mut governor, Tunable::SamplingRate, 50_000, 20);
             governor.due(1)
         };
@@ -316,7 +320,7 @@ mod tests {
     fn a_longer_period_waits_for_the_next_sample() {
         for era in [Era::V3_0, Era::V3_4, Era::V3_13] {
             let mut governor = Ondemand::new(era, 1, TICK);
-            governor.start(&seen(0, &[Nanos::ZERO]));
+            governor.start(&activity(0, &[Nanos::ZERO]));
             write(&mut governor, Tunable::SamplingRate, 200_000, 20);
             assert_eq!(governor.due(1), millis(100));
         }
@@ -326,19 +330,19 @@ mod tests {
     fn samples_of_several_cpus_meet_on_multiples_of_the_period() {
         let mut governor = Ondemand::new(Era::V3_4, 2, TICK);
         let busy = [Nanos::ZERO; 2];
-        governor.start(&Seen { now: millis(130), busy: &busy, running: 1 });
+        governor.start(&CpuActivity { now: millis(130), busy: &busy, running: 1 });
         assert_eq!(governor.due(1), millis(200));
         assert_eq!(governor.due(2), NEVER);
     }
 
     #[test]
-    fn only_the_newest_looks_when_a_task_comes() {
+    fn only_the_newest_evaluates_when_a_task_comes() {
         let mut clock = exynos(Ties::Faster);
         let busy = [millis(300)];
         for (era, samples) in [(Era::V3_4, 0), (Era::V3_13, 0), (Era::V4_6, 1)] {
             let mut governor = Ondemand::new(era, 1, TICK);
-            governor.start(&seen(0, &[Nanos::ZERO]));
-            governor.on_switch(&seen(300, &busy), &mut clock);
+            governor.start(&activity(0, &[Nanos::ZERO]));
+            governor.on_task_change(&activity(300, &busy), &mut clock);
             assert_eq!(governor.samples(), samples);
         }
     }
@@ -348,10 +352,10 @@ mod tests {
         let mut governor = Ondemand::new(Era::V4_6, 1, TICK);
         let mut clock = exynos(Ties::Faster);
         write(&mut governor, Tunable::SamplingDownFactor, 4, 0);
-        governor.start(&seen(0, &[Nanos::ZERO]));
-        governor.on_tick(&seen(100, &[millis(100)]), &mut clock);
+        governor.start(&activity(0, &[Nanos::ZERO]));
+        governor.on_tick(&activity(100, &[millis(100)]), &mut clock);
         assert_eq!(governor.due(1), millis(500));
-        governor.on_tick(&seen(500, &[millis(100)]), &mut clock);
+        governor.on_tick(&activity(500, &[millis(100)]), &mut clock);
         assert_eq!((clock.current(), governor.due(1)), (Khz(200_000), millis(600)));
     }
 
@@ -360,12 +364,12 @@ mod tests {
         let mut governor = Ondemand::new(Era::V4_6, 1, TICK);
         let mut told = |tunable, value| {
             governor
-                .write(Write { tunable, value }, &seen(0, &[Nanos::ZERO]))
+                .write(Write { tunable, value }, &activity(0, &[Nanos::ZERO]))
                 .map_err(|error| error.to_string())
         };
         assert_eq!(
             told(Tunable::SamplingRate, 9_999).unwrap_err(),
-            "sampling_rate cannot be 9999; it is 10000 to 4294967295"
+            "sampling_rate cannot be 9999; expected 10000 to 4294967295"
         );
         assert!(told(Tunable::UpThreshold, 101).is_err());
         assert_eq!(

@@ -1,9 +1,9 @@
-//! Per-entity load tracking: a CPU's utilization as the scheduler knows it.
+//! Per-entity load tracking: the scheduler's utilization of a CPU.
 //!
 //! After `kernel/sched/pelt.c` and `kernel/sched/pelt.h` (6.12): time is cut
-//! into periods of 1 024 µs of 1 024 ns each, and what a period weighs halves
-//! in 32 periods. While a CPU runs slower than it could, its time passes
-//! slower too, so that utilization is in terms of full speed.
+//! into periods of 1 024 µs of 1 024 ns each, and a period's weight halves every
+//! 32 periods. A CPU's time passes more slowly at a slower clock, so utilization
+//! is relative to full speed.
 
 use unjank_host::Nanos;
 
@@ -13,7 +13,7 @@ use crate::model::clock::Khz;
 pub const FULL: u32 = 1024;
 const PERIOD: u64 = 1024;
 const HALF_LIFE: u64 = 32;
-/// What an endless run adds up to (`LOAD_AVG_MAX`).
+/// The sum of an endless run (`LOAD_AVG_MAX`).
 const MOST: u64 = 47_742;
 /// 2³² − 1 times 2^(−n/32), rounded down (`runnable_avg_yN_inv`).
 #[rustfmt::skip]
@@ -29,11 +29,11 @@ const DECAY: [u32; 32] = [
 /// The utilization of one CPU.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pelt {
-    /// The CPU's own time, which is slower at a slower clock.
+    /// The CPU's own time, which passes more slowly at a slower clock.
     time: u64,
-    /// When that was brought up to date.
+    /// When `time` was last updated.
     at: Nanos,
-    /// Until when the sums go, in the CPU's time.
+    /// The end of the sums, in the CPU's time.
     summed: u64,
     part: u64,
     running: u64,
@@ -43,19 +43,19 @@ pub struct Pelt {
 }
 
 impl Pelt {
-    /// A CPU without a past, from `now` on.
+    /// A CPU without history, from `now` on.
     pub fn new(now: Nanos) -> Self {
         Self { time: now.0, at: now, summed: now.0, ..Self::default() }
     }
 
-    /// Accounts for the time until `now`, in which `tasks` tasks were on the
-    /// CPU and its clock was at `clock` of at most `fastest`. Whether a period
-    /// ended, which is when the scheduler tells cpufreq.
+    /// Accounts for the time until `now`, in which `tasks` tasks were on the CPU
+    /// and its clock was at `clock` of at most `fastest`. Returns whether a period
+    /// ended: then the scheduler calls cpufreq.
     pub fn advance(&mut self, now: Nanos, tasks: u32, clock: Khz, fastest: Khz) -> bool {
         let passed = (now - self.at).0;
         self.at = now;
         if tasks == 0 {
-            // While it is idle, its time catches up with the clock on the wall.
+            // An idle CPU's time catches up with the wall clock.
             self.time = now.0;
         } else {
             let scale = (u64::from(clock.0) << 10) / u64::from(fastest.0.max(1));
@@ -75,10 +75,9 @@ impl Pelt {
         ended
     }
 
-    /// What cpufreq is told: the utilization, or how many tasks wanted to run
-    /// if that is more (`cpu_util_cfs_boost`), up to [`FULL`]. What the
-    /// scheduler expects of tasks that have just come (`util_est`) is not
-    /// modelled.
+    /// The value passed to cpufreq: the utilization, or the average of runnable
+    /// tasks if larger (`cpu_util_cfs_boost`), up to [`FULL`]. The scheduler's
+    /// estimate for tasks that have just come (`util_est`) is not modelled.
     pub fn utilization(&self) -> u32 {
         self.utilization.max(self.runnable_average).min(FULL)
     }
@@ -107,7 +106,7 @@ impl Pelt {
     }
 }
 
-/// `decay_load`: `value` after so many periods.
+/// `decay_load`: `value` after `periods`.
 fn decayed(value: u64, periods: u64) -> u64 {
     if periods > HALF_LIFE * 63 {
         return 0;
@@ -151,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn time_at_half_speed_passes_at_half_speed() {
+    fn time_at_half_clock_passes_at_half_speed() {
         let (slow, fast) = (after(100, Khz(500_000)), after(50, FAST));
         assert!(slow.abs_diff(fast) < 12, "{slow} {fast}");
     }
 
     #[test]
-    fn sleep_forgets() {
+    fn utilization_decays_in_sleep() {
         let mut pelt = Pelt::new(Nanos::ZERO);
         for milli in 1..=300 {
             pelt.advance(Nanos::from_millis(milli), 1, FAST, FAST);

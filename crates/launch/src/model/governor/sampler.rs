@@ -2,7 +2,7 @@
 
 use unjank_host::Nanos;
 
-use super::seen::Seen;
+use super::cpu_activity::CpuActivity;
 
 /// One CPU since the last sample (`struct cpu_dbs_info`).
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,14 +16,14 @@ struct CpuSample {
 #[derive(Debug, Clone)]
 pub(super) struct Sampler {
     cpus: Box<[CpuSample]>,
-    /// In how many periods, at least, the policy's CPUs were all idle at the
-    /// last sample; `u32::MAX` if one was not idle for two.
+    /// At the last sample, the fewest whole periods that a CPU had been idle;
+    /// `u32::MAX` if none was idle for more than two.
     pub(super) idle_periods: u32,
     pub(super) samples: u64,
 }
 
-/// When a long gap counts as sleep, after which the load before it is used
-/// once more: a task that wakes is as unfairly judged by it as it was busy.
+/// When a long gap counts as sleep. The load from before a sleep is used once
+/// more, since the gap would hide the load of a task that wakes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reuse {
     /// Never: kernels before 3.16.
@@ -39,24 +39,23 @@ impl Sampler {
         Self { cpus: vec![CpuSample::default(); cpus].into(), idle_periods: u32::MAX, samples: 0 }
     }
 
-    /// Forgets what was before.
-    pub(super) fn start(&mut self, seen: &Seen<'_>) {
+    /// Starts a new window.
+    pub(super) fn start(&mut self, activity: &CpuActivity<'_>) {
         for (index, cpu) in self.cpus.iter_mut().enumerate() {
-            *cpu = CpuSample { wall: seen.wall(), idle: seen.idle(index), load: 0 };
+            *cpu = CpuSample { wall: activity.wall(), idle: activity.idle(index), load: 0 };
         }
     }
 
-    /// The load in percent of the busiest CPU since the last sample, which
-    /// this one replaces. `rate` is the period in microseconds, multiplied by
-    /// the factor that is in force. After `dbs_update`
-    /// (`drivers/cpufreq/cpufreq_governor.c`).
-    pub(super) fn load(&mut self, seen: &Seen<'_>, rate: u64, reuse: Reuse) -> u32 {
+    /// The load in percent of the busiest CPU since the last sample. Starts a new
+    /// window. `rate` is the period in microseconds, multiplied by the current
+    /// factor. After `dbs_update` (`drivers/cpufreq/cpufreq_governor.c`).
+    pub(super) fn load(&mut self, activity: &CpuActivity<'_>, rate: u64, reuse: Reuse) -> u32 {
         let (mut highest, mut idle_periods) = (0, u32::MAX);
-        let now = seen.wall();
+        let now = activity.wall();
         for (index, cpu) in self.cpus.iter_mut().enumerate() {
             let window = now - cpu.wall;
             cpu.wall = now;
-            let total = seen.idle(index);
+            let total = activity.idle(index);
             let idle = total.saturating_sub(cpu.idle);
             cpu.idle = total;
             let asleep = match reuse {
@@ -83,7 +82,7 @@ impl Sampler {
     }
 }
 
-/// So many microseconds in ticks, rounded up (`usecs_to_jiffies`), as a time.
+/// `micros` rounded up to whole ticks (`usecs_to_jiffies`).
 pub(super) fn whole_ticks(micros: u64, tick: Nanos) -> Nanos {
     tick.times(Nanos::from_micros(micros).0.div_ceil(tick.0))
 }
@@ -96,15 +95,15 @@ mod tests {
         Nanos::from_millis(millis)
     }
 
-    /// Loads of one CPU at moments with so much busy time until then, in
+    /// Loads of one CPU, given moments and the busy time until each, in
     /// milliseconds, at a period of 10 ms.
     fn loads(reuse: Reuse, moments: &[(u64, u64)]) -> Vec<u32> {
         let mut sampler = Sampler::new(1);
         moments
             .iter()
             .map(|&(now, busy)| {
-                let seen = Seen { now: millis(now), busy: &[millis(busy)], running: 0 };
-                sampler.load(&seen, 10_000, reuse)
+                let activity = CpuActivity { now: millis(now), busy: &[millis(busy)], running: 0 };
+                sampler.load(&activity, 10_000, reuse)
             })
             .collect()
     }
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_look_at_the_same_moment_repeats_the_first() {
+    fn a_second_sample_at_the_same_moment_repeats_the_first() {
         assert_eq!(loads(Reuse::Idle, &[(10, 5), (10, 5)]), [50, 50]);
     }
 

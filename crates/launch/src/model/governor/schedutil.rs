@@ -1,11 +1,11 @@
-//! schedutil: the frequency that leaves a quarter of headroom above the
-//! scheduler's own utilization.
+//! schedutil: the frequency for the scheduler's utilization plus a quarter of
+//! headroom.
 
 use unjank_host::Nanos;
 
 use super::NEVER;
+use super::cpu_activity::{CpuActivity, TaskChange};
 use super::pelt::{FULL, Pelt};
-use super::seen::{Seen, Switch};
 use crate::model::clock::{Clock, Khz, Relation};
 use crate::model::tunable::{Refused, Tunable, Write, within};
 
@@ -19,7 +19,7 @@ pub struct Schedutil {
     cpus: Box<[Cpu]>,
     at: Option<Nanos>,
     limits_changed: bool,
-    asked: Khz,
+    last_requested: Khz,
     raw: Option<u32>,
     samples: u64,
 }
@@ -28,14 +28,14 @@ pub struct Schedutil {
 struct Cpu {
     pelt: Pelt,
     tasks: u32,
-    /// How often it went idle, now and at the last look.
+    /// How often it went idle, until now and until the last evaluation.
     sleeps: u32,
     sleeps_seen: u32,
 }
 
 impl Schedutil {
-    /// With the limit that the kernel takes where a driver names no latency
-    /// (1 ms), on machines where utilization is in terms of full speed.
+    /// With the kernel's limit for drivers without a latency (1 ms), and with
+    /// utilization relative to full speed.
     pub fn new(cpus: usize) -> Self {
         Self {
             rate_limit: 1_000,
@@ -44,53 +44,53 @@ impl Schedutil {
             cpus: vec![Cpu::default(); cpus].into(),
             at: None,
             limits_changed: false,
-            asked: Khz(0),
+            last_requested: Khz(0),
             raw: None,
             samples: 0,
         }
     }
 
-    /// For machines that do not know how fast they really run, such as
-    /// virtual ones: utilization is in terms of the current speed.
+    /// For machines that do not know their real speed, such as virtual ones:
+    /// utilization is relative to the current speed.
     #[must_use]
     pub fn without_invariance(mut self) -> Self {
         self.invariant = false;
         self
     }
 
-    pub(super) fn start(&mut self, seen: &Seen<'_>, clock: &Clock) {
+    pub(super) fn start(&mut self, activity: &CpuActivity<'_>, clock: &Clock) {
         for (index, cpu) in self.cpus.iter_mut().enumerate() {
-            let tasks = (seen.running >> index & 1) as u32;
-            *cpu = Cpu { pelt: Pelt::new(seen.now), tasks, ..Cpu::default() };
+            let tasks = (activity.running >> index & 1) as u32;
+            *cpu = Cpu { pelt: Pelt::new(activity.now), tasks, ..Cpu::default() };
         }
-        (self.at, self.raw, self.asked) = (None, None, clock.current());
+        (self.at, self.raw, self.last_requested) = (None, None, clock.current());
     }
 
     pub(super) fn due(&self, busy: u64) -> Nanos {
         if busy == 0 { NEVER } else { self.allowed_from() }
     }
 
-    pub(super) fn on_tick(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
-        let ended = self.catch_up(seen, clock);
-        if ended && seen.now >= self.allowed_from() {
-            self.decide(seen, clock);
+    pub(super) fn on_tick(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
+        let ended = self.catch_up(activity, clock);
+        if ended && activity.now >= self.allowed_from() {
+            self.decide(activity, clock);
         }
     }
 
-    pub(super) fn on_switch(
+    pub(super) fn on_task_change(
         &mut self,
-        seen: &Seen<'_>,
+        activity: &CpuActivity<'_>,
         cpu: usize,
-        switch: Switch,
+        switch: TaskChange,
         clock: &mut Clock,
     ) {
-        let ended = self.catch_up(seen, clock);
-        let (Switch::Came(tasks) | Switch::Left(tasks)) = switch;
+        let ended = self.catch_up(activity, clock);
+        let (TaskChange::Came(tasks) | TaskChange::Left(tasks)) = switch;
         self.cpus[cpu].tasks = tasks;
-        if ended && seen.now >= self.allowed_from() {
-            self.decide(seen, clock);
+        if ended && activity.now >= self.allowed_from() {
+            self.decide(activity, clock);
         }
-        self.cpus[cpu].sleeps += u32::from(switch == Switch::Left(0));
+        self.cpus[cpu].sleeps += u32::from(switch == TaskChange::Left(0));
     }
 
     pub(super) fn limits_changed(&mut self) {
@@ -122,13 +122,13 @@ impl Schedutil {
         self.samples
     }
 
-    /// Brings utilization up to date at the frequency that was in force.
-    /// Idle CPUs decay here at once; the kernel does that for them every 32 ms.
-    pub(super) fn catch_up(&mut self, seen: &Seen<'_>, clock: &Clock) -> bool {
+    /// Updates utilization at the frequency of the time that passed. Idle CPUs
+    /// decay here at once; the kernel does that every 32 ms.
+    pub(super) fn catch_up(&mut self, activity: &CpuActivity<'_>, clock: &Clock) -> bool {
         let speed = if self.invariant { clock.current() } else { clock.highest() };
         let mut ended = false;
         for cpu in &mut self.cpus {
-            ended |= cpu.pelt.advance(seen.now, cpu.tasks, speed, clock.highest());
+            ended |= cpu.pelt.advance(activity.now, cpu.tasks, speed, clock.highest());
         }
         ended
     }
@@ -141,7 +141,7 @@ impl Schedutil {
     }
 
     /// `sugov_update_single_freq` and `sugov_update_shared`.
-    fn decide(&mut self, seen: &Seen<'_>, clock: &mut Clock) {
+    fn decide(&mut self, activity: &CpuActivity<'_>, clock: &mut Clock) {
         self.samples += 1;
         let forced = std::mem::take(&mut self.limits_changed);
         let highest = self.cpus.iter().map(|cpu| self.wanted(cpu)).max().unwrap_or(0);
@@ -149,29 +149,29 @@ impl Schedutil {
         let full = if self.invariant { clock.highest().0 } else { current + (current >> 2) };
         let raw = (u64::from(full) * u64::from(highest) / u64::from(FULL)) as u32;
         let (before, same) = (self.raw, self.raw == Some(raw) && !forced);
-        let mut wish = self.asked;
+        let mut requested = self.last_requested;
         if !same {
             self.raw = Some(raw);
-            wish = clock.resolve(Khz(raw), Relation::AtLeast);
+            requested = clock.resolve(Khz(raw), Relation::AtLeast);
         }
-        // A CPU that has not been idle since is busy, whatever its
-        // utilization says: it does not slow down (`sugov_hold_freq`, for
-        // policies of one CPU).
+        // A CPU that has not been idle since the last evaluation is busy,
+        // whatever its utilization: it does not slow down (`sugov_hold_freq`,
+        // for policies of one CPU).
         if let [cpu] = &mut *self.cpus {
             let busy = cpu.sleeps == cpu.sleeps_seen;
             cpu.sleeps_seen = cpu.sleeps;
-            if busy && wish < self.asked && !forced {
-                (wish, self.raw) = (self.asked, before);
+            if busy && requested < self.last_requested && !forced {
+                (requested, self.raw) = (self.last_requested, before);
             }
         }
-        if wish != self.asked || forced {
-            (self.asked, self.at) = (wish, Some(seen.now));
-            clock.target(wish, Relation::AtLeast);
+        if requested != self.last_requested || forced {
+            (self.last_requested, self.at) = (requested, Some(activity.now));
+            clock.target(requested, Relation::AtLeast);
         }
     }
 
-    /// `sugov_effective_cpu_perf`: a quarter more than the utilization, at
-    /// least what `uclamp` asks for while there are tasks.
+    /// `sugov_effective_cpu_perf`: a quarter more than the utilization, and at
+    /// least `uclamp` while there are tasks.
     fn wanted(&self, cpu: &Cpu) -> u32 {
         let utilization = cpu.pelt.utilization();
         let least = if cpu.tasks > 0 { self.uclamp_min } else { 0 };
@@ -191,12 +191,13 @@ mod tests {
         let mut governor = Schedutil::new(1);
         governor.write(Write { tunable: Tunable::UclampMin, value: uclamp_min }).unwrap();
         let mut clock = exynos(Ties::Faster);
-        let seen = |millis, running| Seen { now: Nanos::from_millis(millis), busy: &[], running };
-        governor.start(&seen(0, 0), &clock);
-        governor.on_switch(&seen(100, 1), 0, Switch::Came(1), &mut clock);
+        let activity =
+            |millis, running| CpuActivity { now: Nanos::from_millis(millis), busy: &[], running };
+        governor.start(&activity(0, 0), &clock);
+        governor.on_task_change(&activity(100, 1), 0, TaskChange::Came(1), &mut clock);
         let mut course = vec![(0, clock.current().0 / 1_000)];
         for tick in 1..200 {
-            governor.on_tick(&seen(100 + 4 * tick, 1), &mut clock);
+            governor.on_tick(&activity(100 + 4 * tick, 1), &mut clock);
             let mhz = clock.current().0 / 1_000;
             if course.last().is_none_or(|(_, last)| *last != mhz) {
                 course.push((4 * tick, mhz));
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn uclamp_spares_it_the_ramp() {
+    fn uclamp_skips_the_ramp() {
         assert_eq!(ramp(1024), [(0, 1200)]);
         assert_eq!(ramp(512)[0], (0, 800));
     }
@@ -227,14 +228,15 @@ mod tests {
         let mut governor = Schedutil::new(1);
         let mut clock = exynos(Ties::Faster);
         clock.begin_at(Khz(1_200_000));
-        let seen = |millis, running| Seen { now: Nanos::from_millis(millis), busy: &[], running };
-        governor.start(&seen(0, 1), &clock);
+        let activity =
+            |millis, running| CpuActivity { now: Nanos::from_millis(millis), busy: &[], running };
+        governor.start(&activity(0, 1), &clock);
         for tick in 1..5 {
-            governor.on_tick(&seen(4 * tick, 1), &mut clock);
+            governor.on_tick(&activity(4 * tick, 1), &mut clock);
         }
         assert!(clock.is_at_max());
-        governor.on_switch(&seen(20, 1), 0, Switch::Left(0), &mut clock);
-        governor.on_switch(&seen(60, 1), 0, Switch::Came(1), &mut clock);
+        governor.on_task_change(&activity(20, 1), 0, TaskChange::Left(0), &mut clock);
+        governor.on_task_change(&activity(60, 1), 0, TaskChange::Came(1), &mut clock);
         assert!(!clock.is_at_max());
     }
 }

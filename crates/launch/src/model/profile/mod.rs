@@ -4,19 +4,19 @@
 //! |---|---|
 //! | `task` | what threads do, and when they begin |
 //! | `load_profile` | the tasks of a launch and of the background beside it |
-//! | `written` | the program's own form, TOML |
+//! | `own_toml` | the program's own form, TOML |
 //! | `rt_app` | the JSON of rt-app |
 //! | `read` | from either to a profile that can be run |
 //! | `shipped` | profiles that are part of the program |
 
 mod load_profile;
+mod own_toml;
 mod read;
 mod rt_app;
 mod shipped;
 mod task;
-mod written;
 
 pub use load_profile::{Imported, Profile};
-pub use read::Wrong;
+pub use read::ProfileError;
 pub use shipped::{SHIPPED, shipped};
 pub use task::{Begins, Step, Task};

@@ -1,12 +1,12 @@
 //! Reads profiles, and checks that they can be run.
 
 use super::load_profile::{Imported, Profile};
-use super::{rt_app, written};
+use super::{own_toml, rt_app};
 
 /// What is wrong with a profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("profile {origin}: {reason}")]
-pub struct Wrong {
+pub struct ProfileError {
     /// The file, or the name.
     pub origin: String,
     /// What is wrong, with the line where that is known.
@@ -18,9 +18,9 @@ impl Profile {
     ///
     /// # Errors
     /// With the line, or the first thing that cannot be.
-    pub fn from_toml(text: &str, origin: &str) -> Result<Self, Wrong> {
-        let wrong = |reason: String| Wrong { origin: origin.to_owned(), reason };
-        let profile = written::read(text).map_err(wrong)?;
+    pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
+        let wrong = |reason: String| ProfileError { origin: origin.to_owned(), reason };
+        let profile = own_toml::read(text).map_err(wrong)?;
         profile.check().map_err(wrong)?;
         Ok(profile)
     }
@@ -33,8 +33,8 @@ impl Profile {
     ///
     /// # Errors
     /// With the line, or the first thing that cannot be.
-    pub fn from_rt_app(text: &str, origin: &str) -> Result<Imported, Wrong> {
-        let wrong = |reason: String| Wrong { origin: origin.to_owned(), reason };
+    pub fn from_rt_app(text: &str, origin: &str) -> Result<Imported, ProfileError> {
+        let wrong = |reason: String| ProfileError { origin: origin.to_owned(), reason };
         let imported = rt_app::read(text, origin).map_err(wrong)?;
         imported.profile.check().map_err(wrong)?;
         Ok(imported)

@@ -4,7 +4,7 @@ use unjank_host::{Joules, Nanos};
 
 use super::{Machine, tick_from};
 use crate::model::clock::{Clock, Khz};
-use crate::model::governor::{Governor, NEVER, Seen, Switch};
+use crate::model::governor::{CpuActivity, Governor, NEVER, TaskChange};
 use crate::model::opp::OppTable;
 use crate::model::tunable::{Refused, Write};
 
@@ -40,8 +40,8 @@ impl Domain {
     }
 
     fn start(&mut self) {
-        let seen = Seen { now: self.now, busy: &self.busy, running: self.running };
-        self.governor.start(&seen, &mut self.clock);
+        let activity = CpuActivity { now: self.now, busy: &self.busy, running: self.running };
+        self.governor.start(&activity, &mut self.clock);
         self.plan();
     }
 
@@ -50,7 +50,7 @@ impl Domain {
         self.clock.current().0
     }
 
-    /// The tick at which the governor looks next.
+    /// The governor's next tick.
     pub(super) fn next_tick(&self) -> Nanos {
         self.next_tick
     }
@@ -72,62 +72,62 @@ impl Domain {
         }
     }
 
-    pub(super) fn switch(&mut self, cpu: usize, switch: Switch) {
+    pub(super) fn switch(&mut self, cpu: usize, switch: TaskChange) {
         let bit = 1 << cpu;
         self.running = if switch.tasks() > 0 { self.running | bit } else { self.running & !bit };
-        let seen = Seen { now: self.now, busy: &self.busy, running: self.running };
-        self.governor.on_switch(&seen, cpu, switch, &mut self.clock);
+        let activity = CpuActivity { now: self.now, busy: &self.busy, running: self.running };
+        self.governor.on_task_change(&activity, cpu, switch, &mut self.clock);
         self.plan();
     }
 
-    /// A task came or went, and the CPU is as busy or idle as before.
+    /// A task came or left, and the CPU stays busy or idle.
     pub(super) fn poke(&mut self, cpu: usize) {
         let tasks = (self.running >> cpu & 1) as u32;
-        self.switch(cpu, Switch::Came(tasks));
+        self.switch(cpu, TaskChange::Came(tasks));
     }
 
-    /// The CPU is busy or idle from now on, and the scheduler tells nobody.
+    /// The CPU is busy or idle from now on, without a call of the governor.
     pub(super) fn account(&mut self, cpu: usize, busy: bool) {
         let bit = 1 << cpu;
         self.running = if busy { self.running | bit } else { self.running & !bit };
         self.plan();
     }
 
-    /// From when on the governor takes a call.
+    /// The time from which the governor acts on a call.
     pub(super) fn due(&self) -> Nanos {
         self.governor.due(u64::MAX)
     }
 
-    /// A call has asked the governor to look.
-    pub(super) fn ask(&mut self) {
-        self.governor.ask(self.now);
+    /// A call requests an evaluation.
+    pub(super) fn request_evaluation(&mut self) {
+        self.governor.request_evaluation(self.now);
         self.plan();
     }
 
-    /// The governor looks, having been asked to.
-    pub(super) fn look(&mut self) {
-        let seen = Seen { now: self.now, busy: &self.busy, running: self.running };
-        self.governor.look(&seen, &mut self.clock);
+    /// The governor evaluates the load, as requested before.
+    pub(super) fn evaluate(&mut self) {
+        let activity = CpuActivity { now: self.now, busy: &self.busy, running: self.running };
+        self.governor.evaluate(&activity, &mut self.clock);
         self.plan();
     }
 
-    /// Begins at another frequency.
+    /// Starts again at another frequency.
     pub(super) fn begin_at(&mut self, khz: Khz) {
         self.clock.begin_at(khz);
         self.start();
     }
 
     pub(super) fn write(&mut self, write: Write, now: Nanos) -> Result<(), Refused> {
-        let seen = Seen { now, busy: &self.busy, running: self.running };
-        let done = self.governor.write(write, &seen, &mut self.clock);
+        let activity = CpuActivity { now, busy: &self.busy, running: self.running };
+        let done = self.governor.write(write, &activity, &mut self.clock);
         self.plan();
         done
     }
 
     pub(super) fn tick(&mut self) {
         self.last_tick = Some(self.now);
-        let seen = Seen { now: self.now, busy: &self.busy, running: self.running };
-        self.governor.on_tick(&seen, &mut self.clock);
+        let activity = CpuActivity { now: self.now, busy: &self.busy, running: self.running };
+        self.governor.on_tick(&activity, &mut self.clock);
         self.plan();
     }
 
@@ -142,7 +142,7 @@ impl Domain {
         })
     }
 
-    /// No governor is called twice at one tick, and none in the past.
+    /// Plans the next tick: never in the past, nor twice at the same tick.
     fn plan(&mut self) {
         let due = self.governor.due(self.running);
         let mut next = tick_from(due.max(self.now), self.tick);

@@ -1,23 +1,22 @@
-//! A launch, simulated from event to event: tasks run, the governor looks,
-//! the clock changes, and the tasks run faster.
+//! Simulates a launch from event to event: tasks run, the governor evaluates the
+//! load, the clock changes, and the tasks run faster.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `threads` | what each thread does, and on which CPU |
+//! | `threads` | the steps of each thread, and its CPU |
 //! | `domain` | CPUs that share a clock, with their governor |
-//! | [`outcome`] | what came of it: time, energy, transitions |
+//! | [`simulated`] | the result: time, energy, transitions |
 //! | [`phases`] | the same launch at every moment of the governor's period |
-//! | [`replay`] | a governor on a load that was observed |
-//! | [`rhythm`] | whether a governor looks when its rule says |
+//! | [`replay`] | a governor under an observed load |
+//! | [`evaluation_timing`] | whether a governor evaluates the load when its rule says |
 //!
-//! No step costs memory that is not there before the first one, but for the
-//! list of transitions where that is asked for.
+//! Steps allocate no memory, except for the list of transitions if that is kept.
 
 mod domain;
-pub mod outcome;
+pub mod evaluation_timing;
 pub mod phases;
 pub mod replay;
-pub mod rhythm;
+pub mod simulated;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -26,7 +25,7 @@ use unjank_host::Nanos;
 
 use crate::model::boost::Boost;
 use crate::model::clock::Ties;
-use crate::model::governor::{Governor, NEVER, Switch};
+use crate::model::governor::{Governor, NEVER, TaskChange};
 use crate::model::opp::OppTable;
 use crate::model::profile::Profile;
 use crate::model::tunable::{Refused, Write};
@@ -34,54 +33,54 @@ use crate::model::tunable::{Refused, Write};
 use domain::Domain;
 use threads::Threads;
 
-pub use outcome::{Outcome, Transition};
 pub use phases::{Phases, over_phases};
+pub use simulated::{Simulated, Transition};
 
 /// Longer launches are given up.
 const LONGEST: Nanos = Nanos(600_000_000_000);
 
-/// The machine on which it happens.
+/// The simulated machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
     /// Frequencies and powers.
     pub table: OppTable,
-    /// How many CPUs it has, 64 at most.
+    /// Number of CPUs, at most 64.
     pub cpus: usize,
-    /// Whether they have one clock.
+    /// Whether they share one clock.
     pub shared: bool,
     /// The length of a tick: 1/HZ.
     pub tick: Nanos,
-    /// How its kernel decides between two equally close frequencies.
+    /// How its kernel chooses between two equally close frequencies.
     pub ties: Ties,
 }
 
 impl Machine {
-    /// How many CPUs a governor sees.
+    /// Number of CPUs of one clock, which a governor sees.
     pub fn cpus_of_a_clock(&self) -> usize {
         if self.shared { self.cpus } else { 1 }
     }
 }
 
-/// A launch that is to be simulated.
+/// A launch to simulate.
 #[derive(Debug, Clone)]
 pub struct Launch<'a> {
     /// The machine.
     pub machine: &'a Machine,
-    /// Its governor, as it is before.
+    /// Its governor, before the launch.
     pub governor: &'a Governor,
     /// What runs.
     pub profile: &'a Profile,
-    /// What a service writes.
+    /// The writes of a service.
     pub boost: &'a Boost,
-    /// How much later than the profile's lead the launch begins: another
-    /// moment within the governor's period.
+    /// Delay of the launch after the profile's lead: its moment within the
+    /// governor's period.
     pub phase: Nanos,
     /// Whether transitions are kept.
     pub record: bool,
 }
 
 impl Launch<'_> {
-    /// Whether the governor takes every write of the boost.
+    /// Checks that the governor accepts every write of the boost.
     ///
     /// # Errors
     /// The first that it refuses.
@@ -91,8 +90,8 @@ impl Launch<'_> {
         on.chain(&self.boost.off).try_for_each(|write| domain.write(*write, Nanos::ZERO))
     }
 
-    /// Simulates it. A launch that takes more than ten minutes has no length.
-    pub fn run(&self) -> Outcome {
+    /// Simulates it. A launch of more than ten minutes has no length.
+    pub fn run(&self) -> Simulated {
         Simulation::new(self).run()
     }
 }
@@ -104,10 +103,10 @@ struct Simulation<'a> {
     over: Option<Nanos>,
     threads: Threads<'a>,
     domains: Vec<Domain>,
-    /// Which writes come next.
+    /// The index of the boost's next write, and whether it was undone.
     on: usize,
     off: bool,
-    outcome: Outcome,
+    simulated: Simulated,
 }
 
 impl<'a> Simulation<'a> {
@@ -128,11 +127,11 @@ impl<'a> Simulation<'a> {
             domains,
             on: 0,
             off: false,
-            outcome: Outcome::default(),
+            simulated: Simulated::default(),
         }
     }
 
-    fn run(mut self) -> Outcome {
+    fn run(mut self) -> Simulated {
         let mut counting = false;
         loop {
             let next = self.next();
@@ -186,7 +185,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Threads that are done with a step go on to the next.
+    /// Threads that have finished a step begin the next.
     fn switch(&mut self) {
         let size = self.launch.machine.cpus_of_a_clock();
         while let Some((cpu, switch)) = self.threads.change(self.now) {
@@ -207,7 +206,7 @@ impl<'a> Simulation<'a> {
                 break;
             }
             self.on += 1;
-            // A launch that was over first has been put back already.
+            // If the launch ended first, the boost is undone already.
             if !self.off {
                 self.write_all(*write);
             }
@@ -226,7 +225,7 @@ impl<'a> Simulation<'a> {
     fn write_all(&mut self, write: Write) {
         for index in 0..self.domains.len() {
             let before = self.domains[index].khz();
-            // Refused writes change nothing; `check` tells them beforehand.
+            // Refused writes change nothing; `check` reports them beforehand.
             let _ = self.domains[index].write(write, self.now);
             self.note(index, before);
         }
@@ -245,25 +244,25 @@ impl<'a> Simulation<'a> {
     fn note(&mut self, domain: usize, before: u32) {
         let khz = self.domains[domain].khz();
         if khz != before {
-            self.outcome.changes += 1;
+            self.simulated.changes += 1;
             if self.launch.record {
-                self.outcome.transitions.push(Transition::new(self.now, domain, khz));
+                self.simulated.transitions.push(Transition::new(self.now, domain, khz));
             }
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> Simulated {
         let table = &self.launch.machine.table;
         let length = self.now - self.begins;
-        self.outcome.begins = self.begins;
-        self.outcome.launch = self.over.map(|over| over - self.begins);
-        self.outcome.length = length;
+        self.simulated.begins = self.begins;
+        self.simulated.launch = self.over.map(|over| over - self.begins);
+        self.simulated.length = length;
         for domain in &self.domains {
-            self.outcome.cpu = self.outcome.cpu + domain.energy(table);
-            self.outcome.samples += domain.samples();
+            self.simulated.cpu = self.simulated.cpu + domain.energy(table);
+            self.simulated.samples += domain.samples();
         }
-        self.outcome.rest = table.rest.over(length);
-        self.outcome
+        self.simulated.rest = table.rest.over(length);
+        self.simulated
     }
 }
 
@@ -272,8 +271,8 @@ fn tick_from(moment: Nanos, tick: Nanos) -> Nanos {
     if moment == NEVER { NEVER } else { tick.times(moment.0.div_ceil(tick.0)) }
 }
 
-impl Switch {
-    /// How many tasks are there now.
+impl TaskChange {
+    /// The number of tasks now.
     fn tasks(self) -> u32 {
         let (Self::Came(tasks) | Self::Left(tasks)) = self;
         tasks

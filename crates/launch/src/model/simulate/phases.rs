@@ -1,20 +1,20 @@
-//! The same launch at every moment of the governor's period: nobody starts an
-//! app in time with it.
+//! The same launch at moments spread over the governor's period, since users do
+//! not start apps in step with it.
 
 use unjank_host::{Joules, Nanos};
 
-use super::{Launch, Outcome};
+use super::{Launch, Simulated};
 
 /// Launches at phases that are spread evenly over a period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phases {
-    /// How long each took, in order of the phase.
+    /// The length of each, in order of the phase.
     pub launches: Vec<Nanos>,
-    /// The mean energy of the CPUs from the launch on to the end of its tail.
+    /// The CPUs' mean energy from the launch to the end of its tail.
     pub cpu: Joules,
-    /// That of the whole device.
+    /// The whole device's mean energy.
     pub device: Joules,
-    /// How often the governor looked in all of them.
+    /// Evaluations of the load in all of them.
     pub samples: u64,
 }
 
@@ -53,11 +53,11 @@ pub fn over_phases(launch: &Launch<'_>, period: Nanos, count: u32) -> Option<Pha
     };
     for index in 0..u64::from(count) {
         let phase = Nanos(period.0 * (2 * index + 1) / (2 * u64::from(count)));
-        let outcome: Outcome = Launch { phase, record: false, ..launch.clone() }.run();
-        phases.launches.push(outcome.launch?);
-        phases.cpu = phases.cpu + outcome.cpu;
-        phases.device = phases.device + outcome.device();
-        phases.samples += outcome.samples;
+        let simulated: Simulated = Launch { phase, record: false, ..launch.clone() }.run();
+        phases.launches.push(simulated.launch?);
+        phases.cpu = phases.cpu + simulated.cpu;
+        phases.device = phases.device + simulated.device();
+        phases.samples += simulated.samples;
     }
     phases.cpu = Joules(phases.cpu.0 / f64::from(count));
     phases.device = Joules(phases.device.0 / f64::from(count));

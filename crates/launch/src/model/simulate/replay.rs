@@ -1,33 +1,33 @@
-//! A governor on a load that was observed: when CPUs were busy is given, and
-//! only the frequencies are asked for.
+//! A governor under an observed load: the CPUs' busy times are given, and the
+//! frequencies are computed.
 
 use unjank_host::Nanos;
 
 use super::domain::Domain;
-use super::rhythm::{Misfit, Rhythm};
+use super::evaluation_timing::{EvaluationTiming, Mistimed};
 use super::{Machine, Transition};
 use crate::model::clock::Khz;
-use crate::model::governor::{Governor, NEVER, Switch};
+use crate::model::governor::{Governor, NEVER, TaskChange};
 
-/// What happened to a CPU.
+/// An event on a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happening {
-    /// It was idle, and runs something.
+pub enum CpuEvent {
+    /// It leaves idle and runs a task.
     Runs,
-    /// It has nothing to run any more.
+    /// It goes idle.
     Idles,
-    /// A task came to it or left it, and it goes on as before.
+    /// A task came to it or left it, and it stays busy or idle.
     Switches,
     /// A tick came while it ran a task of the fair scheduler.
     Ticks,
-    /// It is idle, and an interrupt came, which counts as busy.
+    /// An interrupt came while it was idle; interrupts count as busy.
     Interrupted,
-    /// That is over.
+    /// That interrupt is over.
     Resumes,
-    /// A call of the scheduler on it has asked the governor to look.
-    Asks,
-    /// The governor looks, having been asked to.
-    Looks,
+    /// A call of the scheduler on it requests an evaluation.
+    Requests,
+    /// The governor evaluates the load, as requested before.
+    Evaluates,
 }
 
 /// The CPUs of one clock, as they were observed.
@@ -35,51 +35,51 @@ pub enum Happening {
 pub struct Observed {
     /// The frequency at the beginning.
     pub begins_at: Khz,
-    /// Whether ticks are among what happened; otherwise they come at multiples
-    /// of their length.
+    /// Whether ticks are among the events; otherwise they come at multiples of
+    /// their length.
     pub ticks: bool,
-    /// Whether the moments at which the governor was asked and looked are
-    /// among it; otherwise it looks when its rule says, at once. The model
-    /// cannot know them: its work waits for a CPU like any thread.
-    pub looks: bool,
-    /// What happened when to which CPU, in order.
-    pub happenings: Vec<(Nanos, usize, Happening)>,
+    /// Whether requests and evaluations are among the events; otherwise the
+    /// model evaluates at once when its rule says. It cannot predict them: the
+    /// kernel's work item waits for a CPU like any thread.
+    pub evaluations: bool,
+    /// Time, CPU and event, in order.
+    pub cpu_events: Vec<(Nanos, usize, CpuEvent)>,
     /// When the observation ends.
     pub end: Nanos,
 }
 
-/// What a model makes of an observation.
+/// A model's result for an observed load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// The changes of frequency.
     pub transitions: Vec<Transition>,
-    /// Looks of the kernel that were not when the model's rule says, if looks
-    /// are among what was observed.
-    pub misfits: Vec<Misfit>,
+    /// Evaluations of the kernel that break the model's rule, if evaluations were
+    /// observed.
+    pub mistimed: Vec<Mistimed>,
 }
 
-/// What `governor` makes of it, on a machine whose CPUs share a clock.
+/// Replays `observed` under `governor`, on a machine whose CPUs share a clock.
 pub fn replay(machine: &Machine, governor: Governor, observed: &Observed) -> Replayed {
     let mut domain = Domain::new(machine, governor);
     domain.begin_at(observed.begins_at);
-    let mut rhythm = observed.looks.then(|| Rhythm::new(machine.tick));
+    let mut timing = observed.evaluations.then(|| EvaluationTiming::new(machine.tick));
     let mut replayed = Replayed::default();
     let mut now = Nanos::ZERO;
     let mut khz = domain.khz();
-    let mut happenings = observed.happenings.iter().peekable();
+    let mut cpu_events = observed.cpu_events.iter().peekable();
     loop {
-        let ticks = !observed.ticks && rhythm.is_none();
+        let ticks = !observed.ticks && timing.is_none();
         let tick = if ticks { domain.next_tick() } else { NEVER };
-        let next = happenings.peek().map_or(NEVER, |(at, ..)| *at).min(tick);
+        let next = cpu_events.peek().map_or(NEVER, |(at, ..)| *at).min(tick);
         if next > observed.end {
             break;
         }
         domain.advance(next.max(now), next - now);
         now = now.max(next);
-        if let Some((_, cpu, happening)) = happenings.next_if(|(at, ..)| *at <= now) {
-            match &mut rhythm {
-                Some(rhythm) => observe(&mut domain, rhythm, now, *cpu, *happening),
-                None => follow(&mut domain, *cpu, *happening),
+        if let Some((_, cpu, cpu_event)) = cpu_events.next_if(|(at, ..)| *at <= now) {
+            match &mut timing {
+                Some(timing) => observe(&mut domain, timing, now, *cpu, *cpu_event),
+                None => follow(&mut domain, *cpu, *cpu_event),
             }
         } else {
             domain.tick();
@@ -89,39 +89,45 @@ pub fn replay(machine: &Machine, governor: Governor, observed: &Observed) -> Rep
             replayed.transitions.push(Transition::new(now, 0, khz));
         }
     }
-    if let Some(mut rhythm) = rhythm {
-        rhythm.end(observed.end);
-        replayed.misfits = rhythm.misfits;
+    if let Some(mut timing) = timing {
+        timing.end(observed.end);
+        replayed.mistimed = timing.mistimed;
     }
     replayed
 }
 
-/// Every event of the scheduler may be a call.
-fn follow(domain: &mut Domain, cpu: usize, happening: Happening) {
-    match happening {
-        Happening::Runs => domain.switch(cpu, Switch::Came(1)),
-        Happening::Idles => domain.switch(cpu, Switch::Left(0)),
-        Happening::Switches | Happening::Ticks => domain.poke(cpu),
-        Happening::Interrupted => domain.account(cpu, true),
-        Happening::Resumes => domain.account(cpu, false),
-        Happening::Asks | Happening::Looks => {}
+/// Without observed evaluations: every event of the scheduler may be a call.
+fn follow(domain: &mut Domain, cpu: usize, cpu_event: CpuEvent) {
+    match cpu_event {
+        CpuEvent::Runs => domain.switch(cpu, TaskChange::Came(1)),
+        CpuEvent::Idles => domain.switch(cpu, TaskChange::Left(0)),
+        CpuEvent::Switches | CpuEvent::Ticks => domain.poke(cpu),
+        CpuEvent::Interrupted => domain.account(cpu, true),
+        CpuEvent::Resumes => domain.account(cpu, false),
+        CpuEvent::Requests | CpuEvent::Evaluates => {}
     }
 }
 
-/// When the governor looks is known.
-fn observe(domain: &mut Domain, rhythm: &mut Rhythm, now: Nanos, cpu: usize, happening: Happening) {
-    match happening {
-        Happening::Runs | Happening::Interrupted => domain.account(cpu, true),
-        Happening::Idles | Happening::Resumes => domain.account(cpu, false),
-        Happening::Switches => {}
-        Happening::Ticks => rhythm.tick(now, domain.due()),
-        Happening::Asks => {
-            rhythm.ask(now, domain.due());
-            domain.ask();
+/// With observed evaluations.
+fn observe(
+    domain: &mut Domain,
+    timing: &mut EvaluationTiming,
+    now: Nanos,
+    cpu: usize,
+    cpu_event: CpuEvent,
+) {
+    match cpu_event {
+        CpuEvent::Runs | CpuEvent::Interrupted => domain.account(cpu, true),
+        CpuEvent::Idles | CpuEvent::Resumes => domain.account(cpu, false),
+        CpuEvent::Switches => {}
+        CpuEvent::Ticks => timing.tick(now, domain.due()),
+        CpuEvent::Requests => {
+            timing.request(now, domain.due());
+            domain.request_evaluation();
         }
-        Happening::Looks => {
-            rhythm.look();
-            domain.look();
+        CpuEvent::Evaluates => {
+            timing.done();
+            domain.evaluate();
         }
     }
 }
@@ -149,13 +155,13 @@ mod tests {
         let observed = Observed {
             begins_at: Khz(500_000),
             ticks: false,
-            looks: false,
-            happenings: vec![
-                (millis(1_001), 0, Happening::Runs),
-                (millis(1_002), 0, Happening::Switches),
-                (millis(1_300), 0, Happening::Idles),
-                (millis(2_000), 0, Happening::Runs),
-                (millis(2_001), 0, Happening::Idles),
+            evaluations: false,
+            cpu_events: vec![
+                (millis(1_001), 0, CpuEvent::Runs),
+                (millis(1_002), 0, CpuEvent::Switches),
+                (millis(1_300), 0, CpuEvent::Idles),
+                (millis(2_000), 0, CpuEvent::Runs),
+                (millis(2_001), 0, CpuEvent::Idles),
             ],
             end: millis(3_000),
         };
@@ -164,17 +170,17 @@ mod tests {
             .iter()
             .map(|change| (change.at.0 / 1_000_000, change.khz.0 / 1_000))
             .collect();
-        // It looks when the CPU wakes, and has been idle; then at the tick
+        // It evaluates when the CPU wakes, and sees idle time; then at the tick
         // after a period. Out of the sleep the last load counts once more.
         assert_eq!(found, [(1_001, 200), (1_104, 1200)]);
-        // Without a tick nobody looks before the CPU goes idle.
+        // Without ticks there is no evaluation before the CPU goes idle.
         let observed = Observed { ticks: true, ..observed };
         let found = replay(&machine, found_governor(), &observed);
         assert_eq!(found.transitions[1].at, millis(1_300));
     }
 
     #[test]
-    fn a_look_that_waited_for_a_cpu_sees_what_was_until_then() {
+    fn an_evaluation_that_waited_for_a_cpu_sees_the_load_until_then() {
         let machine = Machine {
             table: exynos_table(),
             cpus: 1,
@@ -186,24 +192,24 @@ mod tests {
         let observed = |look| Observed {
             begins_at: Khz(500_000),
             ticks: true,
-            looks: true,
-            happenings: vec![
-                (millis(100), 0, Happening::Asks),
-                (millis(100), 0, Happening::Looks),
-                (millis(185), 0, Happening::Runs),
-                (millis(200), 0, Happening::Ticks),
-                (millis(200), 0, Happening::Asks),
-                (millis(look), 0, Happening::Looks),
-                (millis(204), 0, Happening::Idles),
-                // A period after it was asked, not after it looked.
-                (millis(300), 0, Happening::Asks),
-                (millis(301), 0, Happening::Looks),
+            evaluations: true,
+            cpu_events: vec![
+                (millis(100), 0, CpuEvent::Requests),
+                (millis(100), 0, CpuEvent::Evaluates),
+                (millis(185), 0, CpuEvent::Runs),
+                (millis(200), 0, CpuEvent::Ticks),
+                (millis(200), 0, CpuEvent::Requests),
+                (millis(look), 0, CpuEvent::Evaluates),
+                (millis(204), 0, CpuEvent::Idles),
+                // A period after the request, not after the evaluation.
+                (millis(300), 0, CpuEvent::Requests),
+                (millis(301), 0, CpuEvent::Evaluates),
             ],
             end: millis(400),
         };
         let found = |look| {
             let replayed = replay(&machine, governor.clone(), &observed(look));
-            assert_eq!(replayed.misfits, []);
+            assert_eq!(replayed.mistimed, []);
             let changes = replayed.transitions.iter();
             changes.map(|it| (it.at.0 / 1_000_000, it.khz.0 / 1_000)).collect::<Vec<_>>()
         };

@@ -33,7 +33,7 @@ fn profile(tasks: Vec<Task>) -> Profile {
     Profile { name: "p".to_owned(), lead: millis(1_000), tail: millis(200), tasks }
 }
 
-fn outcome(machine: &Machine, name: &str, profile: &Profile, phase: Nanos) -> Outcome {
+fn outcome(machine: &Machine, name: &str, profile: &Profile, phase: Nanos) -> Simulated {
     let governor = governor(name, machine.cpus_of_a_clock());
     let boost = Boost::none();
     Launch { machine, governor: &governor, profile, boost: &boost, phase, record: true }.run()
@@ -282,10 +282,10 @@ proptest! {
             let mut governor = governor(name, 1);
             let mut clock = crate::model::Clock::new(&exynos_table(), Ties::Faster);
             clock.begin_at(Khz(800_000));
-            let seen = |now, busy| crate::model::governor::Seen { now, busy, running: 1 };
-            governor.start(&seen(Nanos::ZERO, &[Nanos::ZERO]), &mut clock);
+            let activity = |now, busy| crate::model::governor::CpuActivity { now, busy, running: 1 };
+            governor.start(&activity(Nanos::ZERO, &[Nanos::ZERO]), &mut clock);
             let busy = [Nanos::from_micros(load * 1_000)];
-            governor.on_tick(&seen(millis(100), &busy), &mut clock);
+            governor.on_tick(&activity(millis(100), &busy), &mut clock);
             clock.current()
         };
         prop_assert!(after(load) <= after(load + 1));

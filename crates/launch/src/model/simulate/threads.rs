@@ -1,4 +1,4 @@
-//! What each thread does, and on which CPU.
+//! The threads of a simulation: their steps and their CPUs.
 //!
 //! A thread that wakes goes to the CPU it had if that is idle, else to an idle
 //! one, else to the one with the fewest threads. Threads of one CPU share it
@@ -6,13 +6,13 @@
 
 use unjank_host::Nanos;
 
-use crate::model::governor::{NEVER, Switch};
+use crate::model::governor::{NEVER, TaskChange};
 use crate::model::profile::{Begins, Profile, Step, Task};
 
 pub(super) struct Threads<'a> {
     all: Vec<Thread<'a>>,
-    /// How many threads each CPU has.
-    crowd: Vec<u32>,
+    /// The number of runnable threads of each CPU.
+    runnable: Vec<u32>,
     /// Threads of the launch that have not ended.
     launching: usize,
     /// The highest frequency, in kilohertz.
@@ -30,9 +30,9 @@ struct Thread<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nanoseconds times kilohertz to go: cycles, a million times over.
+    /// Nanoseconds times kilohertz to go: a million times the cycles.
     Running(u64),
-    /// Nanoseconds to go, whatever the clock.
+    /// Nanoseconds to go, at any clock.
     Timed(u64),
     Asleep(Nanos),
     Ended,
@@ -59,23 +59,23 @@ impl<'a> Threads<'a> {
                 });
             }
         }
-        Self { all, crowd: vec![0; cpus], launching, fastest }
+        Self { all, runnable: vec![0; cpus], launching, fastest }
     }
 
     pub(super) fn launch_is_over(&self) -> bool {
         self.launching == 0
     }
 
-    /// When the next thread is done with its step, at the frequencies that
-    /// `khz` tells of each CPU.
+    /// When the next thread finishes its step, at the frequency `khz` of each
+    /// CPU.
     pub(super) fn next(&self, now: Nanos, khz: impl Fn(usize) -> u32) -> Nanos {
         let done = |thread: &Thread<'_>| {
-            let crowd = u64::from(self.crowd[thread.cpu].max(1));
+            let runnable = u64::from(self.runnable[thread.cpu].max(1));
             match thread.state {
                 State::Running(left) => {
-                    now + Nanos(left.saturating_mul(crowd).div_ceil(u64::from(khz(thread.cpu))))
+                    now + Nanos(left.saturating_mul(runnable).div_ceil(u64::from(khz(thread.cpu))))
                 }
-                State::Timed(left) => now + Nanos(left.saturating_mul(crowd)),
+                State::Timed(left) => now + Nanos(left.saturating_mul(runnable)),
                 State::Asleep(until) => until,
                 State::Ended => NEVER,
             }
@@ -85,36 +85,35 @@ impl<'a> Threads<'a> {
 
     pub(super) fn advance(&mut self, passed: Nanos, khz: impl Fn(usize) -> u32) {
         for thread in &mut self.all {
-            let crowd = u64::from(self.crowd[thread.cpu].max(1));
+            let runnable = u64::from(self.runnable[thread.cpu].max(1));
             match &mut thread.state {
                 State::Running(left) => {
-                    let work = passed.0 * u64::from(khz(thread.cpu)) / crowd;
+                    let work = passed.0 * u64::from(khz(thread.cpu)) / runnable;
                     *left = left.saturating_sub(work);
                 }
-                State::Timed(left) => *left = left.saturating_sub(passed.0 / crowd),
+                State::Timed(left) => *left = left.saturating_sub(passed.0 / runnable),
                 State::Asleep(_) | State::Ended => {}
             }
         }
     }
 
-    /// The next change of a CPU's threads at `now`, made; `None` once there is
-    /// none left.
-    pub(super) fn change(&mut self, now: Nanos) -> Option<(usize, Switch)> {
+    /// Makes the next change of a CPU's threads at `now`; `None` if there is none.
+    pub(super) fn change(&mut self, now: Nanos) -> Option<(usize, TaskChange)> {
         for index in 0..self.all.len() {
             let state = self.all[index].state;
             match state {
                 State::Running(0) | State::Timed(0) => {
                     let cpu = self.all[index].cpu;
                     if !self.go_on(index, now) {
-                        self.crowd[cpu] -= 1;
-                        return Some((cpu, Switch::Left(self.crowd[cpu])));
+                        self.runnable[cpu] -= 1;
+                        return Some((cpu, TaskChange::Left(self.runnable[cpu])));
                     }
                 }
                 State::Asleep(until) if until <= now && self.go_on(index, now) => {
                     let cpu = self.place(index);
                     self.all[index].cpu = cpu;
-                    self.crowd[cpu] += 1;
-                    return Some((cpu, Switch::Came(self.crowd[cpu])));
+                    self.runnable[cpu] += 1;
+                    return Some((cpu, TaskChange::Came(self.runnable[cpu])));
                 }
                 _ => {}
             }
@@ -122,7 +121,7 @@ impl<'a> Threads<'a> {
         self.balance()
     }
 
-    /// Sets the thread to its next step that takes time; whether it computes.
+    /// Advances the thread to its next step that takes time; returns whether it computes.
     fn go_on(&mut self, index: usize, now: Nanos) -> bool {
         let fastest = self.fastest;
         let thread = &mut self.all[index];
@@ -159,7 +158,7 @@ impl<'a> Threads<'a> {
                         thread.state = State::Asleep(thread.deadline);
                         return false;
                     }
-                    // Too late: it goes on at once, and counts from here.
+                    // Too late: it continues at once, and counts from here.
                     thread.deadline = now;
                 }
             }
@@ -168,25 +167,24 @@ impl<'a> Threads<'a> {
 
     fn place(&self, index: usize) -> usize {
         let before = self.all[index].cpu;
-        if self.crowd[before] == 0 {
+        if self.runnable[before] == 0 {
             return before;
         }
-        let cpus = 0..self.crowd.len();
-        cpus.min_by_key(|cpu| (self.crowd[*cpu], *cpu != before)).unwrap_or(before)
+        let cpus = 0..self.runnable.len();
+        cpus.min_by_key(|cpu| (self.runnable[*cpu], *cpu != before)).unwrap_or(before)
     }
 
-    /// One thread of a crowded CPU moves to an idle one: first it leaves, and
-    /// with the next call it comes.
-    fn balance(&mut self) -> Option<(usize, Switch)> {
-        let idle = self.crowd.iter().position(|crowd| *crowd == 0)?;
-        let crowded = self.crowd.iter().position(|crowd| *crowd > 1)?;
+    /// Moves one thread from a CPU with several to an idle one.
+    fn balance(&mut self) -> Option<(usize, TaskChange)> {
+        let idle = self.runnable.iter().position(|runnable| *runnable == 0)?;
+        let shared = self.runnable.iter().position(|runnable| *runnable > 1)?;
         let moves = self.all.iter_mut().rfind(|thread| {
-            thread.cpu == crowded && matches!(thread.state, State::Running(_) | State::Timed(_))
+            thread.cpu == shared && matches!(thread.state, State::Running(_) | State::Timed(_))
         })?;
         moves.cpu = idle;
-        self.crowd[crowded] -= 1;
-        self.crowd[idle] += 1;
-        // The crowded CPU stays busy: only the idle one's change matters.
-        Some((idle, Switch::Came(1)))
+        self.runnable[shared] -= 1;
+        self.runnable[idle] += 1;
+        // The other CPU stays busy: only the idle one's change matters.
+        Some((idle, TaskChange::Came(1)))
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use unjank_host::input::Input;
 use unjank_host::{Bytes, Error};
 use unjank_launch::model::Profile;
-use unjank_launch::model::profile::{SHIPPED, Wrong, shipped};
+use unjank_launch::model::profile::{ProfileError, SHIPPED, shipped};
 
 use crate::interrupt;
 
@@ -57,6 +57,6 @@ fn find(name: &str, warnings: &mut Vec<String>) -> Result<Profile> {
     Ok(Profile::from_toml(&text, name).map_err(|wrong| usage(&wrong))?)
 }
 
-fn usage(wrong: &Wrong) -> Error {
+fn usage(wrong: &ProfileError) -> Error {
     Error::Invalid(wrong.to_string())
 }

@@ -1,4 +1,4 @@
-//! What came of a simulated launch.
+//! The result of a simulated launch.
 
 use unjank_host::{Joules, Nanos};
 
@@ -21,29 +21,29 @@ impl Transition {
     }
 }
 
-/// What came of it.
+/// A simulated launch.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// When the launch began, since the simulation did.
+pub struct Simulated {
+    /// When the launch began, since the simulation began.
     pub begins: Nanos,
-    /// How long it took; `None` if it had not ended after ten minutes.
+    /// Its length; `None` if it had not ended after ten minutes.
     pub launch: Option<Nanos>,
-    /// From its beginning until the end of the tail: what energy is told for.
+    /// From its beginning until the end of the tail: the time of the energies.
     pub length: Nanos,
-    /// What the CPUs took in that time.
+    /// Energy of the CPUs in that time.
     pub cpu: Joules,
-    /// What the rest of the device took.
+    /// Energy of the rest of the device.
     pub rest: Joules,
-    /// How often the governor looked, from the beginning on.
+    /// Evaluations of the load since the simulation began.
     pub samples: u64,
-    /// How often a frequency changed, from the beginning on.
+    /// Changes of frequency since the simulation began.
     pub changes: u64,
-    /// Those changes, where they were to be kept.
+    /// These changes, if they are recorded.
     pub transitions: Vec<Transition>,
 }
 
-impl Outcome {
-    /// What CPUs and the rest took.
+impl Simulated {
+    /// Energy of the whole device.
     pub fn device(&self) -> Joules {
         self.cpu + self.rest
     }
