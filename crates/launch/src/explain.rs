@@ -1,4 +1,4 @@
-//! Is the clock up in time?
+//! The verdict on ramps: is the clock up in time?
 
 use unjank_host::Nanos;
 use unjank_measure::{Bound, Findings, Quantity, Verdict};

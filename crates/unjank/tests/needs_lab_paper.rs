@@ -57,7 +57,7 @@ fn the_papers_experiments_are_made_and_the_governor_is_as_before() {
 
     let verdicts = record["verdicts"].as_array().unwrap();
     for figure in ["Fig. 2", "Fig. 3", "Table 3"] {
-        let asked = format!("Does {figure} of Jo & Suh come out here");
+        let asked = format!("Does this machine reproduce {figure} of Jo & Suh");
         let is = |verdict: &&Value| verdict["question"].as_str().unwrap().starts_with(&asked);
         assert_eq!(verdicts.iter().filter(is).count(), 1, "{verdicts:#?}");
     }

@@ -229,7 +229,7 @@ fn options_that_cannot_work_are_usage_errors() {
         (vec!["--meter", "model"], "--device exynos4210"),
         (vec!["--meter", "smartpower3"], "smartpower3:udp"),
         (vec!["--for", "1s", "--discard", "1s"], "nothing is left"),
-        (vec!["--rates", "10ms,50ms"], "the reference 100 ms is none"),
+        (vec!["--rates", "10ms,50ms"], "the reference 100 ms is not among"),
         (vec!["--rates", "100ms"], "nothing to compare"),
         (vec!["--rates", "100ms,100ms"], "given twice"),
         (vec!["--rates", "100ms,50ms", "--min-effect", "-1"], "expected 0 to 100"),

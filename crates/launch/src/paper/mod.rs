@@ -7,19 +7,19 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | `outcome` | what came of the experiments |
+//! | `results` | the results of the experiments |
 //! | `published` | the paper's values as facts and curves |
-//! | `tables` | both beside each other |
-//! | `judge` | whether they come out here |
-//! | `share` | the progress of one experiment among two |
+//! | `tables` | the paper's values beside ours |
+//! | `reproduced` | whether this machine reproduces the paper |
+//! | `progress` | the progress of one experiment of two |
 
-mod judge;
-mod outcome;
+mod progress;
 mod published;
-mod share;
+mod reproduced;
+mod results;
 mod tables;
 
-pub use outcome::{Line, Outcome};
+pub use results::{FigureRow, PaperResults};
 
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
@@ -30,7 +30,7 @@ use crate::bench::{self, rows};
 use crate::power::governor::Governors;
 use crate::power::rates;
 use crate::simulate::paper::Prediction;
-use share::Share;
+use progress::PartialProgress;
 
 /// The governor of the paper.
 const GOVERNOR: &str = "ondemand";
@@ -41,7 +41,7 @@ pub const DURING: Nanos = Nanos::from_millis(50);
 /// The sampling periods of Table 3.
 pub const PERIODS: [Nanos; 4] = [Nanos::from_millis(10), DURING, NORMAL, Nanos::from_millis(200)];
 
-/// What is done.
+/// The experiments.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Launches without the service and with it, one workload for each load of
@@ -49,22 +49,22 @@ pub struct Options {
     pub launches: Option<bench::Options>,
     /// Idle energy; `None` to leave Table 3 out.
     pub energy: Option<rates::Options>,
-    /// What the model says of the same launches.
+    /// The model's prediction for the same launches.
     pub prediction: Prediction,
 }
 
-/// Whether the experiments can be made here; why not, as a sentence without a
+/// Whether the experiments are possible here; the reason is a sentence without a
 /// full stop.
 ///
 /// # Errors
-/// A list of CPUs that is none.
+/// The kernel's list of CPUs is invalid.
 pub fn supported(root: &Root) -> Result<Support<()>> {
     let other = Machine::clocks(root).into_iter().find(|policy| policy.governor != GOVERNOR);
     Ok(match (Governors::find(root)?, other) {
         (Support::No(reason), _) => Support::No(reason),
         (Support::Yes(_), Some(policy)) => Support::No(format!(
-            "the governor of {} is {}, and the paper's is {GOVERNOR} (unjank with \
-             {}/scaling_governor={GOVERNOR} -- …)",
+            "the governor of {} is {}, but the paper's is {GOVERNOR}; set it: unjank with \
+             {}/scaling_governor={GOVERNOR} -- …",
             policy.name,
             policy.governor,
             policy.path.display()
@@ -73,8 +73,8 @@ pub fn supported(root: &Root) -> Result<Support<()>> {
     })
 }
 
-/// The rules of ondemand that a kernel of this release follows, as the models
-/// call them. Unknown releases are taken for new ones.
+/// The model's name for the rules of ondemand in a kernel of this release.
+/// Unknown releases count as new.
 pub fn rules(release: &str) -> &'static str {
     let mut numbers = release.split(['.', '-']).map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
@@ -88,16 +88,15 @@ pub fn rules(release: &str) -> &'static str {
     }
 }
 
-impl Outcome {
-    /// What the model says, where nothing can be measured.
+impl PaperResults {
+    /// Predictions only, if nothing can be measured.
     pub fn predicted(prediction: &Prediction) -> Self {
-        let mut outcome = Self::default();
-        outcome.fill(prediction);
-        outcome
+        let mut results = Self::default();
+        results.fill(prediction);
+        results
     }
 
-    /// Adds answers about the paper, behind those that are there and before all
-    /// others.
+    /// Adds verdicts on the paper, after existing ones and before all others.
     fn put_first(&mut self, answers: Vec<Verdict>) {
         let verdicts = &mut self.findings.verdicts;
         let place = verdicts.iter().take_while(|verdict| is_of_the_paper(verdict)).count();
@@ -111,7 +110,7 @@ impl Outcome {
             let at = measured.iter().position(|row| row.name == name)?;
             Some(measured.swap_remove(at))
         };
-        let line = |load, measured, predicted| Line { load, measured, predicted };
+        let line = |load, measured, predicted| FigureRow { load, measured, predicted };
         for (load, predicted) in &prediction.total {
             let row = row(&format!("launch/bench/{}/total", workload(*load)));
             self.total.push(line(Some(*load), row, *predicted));
@@ -122,12 +121,12 @@ impl Outcome {
     }
 }
 
-/// Whether the question is about the paper's values.
+/// Whether a verdict is about the paper's values.
 pub fn is_of_the_paper(verdict: &Verdict) -> bool {
     verdict.subject.starts_with("launch/paper/")
 }
 
-/// What the workload with this load is called.
+/// The name of the workload with this load.
 pub fn workload(load: Nanos) -> String {
     let nanos = load.get();
     let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
@@ -138,8 +137,8 @@ pub fn workload(load: Nanos) -> String {
     }
 }
 
-/// Makes the experiments, launches first. What was measured until Ctrl-C is
-/// the outcome.
+/// Runs the experiments, launches first. Ctrl-C ends them; the results so far
+/// are kept.
 ///
 /// # Errors
 /// Those of [`bench::run`] and [`rates::run`].
@@ -150,39 +149,41 @@ pub fn run(
     meter: Option<&mut dyn Meter>,
     seed: u64,
     monitor: &dyn Monitor,
-) -> Result<Outcome> {
+) -> Result<PaperResults> {
     let times = [options.launches.as_ref().map_or(0.0, launch_seconds), energy_seconds(options)];
     let launches = times[0] / times.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let mut outcome = Outcome::default();
+    let mut results = PaperResults::default();
     if let Some(bench) = &options.launches {
-        let share = Share { whole: monitor, from: 0.0, length: launches, name: "Fig. 2 and 3" };
-        outcome.findings = bench::run(bench, Some(session), root, None, seed, &share)?;
-        outcome.fill(&options.prediction);
-        let answers = [judge::total(&outcome.total), outcome.basic.as_ref().and_then(judge::basic)];
-        outcome.put_first(answers.into_iter().flatten().collect());
+        let share =
+            PartialProgress { whole: monitor, from: 0.0, length: launches, name: "Fig. 2 and 3" };
+        results.findings = bench::run(bench, Some(session), root, None, seed, &share)?;
+        results.fill(&options.prediction);
+        let answers =
+            [reproduced::fig2(&results.total), results.basic.as_ref().and_then(reproduced::fig3)];
+        results.put_first(answers.into_iter().flatten().collect());
     }
-    let (Some(energy), Some(meter)) = (&options.energy, meter) else { return Ok(outcome) };
+    let (Some(energy), Some(meter)) = (&options.energy, meter) else { return Ok(results) };
     if monitor.stop_requested() {
-        return Ok(outcome);
+        return Ok(results);
     }
-    let share = Share { whole: monitor, from: launches, length: 1.0 - launches, name: "Table 3" };
+    let share =
+        PartialProgress { whole: monitor, from: launches, length: 1.0 - launches, name: "Table 3" };
     match rates::run(energy, meter, root, session, seed, &share) {
         Ok(Support::Yes(measured)) => {
-            outcome.periods = measured.table();
-            outcome.findings.merge(measured.findings());
-            published::note_energy(&mut outcome);
-            outcome.put_first(judge::energy(&outcome.periods).into_iter().collect());
+            results.periods = measured.table();
+            results.findings.merge(measured.findings());
+            published::note_energy(&mut results);
+            results.put_first(reproduced::table3(&results.periods).into_iter().collect());
         }
         Ok(Support::No(reason)) | Err(Error::Unsupported(reason)) => {
-            outcome.findings.not_supported("launch/power/energy", reason);
+            results.findings.not_supported("launch/power/energy", reason);
         }
         Err(error) => return Err(error),
     }
-    Ok(outcome)
+    Ok(results)
 }
 
-/// About how long all launches take: as many of each load under either
-/// condition, at a clock that is up half of the time.
+/// Estimated time of all launches under both conditions.
 fn launch_seconds(options: &bench::Options) -> f64 {
     let each = options.pause.as_secs_f64() + 1.0;
     (options.workloads.len() * (options.pairs + options.warm_up) * 2) as f64 * each
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_follow_the_rules_of_their_time() {
+    fn kernels_have_the_rules_of_their_release() {
         let all =
             ["2.6.35", "3.0.101", "3.4.0-perf", "3.13.1", "4.5", "4.6.0", "6.12.57+deb13", "?"];
         assert_eq!(
@@ -221,14 +222,14 @@ mod tests {
         let loads = [0, 200].map(Nanos::from_millis);
         let total = loads.map(|load| (load, -0.03)).to_vec();
         let prediction = Prediction { governor: "ondemand".to_owned(), total, basic: -0.04 };
-        let outcome = Outcome::predicted(&prediction);
-        assert_eq!(outcome.total.len(), 2);
-        assert!(outcome.total.iter().all(|line| line.measured.is_none()));
-        let value = |name: &str| outcome.findings.fact_named(name).unwrap().value;
+        let results = PaperResults::predicted(&prediction);
+        assert_eq!(results.total.len(), 2);
+        assert!(results.total.iter().all(|line| line.measured.is_none()));
+        let value = |name: &str| results.findings.fact_named(name).unwrap().value;
         let named = ["in_paper", "predicted"]
             .map(|by| value(&format!("launch/paper/fig3/basic_change_{by}")).to_string());
         assert_eq!(named, ["-0.0334", "-0.04"]);
-        let modelled = outcome.findings.facts.iter();
+        let modelled = results.findings.facts.iter();
         let modelled =
             modelled.filter(|fact| fact.labels.get("origin").is_some_and(|o| o == "modelled"));
         assert_eq!(modelled.count(), 3);
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_governor_it_is_told_why() {
+    fn without_a_governor_the_reason_is_given() {
         let Support::No(reason) = supported(&Root::at("/nonexistent")).unwrap() else { panic!() };
         assert!(reason.contains("no cpufreq files"), "{reason}");
     }

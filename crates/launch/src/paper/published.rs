@@ -6,20 +6,20 @@ use unjank_host::energy::Origin;
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Direction, Fact, Findings, Point, Unit};
 
-use super::outcome::{Line, Outcome};
+use super::results::{FigureRow, PaperResults};
 use crate::power::table::Row as Period;
-use crate::simulate::paper::{BASIC, Prediction, TOTAL};
+use crate::simulate::paper::{FIG_2_RANGE, FIG_3_CHANGE, Prediction};
 
 /// A change as a share, and its interval.
 type Share = (f64, Option<[f64; 2]>);
 
-/// Adds what the paper and the model say of launches.
-pub(super) fn note_launches(outcome: &mut Outcome, prediction: &Prediction) {
+/// Adds the paper's and the model's values for launches.
+pub(super) fn note_launches(results: &mut PaperResults, prediction: &Prediction) {
     let mut facts = Vec::new();
-    for (end, value) in [("least", TOTAL[1]), ("most", TOTAL[0])] {
+    for (end, value) in [("least", FIG_2_RANGE[1]), ("most", FIG_2_RANGE[0])] {
         facts.push(change("fig2/launch_change_in_paper", value).with_label("end", end));
     }
-    facts.push(change("fig3/basic_change_in_paper", BASIC));
+    facts.push(change("fig3/basic_change_in_paper", FIG_3_CHANGE));
     let modelled = |fact: Fact| {
         fact.with_label("governor", &prediction.governor)
             .with_label("origin", Origin::Modelled.to_string())
@@ -29,14 +29,14 @@ pub(super) fn note_launches(outcome: &mut Outcome, prediction: &Prediction) {
         facts.push(modelled(fact).with_label("load", load.to_string()));
     }
     facts.push(modelled(change("fig3/basic_change_predicted", prediction.basic)));
-    outcome.findings.facts.extend(facts);
-    let curves = fig2(&outcome.total);
-    outcome.findings.curves.extend(curves);
+    results.findings.facts.extend(facts);
+    let curves = fig2(&results.total);
+    results.findings.curves.extend(curves);
 }
 
-/// Adds what the paper says of energy.
-pub(super) fn note_energy(outcome: &mut Outcome) {
-    let Outcome { findings, periods, .. } = outcome;
+/// Adds the paper's values for energy.
+pub(super) fn note_energy(results: &mut PaperResults) {
+    let PaperResults { findings, periods, .. } = results;
     for period in periods.iter() {
         let every = period.rate.to_string();
         if let Some(energy) = period.paper {
@@ -51,8 +51,8 @@ pub(super) fn note_energy(outcome: &mut Outcome) {
     table3(periods, findings);
 }
 
-fn fig2(lines: &[Line]) -> Vec<Curve> {
-    let curve = |by: &str, value: &dyn Fn(&Line) -> Option<Share>| Curve {
+fn fig2(lines: &[FigureRow]) -> Vec<Curve> {
+    let curve = |by: &str, value: &dyn Fn(&FigureRow) -> Option<Share>| Curve {
         name: "launch/paper/fig2".to_owned(),
         x: Axis::new("load at full clock", Unit::Nanoseconds),
         y: Axis::new("change of the launch time with the service", Unit::Ratio),
@@ -62,15 +62,15 @@ fn fig2(lines: &[Line]) -> Vec<Curve> {
             Some(Point { x: line.load?.get() as f64, y, interval })
         }),
     };
-    let here = |line: &Line| {
+    let here = |line: &FigureRow| {
         let difference = line.measured.as_ref()?.difference.as_ref()?;
         Some((difference.value, difference.interval))
     };
     let all = [
         curve("here", &here),
         curve("predicted", &|line| Some((line.predicted, None))),
-        curve("paper: −2 %", &|_| Some((TOTAL[1], None))),
-        curve("paper: −5 %", &|_| Some((TOTAL[0], None))),
+        curve("paper: −2 %", &|_| Some((FIG_2_RANGE[1], None))),
+        curve("paper: −5 %", &|_| Some((FIG_2_RANGE[0], None))),
     ];
     all.into_iter().filter(|curve| !curve.points.is_empty()).collect()
 }

@@ -1,28 +1,28 @@
-//! Fig. 2 and 3 as tables, the paper's values and the predicted ones beside.
+//! Fig. 2 and 3 as tables: our values, the paper's and the predictions.
 
 use unjank_host::Nanos;
 use unjank_measure::{Cell, Column, Table, Unit};
 
-use super::outcome::{Line, Outcome};
+use super::results::{FigureRow, PaperResults};
 use crate::bench::{Row, change, median};
-use crate::simulate::paper::{BASIC, TOTAL};
+use crate::simulate::paper::{FIG_2_RANGE, FIG_3_CHANGE};
 
-const NOTE: &str = "Times: medians; change: the median within pairs; predicted: the mean of a \
-                    model of this kernel's ondemand (modelled).";
+const NOTE: &str = "Times: medians. Change: median within pairs. Predicted: mean of a model of \
+                    this kernel's ondemand (modelled).";
 
 /// A table for each figure.
-pub(super) fn tables(outcome: &Outcome) -> Vec<Table> {
+pub(super) fn tables(results: &PaperResults) -> Vec<Table> {
     let mut tables = Vec::new();
-    if !outcome.total.is_empty() {
-        let title = "Fig. 2: launch time, the sampling period 100 ms, and 50 ms for the launch";
-        let [most, least] = TOTAL.map(|end| Unit::Change.show(end));
+    if !results.total.is_empty() {
+        let title = "Fig. 2: launch time at a sampling period of 100 ms, and 50 ms during a launch";
+        let [most, least] = FIG_2_RANGE.map(|end| Unit::Change.show(end));
         let theirs = || Cell::from(format!("{least} to {most}"));
-        let rows = outcome.total.iter().map(|line| cells(line, theirs()));
+        let rows = results.total.iter().map(|line| cells(line, theirs()));
         tables.push(table("fig2", title).with_rows(rows));
     }
-    if let Some(basic) = &outcome.basic {
+    if let Some(basic) = &results.basic {
         let title = "Fig. 3: basic launch time, without the load";
-        let theirs = Unit::Change.show(BASIC).into();
+        let theirs = Unit::Change.show(FIG_3_CHANGE).into();
         tables.push(table("fig3", title).with_rows([cells(basic, theirs)]).with_note(NOTE));
     }
     tables
@@ -42,7 +42,7 @@ fn table(name: &str, title: &str) -> Table {
     Table::new(format!("launch/paper/{name}"), title, columns)
 }
 
-fn cells(line: &Line, theirs: Cell) -> [Cell; 8] {
+fn cells(line: &FigureRow, theirs: Cell) -> [Cell; 8] {
     let row = line.measured.as_ref();
     let told = |of: &dyn Fn(&Row) -> Cell| row.map_or(Cell::Empty, of);
     let load = match line.load {

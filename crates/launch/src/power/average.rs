@@ -1,4 +1,4 @@
-//! The mean power now.
+//! The mean power over one window.
 
 use unjank_host::energy::{About, Meter, Spent};
 use unjank_host::{Error, Nanos, Result};
@@ -7,15 +7,15 @@ use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit};
 
 use super::notes::{self, mean};
 
-/// Parts of the window that are looked at by themselves.
+/// Parts of the window, each with its own power.
 const PARTS: u64 = 20;
 
-/// How long to look.
+/// The length of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// All of it.
+    /// The whole length.
     pub whole: Nanos,
-    /// What does not count of it, at its beginning.
+    /// The part at its beginning that does not count.
     pub discard: Nanos,
 }
 
@@ -26,19 +26,19 @@ impl Window {
         if self.discard >= self.whole {
             let Self { whole, discard } = self;
             return Err(Error::Invalid(format!(
-                "{discard} of {whole} are not counted: nothing is left"
+                "{discard} of {whole} are discarded: nothing is left to count"
             )));
         }
         Ok(())
     }
 
-    /// What counts.
+    /// The length that counts.
     pub fn counted(&self) -> Nanos {
         self.whole - self.discard
     }
 }
 
-/// Watches `meter` over one window.
+/// Reads `meter` over one window.
 ///
 /// # Errors
 /// The window is too short, or the meter cannot be read.
@@ -76,7 +76,7 @@ fn findings(about: &About, parts: &[Spent], seed: u64) -> Findings {
     let mut findings = Findings::default();
     notes::about(about, &mut findings);
     let Some(all) = sum(parts) else {
-        findings.not_supported("launch/power/power", "the meter said nothing in this time");
+        findings.not_supported("launch/power/power", "the meter gave no reading in this time");
         return findings;
     };
     let powers = |energy: fn(&Spent) -> Option<f64>| -> Vec<f64> {
@@ -98,7 +98,7 @@ fn findings(about: &About, parts: &[Spent], seed: u64) -> Findings {
     notes::samples(all.samples, &mut findings);
     if let Some(reason) = &all.cut_short {
         findings.warn(format!(
-            "the meter counted only {}: {reason}; what it counted is kept",
+            "the meter ran for only {}: {reason}; its energy until then counts",
             all.time
         ));
     }

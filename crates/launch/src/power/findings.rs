@@ -1,17 +1,17 @@
-//! From Table 3 to findings: facts, answers, and what the paper's own
-//! differences are worth beside them.
+//! From Table 3 to findings: facts, answers, and whether the paper's differences
+//! exceed the spread measured here.
 
 use std::collections::BTreeMap;
 
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Fact, Findings, Point, Unit};
 
-use super::rates::Outcome;
+use super::rates::MeasuredRates;
 use super::table::Row;
 use super::{notes, tables};
 
-impl Outcome {
-    /// All that goes into the record.
+impl MeasuredRates {
+    /// Everything for the record.
     pub fn findings(&self) -> Findings {
         let mut findings = Findings::default();
         notes::about(&self.about, &mut findings);
@@ -26,7 +26,7 @@ impl Outcome {
             }
             if row.actual != row.rate {
                 findings.warn(format!(
-                    "the kernel made {} of the sampling period {}",
+                    "the kernel set the sampling period {} instead of {}",
                     row.actual, row.rate
                 ));
             }
@@ -39,13 +39,13 @@ impl Outcome {
             findings.not_supported(format!("launch/power/energy every {rate}"), reason.clone());
         }
         self.note_end(&mut findings);
-        for told in about_the_paper(&table) {
-            findings.warn(told);
+        for warning in about_the_paper(&table) {
+            findings.warn(warning);
         }
         findings
     }
 
-    /// The order that ran.
+    /// The order of the visits that ran.
     fn order(&self) -> Fact {
         let round = |round: &Vec<(usize, f64)>| {
             let rates = round.iter().map(|(arm, _)| self.arms[*arm].rate.to_string());
@@ -61,7 +61,7 @@ impl Outcome {
         self.rounds.iter().filter(|round| round.len() == self.arms.len()).count()
     }
 
-    /// Says why it ended early, and what became of the visit under way.
+    /// Adds why it ended early, and the energy of the visit under way.
     fn note_end(&self, findings: &mut Findings) {
         let Some(reason) = &self.stopped else { return };
         let (complete, planned) = (self.complete_rounds(), self.plan.pairs);
@@ -74,7 +74,7 @@ impl Outcome {
                     .with_label("ended", reason.clone()),
             );
             findings.warn(format!(
-                "the visit under way, every {rate}, counts for nothing: the meter had {} in {}",
+                "the visit under way, every {rate}, does not count: the meter had {} in {}",
                 Unit::Joules.show(spent.energy.0),
                 spent.time
             ));
@@ -99,7 +99,7 @@ fn curve(table: &[Row]) -> Curve {
     }
 }
 
-/// What can be said of the paper's differences beside ours.
+/// Compares the paper's differences with our intervals.
 fn about_the_paper(table: &[Row]) -> Vec<String> {
     let compared = table.iter().filter_map(|row| {
         let ratio = row.effect.as_ref()?.ratio?;
@@ -116,20 +116,19 @@ fn about_the_paper(table: &[Row]) -> Vec<String> {
         return Vec::new();
     }
     let mut told = vec![
-        "Jo & Suh (Table 3) give averages of ten runs and no spread, so their differences \
-         cannot be told from noise by what they print; all three periods other than 100 ms, \
-         longer and shorter, took less than it there"
+        "Jo & Suh (Table 3) give averages of ten runs and no spread, so their differences may be \
+         noise; there, all three periods other than 100 ms, shorter and longer, took less energy"
             .to_owned(),
     ];
     if !inside.is_empty() {
         told.push(format!(
-            "the spread seen here leaves room both for none and for the paper's difference: {}",
+            "the intervals here include both zero and the paper's difference: {}",
             inside.join(", ")
         ));
     }
     if !outside.is_empty() {
         told.push(format!(
-            "the intervals seen here exclude zero or the paper's difference (on another device): {}",
+            "the intervals here exclude zero or the paper's difference (another device): {}",
             outside.join(", ")
         ));
     }

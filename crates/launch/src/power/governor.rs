@@ -1,5 +1,5 @@
-//! The sampling period of the governor: finding it, changing it for a time,
-//! and seeing whether somebody else changed something meanwhile.
+//! The sampling period of the governor: finding it, changing it for a time, and
+//! detecting changes by other programs.
 
 use std::path::PathBuf;
 
@@ -16,23 +16,23 @@ pub struct Governors {
     root: Root,
     /// Each policy's directory and governor.
     policies: Vec<(PathBuf, String)>,
-    /// Each tunable, and what it reads.
+    /// Each tunable, and its value.
     tunables: Vec<(PathBuf, String)>,
 }
 
 /// The sampling period, held at a value.
 #[derive(Debug)]
-pub struct Held<'a> {
+pub struct HeldPeriod<'a> {
     governors: &'a Governors,
     knobs: Vec<Knob>,
 }
 
 impl Governors {
-    /// Those of the machine below `root`. Not supported where a policy's
+    /// The governors of the machine below `root`. Not supported if a policy's
     /// governor has no sampling period.
     ///
     /// # Errors
-    /// A list of CPUs that is none.
+    /// The kernel's list of CPUs is invalid.
     pub fn find(root: &Root) -> Result<Support<Self>> {
         let found = frequency_policies(root)?;
         if found.is_empty() {
@@ -61,21 +61,21 @@ impl Governors {
         Ok(Support::Yes(Self { root: root.clone(), policies, tunables }))
     }
 
-    /// Takes the sampling periods into `session`, as they are.
+    /// Takes the sampling periods into `session`, unchanged.
     ///
     /// # Errors
     /// Those of the session: `Permission`, above all.
-    pub fn hold<'a>(&'a self, session: &Session) -> Result<Held<'a>> {
-        Ok(Held { governors: self, knobs: session.change_all(&self.tunables)? })
+    pub fn hold<'a>(&'a self, session: &Session) -> Result<HeldPeriod<'a>> {
+        Ok(HeldPeriod { governors: self, knobs: session.change_all(&self.tunables)? })
     }
 }
 
-impl Held<'_> {
-    /// Gives all of them this period, and says what the kernel made of it: it
-    /// raises what is too short for it.
+impl HeldPeriod<'_> {
+    /// Sets all of them to `period`, and returns the kernel's value: it raises
+    /// periods that are too short.
     ///
     /// # Errors
-    /// The kernel's refusal.
+    /// The kernel refuses it.
     pub fn set(&self, period: Nanos) -> Result<Nanos> {
         let micros = (period.get() / 1_000).to_string();
         for knob in &self.knobs {
@@ -87,7 +87,7 @@ impl Held<'_> {
         })
     }
 
-    /// What somebody else has changed, as a sentence without a full stop.
+    /// What another program has changed, as a sentence without a full stop.
     pub fn disturbed(&self) -> Option<String> {
         for (policy, governor) in &self.governors.policies {
             let name = policy.display();

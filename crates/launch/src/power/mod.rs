@@ -3,13 +3,13 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`residency`] | the energy of CPUs whose states were watched: pure |
-//! | [`modelled`] | a meter that watches them, for machines without one |
-//! | [`average`](mod@average) | the mean power now |
+//! | [`residency`] | the energy of CPUs from their frequencies and idle times: pure |
+//! | [`modelled`] | a meter that reads these, for machines without a real one |
+//! | [`average`](mod@average) | the mean power over one window |
 //! | [`governor`], [`rates`], [`table`] | the sampling period, visits at each, Table 3 |
 //! | `findings`, `tables` | the same as findings |
 //! | [`paper`] | what Jo & Suh measured |
-//! | `notes` | what all findings say of their meter |
+//! | `notes` | facts and warnings about the meter |
 
 pub mod average;
 mod findings;
@@ -26,14 +26,14 @@ use unjank_host::Result;
 use unjank_host::energy::{Meter, Spent};
 
 pub use average::{Window, average};
-pub use modelled::Modelled;
+pub use modelled::ModelledMeter;
 
-/// The energy that `meter` counts while `work` is done, and what the work
-/// yields. Use it for one launch: from the start stamp to the end stamp.
+/// Does `work`, and returns its result and the energy that `meter` counted
+/// meanwhile. Use it for one launch: from the start stamp to the end stamp.
 ///
 /// # Errors
-/// The meter cannot be read, before or after; an error of the work stays in
-/// what it yields.
+/// The meter cannot be read, before or after; an error of the work stays in its
+/// result.
 pub fn around<T>(meter: &mut dyn Meter, work: impl FnOnce() -> T) -> Result<(T, Spent)> {
     let before = meter.read()?;
     let done = work();

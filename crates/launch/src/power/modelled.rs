@@ -1,5 +1,5 @@
-//! A meter for machines that have none: times that the kernel counts, and
-//! powers from a table. What it says is labelled `modelled`.
+//! A meter for machines without one: times that the kernel counts, and powers
+//! from a table. Its values are labelled `modelled`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use unjank_host::machine::{frequency_policies, idle_times, time_in_state};
 use unjank_host::sched::CpuSet;
 use unjank_host::{Hertz, Nanos, Result, Root, Support, Timestamp};
 
-use super::residency::{Account, Clock, Frequency, Look};
+use super::residency::{Account, Clock, Frequency, Snapshot};
 use crate::model::OppTable;
 
-/// How often it looks by itself. Each look costs a machine that is idle a
-/// wake-up, and a few files.
+/// Interval of its readings. Each costs an idle machine a wake-up and the reading
+/// of a few files.
 pub const PERIOD: Nanos = Nanos::from_millis(50);
 
 /// Energy from the times of frequencies and of idle CPUs.
 #[derive(Debug)]
-pub struct Modelled {
+pub struct ModelledMeter {
     about: About,
     shared: Arc<Mutex<Shared>>,
     _thread: Sampler,
@@ -27,55 +27,55 @@ pub struct Modelled {
 
 #[derive(Debug)]
 struct Shared {
-    watched: Watched,
+    files: CpuFiles,
     account: Account,
     samples: Samples,
     ended: Option<Ended>,
 }
 
-/// Where the times are.
+/// The kernel's files with these times.
 #[derive(Debug)]
-struct Watched {
+struct CpuFiles {
     root: Root,
     clocks: Vec<(PathBuf, Vec<usize>)>,
     statistics: bool,
 }
 
-impl Modelled {
+impl ModelledMeter {
     /// A meter of the CPUs below `root`, each with the powers of `table`; the
     /// table is that of the device called `device`.
     ///
     /// # Errors
-    /// A file of the kernel cannot be read or understood; the thread that
-    /// looks cannot be started.
+    /// A file of the kernel cannot be read or parsed; the thread cannot be
+    /// started.
     pub fn open(root: &Root, table: OppTable, device: &str) -> Result<Support<Self>> {
-        let watched = match Watched::find(root)? {
-            Support::Yes(watched) => watched,
+        let files = match CpuFiles::find(root)? {
+            Support::Yes(files) => files,
             Support::No(reason) => return Ok(Support::No(reason)),
         };
         let about = About {
             name: "model".to_owned(),
-            source: watched.source().to_owned(),
+            source: files.source().to_owned(),
             origin: Origin::Modelled,
             covers: format!("the whole device, as {device} would take it"),
         };
-        let account = Account::new(table, watched.look()?);
+        let account = Account::new(table, files.snapshot()?);
         let samples = Samples { good: 1, ..Samples::default() };
-        let shared = Arc::new(Mutex::new(Shared { watched, account, samples, ended: None }));
+        let shared = Arc::new(Mutex::new(Shared { files, account, samples, ended: None }));
         let theirs = Arc::clone(&shared);
-        let thread = Sampler::start("power model", PERIOD, move || lock(&theirs).look())?;
+        let thread = Sampler::start("power model", PERIOD, move || lock(&theirs).charge())?;
         Ok(Support::Yes(Self { about, shared, _thread: thread }))
     }
 }
 
-impl Meter for Modelled {
+impl Meter for ModelledMeter {
     fn about(&self) -> &About {
         &self.about
     }
 
     fn read(&mut self) -> Result<Reading> {
         let mut shared = lock(&self.shared);
-        shared.look();
+        shared.charge();
         Ok(Reading {
             at: shared.account.last().at,
             energy: shared.account.device(),
@@ -87,14 +87,14 @@ impl Meter for Modelled {
 }
 
 impl Shared {
-    /// Charges the time since the last look; whether that went well.
-    fn look(&mut self) -> bool {
+    /// Charges the time since the last reading; `false` if it failed.
+    fn charge(&mut self) -> bool {
         if self.ended.is_some() {
             return false;
         }
-        match self.watched.look() {
-            Ok(look) => {
-                let time = look.at.since(self.account.last().at);
+        match self.files.snapshot() {
+            Ok(snapshot) => {
+                let time = snapshot.at.since(self.account.last().at);
                 self.samples.good += 1;
                 self.samples.longest = self.samples.longest.max(time);
                 if time > PERIOD.times(2) {
@@ -102,7 +102,7 @@ impl Shared {
                     self.samples.gap_time = self.samples.gap_time + time;
                     self.samples.lost += time.get() / PERIOD.get() - 1;
                 }
-                self.account.add(look);
+                self.account.add(snapshot);
             }
             Err(error) => {
                 let (at, reason) = (self.account.last().at, error.to_string());
@@ -113,7 +113,7 @@ impl Shared {
     }
 }
 
-impl Watched {
+impl CpuFiles {
     fn find(root: &Root) -> Result<Support<Self>> {
         let policies = frequency_policies(root)?;
         let Some(first) = policies.first() else {
@@ -134,11 +134,11 @@ impl Watched {
         if self.statistics {
             "time in each frequency, and idle time of each CPU"
         } else {
-            "the frequency now and then, and idle time of each CPU"
+            "samples of the frequency, and idle time of each CPU"
         }
     }
 
-    fn look(&self) -> Result<Look> {
+    fn snapshot(&self) -> Result<Snapshot> {
         let clocks = self.clocks.iter().map(|(path, cpus)| {
             let times = if self.statistics { time_in_state(&self.root, path)? } else { None };
             let frequency = if let Some(times) = times {
@@ -151,11 +151,11 @@ impl Watched {
         });
         let clocks = clocks.collect::<Result<Vec<_>>>()?;
         let idle: BTreeMap<usize, Nanos> = idle_times(&self.root)?.into_iter().collect();
-        Ok(Look { at: Timestamp::now(), clocks, idle })
+        Ok(Snapshot { at: Timestamp::now(), clocks, idle })
     }
 }
 
-/// A panic of the other thread leaves an account that is right up to then.
+/// A panic of the other thread leaves the account valid until then.
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -192,11 +192,11 @@ mod tests {
             fs::write(path, text).unwrap();
         }
 
-        fn open(&self) -> Support<Modelled> {
+        fn open(&self) -> Support<ModelledMeter> {
             let point = Opp { frequency: Hertz::from_khz(1_200_000), busy: Watts(0.6) };
             let mut table = OppTable::new(vec![point]).unwrap();
             table.rest = Watts(1.0);
-            Modelled::open(&Root::at(self.0.path()), table, "a test").unwrap()
+            ModelledMeter::open(&Root::at(self.0.path()), table, "a test").unwrap()
         }
     }
 
@@ -239,11 +239,11 @@ mod tests {
     }
 
     #[test]
-    fn without_statistics_the_frequency_is_looked_up() {
+    fn without_statistics_the_frequency_is_sampled() {
         let machine = Machine::new();
         fs::remove_dir_all(machine.0.path().join(POLICY).join("stats")).unwrap();
         let mut meter = machine.open().yes().unwrap();
-        assert!(meter.about().source.starts_with("the frequency now and then"));
+        assert!(meter.about().source.starts_with("samples of the frequency"));
         meter.pass(Nanos::from_millis(5), &|| false);
         assert!(meter.read().unwrap().cpu.unwrap() > Joules(0.0));
     }

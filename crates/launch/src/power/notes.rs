@@ -1,4 +1,4 @@
-//! What all findings about energy say of their meter.
+//! Facts and warnings about a meter.
 
 use unjank_host::energy::{About, Origin, Samples};
 use unjank_measure::stats::{bootstrap, random::seeded};
@@ -6,10 +6,10 @@ use unjank_measure::{Fact, Findings, Unit};
 
 /// Resamples of an average.
 const DRAWS: usize = 10_000;
-/// With fewer values, there is no interval.
+/// The fewest values for an interval.
 const FEWEST: usize = 6;
 
-/// Says what the meter is.
+/// Warns of a modelled meter.
 pub(crate) fn about(about: &About, findings: &mut Findings) {
     if about.origin == Origin::Modelled {
         findings.warn(format!(
@@ -19,7 +19,7 @@ pub(crate) fn about(about: &About, findings: &mut Findings) {
     }
 }
 
-/// Counts the samples behind an energy, and warns where they came badly.
+/// Adds the counts of samples behind an energy, and warns of gaps and damage.
 pub(super) fn samples(samples: Samples, findings: &mut Findings) {
     let counts = [
         ("good", samples.good),
@@ -38,14 +38,14 @@ pub(super) fn samples(samples: Samples, findings: &mut Findings) {
     ));
     if samples.gaps > 0 {
         findings.warn(format!(
-            "{} gaps between samples of the meter, {} in all: {} samples did not come; what happened \
-             within a gap is known on average only",
+            "{} gaps between samples of the meter, {} in all, with {} lost samples; power within a \
+             gap is interpolated",
             samples.gaps, samples.gap_time, samples.lost
         ));
     }
     if samples.damaged > 0 {
         findings.warn(format!(
-            "{} samples of the meter came damaged and do not count",
+            "{} samples of the meter were damaged and do not count",
             samples.damaged
         ));
     }

@@ -1,9 +1,9 @@
-//! Table 3 of Jo & Suh: what an idle Galaxy S II took in a minute at each
+//! Table 3 of Jo & Suh: the energy of an idle Galaxy S II in a minute at each
 //! sampling period of `ondemand`, as the average of ten runs.
 
 use unjank_host::{Joules, Nanos};
 
-/// What they compared with.
+/// Their reference period.
 pub const REFERENCE: Nanos = Nanos::from_millis(100);
 /// The time of each of their energies.
 pub const TIME: Nanos = Nanos::from_millis(60_000);

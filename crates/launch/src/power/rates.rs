@@ -8,57 +8,57 @@ use unjank_measure::experiment::{Plan, Round, rounds};
 use unjank_measure::{Monitor, Series};
 
 use super::average::Window;
-use super::governor::{Governors, Held};
+use super::governor::{Governors, HeldPeriod};
 
-/// What to compare.
+/// What is compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The sampling periods.
     pub rates: Vec<Nanos>,
-    /// The one that the others are compared with.
+    /// The period that the others are compared with.
     pub reference: Nanos,
     /// The window of each visit.
     pub window: Window,
     /// Visits of each period.
     pub rounds: usize,
-    /// The smallest difference that matters, as a share; 0 if every one does.
+    /// Smaller differences, as shares, are ignored; 0 for none.
     pub min_effect: f64,
 }
 
-/// What was measured.
+/// The energies at all sampling periods.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct MeasuredRates {
     /// The meter.
     pub about: About,
-    /// What was to be compared.
+    /// The options.
     pub options: Options,
-    /// How.
+    /// The plan of rounds.
     pub plan: Plan,
-    /// One for each period that the kernel took.
+    /// One for each period that the kernel accepts.
     pub arms: Vec<Arm>,
-    /// Periods that it did not take, and why.
+    /// Periods that it refuses, and why.
     pub refused: Vec<(Nanos, String)>,
-    /// The energy of each visit, by the place of its arm.
+    /// The energy of each visit, by the index of its arm.
     pub rounds: Vec<Round>,
-    /// A visit that was not finished, or was disturbed: it does not count.
+    /// An unfinished or disturbed visit, which does not count.
     pub partial: Option<(Nanos, Spent)>,
     /// Why it ended early, if it did.
     pub stopped: Option<String>,
-    /// All samples of the meter.
+    /// Counts of the meter's samples.
     pub samples: Samples,
-    /// What one reading of the meter takes.
+    /// Durations of the meter's readings.
     pub reading: Series,
 }
 
 /// One sampling period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arm {
-    /// As it was asked for.
+    /// As requested.
     pub rate: Nanos,
-    /// As the kernel has it.
+    /// As set by the kernel.
     pub actual: Nanos,
-    /// What its visits took, scaled to the time of a window: all of it, and
-    /// the CPUs.
+    /// Energies of its visits, scaled to the length of a window: the whole
+    /// device, and the CPUs.
     pub visits: Vec<(Joules, Option<Joules>)>,
 }
 
@@ -74,12 +74,12 @@ impl Options {
         if !self.rates.contains(&self.reference) {
             let reference = self.reference;
             return Err(Error::Invalid(format!(
-                "the reference {reference} is none of the sampling periods"
+                "the reference {reference} is not among the sampling periods"
             )));
         }
         if let Some(rate) = self.rates.iter().find(|rate| !rate.get().is_multiple_of(1_000)) {
             return Err(Error::Invalid(format!(
-                "the governor knows whole microseconds: no period of {} ns",
+                "a sampling period of {} ns: governors take whole microseconds",
                 rate.get()
             )));
         }
@@ -91,12 +91,11 @@ impl Options {
 }
 
 /// Visits every period once a round, in an order that runs back and forth.
-/// `session` puts the period back.
+/// `session` restores the period.
 ///
 /// # Errors
-/// Options that cannot work; a period that may not be changed; a meter that
-/// cannot be read. What goes wrong later ends the experiment, and what was
-/// measured until then is the outcome.
+/// Invalid options; a period that cannot be changed; a meter that cannot be
+/// read. A later failure ends the experiment; the results until then are kept.
 pub fn run(
     options: &Options,
     meter: &mut dyn Meter,
@@ -104,7 +103,7 @@ pub fn run(
     session: &Session,
     seed: u64,
     monitor: &dyn Monitor,
-) -> Result<Support<Outcome>> {
+) -> Result<Support<MeasuredRates>> {
     options.check()?;
     let governors = match Governors::find(root)? {
         Support::Yes(governors) => governors,
@@ -113,14 +112,14 @@ pub fn run(
     let held = governors.hold(session)?;
     let (arms, refused) = arms(options, &held);
     if arms.len() < 2 || arms.iter().all(|arm| arm.rate != options.reference) {
-        let told: Vec<String> =
+        let reasons: Vec<String> =
             refused.iter().map(|(rate, reason)| format!("{rate}: {reason}")).collect();
         return Err(Error::Unsupported(format!(
-            "the kernel takes too few of the sampling periods: {}",
-            told.join("; ")
+            "the kernel accepts too few of the sampling periods: {}",
+            reasons.join("; ")
         )));
     }
-    let mut outcome = Outcome {
+    let mut measured = MeasuredRates {
         about: meter.about().clone(),
         options: options.clone(),
         plan: Plan { pairs: options.rounds, warm_up: 0, seed },
@@ -132,12 +131,12 @@ pub fn run(
         samples: Samples::default(),
         reading: Series::new("launch/power/reading"),
     };
-    outcome.visit_all(meter, &held, monitor)?;
-    Ok(Support::Yes(outcome))
+    measured.visit_all(meter, &held, monitor)?;
+    Ok(Support::Yes(measured))
 }
 
-/// The periods that the kernel takes, as it takes them.
-fn arms(options: &Options, held: &Held<'_>) -> (Vec<Arm>, Vec<(Nanos, String)>) {
+/// Tries each period: those that the kernel accepts, and those that it refuses.
+fn arms(options: &Options, held: &HeldPeriod<'_>) -> (Vec<Arm>, Vec<(Nanos, String)>) {
     let (mut arms, mut refused) = (Vec::new(), Vec::new());
     for &rate in &options.rates {
         match held.set(rate) {
@@ -148,11 +147,11 @@ fn arms(options: &Options, held: &Held<'_>) -> (Vec<Arm>, Vec<(Nanos, String)>) 
     (arms, refused)
 }
 
-impl Outcome {
+impl MeasuredRates {
     fn visit_all(
         &mut self,
         meter: &mut dyn Meter,
-        held: &Held<'_>,
+        held: &HeldPeriod<'_>,
         monitor: &dyn Monitor,
     ) -> Result<()> {
         let order = rounds(self.arms.len(), &self.plan);
@@ -172,12 +171,12 @@ impl Outcome {
         Ok(())
     }
 
-    /// One visit; why it is the last one, if it is.
+    /// One visit. The inner error is why the experiment ends with it.
     fn visit(
         &mut self,
         arm: usize,
         meter: &mut dyn Meter,
-        held: &Held<'_>,
+        held: &HeldPeriod<'_>,
         monitor: &dyn Monitor,
     ) -> Result<Result<(), String>> {
         let (window, rate) = (self.options.window, self.arms[arm].rate);
@@ -191,7 +190,9 @@ impl Outcome {
         }
         match held.set(rate) {
             Ok(actual) if actual == self.arms[arm].actual => {}
-            Ok(actual) => return Ok(Err(format!("the kernel now makes {actual} of {rate}"))),
+            Ok(actual) => {
+                return Ok(Err(format!("the kernel now sets {actual} instead of {rate}")));
+            }
             Err(error) => return Ok(Err(error.to_string())),
         }
         if window.discard > Nanos::ZERO && !meter.pass(window.discard, &stop) {

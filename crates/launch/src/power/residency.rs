@@ -1,12 +1,11 @@
-//! The energy of CPUs whose clocks and idle times were watched. Pure.
+//! The energy of CPUs from their frequencies and idle times. Pure.
 //!
-//! The kernel says how long a clock had each frequency, and how long each CPU
-//! was idle, but not how long a CPU was busy at each frequency. To charge the
-//! power of a frequency for all the time in it would charge idle time at full
-//! power. So time is cut into the intervals between two looks, and within each
-//! the busy time is spread over the frequencies by their shares of it. The
-//! shorter the intervals, the nearer this comes to the truth: a governor that
-//! raises the clock when a CPU gets busy makes the two go together.
+//! The kernel reports how long a clock had each frequency, and how long each CPU
+//! was idle, but not how long a CPU was busy at each frequency. To charge all the
+//! time in a frequency at its power would charge idle time at full power. So time
+//! is cut into the intervals between two snapshots, and within each the busy time
+//! is spread over the frequencies by their shares. Shorter intervals are more
+//! exact, because a governor raises the clock when a CPU is busy.
 
 use std::collections::BTreeMap;
 
@@ -14,75 +13,75 @@ use unjank_host::{Hertz, Joules, Nanos, Timestamp};
 
 use crate::model::OppTable;
 
-/// What was seen in one look at a machine.
+/// The kernel's counters at one moment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Look {
-    /// When.
+pub struct Snapshot {
+    /// When it was taken.
     pub at: Timestamp,
     /// The clocks of its CPUs.
     pub clocks: Vec<Clock>,
-    /// How long each CPU that is online has been idle since boot.
+    /// Idle time since boot of each CPU that is online.
     pub idle: BTreeMap<usize, Nanos>,
 }
 
-/// One clock.
+/// One clock domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
     /// The CPUs that have it.
     pub cpus: Vec<usize>,
-    /// What is known of its frequency.
+    /// Its frequency.
     pub frequency: Frequency,
 }
 
-/// What is known of a frequency.
+/// What the kernel reports of a frequency.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frequency {
-    /// The time in each since boot.
+    /// The time in each frequency since boot.
     TimeIn(Vec<(Hertz, Nanos)>),
-    /// The one at the moment of the look.
+    /// The frequency at the moment of the snapshot.
     Now(Hertz),
 }
 
-/// Energy since the first look.
+/// Energy since the first snapshot.
 #[derive(Debug, Clone)]
 pub struct Account {
     table: OppTable,
-    last: Look,
+    last: Snapshot,
     cpu: Joules,
     device: Joules,
     cpus: BTreeMap<usize, Cpu>,
 }
 
-/// The times of one CPU since the first look.
+/// The times of one CPU since the first snapshot.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cpu {
-    /// Online, whatever it did.
+    /// Online, busy or idle.
     online: Nanos,
     /// Idle, as the kernel counts it: in whole ticks.
     idle: Nanos,
-    /// Busy, as far as it was charged.
+    /// Busy time charged so far.
     charged: Nanos,
 }
 
 impl Account {
-    /// Begins with a look.
-    pub fn new(table: OppTable, first: Look) -> Self {
+    /// Starts with a snapshot.
+    pub fn new(table: OppTable, first: Snapshot) -> Self {
         let (cpu, device) = (Joules(0.0), Joules(0.0));
         Self { table, last: first, cpu, device, cpus: BTreeMap::new() }
     }
 
-    /// Charges the time since the last look.
-    pub fn add(&mut self, look: Look) {
-        let time = look.at.since(self.last.at);
+    /// Charges the time since the last snapshot.
+    pub fn add(&mut self, snapshot: Snapshot) {
+        let time = snapshot.at.since(self.last.at);
         if time == Nanos::ZERO {
             return;
         }
-        for clock in &look.clocks {
+        for clock in &snapshot.clocks {
             let before = self.last.clocks.iter().find(|before| before.cpus == clock.cpus);
             let shares = shares(before.map(|before| &before.frequency), &clock.frequency);
             for cpu in &clock.cpus {
-                let idle = look.idle.get(cpu).zip(self.last.idle.get(cpu));
-                // One that came or went in between takes nothing meanwhile.
+                let idle = snapshot.idle.get(cpu).zip(self.last.idle.get(cpu));
+                // A CPU that was plugged or unplugged in between takes nothing.
                 let Some((now, then)) = idle else { continue };
                 let busy = self.cpus.entry(*cpu).or_default().busy(time, *now - *then);
                 for &(frequency, share) in &shares {
@@ -93,7 +92,7 @@ impl Account {
             }
         }
         self.device = self.device + self.table.rest.over(time);
-        self.last = look;
+        self.last = snapshot;
     }
 
     /// The energy of the CPUs.
@@ -101,21 +100,21 @@ impl Account {
         self.cpu
     }
 
-    /// The energy of the whole device, the CPUs in it.
+    /// The energy of the whole device, including the CPUs.
     pub fn device(&self) -> Joules {
         self.cpu + self.device
     }
 
-    /// The last look.
-    pub fn last(&self) -> &Look {
+    /// The last snapshot.
+    pub fn last(&self) -> &Snapshot {
         &self.last
     }
 }
 
 impl Cpu {
-    /// How much of `time` it was busy, if the kernel counted `idle` in it. The
-    /// kernel counts in whole ticks, so what one interval is charged too much
-    /// or too little comes off the next.
+    /// The busy time of `time`, given the kernel's count of `idle` in it. The
+    /// kernel counts whole ticks, so an error of one interval is corrected in the
+    /// next.
     fn busy(&mut self, time: Nanos, idle: Nanos) -> Nanos {
         self.online = self.online + time;
         self.idle = self.idle + idle;
@@ -125,7 +124,7 @@ impl Cpu {
     }
 }
 
-/// The shares of the interval between two looks that each frequency had.
+/// The share of each frequency in the interval between two snapshots.
 fn shares(before: Option<&Frequency>, now: &Frequency) -> Vec<(Hertz, f64)> {
     let (before, now) = match (before, now) {
         (Some(Frequency::TimeIn(before)), Frequency::TimeIn(now)) => (before, now),
@@ -140,15 +139,15 @@ fn shares(before: Option<&Frequency>, now: &Frequency) -> Vec<(Hertz, f64)> {
         (hertz, time - then(hertz).map_or(Nanos::ZERO, |before| before.1))
     };
     let moved: Vec<(Hertz, Nanos)> = now.iter().map(spent).collect();
-    // Shorter than a tick: as it was all the time before.
+    // Shorter than a tick: assume the shares since boot.
     if moved.iter().all(|(_, time)| *time == Nanos::ZERO) {
         return by_weight(now.clone());
     }
     by_weight(moved)
 }
 
-/// The shares of `times`. Where there is none yet, shortly after a boot or a
-/// reset of the statistics, the slowest frequency is supposed.
+/// The shares of `times`. If all are zero, shortly after a boot or a reset of the
+/// statistics, the slowest frequency is assumed.
 fn by_weight(times: Vec<(Hertz, Nanos)>) -> Vec<(Hertz, f64)> {
     let all: f64 = times.iter().map(|(_, time)| time.as_secs_f64()).sum();
     if all <= 0.0 {
@@ -184,7 +183,7 @@ mod tests {
         table
     }
 
-    /// What a machine of one CPU did from one moment to the next.
+    /// A stretch of time on a machine of one CPU.
     #[derive(Debug, Clone, Copy)]
     struct Stretch {
         time: Nanos,
@@ -192,7 +191,7 @@ mod tests {
         busy: bool,
     }
 
-    /// The energy of the CPU, without an error.
+    /// The exact energy of the CPU.
     fn exact(trace: &[Stretch]) -> f64 {
         let table = table();
         let energy = |stretch: &Stretch| {
@@ -202,20 +201,20 @@ mod tests {
         trace.iter().map(energy).sum()
     }
 
-    /// The same as the kernel's counters tell it, looked at every `period`.
+    /// The same from the kernel's counters, read every `period`.
     fn accounted(trace: &[Stretch], period: Nanos) -> Account {
-        let mut account = Account::new(table(), look(trace, Nanos::ZERO));
+        let mut account = Account::new(table(), snapshot(trace, Nanos::ZERO));
         let all = trace.iter().fold(Nanos::ZERO, |sum, stretch| sum + stretch.time);
         let mut at = Nanos::ZERO;
         while at < all {
             at = (at + period).min(all);
-            account.add(look(trace, at));
+            account.add(snapshot(trace, at));
         }
         account
     }
 
     /// The counters at one moment, in whole ticks.
-    fn look(trace: &[Stretch], at: Nanos) -> Look {
+    fn snapshot(trace: &[Stretch], at: Nanos) -> Snapshot {
         let (mut slow, mut fast, mut idle, mut begin) = (0, 0, 0, 0);
         for stretch in trace {
             let time = stretch.time.get().min(at.get().saturating_sub(begin));
@@ -224,7 +223,7 @@ mod tests {
             idle += if stretch.busy { 0 } else { time };
         }
         let ticks = |nanos: u64| Nanos(nanos - nanos % TICK.get());
-        Look {
+        Snapshot {
             at: Timestamp::from_nanos(at.get()),
             clocks: vec![Clock {
                 cpus: vec![0],
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_more_often_comes_nearer() {
+    fn more_frequent_snapshots_are_more_exact() {
         let trace = launches(50);
         let truth = exact(&trace);
         let error = |millis| {
@@ -284,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn statistics_that_hold_nothing_yet_are_of_the_slowest_frequency() {
+    fn empty_statistics_count_as_the_slowest_frequency() {
         let account = accounted(&[stretch(3, FAST, true)], Nanos::from_millis(1));
         assert!((account.cpu().0 - 0.2 * 0.003).abs() < 1e-9, "{account:?}");
     }
 
     #[test]
     fn a_cpu_that_is_unplugged_takes_nothing() {
-        let mut first = look(&[], Nanos::ZERO);
+        let mut first = snapshot(&[], Nanos::ZERO);
         first.clocks[0].frequency = Frequency::Now(FAST);
         first.clocks[0].cpus = vec![0, 1];
         first.idle.insert(1, Nanos::ZERO);
@@ -309,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn without_statistics_two_looks_share_the_time_between_them() {
-        let now = |seconds: u64, frequency| Look {
+    fn without_statistics_two_snapshots_share_the_time_between_them() {
+        let now = |seconds: u64, frequency| Snapshot {
             at: Timestamp::from_nanos(seconds * 1_000_000_000),
             clocks: vec![Clock { cpus: vec![0], frequency: Frequency::Now(frequency) }],
             idle: [(0, Nanos::ZERO)].into(),
@@ -322,8 +321,8 @@ mod tests {
     }
 
     proptest! {
-        /// Where frequency and busy time do not depend on each other within an
-        /// interval, only ticks are lost: a few in all, however many looks.
+        /// If frequency and busy time are independent within an interval, only
+        /// ticks are lost: a few in all, however many snapshots.
         #[test]
         fn a_constant_clock_is_charged_to_the_tick(
             parts in prop::collection::vec((1_u64..300, any::<bool>()), 1..60),
@@ -337,8 +336,8 @@ mod tests {
             prop_assert!((found - truth).abs() < two_ticks, "{found} for {truth}");
         }
 
-        /// Whatever it did, it took no less than idle and no more than busy
-        /// and fast.
+        /// Energy is at least that of an idle CPU and at most that of a busy one
+        /// at full speed.
         #[test]
         fn energy_is_between_its_bounds(
             parts in prop::collection::vec((1_u64..300, any::<bool>(), any::<bool>()), 1..60),

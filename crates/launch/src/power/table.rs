@@ -4,20 +4,20 @@ use unjank_host::{Joules, Nanos};
 use unjank_measure::experiment::{Question, Visits, family};
 use unjank_measure::{Direction, Effect, Fact, Unit};
 
-use super::rates::{Arm, Outcome};
+use super::rates::{Arm, MeasuredRates};
 use super::{notes, paper};
 
 /// One column of Table 3.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The sampling period, as it was asked for.
+    /// The sampling period, as requested.
     pub rate: Nanos,
-    /// As the kernel has it.
+    /// As set by the kernel.
     pub actual: Nanos,
     /// The average energy of a window, with its interval; `None` without a
     /// visit.
     pub average: Option<Fact>,
-    /// Against the reference; `None` for the reference itself.
+    /// The comparison with the reference; `None` for the reference itself.
     pub effect: Option<Effect>,
     /// The paper's energy, scaled to the time of this window.
     pub paper: Option<Joules>,
@@ -25,7 +25,7 @@ pub struct Row {
     pub paper_difference: Option<f64>,
 }
 
-impl Outcome {
+impl MeasuredRates {
     /// The rows of Table 3, in the order in which the periods were given.
     pub fn table(&self) -> Vec<Row> {
         let reference = self.arms.iter().position(|arm| arm.rate == self.options.reference);

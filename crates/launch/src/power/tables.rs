@@ -1,5 +1,4 @@
-//! Table 3 as people read it: intervals, answers, and the paper's figures
-//! beside ours.
+//! Table 3 for printing: intervals, answers, and the paper's figures beside ours.
 
 use unjank_host::Joules;
 use unjank_measure::{Cell, Column, Number, Table, Unit};
@@ -7,7 +6,7 @@ use unjank_measure::{Cell, Column, Number, Table, Unit};
 use super::table::Row;
 use super::{Window, paper};
 
-/// Significant digits that show a ten-thousandth of the average, as the paper's
+/// Significant digits, enough to show a ten-thousandth of the average, as the paper's
 /// figures do.
 const DIGITS: u8 = 5;
 
@@ -28,7 +27,7 @@ pub(crate) fn table(rows: &[Row], window: Window) -> Table {
     let theirs = if time == paper::TIME { "" } else { ", theirs scaled to it" };
     let title = format!("Energy over {time}{theirs}");
     Table::new("launch/power/periods", title, columns).with_rows(rows.iter().map(cells)).with_note(
-        "Differences: the median over rounds of that within a round; theirs is of averages.",
+        "Difference: median over rounds of the difference within a round; theirs: of averages.",
     )
 }
 

@@ -11,8 +11,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// How many steps the calling thread's CPU does in `chunk` at full speed:
-    /// measured at the end of 50 ms of work, which brings most clocks up.
+    /// Measures how many steps the calling thread's CPU does in `chunk` at full
+    /// speed, in 50 ms of work, which raises most clocks.
     pub(crate) fn calibrate(chunk: Nanos) -> Self {
         const STEPS: u32 = 10_000;
         let probe = Self { steps: STEPS };
@@ -40,8 +40,8 @@ impl Work {
     }
 }
 
-/// How long each piece of one launch took, in nanoseconds, clock read
-/// included.
+/// The duration of each piece of one launch, in nanoseconds, including a clock
+/// read.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     durations: Vec<u32>,
@@ -49,8 +49,8 @@ pub(crate) struct Chunks {
 }
 
 impl Chunks {
-    /// Room for twice the pieces that full speed would do, all of it touched,
-    /// so that recording neither allocates nor faults.
+    /// Room for twice the pieces at full speed, with all pages touched, so that
+    /// recording neither allocates nor faults.
     pub(crate) fn with_room_for(run: Nanos, chunk: Nanos) -> Self {
         let room = (run.get() / chunk.get().max(1)) as usize * 2;
         Self { durations: vec![1; room], used: 0 }

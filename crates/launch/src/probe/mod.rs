@@ -1,4 +1,4 @@
-//! `unjank launch ramp`: how fast a CPU gets up to speed after an idle gap.
+//! `unjank launch ramp`: how fast a CPU reaches full speed after an idle gap.
 
 mod chunks;
 mod options;
@@ -14,9 +14,9 @@ use unjank_measure::{Findings, Monitor};
 use chunks::{Chunks, Work};
 use ramp::Launch;
 
-/// Launches on several CPUs, one by one: an idle gap, then a loop of integer
-/// work whose pieces of about 2 µs are timed. Each launch is a start of its
-/// own, and other work may be done between two.
+/// Launches on several CPUs, one after the other: an idle gap, then a loop of
+/// integer work whose pieces of about 2 µs are timed. Launches are independent;
+/// the caller may do other work between them.
 #[derive(Debug)]
 pub struct Probe {
     options: Options,
@@ -34,7 +34,7 @@ struct Cpu {
 }
 
 impl Probe {
-    /// Without any launch yet.
+    /// A probe without launches.
     ///
     /// # Errors
     /// `Invalid` options.
@@ -48,15 +48,15 @@ impl Probe {
         })
     }
 
-    /// About how long a launch on each CPU takes.
+    /// Approximate time of a launch on each CPU.
     pub fn length(&self) -> Nanos {
         (self.options.gap + self.options.run).times(self.by_cpu.len() as u64)
     }
 
-    /// One launch on each CPU; `turn` decides which CPU is the first.
+    /// One launch on each CPU; `turn` decides which CPU is first.
     ///
     /// # Errors
-    /// A CPU that is not there any more.
+    /// A CPU has gone offline.
     pub fn launch(&mut self, turn: usize, monitor: &dyn Monitor) -> Result<()> {
         let Self { options, by_cpu, chunks } = self;
         let count = by_cpu.len();
@@ -66,7 +66,7 @@ impl Probe {
             let work = *cpu.work.get_or_insert_with(|| Work::calibrate(options.chunk));
             monitor
                 .progress(place as f64 / count as f64, &format!("a launch on CPU {}", cpu.number));
-            // A launch after half a gap would be another launch.
+            // A launch after a shorter gap is not comparable.
             if !(Timestamp::now() + options.gap).sleep_until_or(|| monitor.stop_requested()) {
                 break;
             }
@@ -77,7 +77,7 @@ impl Probe {
         Ok(())
     }
 
-    /// What the launches so far say.
+    /// The findings of the launches so far.
     ///
     /// Series: `launch/ramp/time_to_full` (until 95 % of full speed) and
     /// `launch/ramp/work_lost` (full-speed time lost until then), over all CPUs,
@@ -110,7 +110,7 @@ pub fn run(options: &Options, root: &Root, monitor: &dyn Monitor) -> Result<Find
     Ok(probe.findings(root))
 }
 
-/// A monitor that is asked, and is not told of progress.
+/// A monitor without progress, for requests to stop only.
 struct Silenced<'a>(&'a dyn Monitor);
 
 impl Monitor for Silenced<'_> {

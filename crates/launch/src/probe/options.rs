@@ -1,4 +1,4 @@
-//! What to measure.
+//! Options of `launch ramp`.
 
 use unjank_host::sched::CpuSet;
 use unjank_host::{Error, Nanos, Result};
@@ -6,7 +6,7 @@ use unjank_host::{Error, Nanos, Result};
 /// What `launch ramp` measures.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Measured one after the other.
+    /// CPUs, measured one after the other.
     pub cpus: CpuSet,
     /// Launches on each CPU.
     pub launches: u32,
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_options_are_told_in_one_sentence() {
+    fn wrong_options_are_refused_in_one_sentence() {
         let one = CpuSet::new([0]);
         let good = Options::usual(one.clone(), 1);
         assert!(good.check(&one).is_ok());

@@ -6,26 +6,26 @@ use unjank_measure::stats::order;
 /// A CPU is at full speed from this share of it on.
 const FULL: f64 = 0.95;
 
-/// Slices over which speed is smoothed (a running median) before it is
-/// compared with full speed, so that one interrupt decides nothing.
+/// Slices over which speed is smoothed (a running median) before it is compared
+/// with full speed, so that a single interrupt has no effect.
 const SMOOTH: usize = 5;
 
 /// One launch: its speed in each slice, as pieces of work per nanosecond.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Launch {
-    /// `None` where no piece ended in a slice: others had the CPU.
+    /// `None` if no piece ended in a slice: others had the CPU.
     pub(crate) speeds: Vec<Option<f64>>,
-    /// Time that others had (interrupts, preemption, the hypervisor): pieces
-    /// longer than a slice, and what others took beyond twice the median of
-    /// their slice.
+    /// Time lost to others (interrupts, preemption, the hypervisor): pieces
+    /// longer than a slice, and the part of other pieces beyond twice the median
+    /// of their slice.
     pub(crate) lost_to_others: Nanos,
 }
 
 impl Launch {
     /// Cuts the pieces into slices. The speed of a slice is that of its median
     /// piece: the clock changes all pieces, an interrupt only some. A piece
-    /// longer than a slice, dozens of times slower than full speed, tells
-    /// nothing about the clock: others had the CPU.
+    /// longer than a slice, dozens of times slower than full speed, is not due to
+    /// the clock: others had the CPU.
     pub(crate) fn from_chunks(durations: &[u32], slice: Nanos, run: Nanos) -> Self {
         let slice = slice.get().max(1);
         let mut speeds = vec![None; (run.get() / slice) as usize];
@@ -61,16 +61,15 @@ impl Launch {
         Self { speeds, lost_to_others: Nanos(lost) }
     }
 
-    /// Within which time full speed was reached, or `None` if it was not: the
-    /// end of the first slice that was fast enough.
+    /// The time until full speed: the end of the first slice that was fast
+    /// enough. `None` if there was none.
     pub(crate) fn time_to_full(&self, full: f64, slice: Nanos) -> Option<Nanos> {
         smoothed(&self.speeds)
             .position(|speed| speed.is_some_and(|speed| speed >= FULL * full))
             .map(|index| slice.times(index as u64 + 1))
     }
 
-    /// How much longer the work before the slice that ends at `full_at` took
-    /// than it would have at full speed.
+    /// The full-speed time lost before the slice that ends at `full_at`.
     pub(crate) fn work_lost(&self, full: f64, slice: Nanos, full_at: Nanos) -> Nanos {
         let slices = (full_at.get() / slice.get().max(1)).saturating_sub(1) as usize;
         let lost: f64 =

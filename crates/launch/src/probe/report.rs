@@ -35,8 +35,8 @@ impl CpuRamp {
         let full = full_speed(launches)?;
         let reached: Vec<Option<Nanos>> =
             launches.iter().map(|launch| launch.time_to_full(full, slice)).collect();
-        // Left out, the launches that took longest would make the rest look
-        // fast: they count as long as they were watched.
+        // Launches that never reach full speed count with the length of the work:
+        // without them, the rest would look fast.
         let times: Vec<Nanos> = reached.iter().map(|time| time.unwrap_or(options.run)).collect();
         let losses = launches
             .iter()
@@ -47,7 +47,7 @@ impl CpuRamp {
         let governor = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
         Some(Self {
             cpu,
-            // A governor that cannot be read is told as unknown, not as an error.
+            // A governor that cannot be read is unknown, not an error.
             governor: root.read_if_there(governor).ok().flatten(),
             never_full: reached.iter().filter(|time| time.is_none()).count() as u64,
             times,
@@ -73,7 +73,7 @@ fn speed_curve(cpu: usize, launches: &[Launch], full: f64, slice: Nanos) -> Curv
         };
         let members = &medians[index..(index + group).min(medians.len())];
         let there: Vec<_> = members.iter().flatten().collect();
-        // The middle one by speed stands for its group, interval included.
+        // The median speed represents its group, with its interval.
         let mut by_speed = there.clone();
         by_speed.sort_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((speed, interval)) = by_speed.get(by_speed.len() / 2) {
@@ -126,8 +126,8 @@ pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findin
         );
         if ramp.never_full > 0 {
             findings.warn(format!(
-                "CPU {}: {} launches did not reach 95 % of full speed within {}, and count as \
-                 if they just had",
+                "CPU {}: {} launches did not reach 95 % of full speed within {}; they count with \
+                 this time",
                 ramp.cpu, ramp.never_full, options.run
             ));
         }
@@ -136,7 +136,7 @@ pub(crate) fn note(ramps: Vec<CpuRamp>, options: &Options, findings: &mut Findin
         findings.not_supported(
             "launch/ramp governor",
             "the kernel has no cpufreq files here (as in most virtual machines); the ramp is \
-             measured all the same",
+             measured anyway",
         );
     }
     findings.series.extend(all.map(Series::finish));
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_launch_that_is_never_full_counts_as_long_as_it_was_watched() {
+    fn a_launch_that_never_reaches_full_speed_counts_with_all_its_work() {
         let options =
             Options { run: Nanos::from_millis(10), ..Options::usual(CpuSet::new([0]), 3) };
         let launch = |fast_from: usize| Launch {

@@ -26,9 +26,9 @@ use super::Setting;
 use crate::model::{Boost, Governor, Machine, Profile, Tunable};
 
 /// What the paper reports for Fig. 3.
-pub const BASIC: f64 = -0.0334;
+pub const FIG_3_CHANGE: f64 = -0.0334;
 /// The range that it reports for Fig. 2.
-pub const TOTAL: [f64; 2] = [-0.05, -0.02];
+pub const FIG_2_RANGE: [f64; 2] = [-0.05, -0.02];
 
 /// What is assumed where the paper says nothing.
 #[derive(Debug, Clone)]
@@ -104,11 +104,11 @@ pub fn run(assumed: &Assumptions) -> Result<Findings> {
         rule.note(&mut findings);
         rules.push(rule);
     }
-    for (end, value) in [("least", TOTAL[1]), ("most", TOTAL[0])] {
+    for (end, value) in [("least", FIG_2_RANGE[1]), ("most", FIG_2_RANGE[0])] {
         let fact = change_fact("fig2/launch_change_in_paper", value, "end", end);
         findings.facts.push(fact);
     }
-    let fact = change_fact("fig3/basic_change_in_paper", BASIC, "load", "any");
+    let fact = change_fact("fig3/basic_change_in_paper", FIG_3_CHANGE, "load", "any");
     findings.facts.push(fact);
     let spread = sensitivity(assumed, &mut findings)?;
     findings.verdicts.push(judge_total(&rules));
@@ -200,8 +200,9 @@ fn judge_total(rules: &[Prediction]) -> Verdict {
     let told = rules.iter().map(|rule| {
         let changes: Vec<f64> = rule.total.iter().map(|(_, change)| *change).collect();
         // The paper's ends are whole percents.
-        let inside =
-            |change: &f64| (TOTAL[0]..=TOTAL[1]).contains(&((change * 100.0).round() / 100.0));
+        let inside = |change: &f64| {
+            (FIG_2_RANGE[0]..=FIG_2_RANGE[1]).contains(&((change * 100.0).round() / 100.0))
+        };
         let shrinks = changes.windows(2).all(|pair| pair[0] < pair[1]);
         any |= shrinks && changes.iter().all(inside);
         let ends = [changes.first(), changes.last()].map(|end| percent(*end.unwrap_or(&0.0)));
@@ -218,7 +219,7 @@ fn judge_total(rules: &[Prediction]) -> Verdict {
 
 fn judge_basic(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
     // Half a percent: what 50 ms of work more or less in a launch make of it.
-    let near = rules.iter().any(|rule| (rule.basic - BASIC).abs() <= 0.005);
+    let near = rules.iter().any(|rule| (rule.basic - FIG_3_CHANGE).abs() <= 0.005);
     let told: Vec<String> = rules
         .iter()
         .map(|rule| format!("{} with {}", percent(rule.basic), rule.governor))

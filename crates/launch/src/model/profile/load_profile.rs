@@ -1,4 +1,4 @@
-//! A load profile: the tasks of a launch, and of the background beside it.
+//! A load profile: the tasks of a launch and of its background.
 
 use unjank_host::Nanos;
 
@@ -9,7 +9,7 @@ pub(super) const MOST_STEPS: usize = 100_000;
 const MOST_THREADS: usize = 64;
 
 const LONGEST: Nanos = Nanos(3_600_000_000_000);
-/// How long background runs before a launch, unless a profile says.
+/// Default time of the background before a launch.
 pub(super) const LEAD: Nanos = Nanos(1_000_000_000);
 pub(super) const TAIL: Nanos = Nanos(200_000_000);
 
@@ -18,28 +18,28 @@ pub(super) const TAIL: Nanos = Nanos(200_000_000);
 pub struct Profile {
     /// Its name.
     pub name: String,
-    /// How long the background runs before the launch.
+    /// Time of the background before the launch.
     pub lead: Nanos,
-    /// How long it is looked at after the launch is over.
+    /// Time after the launch that is still observed.
     pub tail: Nanos,
     /// The tasks. The launch is over when those that begin with it, and end,
     /// have ended.
     pub tasks: Vec<Task>,
 }
 
-/// A profile with what of its file was not followed.
+/// A profile, and what of its file is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// The profile.
     pub profile: Profile,
-    /// What was left out, one sentence each.
+    /// The ignored parts, one sentence each.
     pub warnings: Vec<String>,
 }
 
 impl Profile {
     /// A launch that computes for `work` at full clock on one thread, and then
-    /// for `load` on each of `cpus` threads, as the paper's load app does; a
-    /// little background goes on beside it.
+    /// for `load` on each of `cpus` threads, like the paper's load app, with a
+    /// little background.
     pub fn launch(work: Nanos, load: Nanos, cpus: usize) -> Self {
         let app = |name: &str, threads, delay, length| Task {
             name: name.to_owned(),
@@ -69,19 +69,19 @@ impl Profile {
         Self { name, lead: LEAD, tail: TAIL, tasks }
     }
 
-    /// How many threads there are.
+    /// Number of threads.
     pub fn threads(&self) -> usize {
         self.tasks.iter().map(|task| task.threads).sum()
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
         if self.threads() > MOST_THREADS {
-            return Err(format!("{} threads; {MOST_THREADS} are possible", self.threads()));
+            return Err(format!("{} threads; at most {MOST_THREADS} are possible", self.threads()));
         }
         for task in &self.tasks {
             let named = |what: &str| format!("task {:?}: {what}", task.name);
             if task.threads == 0 || task.times == Some(0) {
-                return Err(named("it has no threads, or is done no times"));
+                return Err(named("threads and times must be at least 1"));
             }
             if task.steps.len() > MOST_STEPS {
                 return Err(named(&format!("more than {MOST_STEPS} steps")));
@@ -99,15 +99,15 @@ impl Profile {
         let ends = |task: &Task| task.begins == Begins::AtLaunch && task.times.is_some();
         if !self.tasks.iter().any(ends) {
             return Err(
-                "no task begins with the launch and ends: it would never be over".to_owned()
+                "no task begins with the launch and ends, so it would never be over".to_owned()
             );
         }
         Ok(())
     }
 }
 
-/// What a phone that is held in a hand does beside: half a millisecond of
-/// work every 10 ms, so that the governor goes on looking.
+/// The background of a phone in use: half a millisecond of work every 10 ms, so
+/// that the governor keeps evaluating the load.
 fn background() -> Task {
     Task {
         name: "background".to_owned(),

@@ -1,13 +1,13 @@
-//! Load profiles: which tasks run when, and what of it is the launch.
+//! Load profiles: which tasks run when, and which of them are the launch.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `task` | what threads do, and when they begin |
-//! | `load_profile` | the tasks of a launch and of the background beside it |
-//! | `own_toml` | the program's own form, TOML |
-//! | `rt_app` | the JSON of rt-app |
-//! | `read` | from either to a profile that can be run |
-//! | `shipped` | profiles that are part of the program |
+//! | `task` | the steps of threads, and when they begin |
+//! | `load_profile` | the tasks of a launch and of its background |
+//! | `own_toml` | unjank's own format, TOML |
+//! | `rt_app` | rt-app's JSON |
+//! | `read` | reading either, and checking the profile |
+//! | `shipped` | profiles that are part of unjank |
 
 mod load_profile;
 mod own_toml;

@@ -1,4 +1,4 @@
-//! The program's own form of profiles.
+//! unjank's own format of profiles, TOML.
 
 use serde::Deserialize;
 use unjank_host::Nanos;
@@ -44,12 +44,12 @@ enum FileBegins {
     Launch,
 }
 
-/// A time as people write it: `100ms`.
+/// A time as written: `100ms`.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 struct Time(Nanos);
 
-/// A step as people write it: `run 100ms`.
+/// A step as written: `run 100ms`.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 struct FileStep(Step);
@@ -70,7 +70,7 @@ fn one() -> usize {
     1
 }
 
-/// Reads a profile; what is wrong names its line.
+/// Reads a profile; an error names the line.
 pub(super) fn read(text: &str) -> Result<Profile, String> {
     let file: File = toml::from_str(text).map_err(|error| {
         let (line, what) = toml_error(text, &error);
@@ -78,7 +78,7 @@ pub(super) fn read(text: &str) -> Result<Profile, String> {
     })?;
     let tasks = file.tasks.into_iter().map(|task| {
         if task.forever && task.times.is_some() {
-            return Err(format!("task {:?}: either forever or so many times", task.name));
+            return Err(format!("task {:?}: give either forever or times", task.name));
         }
         Ok(Task {
             name: task.name,
@@ -106,7 +106,7 @@ impl TryFrom<String> for Time {
     fn try_from(text: String) -> Result<Self, String> {
         time(&text)
             .map(Time)
-            .ok_or_else(|| format!("{text:?} is no time; one is 100ms, 1.5s, 200us or 50ns"))
+            .ok_or_else(|| format!("{text:?} is not a time, such as 100ms, 1.5s, 200us or 50ns"))
     }
 }
 
@@ -120,7 +120,11 @@ impl TryFrom<String> for FileStep {
             "runtime" => Step::Runtime,
             "sleep" => Step::Sleep,
             "timer" => Step::Timer,
-            _ => return Err(format!("{text:?} is no step: run, runtime, sleep or timer")),
+            _ => {
+                return Err(format!(
+                    "{text:?} is not a step; expected run, runtime, sleep or timer"
+                ));
+            }
         };
         Ok(Self(step(Time::try_from(length.trim().to_owned())?.0)))
     }
@@ -156,7 +160,7 @@ mod tests {
                         16ms\"]\n[[task]]\nname = \"b\"\nbegins = \"start\"\nforever = true\nsteps \
                         = [\"sleep 1ms\"]\n";
 
-    fn told(text: &str) -> String {
+    fn refusal(text: &str) -> String {
         Profile::from_toml(text, "p.toml").unwrap_err().to_string()
     }
 
@@ -181,16 +185,16 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_their_line() {
-        let error = told(&FILE.replace("run 100ms", "walk 100ms"));
+        let error = refusal(&FILE.replace("run 100ms", "walk 100ms"));
         assert!(error.starts_with("profile p.toml: line 7: "), "{error}");
-        assert!(error.contains("\"walk 100ms\" is no step"), "{error}");
-        let error = told(&FILE.replace("1.5ms", "1.5"));
-        assert!(error.contains("line 5") && error.contains("\"1.5\" is no time"), "{error}");
-        assert!(told(&FILE.replace("threads", "treads")).contains("unknown field `treads`"));
-        assert!(told(&FILE.replace("threads = 2", "threads = 99")).contains("100 threads"));
-        assert!(told(&FILE.replace("times = 3", "forever = true")).contains("never be over"));
-        assert!(told(&FILE.replace("sleep 1ms", "sleep 0ms")).contains("takes any time"));
-        assert!(told(&FILE.replace("sleep 1s", "sleep 7200s")).contains("longer than an hour"));
+        assert!(error.contains("\"walk 100ms\" is not a step"), "{error}");
+        let error = refusal(&FILE.replace("1.5ms", "1.5"));
+        assert!(error.contains("line 5") && error.contains("\"1.5\" is not a time"), "{error}");
+        assert!(refusal(&FILE.replace("threads", "treads")).contains("unknown field `treads`"));
+        assert!(refusal(&FILE.replace("threads = 2", "threads = 99")).contains("100 threads"));
+        assert!(refusal(&FILE.replace("times = 3", "forever = true")).contains("never be over"));
+        assert!(refusal(&FILE.replace("sleep 1ms", "sleep 0ms")).contains("takes any time"));
+        assert!(refusal(&FILE.replace("sleep 1s", "sleep 7200s")).contains("longer than an hour"));
     }
 
     #[test]

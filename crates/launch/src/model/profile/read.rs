@@ -1,23 +1,23 @@
-//! Reads profiles, and checks that they can be run.
+//! Reads profiles, and checks that they can run.
 
 use super::load_profile::{Imported, Profile};
 use super::{own_toml, rt_app};
 
-/// What is wrong with a profile.
+/// A profile that cannot be read or run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("profile {origin}: {reason}")]
 pub struct ProfileError {
     /// The file, or the name.
     pub origin: String,
-    /// What is wrong, with the line where that is known.
+    /// The mistake, with its line if known.
     pub reason: String,
 }
 
 impl Profile {
-    /// Reads the program's own form, TOML; `origin` names where it came from.
+    /// Reads unjank's own format, TOML; `origin` names the source.
     ///
     /// # Errors
-    /// With the line, or the first thing that cannot be.
+    /// The first mistake, with its line if known.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
         let wrong = |reason: String| ProfileError { origin: origin.to_owned(), reason };
         let profile = own_toml::read(text).map_err(wrong)?;
@@ -25,14 +25,13 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Reads what rt-app reads
-    /// (<https://github.com/scheduler-tools/rt-app>, `doc/tutorial.txt`): of
-    /// its events `run`, `runtime`, `sleep` and `timer`, of its structure
-    /// `phases`, `loop`, `instance` and `delay`. Whatever else is in the file
-    /// is named in a warning.
+    /// Reads a file of rt-app
+    /// (<https://github.com/scheduler-tools/rt-app>, `doc/tutorial.txt`): the
+    /// events `run`, `runtime`, `sleep` and `timer`, and the structure `phases`,
+    /// `loop`, `instance` and `delay`. Warnings name everything else in the file.
     ///
     /// # Errors
-    /// With the line, or the first thing that cannot be.
+    /// The first mistake, with its line if known.
     pub fn from_rt_app(text: &str, origin: &str) -> Result<Imported, ProfileError> {
         let wrong = |reason: String| ProfileError { origin: origin.to_owned(), reason };
         let imported = rt_app::read(text, origin).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! Profiles for rt-app, as far as they say who runs when.
+//! Reads rt-app's profiles, as far as they say which task runs when.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use unjank_host::Nanos;
 use super::load_profile::{Imported, LEAD, MOST_STEPS, Profile, TAIL};
 use super::task::{Begins, Step, Task};
 
-/// JSON in which an object keeps the order of its keys, and keys that stand
-/// in it twice: rt-app does its events in that order.
+/// JSON that keeps the order of an object's keys, and repeated keys: rt-app
+/// executes its events in that order.
 #[derive(Debug, Clone, PartialEq)]
 enum Json {
     Other,
@@ -20,11 +20,11 @@ enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Reads a profile; `name` is what it is called.
+/// Reads a profile; `name` becomes its name.
 pub(super) fn read(text: &str, name: &str) -> Result<Imported, String> {
     let json: Json =
         serde_json::from_str(&without_comments(text)).map_err(|error| error.to_string())?;
-    let Json::Object(top) = json else { return Err("it is no object".to_owned()) };
+    let Json::Object(top) = json else { return Err("the file is not a JSON object".to_owned()) };
     let mut warnings = Warnings::default();
     let mut duration = None;
     let mut tasks = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Imported, String> {
                         ("duration", Json::Number(seconds)) if *seconds > 0.0 => {
                             duration = Some(Nanos((seconds * 1e9) as u64));
                         }
-                        // How rt-app measures and logs says nothing of the load.
+                        // Settings of measuring and logging do not affect the load.
                         _ => {}
                     }
                 }
@@ -44,12 +44,12 @@ pub(super) fn read(text: &str, name: &str) -> Result<Imported, String> {
             ("tasks", Json::Object(entries)) => {
                 for (name, value) in entries {
                     let Json::Object(entries) = value else {
-                        return Err(format!("task {name:?} is no object"));
+                        return Err(format!("task {name:?} is not an object"));
                     };
                     tasks.push(task(name, entries, &mut warnings)?);
                 }
             }
-            (other, _) => warnings.add(format!("{other:?} of the file is not followed")),
+            (other, _) => warnings.add(format!("{other:?} of the file is ignored")),
         }
     }
     let Some(profile) = complete(tasks, duration, name, &mut warnings) else {
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Imported, String> {
     Ok(Imported { profile, warnings: warnings.0 })
 }
 
-/// The launch is over when the tasks that end have ended. Where none does,
+/// The launch is over when the tasks that end have ended. If none ends,
 /// `global.duration` is its length.
 fn complete(
     mut tasks: Vec<Task>,
@@ -71,7 +71,7 @@ fn complete(
     }
     if tasks.iter().all(|task| task.times.is_none()) {
         let length = duration.unwrap_or(Nanos::from_millis(1_000));
-        warnings.add(format!("no task ends: the launch is taken to be over after {length}"));
+        warnings.add(format!("no task ends: the launch counts as over after {length}"));
         tasks.push(Task {
             name: "end".to_owned(),
             threads: 1,
@@ -101,7 +101,7 @@ fn task(name: &str, entries: &[(String, Json)], warnings: &mut Warnings) -> Resu
             ("phases", Json::Object(phases)) => {
                 for (phase, value) in phases {
                     let Json::Object(entries) = value else {
-                        return Err(format!("phase {phase:?} of task {name:?} is no object"));
+                        return Err(format!("phase {phase:?} of task {name:?} is not an object"));
                     };
                     repeated(name, entries, &mut task.steps, warnings)?;
                 }
@@ -112,7 +112,7 @@ fn task(name: &str, entries: &[(String, Json)], warnings: &mut Warnings) -> Resu
     Ok(task)
 }
 
-/// The steps of a phase, as often as its `loop` says.
+/// The steps of a phase, repeated `loop` times.
 fn repeated(
     task: &str,
     entries: &[(String, Json)],
@@ -128,7 +128,7 @@ fn repeated(
         }
     }
     if times < 0.0 {
-        return Err(format!("task {task:?}: a phase that loops for ever"));
+        return Err(format!("task {task:?}: a phase loops for ever"));
     }
     if once.len() as f64 * times > MOST_STEPS as f64 {
         return Err(format!("task {task:?}: more than {MOST_STEPS} steps"));
@@ -139,7 +139,7 @@ fn repeated(
     Ok(())
 }
 
-/// One event. rt-app knows events by how their keys begin: `run1`, `run_b`.
+/// One event. rt-app identifies events by the prefix of their keys: `run1`, `run_b`.
 fn step(
     task: &str,
     key: &str,
@@ -154,15 +154,15 @@ fn step(
         Json::Object(entries) if key.starts_with("timer") => {
             let find = |name: &str| entries.iter().find(|(key, _)| key == name).map(|(_, v)| v);
             let Some(Json::Number(period)) = find("period") else {
-                return Err(format!("task {task:?}: a timer without a period"));
+                return Err(format!("task {task:?}: a timer lacks its period"));
             };
             if find("ref") != Some(&Json::Text("unique".to_owned())) {
-                warnings.add(format!("task {task:?}: its timer is taken as its own"));
+                warnings.add(format!("task {task:?}: its timer counts as unique to the task"));
             }
             Step::Timer(micros_of(*period)?)
         }
         _ => {
-            warnings.add(format!("task {task:?}: {key:?} is not followed"));
+            warnings.add(format!("task {task:?}: {key:?} is ignored"));
             return Ok(());
         }
     };
@@ -174,7 +174,7 @@ fn micros_of(micros: f64) -> Result<Nanos, String> {
     if (0.0..=3.6e9).contains(&micros) {
         Ok(Nanos((micros * 1e3) as u64))
     } else {
-        Err(format!("{micros} µs is not between nothing and an hour"))
+        Err(format!("{micros} µs is not between 0 and an hour"))
     }
 }
 
@@ -190,7 +190,7 @@ impl Warnings {
     }
 }
 
-/// rt-app's reader allows comments. What is left has the same lines.
+/// Removes comments, which rt-app allows; line numbers stay the same.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -322,9 +322,9 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "\"resources\" of the file is not followed",
-                "task \"app\": \"cpus\" is not followed",
-                "task \"app\": \"lock\" is not followed",
+                "\"resources\" of the file is ignored",
+                "task \"app\": \"cpus\" is ignored",
+                "task \"app\": \"lock\" is ignored",
             ]
         );
     }
@@ -334,7 +334,7 @@ mod tests {
         let endless = r#"{"global": {"duration": 3}, "tasks": {"t": {"run": 10, "sleep": 10}}}"#;
         let Imported { profile, warnings } = imported(endless);
         assert_eq!(profile.tasks[1].steps, [Step::Sleep(Nanos(3_000_000_000))]);
-        assert_eq!(warnings, ["no task ends: the launch is taken to be over after 3.00 s"]);
+        assert_eq!(warnings, ["no task ends: the launch counts as over after 3.00 s"]);
     }
 
     #[test]
@@ -342,9 +342,9 @@ mod tests {
         let told = |text: &str| Profile::from_rt_app(text, "r.json").unwrap_err().to_string();
         assert!(told("{\n\n\"tasks\": {]").contains("line 3"));
         assert_eq!(told("{}"), "profile r.json: it has no tasks");
-        assert!(told(r#"{"tasks": {"t": 5}}"#).contains("\"t\" is no object"));
+        assert!(told(r#"{"tasks": {"t": 5}}"#).contains("\"t\" is not an object"));
         assert!(told(r#"{"tasks": {"t": {"run": -5}}}"#).contains("-5 µs"));
-        assert!(told(r#"{"tasks": {"t": {"timer": {}}}}"#).contains("without a period"));
+        assert!(told(r#"{"tasks": {"t": {"timer": {}}}}"#).contains("lacks its period"));
         let many = r#"{"tasks": {"t": {"phases": {"p": {"loop": 1e9, "run": 1}}}}}"#;
         assert!(told(many).contains("more than 100000 steps"));
         assert!(

@@ -1,6 +1,6 @@
-//! Profiles that are part of the program: for trying, and for holding the
-//! models against a real governor. All of them count wall time, so that they
-//! are the same load on a machine whose clock changes nothing.
+//! Profiles that are part of unjank: for trying, and for comparing the models with
+//! a real governor. All of them count wall time, so they are the same load on a
+//! machine whose speed does not follow its clock.
 
 use super::Profile;
 
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_profile_is_right() {
+    fn every_shipped_profile_is_valid() {
         for (name, text) in SHIPPED {
             let profile = Profile::from_toml(text, name).unwrap();
             assert_eq!(profile.name, name);

@@ -1,19 +1,19 @@
-//! Tasks: threads that compute and sleep.
+//! Tasks: threads that compute and sleep in steps.
 
 use std::fmt;
 
 use unjank_host::Nanos;
 
-/// One thing that a task does.
+/// One step of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Computes for so long at the highest frequency, and longer at others.
+    /// Computes for this time at the highest frequency, and longer at others.
     Run(Nanos),
-    /// Computes for so long at any frequency.
+    /// Computes for this time at any frequency.
     Runtime(Nanos),
     /// Sleeps.
     Sleep(Nanos),
-    /// Sleeps until this long after it last was woken so; not at all if that
+    /// Sleeps until this time after the timer's last expiry; not at all if that
     /// is past.
     Timer(Nanos),
 }
@@ -21,26 +21,26 @@ pub enum Step {
 /// When a task begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begins {
-    /// At the beginning, long before the launch: background.
+    /// Long before the launch: background.
     AtStart,
     /// With the launch.
     AtLaunch,
 }
 
-/// Threads that do the same.
+/// Threads with the same steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// Its name.
     pub name: String,
-    /// How many threads it has.
+    /// Number of threads.
     pub threads: usize,
     /// When it begins.
     pub begins: Begins,
-    /// How long after that.
+    /// Delay after that.
     pub delay: Nanos,
-    /// How often the steps are done; `None` for ever.
+    /// Repetitions of the steps; `None` for endless.
     pub times: Option<u32>,
-    /// What it does.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
 }
 
@@ -56,7 +56,7 @@ impl Step {
     }
 }
 
-/// As it stands in a profile: `run 100.0 ms`.
+/// As in a profile: `run 100.0 ms`.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = match self {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use anyhow::Result;
 use unjank_host::energy::{Meter, MeterKind, MeterName, find};
 use unjank_host::{Error, Root, Support};
-use unjank_launch::power::Modelled;
+use unjank_launch::power::ModelledMeter;
 
 use super::device::device;
 use crate::commands::measured::Settings;
@@ -99,7 +99,7 @@ impl MeterChoice<'_> {
 }
 
 fn model(root: &Root, name: &str) -> Result<Support<Box<dyn Meter>>> {
-    let modelled = Modelled::open(root, device(name)?, name)?;
+    let modelled = ModelledMeter::open(root, device(name)?, name)?;
     Ok(modelled.map(|modelled| Box::new(modelled) as Box<dyn Meter>))
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use unjank_host::energy::Meter;
 use unjank_host::journal::Session;
 use unjank_host::{Root, Support};
-use unjank_launch::paper::{self, Outcome};
+use unjank_launch::paper::{self, PaperResults};
 use unjank_measure::{Findings, Monitor};
 
 use super::changes::note_changes;
@@ -30,14 +30,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     command.run(|root, seed, monitor| Ok(measure(args, root, seed, monitor)?.findings))
 }
 
-fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<Outcome> {
+fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result<PaperResults> {
     let prediction = setup::prediction(args, root)?;
     if let Support::No(reason) = paper::supported(root)? {
-        let mut outcome = Outcome::predicted(&prediction);
-        outcome
+        let mut results = PaperResults::predicted(&prediction);
+        results
             .findings
             .not_supported("launch/paper", format!("{reason}; on any machine: {ANYWHERE}"));
-        return Ok(outcome);
+        return Ok(results);
     }
     let state_dir = args.state_dir.clone().map_or_else(paths::journal, Ok)?;
     // A socket of its own, apart from that of a service that already runs.
@@ -67,9 +67,9 @@ fn measure(args: &Args, root: &Root, seed: u64, monitor: &dyn Monitor) -> Result
     );
     // Restore the knobs before anything is reported, also after an error.
     let reports = session.finish();
-    let mut outcome = measured?;
-    findings.merge(std::mem::take(&mut outcome.findings));
+    let mut results = measured?;
+    findings.merge(std::mem::take(&mut results.findings));
     note_changes(reports, &mut findings);
-    outcome.findings = findings;
-    Ok(outcome)
+    results.findings = findings;
+    Ok(results)
 }

@@ -1,28 +1,28 @@
-//! Whether the paper's values come out here.
+//! Decides whether this machine reproduces the paper's values.
 //!
-//! The paper gives averages of ten runs, and no spread. So its values are
-//! taken as they stand, and only ours have intervals: *yes* where these hold
-//! the paper's value and exclude what speaks against it, *no* where they
-//! exclude the paper's value, and *cannot tell* otherwise.
+//! The paper gives averages of ten runs and no spread, so only our values have
+//! intervals: *yes* if ours includes the paper's value and excludes zero (Table 3:
+//! lies within 1 %), *no* if it excludes the paper's value, *cannot tell* otherwise.
 
 use unjank_host::Nanos;
 use unjank_measure::record::Answer;
 use unjank_measure::{Fact, Quantity, Verdict};
 
-use super::outcome::Line;
+use super::results::FigureRow;
 use crate::power::table::Row as Period;
-use crate::simulate::paper::{BASIC, TOTAL};
+use crate::simulate::paper::{FIG_2_RANGE, FIG_3_CHANGE};
 
-/// All of Table 3's differences are smaller, as the paper says.
+/// All of the paper's differences in Table 3 are smaller.
 const SMALL: f64 = 0.01;
 
 const FIG_2: &str =
-    "Does Fig. 2 of Jo & Suh come out here: launches 2 to 5 % shorter with the service?";
-const FIG_3: &str = "Does Fig. 3 of Jo & Suh come out here: a basic launch time 3.34 % shorter?";
+    "Does this machine reproduce Fig. 2 of Jo & Suh: launches 2 to 5 % shorter with the service?";
+const FIG_3: &str =
+    "Does this machine reproduce Fig. 3 of Jo & Suh: a basic launch time 3.34 % shorter?";
 
-/// Fig. 2; `None` if nothing was measured.
-pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
-    let measured: Vec<(&Line, &Fact)> =
+/// The verdict on Fig. 2; `None` if nothing was measured.
+pub(super) fn fig2(lines: &[FigureRow]) -> Option<Verdict> {
+    let measured: Vec<(&FigureRow, &Fact)> =
         lines.iter().filter_map(|line| Some((line, difference(line)?))).collect();
     if measured.is_empty() {
         return lines.iter().find_map(|line| too_few(line, "fig2", FIG_2));
@@ -30,7 +30,7 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     let answers = measured.iter().map(|(_, fact)| {
         let Some([low, high]) = fact.interval else { return Answer::CannotTell };
         match () {
-            () if high < TOTAL[0] || low > TOTAL[1] => Answer::No,
+            () if high < FIG_2_RANGE[0] || low > FIG_2_RANGE[1] => Answer::No,
             () if high < 0.0 => Answer::Yes,
             () => Answer::CannotTell,
         }
@@ -58,11 +58,11 @@ pub(super) fn total(lines: &[Line]) -> Option<Verdict> {
     ))
 }
 
-/// Fig. 3; `None` if nothing was measured.
-pub(super) fn basic(line: &Line) -> Option<Verdict> {
+/// The verdict on Fig. 3; `None` if nothing was measured.
+pub(super) fn fig3(line: &FigureRow) -> Option<Verdict> {
     let Some(fact) = difference(line) else { return too_few(line, "fig3", FIG_3) };
     let answer = match fact.interval {
-        Some([low, high]) if !(low..=high).contains(&BASIC) => Answer::No,
+        Some([low, high]) if !(low..=high).contains(&FIG_3_CHANGE) => Answer::No,
         Some([_, high]) if high < 0.0 => Answer::Yes,
         _ => Answer::CannotTell,
     };
@@ -72,15 +72,15 @@ pub(super) fn basic(line: &Line) -> Option<Verdict> {
         answer,
         Some(quantity(fact)),
         format!(
-            "{}; the paper gives no spread, and not how long its basic work took, on which the share \
-             depends",
+            "{}; the paper gives neither a spread nor the length of its basic work, on which the \
+             share depends",
             with_interval(fact)
         ),
     ))
 }
 
-/// Table 3; `None` if nothing was compared.
-pub(super) fn energy(periods: &[Period]) -> Option<Verdict> {
+/// The verdict on Table 3; `None` if nothing was compared.
+pub(super) fn table3(periods: &[Period]) -> Option<Verdict> {
     let compared: Vec<(String, f64, [f64; 2])> = periods
         .iter()
         .filter_map(|period| {
@@ -103,21 +103,21 @@ pub(super) fn energy(periods: &[Period]) -> Option<Verdict> {
     let told: Vec<String> = told.collect();
     Some(verdict(
         "table3",
-        "Does Table 3 of Jo & Suh come out here: idle energy within 1 % of that at 100 ms?",
+        "Does this machine reproduce Table 3 of Jo & Suh: idle energy within 1 % of that at 100 ms?",
         all(answers),
         None,
         format!("{}; the paper has −0.53 to −0.69 % and gives no spread", told.join(", ")),
     ))
 }
 
-/// The answer where launches were measured, but too few to compare.
-fn too_few(line: &Line, part: &str, question: &str) -> Option<Verdict> {
+/// The verdict on too few launches to compare.
+fn too_few(line: &FigureRow, part: &str, question: &str) -> Option<Verdict> {
     let n = line.measured.as_ref()?.baseline.1.n.unwrap_or_default();
     let reason = format!("{n} pairs are too few for an interval");
     Some(verdict(part, question, Answer::CannotTell, None, reason))
 }
 
-/// `No` as soon as one is, `Yes` if all are.
+/// `No` if any is `No`, `Yes` if all are.
 fn all(answers: impl Iterator<Item = Answer>) -> Answer {
     answers.fold(Answer::Yes, |so_far, one| match (so_far, one) {
         (Answer::No, _) | (_, Answer::No) => Answer::No,
@@ -126,7 +126,7 @@ fn all(answers: impl Iterator<Item = Answer>) -> Answer {
     })
 }
 
-fn difference(line: &Line) -> Option<&Fact> {
+fn difference(line: &FigureRow) -> Option<&Fact> {
     line.measured.as_ref()?.difference.as_ref()
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::bench::Row;
 
-    fn line(load: u64, value: f64, interval: Option<[f64; 2]>) -> Line {
+    fn line(load: u64, value: f64, interval: Option<[f64; 2]>) -> FigureRow {
         let mut difference = Fact::new("launch/bench/x/total/difference", value, Unit::Ratio);
         (difference.interval, difference.n) = (interval, Some(20));
         let arm = || ("arm".to_owned(), Fact::new("x", 1.0, Unit::Nanoseconds));
@@ -197,12 +197,12 @@ mod tests {
             reason: String::new(),
             noise_floor: None,
         };
-        Line { load: Some(Nanos::from_millis(load)), measured: Some(row), predicted: -0.03 }
+        FigureRow { load: Some(Nanos::from_millis(load)), measured: Some(row), predicted: -0.03 }
     }
 
     #[test]
-    fn a_figure_comes_out_where_no_interval_speaks_against_it() {
-        let answer = |lines: &[Line]| total(lines).unwrap().answer;
+    fn a_figure_is_reproduced_if_no_interval_contradicts_it() {
+        let answer = |lines: &[FigureRow]| fig2(lines).unwrap().answer;
         let good = line(0, -0.04, Some([-0.06, -0.01]));
         let open = line(200, -0.02, Some([-0.06, 0.01]));
         let against = line(400, 0.0, Some([-0.01, 0.01]));
@@ -210,17 +210,17 @@ mod tests {
         assert_eq!(answer(&[good.clone(), open.clone()]), Answer::CannotTell);
         assert_eq!(answer(&[good.clone(), open, against]), Answer::No);
         assert_eq!(answer(&[line(0, -0.04, None)]), Answer::CannotTell);
-        assert_eq!(total(&[Line { measured: None, ..good.clone() }]), None);
+        assert_eq!(fig2(&[FigureRow { measured: None, ..good.clone() }]), None);
         let mut few = good;
         few.measured.as_mut().unwrap().difference = None;
         assert_eq!(answer(std::slice::from_ref(&few)), Answer::CannotTell);
-        assert_eq!(basic(&few).unwrap().answer, Answer::CannotTell);
+        assert_eq!(fig3(&few).unwrap().answer, Answer::CannotTell);
     }
 
     #[test]
-    fn the_course_over_loads_is_told() {
+    fn the_reason_names_the_trend_over_loads() {
         let at = |load, value| line(load, value, Some([-0.06, -0.01]));
-        let reason = |lines: &[Line]| total(lines).unwrap().reason;
+        let reason = |lines: &[FigureRow]| fig2(lines).unwrap().reason;
         let shrinking = reason(&[at(0, -0.04), at(200, -0.02)]);
         assert!(shrinking.contains("; as in the paper, always less for longer"), "{shrinking}");
         let growing = reason(&[at(0, -0.02), at(200, -0.04)]);
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_basic_launch_time_needs_the_papers_value_and_no_zero() {
-        let answer = |interval| basic(&line(0, -0.03, interval)).unwrap().answer;
+        let answer = |interval| fig3(&line(0, -0.03, interval)).unwrap().answer;
         assert_eq!(answer(Some([-0.05, -0.01])), Answer::Yes);
         assert_eq!(answer(Some([-0.05, 0.01])), Answer::CannotTell);
         assert_eq!(answer(Some([-0.03, -0.01])), Answer::No);

@@ -1,18 +1,18 @@
-//! The progress of one experiment among two.
+//! The progress of one experiment of two.
 
 use unjank_measure::Monitor;
 
-/// A part of a whole.
-pub(super) struct Share<'a> {
+/// The progress of a part.
+pub(super) struct PartialProgress<'a> {
     pub(super) whole: &'a dyn Monitor,
-    /// Where in the whole it begins.
+    /// Its beginning within the whole, from 0 to 1.
     pub(super) from: f64,
-    /// How much of it it is.
+    /// Its share of the whole.
     pub(super) length: f64,
     pub(super) name: &'a str,
 }
 
-impl Monitor for Share<'_> {
+impl Monitor for PartialProgress<'_> {
     fn progress(&self, fraction: f64, doing: &str) {
         self.whole.progress(self.from + fraction * self.length, &format!("{}: {doing}", self.name));
     }

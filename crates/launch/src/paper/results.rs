@@ -1,4 +1,4 @@
-//! What came of the experiments.
+//! The results of the paper's experiments.
 
 use unjank_host::Nanos;
 use unjank_measure::Findings;
@@ -6,25 +6,25 @@ use unjank_measure::Findings;
 use crate::bench::Row;
 use crate::power::table::Row as Period;
 
-/// What came of it.
+/// The results of the experiments.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct PaperResults {
     /// Everything that goes into the record.
     pub findings: Findings,
     /// Fig. 2: each load.
-    pub total: Vec<Line>,
+    pub total: Vec<FigureRow>,
     /// Fig. 3.
-    pub basic: Option<Line>,
+    pub basic: Option<FigureRow>,
     /// Table 3; empty if it was left out.
     pub periods: Vec<Period>,
 }
 
-/// A launch time with and without the service, and what the model says.
+/// A launch time with and without the service, and the model's prediction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// The load; `None` for what remains without it.
+pub struct FigureRow {
+    /// The load; `None` for the launch time less its load.
     pub load: Option<Nanos>,
-    /// What was measured; `None` if nothing was.
+    /// The measured comparison, if any.
     pub measured: Option<Row>,
     /// The predicted change, as a share.
     pub predicted: f64,
