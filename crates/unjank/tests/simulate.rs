@@ -45,7 +45,7 @@ fn boosts_are_compared_and_everything_is_labelled_modelled() {
 }
 
 #[test]
-fn the_paper_comes_out_beside_its_own_values() {
+fn the_model_gives_the_papers_values() {
     let record = simulate(&["--paper"]);
     let verdicts = record["verdicts"].as_array().unwrap();
     let answers: Vec<_> = verdicts.iter().map(|verdict| &verdict["answer"]).collect();
@@ -56,7 +56,7 @@ fn the_paper_comes_out_beside_its_own_values() {
 }
 
 #[test]
-fn a_sweep_has_a_front() {
+fn a_sweep_has_a_pareto_front() {
     let page = tempfile::tempdir().unwrap();
     let html = page.path().join("sweep.html");
     let record = simulate(&[

@@ -1,28 +1,28 @@
-//! The same launches under several boosts, beside those without one.
+//! The same launches under several boosts, compared.
 
 use unjank_host::Result;
 use unjank_measure::record::{Answer, Direction};
 use unjank_measure::{Fact, Findings, Series, Unit, Verdict};
 
-use super::{Mean, Named, Setting};
+use super::{Mean, NamedBoost, Scenario};
 use crate::model::simulate::Phases;
 
-/// Shares of the gain and of the energy that a boost is judged by: most of
-/// what full speed gains, for next to no more energy.
+/// Limits for a boost: the least share of full speed's gain, and the most
+/// additional energy.
 const GAIN: f64 = 0.9;
 const ENERGY: f64 = 0.03;
 
-/// Simulates every profile under every boost. The first boost is what the
-/// others are compared with.
+/// Simulates every profile under every boost. The others are compared with the
+/// first boost.
 ///
 /// # Errors
-/// `Invalid` for a governor or value that there is not, a boost that the
-/// governor refuses, or a launch that does not end.
-pub fn run(setting: &Setting, boosts: &[Named]) -> Result<Findings> {
-    let outcomes = setting.simulate_all(boosts)?;
+/// `Invalid` for an unknown governor, an invalid value, a boost that the governor
+/// refuses, or a launch that does not end.
+pub fn run(scenario: &Scenario, boosts: &[NamedBoost]) -> Result<Findings> {
+    let outcomes = scenario.simulate_all(boosts)?;
     let mut findings = Findings::default();
     for (named, phases) in boosts.iter().zip(&outcomes) {
-        for (profile, phases) in setting.profiles.iter().zip(phases) {
+        for (profile, phases) in scenario.profiles.iter().zip(phases) {
             findings.series.push(launches(named, &profile.name, phases));
         }
     }
@@ -30,7 +30,7 @@ pub fn run(setting: &Setting, boosts: &[Named]) -> Result<Findings> {
     for (named, mean) in boosts.iter().zip(&means) {
         let mut fact = |name: &str, value: f64, unit| {
             let mut fact = Fact::new(format!("launch/simulate/{name}"), value, unit);
-            fact.n = Some(setting.profiles.len() as u64 * u64::from(setting.phases));
+            fact.n = Some(scenario.profiles.len() as u64 * u64::from(scenario.phases));
             fact.labels.insert("boost".to_owned(), named.name.clone());
             findings.facts.push(fact);
         };
@@ -42,8 +42,8 @@ pub fn run(setting: &Setting, boosts: &[Named]) -> Result<Findings> {
     Ok(findings)
 }
 
-/// One series of the launches at all phases.
-fn launches(named: &Named, profile: &str, phases: &Phases) -> unjank_measure::SeriesRecord {
+/// The series of launches at all phases.
+fn launches(named: &NamedBoost, profile: &str, phases: &Phases) -> unjank_measure::SeriesRecord {
     let mut series = Series::new("launch/simulate/launch_time")
         .with_label("profile", profile)
         .with_label("boost", &*named.name);
@@ -53,9 +53,9 @@ fn launches(named: &Named, profile: &str, phases: &Phases) -> unjank_measure::Se
     series.finish()
 }
 
-/// How much sooner, for how much more energy; and how much of what
-/// `performance` gains, where that is among them.
-fn compare(boosts: &[Named], means: &[Mean], findings: &mut Findings) {
+/// Adds the changes of launch time and energy, and the share of the gain of
+/// `performance`, if that is among the boosts.
+fn compare(boosts: &[NamedBoost], means: &[Mean], findings: &mut Findings) {
     let [without, ..] = means else { return };
     let full = boosts.iter().zip(means).find(|(named, _)| named.performance);
     for (named, mean) in boosts.iter().zip(means).skip(1) {
@@ -73,12 +73,12 @@ fn compare(boosts: &[Named], means: &[Mean], findings: &mut Findings) {
         if most > 0.0 {
             let share = (without.launch - mean.launch) / most;
             fact("share_of_gain", share, Direction::Larger);
-            findings.verdicts.push(judge(&named.name, share, energy));
+            findings.verdicts.push(verdict(&named.name, share, energy));
         }
     }
 }
 
-fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
+fn verdict(boost: &str, share: f64, energy: f64) -> Verdict {
     let good = share >= GAIN && energy <= ENERGY;
     Verdict::new(
         "launch",
@@ -86,7 +86,7 @@ fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
         if good { Answer::Yes } else { Answer::No },
         format!(
             "modelled: {:.0} % of the gain of the performance governor, CPUs take {:+.1} % energy \
-             for each launch (asked: at least {:.0} %, at most {:+.0} %)",
+             for each launch (required: at least {:.0} %, at most {:+.0} %)",
             share * 100.0,
             energy * 100.0,
             GAIN * 100.0,
@@ -98,7 +98,7 @@ fn judge(boost: &str, share: f64, energy: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{boost, setting};
+    use super::super::tests::{boost, scenario};
     use super::*;
     use crate::model::{Boost, Tunable};
     use unjank_host::Nanos;
@@ -109,9 +109,9 @@ mod tests {
         let boosts = [
             boost("none", Boost::none()),
             boost("plain", Boost::plain(reaction, Tunable::SamplingRate, 50_000, 100_000)),
-            Named { performance: true, ..boost("performance", Boost::none()) },
+            NamedBoost { performance: true, ..boost("performance", Boost::none()) },
         ];
-        let findings = run(&setting("ondemand:3.4"), &boosts).unwrap();
+        let findings = run(&scenario("ondemand:3.4"), &boosts).unwrap();
         assert_eq!(findings.series.len(), 3);
         assert!(findings.series.iter().all(|series| series.n == 20));
         let value = |name: &str, boost: &str| {
@@ -129,11 +129,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn unknown_governors_and_refused_boosts_are_named() {
         let told = |name: &str, boost_: Boost| {
-            run(&setting(name), &[boost("b", boost_)]).unwrap_err().to_string()
+            run(&scenario(name), &[boost("b", boost_)]).unwrap_err().to_string()
         };
-        assert!(told("slowest", Boost::none()).contains("\"slowest\" is no governor of these"));
+        assert!(told("slowest", Boost::none()).contains("unknown governor \"slowest\""));
         let rate = Boost::plain(Nanos::ZERO, Tunable::SamplingRate, 50_000, 100_000);
         assert_eq!(told("schedutil", rate), "schedutil: this governor has no sampling_rate");
     }

@@ -1,11 +1,10 @@
-//! Launches on a model: what a governor, its tunables and a service that
-//! boosts launches make of load profiles.
+//! Simulated launches: load profiles under a governor, its tunables and boosts.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `boosts` | the same launches under several boosts |
-//! | [`sweep`] | many values of tunables, and the best of them |
-//! | [`paper`] | Jo & Suh's experiment from first principles |
+//! | [`sweep`] | many values of tunables, and their Pareto front |
+//! | [`paper`] | Jo & Suh's experiment |
 
 mod boosts;
 pub mod paper;
@@ -23,22 +22,22 @@ pub use sweep::{Sweep, run_sweep};
 
 /// What is simulated.
 #[derive(Debug, Clone)]
-pub struct Setting {
-    /// On which machine.
+pub struct Scenario {
+    /// The machine.
     pub machine: Machine,
-    /// Under which governor, by its name.
+    /// The governor's name.
     pub governor: String,
-    /// With which values of its tunables; others keep their defaults.
+    /// Values of its tunables; others keep their defaults.
     pub values: Vec<Write>,
-    /// Which launches.
+    /// The launches.
     pub profiles: Vec<Profile>,
-    /// At how many moments within the governor's period each begins.
+    /// Number of moments within the governor's period at which each begins.
     pub phases: u32,
 }
 
-/// A boost by a name.
+/// A boost with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedBoost {
     /// Its name.
     pub name: String,
     /// What it writes.
@@ -47,14 +46,14 @@ pub struct Named {
     pub performance: bool,
 }
 
-/// Launches of all profiles, taken together.
+/// Means over the launches of all profiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Mean {
-    /// Of the lengths, in seconds.
+    /// Length, in seconds.
     pub(crate) launch: f64,
-    /// Of what the CPUs took.
+    /// Energy of the CPUs.
     pub(crate) cpu: Joules,
-    /// Of what the device took.
+    /// Energy of the device.
     pub(crate) device: Joules,
 }
 
@@ -70,11 +69,11 @@ impl Mean {
     }
 }
 
-impl Setting {
+impl Scenario {
     /// The governor with its values.
     ///
     /// # Errors
-    /// `Invalid` if there is none of that name, or it refuses a value.
+    /// `Invalid` if the name is unknown, or the governor refuses a value.
     pub fn governor(&self) -> Result<Governor> {
         self.governor_with(&[])
     }
@@ -84,7 +83,10 @@ impl Setting {
         let mut governor =
             Governor::named(&self.governor, cpus, self.machine.tick).ok_or_else(|| {
                 let known = NAMES.join(", ");
-                Error::Invalid(format!("{:?} is no governor of these: {known}", self.governor))
+                Error::Invalid(format!(
+                    "unknown governor {:?}; expected one of {known}",
+                    self.governor
+                ))
             })?;
         let mut clock = Clock::new(&self.machine.table, self.machine.ties);
         let busy = vec![Nanos::ZERO; cpus];
@@ -92,7 +94,8 @@ impl Setting {
         for write in self.values.iter().chain(more) {
             if matches!(write.tunable, Tunable::MinFreq | Tunable::MaxFreq) {
                 return Err(Error::Invalid(format!(
-                    "{} belongs to the policy, not to the governor; --boost min-freq raises it",
+                    "{} is a limit of the policy, not a tunable of the governor; --boost min-freq \
+                     raises it",
                     write.tunable
                 )));
             }
@@ -128,8 +131,8 @@ impl Setting {
         })
     }
 
-    /// The same for several boosts, on all CPUs of this machine.
-    fn simulate_all(&self, boosts: &[Named]) -> Result<Vec<Vec<Phases>>> {
+    /// Every profile under several boosts, in parallel.
+    fn simulate_all(&self, boosts: &[NamedBoost]) -> Result<Vec<Vec<Phases>>> {
         let usual = self.governor()?;
         boosts
             .par_iter()
@@ -141,7 +144,7 @@ impl Setting {
     }
 }
 
-/// Everything checked before it is multiplied: a device has at most 64 CPUs.
+/// Checks the sizes of a machine: at most 64 CPUs, and 10 to 10 000 ticks a second.
 ///
 /// # Errors
 /// `Invalid` with the reason.
@@ -174,8 +177,8 @@ mod tests {
         }
     }
 
-    pub(super) fn setting(governor: &str) -> Setting {
-        Setting {
+    pub(super) fn scenario(governor: &str) -> Scenario {
+        Scenario {
             machine: machine(1),
             governor: governor.to_owned(),
             values: Vec::new(),
@@ -184,15 +187,15 @@ mod tests {
         }
     }
 
-    pub(super) fn boost(name: &str, boost: Boost) -> Named {
-        Named { name: name.to_owned(), boost, performance: false }
+    pub(super) fn boost(name: &str, boost: Boost) -> NamedBoost {
+        NamedBoost { name: name.to_owned(), boost, performance: false }
     }
 
     #[test]
     fn limits_are_no_tunables_of_a_governor() {
-        let mut setting = setting("ondemand");
-        setting.values = vec![Write { tunable: Tunable::MinFreq, value: 1 }];
-        assert!(setting.governor().unwrap_err().to_string().contains("belongs to the policy"));
+        let mut scenario = scenario("ondemand");
+        scenario.values = vec![Write { tunable: Tunable::MinFreq, value: 1 }];
+        assert!(scenario.governor().unwrap_err().to_string().contains("a limit of the policy"));
     }
 
     #[test]

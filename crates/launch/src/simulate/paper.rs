@@ -1,5 +1,5 @@
-//! Jo & Suh's experiment on the model: ondemand on a Galaxy S II, its period
-//! 100 ms, and 50 ms for the time of a launch.
+//! Simulates Jo & Suh's experiment: ondemand on a Galaxy S II with a period of
+//! 100 ms, and 50 ms during a launch.
 //!
 //! Jeongho Jo, Hyo-Joong Suh: Performance Improvement of Application Programs
 //! using an Adaptive Sampling Method. Fig. 2 has run times from launch to
@@ -7,51 +7,51 @@
 //! the short period, less for longer loads. Fig. 3 has them without the load:
 //! 3.34 % shorter.
 //!
-//! How long a launch takes without the load is not in the text, and how soon
-//! the service notices it is not either. Both are assumptions here, and the
-//! findings show what becomes of the result with others.
+//! The paper states neither the launch time without load nor the reaction time
+//! of the service. Both are assumptions here, and the findings have the results
+//! for other values.
 //!
-//! What to expect follows from the waits. A launch at a random moment of a
-//! period is seen with a window that was busy all through, and gets full
-//! speed, half a period plus a whole one later: 150 ms at 100 ms. With 50 ms
-//! written at once it is 75 ms where that counts at once, and half of the old
-//! period plus the new one, 100 ms, where it does not. Until then five sixths
-//! of the time are lost at 200 of 1200 MHz.
+//! The expected gain follows from the governor's delay. A launch at a random
+//! moment gets full speed after the first window that was entirely busy: on
+//! average half a period and a whole one later, 150 ms at 100 ms. If 50 ms are
+//! written at once, it is 75 ms where a new period takes effect at once, and half
+//! of the old period plus the new one, 100 ms, where it does not. Until then five
+//! sixths of the time are lost at 200 of 1200 MHz.
 
 use unjank_host::{Nanos, Result};
 use unjank_measure::record::{Answer, Axis, Direction};
 use unjank_measure::{Curve, Fact, Findings, Point, Unit, Verdict};
 
-use super::Setting;
+use super::Scenario;
 use crate::model::{Boost, Governor, Machine, Profile, Tunable};
 
-/// What the paper reports for Fig. 3.
+/// The paper's change of the basic launch time (Fig. 3).
 pub const FIG_3_CHANGE: f64 = -0.0334;
-/// The range that it reports for Fig. 2.
+/// The paper's range of changes of the launch time (Fig. 2).
 pub const FIG_2_RANGE: [f64; 2] = [-0.05, -0.02];
 
-/// What is assumed where the paper says nothing.
+/// Values that the paper does not state.
 #[derive(Debug, Clone)]
 pub struct Assumptions {
     /// The device.
     pub machine: Machine,
-    /// The rules that its kernel's governor may have followed.
+    /// The possible rules of its kernel's governor.
     pub governors: Vec<String>,
     /// The work of a launch without load, at full clock, on one thread.
     pub work: Nanos,
-    /// How soon the service writes.
+    /// The delay until the service writes.
     pub reaction: Nanos,
     /// Lengths of the load, at full clock, on each CPU.
     pub loads: Vec<Nanos>,
-    /// At how many moments within a period each launch begins.
+    /// Number of moments within a period at which each launch begins.
     pub phases: u32,
 }
 
 impl Assumptions {
     /// A second of work, a service that writes at once, and loads of 0.1 to
-    /// 0.8 s. Samsung's kernel for the device has the rule of 3.4, that a
-    /// shorter period counts at once, in its 3.0 already (the `flexrate` files
-    /// that the paper shows are of the same code); 3.0 itself does not.
+    /// 0.8 s. In Samsung's 3.0 kernel for the device, a shorter period takes
+    /// effect at once, as in 3.4 (the `flexrate` files in the paper are from the
+    /// same code). In 3.0 itself it does not.
     pub fn usual(machine: Machine) -> Self {
         Self {
             machine,
@@ -63,9 +63,8 @@ impl Assumptions {
         }
     }
 
-    /// The change that the short period makes to a launch of `work`, after
-    /// `reaction`, with `load`: of the whole, and of what remains without the
-    /// load.
+    /// The change of a launch of `work` with `load` if the period is shortened
+    /// after `reaction`: of the whole launch, and of the launch less the load.
     fn change(
         &self,
         governor: &str,
@@ -73,16 +72,16 @@ impl Assumptions {
         reaction: Nanos,
         load: Nanos,
     ) -> Result<[f64; 2]> {
-        let setting = Setting {
+        let scenario = Scenario {
             machine: self.machine.clone(),
             governor: governor.to_owned(),
             values: Vec::new(),
             profiles: vec![Profile::launch(work, load, self.machine.cpus)],
             phases: self.phases,
         };
-        let ondemand = setting.governor()?;
+        let ondemand = scenario.governor()?;
         let seconds = |boost: &Boost, governor: &Governor| {
-            setting.simulate(governor, boost).map(|phases| phases[0].mean_seconds())
+            scenario.simulate(governor, boost).map(|phases| phases[0].mean_seconds())
         };
         let without = seconds(&Boost::none(), &ondemand)?;
         let plain = Boost::plain(reaction, Tunable::SamplingRate, 50_000, 100_000);
@@ -92,7 +91,7 @@ impl Assumptions {
     }
 }
 
-/// Simulates it, and says whether the paper's values come out.
+/// Simulates the experiment, and decides whether it gives the paper's values.
 ///
 /// # Errors
 /// As [`run`](super::run).
@@ -111,11 +110,11 @@ pub fn run(assumed: &Assumptions) -> Result<Findings> {
     let fact = change_fact("fig3/basic_change_in_paper", FIG_3_CHANGE, "load", "any");
     findings.facts.push(fact);
     let spread = sensitivity(assumed, &mut findings)?;
-    findings.verdicts.push(judge_total(&rules));
-    findings.verdicts.push(judge_basic(&rules, spread));
+    findings.verdicts.push(verdict_on_fig2(&rules));
+    findings.verdicts.push(verdict_on_fig3(&rules, spread));
     findings.warn(format!(
-        "assumed, as the paper does not say: {} of work at full clock before the screen, loads of \
-         {} to {}, {} until the service has written",
+        "assumed, since the paper does not state it: {} of work at full clock until on screen, \
+         loads of {} to {}, {} until the service has written",
         assumed.work,
         assumed.loads.first().copied().unwrap_or_default(),
         assumed.loads.last().copied().unwrap_or_default(),
@@ -127,16 +126,16 @@ pub fn run(assumed: &Assumptions) -> Result<Findings> {
 /// Both figures under one rule, as shares of what they are without the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
-    /// The governor, and the kernel since which it is so.
+    /// The governor, and the first kernel with its rules.
     pub governor: String,
     /// The change of the whole launch for each load.
     pub total: Vec<(Nanos, f64)>,
-    /// That of what remains without the load, mean over the loads.
+    /// The change of the launch less the load, mean over the loads.
     pub basic: f64,
 }
 
 impl Prediction {
-    /// What the model says of the governor called `governor`.
+    /// Simulates the governor called `governor`.
     ///
     /// # Errors
     /// As [`run`](super::run).
@@ -169,8 +168,8 @@ impl Prediction {
     }
 }
 
-/// The change of the basic launch time for other assumptions: one curve over
-/// the work for each kernel and each reaction. The smallest and the largest
+/// The change of the basic launch time under other assumptions: one curve over
+/// the work for each kernel and reaction. Returns the smallest and the largest
 /// change.
 fn sensitivity(assumed: &Assumptions, findings: &mut Findings) -> Result<[f64; 2]> {
     let mut spread = [f64::INFINITY, f64::NEG_INFINITY];
@@ -195,11 +194,11 @@ fn sensitivity(assumed: &Assumptions, findings: &mut Findings) -> Result<[f64; 2
     Ok(spread)
 }
 
-fn judge_total(rules: &[Prediction]) -> Verdict {
+fn verdict_on_fig2(rules: &[Prediction]) -> Verdict {
     let mut any = false;
     let told = rules.iter().map(|rule| {
         let changes: Vec<f64> = rule.total.iter().map(|(_, change)| *change).collect();
-        // The paper's ends are whole percents.
+        // The paper's range is in whole percents.
         let inside = |change: &f64| {
             (FIG_2_RANGE[0]..=FIG_2_RANGE[1]).contains(&((change * 100.0).round() / 100.0))
         };
@@ -217,8 +216,8 @@ fn judge_total(rules: &[Prediction]) -> Verdict {
     )
 }
 
-fn judge_basic(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
-    // Half a percent: what 50 ms of work more or less in a launch make of it.
+fn verdict_on_fig3(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
+    // Half a percent: the effect of 50 ms more or less work in a launch.
     let near = rules.iter().any(|rule| (rule.basic - FIG_3_CHANGE).abs() <= 0.005);
     let told: Vec<String> = rules
         .iter()
@@ -271,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gain_is_what_follows_from_the_waits() {
+    fn the_gain_follows_from_the_governors_delay() {
         // With the service's write at once, a launch is at full speed after 75
         // instead of 150 ms on average, and until then at a sixth of it.
         let assumed = Assumptions::usual(machine(2));

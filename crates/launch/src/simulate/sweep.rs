@@ -1,24 +1,24 @@
-//! Many values of tunables: every combination, on all CPUs of this machine.
+//! Simulates every combination of tunables' values, in parallel.
 
 use rayon::prelude::*;
 use unjank_host::{Error, Result};
 use unjank_measure::record::Axis;
 use unjank_measure::{Curve, Fact, Findings, Monitor, Point, Unit, pareto_front};
 
-use super::{Mean, Named, Setting};
+use super::{Mean, NamedBoost, Scenario};
 use crate::model::{Governor, Tunable, Write};
 
-/// More combinations than anybody waits for.
+/// The most combinations.
 const MOST: usize = 100_000;
-/// Points of the front in the table.
+/// Points of the Pareto front in the table.
 const SHOWN: usize = 40;
-/// Combinations between two looks at the wish to stop.
+/// Combinations between two checks whether to stop.
 const BATCH: usize = 256;
 
 /// Values of one tunable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
-    /// Which.
+    /// The tunable.
     pub tunable: Tunable,
     /// Its values.
     pub values: Vec<u32>,
@@ -40,23 +40,23 @@ impl Sweep {
     }
 }
 
-/// One combination and what came of it.
+/// One combination and its means.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tried {
     pub(super) values: Vec<Write>,
     pub(super) mean: Mean,
 }
 
-/// Simulates every profile with every combination of the values, under
-/// `boost`, and tells the combinations that no other beats in both launch time
-/// and energy of the CPUs.
+/// Simulates every profile with every combination of the values, under `boost`.
+/// Reports the Pareto front: the combinations that no other beats in both launch
+/// time and energy of the CPUs.
 ///
 /// # Errors
 /// `Invalid` as for [`run`](super::run), and for too many combinations.
 pub fn run_sweep(
-    setting: &Setting,
+    scenario: &Scenario,
     sweeps: &[Sweep],
-    boost: &Named,
+    boost: &NamedBoost,
     monitor: &dyn Monitor,
 ) -> Result<Findings> {
     let combinations = combinations(sweeps)?;
@@ -73,9 +73,9 @@ pub fn run_sweep(
                 let governor = if boost.performance {
                     Governor::Performance
                 } else {
-                    setting.governor_with(values)?
+                    scenario.governor_with(values)?
                 };
-                let phases = setting.simulate(&governor, &boost.boost)?;
+                let phases = scenario.simulate(&governor, &boost.boost)?;
                 Ok(Tried { values: values.clone(), mean: Mean::of(&phases) })
             })
             .collect::<Result<_>>()?;
@@ -139,7 +139,8 @@ fn report(tried: &[Tried], planned: usize) -> Findings {
     }
     if best.len() > SHOWN {
         findings.warn(format!(
-            "the table has the fastest {SHOWN} of {} combinations on the front; the curve has all",
+            "the table has the fastest {SHOWN} of {} combinations on the Pareto front; the curve has \
+             all",
             best.len()
         ));
     }
@@ -150,7 +151,7 @@ fn report(tried: &[Tried], planned: usize) -> Findings {
 mod tests {
     use unjank_measure::monitor::Silent;
 
-    use super::super::tests::{boost, setting};
+    use super::super::tests::{boost, scenario};
     use super::*;
     use crate::model::Boost;
 
@@ -162,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_tries_every_combination_and_keeps_the_front() {
+    fn a_sweep_tries_every_combination_and_keeps_the_pareto_front() {
         let sweeps = [
             Sweep::even(Tunable::SamplingRate, 20_000, 200_000, 4),
             Sweep::even(Tunable::UpThreshold, 60, 95, 3),
         ];
         let none = boost("none", Boost::none());
-        let findings = run_sweep(&setting("ondemand"), &sweeps, &none, &Silent).unwrap();
+        let findings = run_sweep(&scenario("ondemand"), &sweeps, &none, &Silent).unwrap();
         let tried = findings.fact_named("launch/simulate/combinations").unwrap();
         assert_eq!(tried.value.to_bits(), 12_f64.to_bits());
         let front = &findings.curves[0].points;
@@ -184,10 +185,10 @@ mod tests {
         let sweep = Sweep { tunable: Tunable::UpThreshold, values: (0..1_000).collect() };
         let none = boost("none", Boost::none());
         let sweeps = [sweep.clone(), sweep];
-        let error = run_sweep(&setting("ondemand"), &sweeps, &none, &Silent).unwrap_err();
+        let error = run_sweep(&scenario("ondemand"), &sweeps, &none, &Silent).unwrap_err();
         assert!(error.to_string().contains("more than 100000 combinations"));
         let wrong = [Sweep { tunable: Tunable::FreqStep, values: vec![1] }];
-        let error = run_sweep(&setting("ondemand"), &wrong, &none, &Silent).unwrap_err();
+        let error = run_sweep(&scenario("ondemand"), &wrong, &none, &Silent).unwrap_err();
         assert_eq!(error.to_string(), "ondemand: this governor has no freq_step");
     }
 }

@@ -1,27 +1,27 @@
-//! Two courses of a frequency: the same sequence, and how far apart.
+//! Compares the frequency changes of kernel and model: sequence and times.
 
 use unjank_host::{Hertz, Nanos};
 
 use super::observe::Changes;
 use crate::model::simulate::evaluation_timing::Mistimed;
 
-/// Changes that are shown of a course.
+/// The most changes in a message.
 const SHOWN: usize = 12;
 
-/// What the kernel did beside what the model did.
+/// The kernel's changes compared with the model's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Comparison {
     same_sequence: bool,
-    /// The largest difference of two moments; `None` without changes, or with
+    /// The largest difference of two times; `None` without changes, or with
     /// another sequence.
     pub(super) worst: Option<Nanos>,
     within: bool,
-    /// The first look that the model would have taken at another moment.
+    /// The kernel's first evaluation that breaks the model's rule.
     mistimed: Option<Mistimed>,
 }
 
 impl Comparison {
-    /// Compares them; moments may differ by `period`.
+    /// Compares them; times may differ by `period`.
     pub(super) fn of(
         kernel: &Changes,
         model: &Changes,
@@ -37,18 +37,18 @@ impl Comparison {
         Self { same_sequence, worst, within, mistimed: mistimed.first().copied() }
     }
 
-    /// The same sequence, at moments within a period, of looks that were when
-    /// the model's rule says.
+    /// Whether the sequence is the same, each time within a period, and all
+    /// evaluations follow the model's rule.
     pub(super) fn agrees(&self) -> bool {
         self.same_sequence && self.within && self.mistimed.is_none()
     }
 
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub(super) fn in_words(&self, kernel: &Changes, model: &Changes, period: Nanos) -> String {
         if let Some(Mistimed { requested, due }) = self.mistimed {
             let kernel = requested.map_or("never did".to_owned(), |at| format!("did at {at}"));
             return format!(
-                "the model would have looked at its CPUs at {due}; the kernel {kernel}"
+                "the model would have evaluated the load at {due}; the kernel {kernel}"
             );
         }
         if !self.same_sequence {
@@ -64,7 +64,7 @@ impl Comparison {
     }
 }
 
-/// `200 MHz, 1.20 GHz`, the first few.
+/// The first few changes: `200 MHz at 10.0 ms, 1.20 GHz at 20.0 ms`.
 fn sequence(changes: &Changes) -> String {
     if changes.is_empty() {
         return "no change".to_owned();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn another_sequence_is_told() {
+    fn another_sequence_disagrees() {
         let period = Nanos::from_millis(100);
         let (kernel, model) = (changes(&[(10, 1200)]), changes(&[(10, 1000), (20, 1200)]));
         let comparison = Comparison::of(&kernel, &model, &[], period);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_at_another_moment_is_told() {
+    fn a_mistimed_evaluation_disagrees() {
         let period = Nanos::from_millis(100);
         let kernel = changes(&[(10, 1200)]);
         let told = |requested| {
@@ -135,7 +135,7 @@ mod tests {
             assert!(!comparison.agrees());
             comparison.in_words(&kernel, &kernel, period)
         };
-        let begin = "the model would have looked at its CPUs at 104 ms; the kernel";
+        let begin = "the model would have evaluated the load at 104 ms; the kernel";
         assert_eq!(told(Some(Nanos::from_millis(108))), format!("{begin} did at 108 ms"));
         assert_eq!(told(None), format!("{begin} never did"));
     }

@@ -1,37 +1,36 @@
-//! When a CPU is idle for the kernel's accounting, from what a trace tells.
+//! When a CPU is idle in the kernel's accounting, from a trace.
 //!
-//! The idle time that governors see ends where an interrupt comes and goes on
-//! where it is over, softirqs included; an interrupt that wakes a task ends it
-//! for good, before the switch to that task (`tick_irq_enter`,
-//! `tick_irq_exit`, `kernel/softirq.c` and `kernel/time/tick-sched.c`, 6.12).
-//! A tick that wakes a task takes some 30 µs in an emulated phone, half of a
-//! percent of a window with a tick every 4 ms.
+//! An interrupt suspends the idle time that governors see until it is over,
+//! softirqs included. An interrupt that wakes a task ends it for good, before the
+//! switch to that task (`tick_irq_enter`, `tick_irq_exit`, `kernel/softirq.c` and
+//! `kernel/time/tick-sched.c`, 6.12). A tick that wakes a task takes some 30 µs in
+//! the virtual phone, half a percent of a window with a tick every 4 ms.
 
 use unjank_host::Nanos;
 use unjank_host::tracefs::EventKind;
 
 use crate::model::simulate::replay::CpuEvent;
 
-/// Where idle begins is not in a trace: some microseconds after the switch to
-/// the idle task, and before its loop halts the CPU.
+/// Where idle begins. The trace does not show it: some microseconds after the
+/// switch to the idle task, and before its loop halts the CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum IdleBegins {
-    /// As early as it can.
+    /// As early as possible.
     #[default]
     AtSwitch,
-    /// As late as it can: at the halt, after an interrupt, too.
+    /// As late as possible: at the halt, also after an interrupt.
     AtHalt,
 }
 
-/// One CPU.
+/// The idle state of one CPU.
 #[derive(Debug, Clone, Default)]
 pub(super) struct IdleTime {
     begins: IdleBegins,
-    /// The idle task has it.
+    /// Whether the idle task has the CPU.
     idle: bool,
     in_softirq: bool,
-    /// Where an interrupt of idle was over. Whether the CPU is idle from there
-    /// on shows in what comes next.
+    /// When an interrupt of idle was over. The next event shows whether the CPU
+    /// was idle from then on.
     over: Option<Nanos>,
 }
 
@@ -44,8 +43,8 @@ impl IdleTime {
         self.idle
     }
 
-    /// What the event means for the CPU that it happened on. It may tell what
-    /// was at an earlier moment.
+    /// Translates an event for its CPU. The result may belong to an earlier
+    /// moment.
     pub(super) fn on(
         &mut self,
         at: Nanos,
@@ -62,7 +61,7 @@ impl IdleTime {
                         _ => CpuEvent::Switches,
                     },
                 );
-                // An interrupt that was over has woken who runs now.
+                // An interrupt that is over has woken the task that runs now.
                 *self = Self::new(next.is_idle(), self.begins);
             }
             EventKind::VectorEntry(_) | EventKind::IrqEntry(_) if self.idle && !self.in_softirq => {
@@ -74,7 +73,7 @@ impl IdleTime {
             }
             EventKind::SoftirqEntry(_) => {
                 self.in_softirq = true;
-                // It goes on in what the interrupt has raised.
+                // A softirq raised by the interrupt prolongs it.
                 if self.idle && self.over.take().is_none() {
                     tell(at, CpuEvent::Interrupted);
                 }
@@ -91,7 +90,7 @@ impl IdleTime {
         }
     }
 
-    /// The CPU has gone on being idle, if it was interrupted.
+    /// If an interrupt is over, the CPU was idle again since then.
     pub(super) fn resume(&mut self, tell: &mut impl FnMut(Nanos, CpuEvent)) {
         let over = self.over.take().filter(|_| self.begins == IdleBegins::AtSwitch);
         if let Some(over) = over {
@@ -112,7 +111,7 @@ mod tests {
         EventKind::Switch { prev: task(prev), prev_runnable: false, next: task(next) }
     }
 
-    /// What events mean for a CPU that is idle at first.
+    /// Translates events of a CPU that is idle at first.
     fn told(events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
         told_from(IdleBegins::AtSwitch, events)
     }
@@ -127,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_that_wakes_nobody_is_a_pause_of_idle() {
+    fn an_interrupt_that_wakes_no_task_suspends_idle() {
         let events = [
             (10, EventKind::VectorEntry(TIMER.into())),
             (12, EventKind::VectorExit(TIMER.into())),
             (13, EventKind::Idle(Some(1))),
         ];
         assert_eq!(told(&events), [(10, CpuEvent::Interrupted), (12, CpuEvent::Resumes)]);
-        // Without events of the idle loop the next interrupt shows it.
+        // Without events of the idle loop, the next interrupt shows it.
         let events = [events[0], events[1], (20, EventKind::VectorEntry(TIMER.into()))];
         assert_eq!(
             told(&events),
@@ -148,7 +147,7 @@ mod tests {
             (10, EventKind::VectorEntry(TIMER.into())),
             (12, EventKind::VectorExit(TIMER.into())),
             (13, EventKind::SoftirqEntry(Softirq(1))),
-            // One that comes meanwhile changes nothing.
+            // A nested interrupt changes nothing.
             (14, EventKind::VectorEntry("irq_work".into())),
             (15, EventKind::VectorExit("irq_work".into())),
             (18, EventKind::SoftirqExit(Softirq(1))),

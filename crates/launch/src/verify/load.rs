@@ -1,4 +1,4 @@
-//! Running a load profile on this machine.
+//! Runs a load profile on this machine.
 
 use std::thread;
 
@@ -8,16 +8,15 @@ use unjank_host::{Nanos, Timestamp};
 use crate::model::Profile;
 use crate::model::profile::{Begins, Step, Task};
 
-/// What a short piece of work before the load takes.
+/// Length of a short piece of work before the load.
 const PIECE: Nanos = Nanos(1_000_000);
 
-/// Runs the profile on `cpus`, from a lead of this length to its tail. In the
-/// lead each CPU works for a moment twice, with silence before and after: after
-/// the second time a governor remembers nothing of what was before the lead,
-/// not even the load that it uses once more. Background goes on
-/// until the launch is over. All its work is wall time here: a real clock
-/// decides what it does meanwhile. The end of the tail, which nothing of this
-/// program has disturbed.
+/// Runs the profile on `cpus`, from a lead of this length to its tail, and
+/// returns the end of the tail. In the lead each CPU works for a moment twice,
+/// with silence around: after the second time a governor remembers nothing from
+/// before the lead, not even the load that it uses once more. The background
+/// lasts until the launch is over. All work counts as wall time, since the real
+/// clock decides how much of it is done.
 pub(super) fn play(
     profile: &Profile,
     lead: Nanos,
@@ -47,7 +46,7 @@ pub(super) fn play(
             for _ in 0..task.threads {
                 let ended = &ended;
                 let thread = scope.spawn(move || {
-                    // Wherever the scheduler puts it, if it may not be moved.
+                    // If it cannot be pinned, it runs where the scheduler puts it.
                     let _where = AffinityGuard::pin(cpus);
                     from.sleep_until_or(ended);
                     do_steps(task, from, ended);
@@ -58,7 +57,7 @@ pub(super) fn play(
             }
         }
         for thread in launching {
-            // A thread that panicked has ended, too.
+            // A thread that panicked has ended as well.
             let _ended = thread.join();
         }
         over.store(true, std::sync::atomic::Ordering::Relaxed);

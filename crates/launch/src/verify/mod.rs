@@ -1,13 +1,13 @@
-//! The models beside this machine's own governor: the same load, the same
+//! Compares the models with this machine's governor: the same load, the same
 //! tunables, and the frequencies of both.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `policy` | this machine's governor, and its model |
+//! | `policy` | this machine's governor and its model |
 //! | `load` | running a profile |
 //! | `observe` | from a trace to busy CPUs and changes of frequency |
-//! | `idle` | what counts as idle for the kernel |
-//! | `compare` | the same sequence, and how far apart |
+//! | `idle` | idle time as the kernel counts it |
+//! | `compare` | comparing sequence and times |
 
 mod compare;
 mod idle;
@@ -29,8 +29,8 @@ use idle::IdleBegins;
 use observe::Changes;
 use policy::Policy;
 
-/// Who was busy, who came, what the clock did, when the governor looked, and
-/// the interrupts: the ticks are among them, and all of them end idle.
+/// Busy CPUs, wake-ups, frequencies, the governor's work items, and interrupts:
+/// they include the ticks, and all of them interrupt idle.
 const EVENTS: [&str; 20] = [
     "sched/sched_switch",
     "sched/sched_wakeup",
@@ -53,14 +53,14 @@ const EVENTS: [&str; 20] = [
     "irq_vectors/call_function_single_entry",
     "irq_vectors/call_function_single_exit",
 ];
-/// Room for them, on each CPU.
+/// The buffer for these events, on each CPU.
 const BUFFER: Bytes = Bytes::from_mib(8);
 
-/// Runs each profile on this machine under its own governor, and holds what
-/// the clock did against what the governor's model makes of the same load.
+/// Runs each profile on this machine under its own governor, and compares its
+/// frequencies with those of the governor's model under the same load.
 ///
 /// # Errors
-/// What fails in the kernel: tracing needs root.
+/// The kernel refuses: tracing needs root.
 pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<Findings> {
     let mut findings = Findings::default();
     let policy = Policy::find(&Host::read(root), root)?;
@@ -88,7 +88,7 @@ pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<F
         let instance = tracefs.instance(&options)?;
         instance.start()?;
         let from = Timestamp::now();
-        // Read now: preparing a trace takes long enough for a change.
+        // Read after the trace has started: preparing it takes long enough for a change.
         let before = policy.frequency(root)?;
         let lead = profile.lead.max(policy.governor.period().times(10));
         let to = load::play(profile, lead, &policy.cpus, &|| monitor.stop_requested());
@@ -98,12 +98,14 @@ pub fn run(profiles: &[Profile], root: &Root, monitor: &dyn Monitor) -> Result<F
         if monitor.stop_requested() {
             break;
         }
-        judge(&policy, profile, before, lead, &trace, (from, to), &mut findings);
+        note_comparison(&policy, profile, before, lead, &trace, (from, to), &mut findings);
     }
     Ok(findings)
 }
 
-fn judge(
+/// Compares kernel and model over one profile, and adds facts, curves and the
+/// verdict.
+fn note_comparison(
     policy: &Policy,
     profile: &Profile,
     before: unjank_host::Hertz,
@@ -114,8 +116,8 @@ fn judge(
 ) {
     let period = policy.governor.period();
     let span = (from, to);
-    // What went on before the trace is not known to the model: both count
-    // from just after the load has begun, which ends the silence for both.
+    // The model does not know what happened before the trace: both count from
+    // just after the load has begun, which ends the silence for both.
     let settled = lead + Nanos(period.0 / 4);
     let compare = |begins| {
         let (observed, mut kernel) = observe::observe(policy, before, trace, span, begins);
@@ -129,7 +131,7 @@ fn judge(
         (observed, kernel, model, comparison)
     };
     let (observed, kernel, model, comparison) = compare(IdleBegins::AtSwitch);
-    // Both ends of what the trace leaves open, where it tells the looks.
+    // Try the latest begin of idle, too, if the trace has the evaluations.
     let boundary =
         !comparison.agrees() && observed.evaluations && compare(IdleBegins::AtHalt).3.agrees();
     let label = |mut fact: Fact| {
@@ -159,9 +161,9 @@ fn judge(
         reason = format!("the trace has gaps; {reason}");
     } else if boundary {
         reason = format!(
-            "a load lies on the boundary between two frequencies, closer than the trace tells: with \
-             idle from where the CPU halts on, and not from the switch to the idle task, the model \
-             makes the same changes; {reason}"
+            "a load is closer to the boundary between two frequencies than the trace can resolve: if \
+             idle begins at the CPU's halt, not at the switch to the idle task, the model makes the \
+             same changes; {reason}"
         );
     }
     findings.verdicts.push(Verdict::new(
@@ -175,7 +177,7 @@ fn judge(
     ));
 }
 
-/// Frequency over time, drawn with its steps.
+/// Frequency over time, as steps.
 fn curve(
     profile: &Profile,
     who: &str,

@@ -1,4 +1,4 @@
-//! From a trace to what the governor saw, and to what it did.
+//! From a trace to the governor's input, and its changes of frequency.
 
 use unjank_host::tracefs::{Event, EventKind, Trace};
 use unjank_host::{Hertz, Nanos, Timestamp};
@@ -12,9 +12,9 @@ use crate::model::simulate::replay::{CpuEvent, Observed};
 /// Changes of one clock, in order.
 pub(super) type Changes = Vec<Transition>;
 
-/// What the policy's CPUs did between the two moments, with idle that begins
-/// there, and what its clock did.
-/// Times count from a tick shortly before the first.
+/// The events on the policy's CPUs between two moments, and the changes of its
+/// clock. Idle begins as in `begins`. Times count from a tick shortly before the
+/// first moment.
 pub(super) fn observe(
     policy: &Policy,
     before: Hertz,
@@ -52,7 +52,7 @@ pub(super) fn observe(
     let mut fair = vec![true; policy.machine.cpus];
     for (cpu, event) in events {
         let now = at(event);
-        // The kernel tells it for each CPU of the policy.
+        // The kernel reports it for each CPU of the policy.
         if let EventKind::Frequency { cpu, frequency } = event.kind {
             if place(cpu) == Some(0) && Khz::from(frequency) != khz {
                 khz = Khz::from(frequency);
@@ -70,9 +70,8 @@ pub(super) fn observe(
         let mut tell = |at, cpu_event| cpu_events.push((at, index, cpu_event));
         match event.kind {
             EventKind::Switch { next, .. } => fair[index] = next.prio >= FIRST_FAIR,
-            // On a busy CPU the scheduler calls the governor at each tick, and
-            // some of them come a little too early for it: they count as they
-            // came.
+            // On a busy CPU the scheduler calls the governor at each tick, even if
+            // it comes a little too early for an evaluation.
             EventKind::VectorEntry(name) if name.as_bytes() == TIMER && !idle[index].is_idle() => {
                 let since = phase.map(|phase| after_tick(event.at, phase, tick));
                 if since.is_some_and(|since| since.0 < tick.0 / JITTER) {
@@ -111,20 +110,19 @@ fn runs_at_first(events: &[(usize, &Event)], cpu: usize) -> bool {
     }) == Some(true)
 }
 
-/// How long after a tick, at most, its interrupt is seen: this part of a tick.
+/// The longest delay of a tick's interrupt, as a divisor of a tick's length.
 const JITTER: u64 = 10;
 const TIMER: &[u8] = b"local_timer";
-/// Lower ones are those of real-time threads, whose ticks call nobody.
+/// Lower priorities are real-time threads, whose ticks do not call the governor.
 const FIRST_FAIR: i32 = 100;
 
-/// How long after a tick `moment` is.
+/// Time from the last tick to `moment`.
 fn after_tick(moment: Timestamp, phase: u64, tick: Nanos) -> Nanos {
     Nanos((moment.as_nanos() % tick.0 + tick.0 - phase) % tick.0)
 }
 
-/// Where in their length ticks come. Those of all CPUs come at the same
-/// moments, which the timer's interrupts show: most of them follow a tick.
-/// `None` where these interrupts are not traced.
+/// The phase of the ticks, modulo their length. All CPUs tick at the same moments,
+/// and most timer interrupts follow a tick. `None` if these are not traced.
 fn tick_phase(trace: &Trace, tick: Nanos) -> Option<u64> {
     let timers = trace.cpus.iter().flat_map(|cpu| &cpu.events).filter(
         |event| matches!(event.kind, EventKind::VectorEntry(name) if name.as_bytes() == TIMER),
@@ -134,8 +132,8 @@ fn tick_phase(trace: &Trace, tick: Nanos) -> Option<u64> {
     (!phases.is_empty()).then(|| densest(&phases, tick.0 / JITTER))
 }
 
-/// The beginning of the stretch of this length that holds most of the sorted
-/// numbers; zero without any.
+/// The beginning of the window of this length with the most of the sorted
+/// numbers; zero without numbers.
 fn densest(sorted: &[u64], length: u64) -> u64 {
     let mut best = (0, 0);
     let mut end = 0;
@@ -153,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn most_timers_tell_the_tick() {
+    fn the_phase_is_where_most_timers_fire() {
         assert_eq!(densest(&[], 10), 0);
         assert_eq!(densest(&[5, 100, 103, 104, 400, 900], 10), 100);
         assert_eq!(densest(&[7], 10), 7);

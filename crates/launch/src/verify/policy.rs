@@ -1,4 +1,4 @@
-//! This machine's governor, and the model that stands for it.
+//! This machine's governor and its model.
 
 use std::path::{Path, PathBuf};
 
@@ -19,25 +19,25 @@ pub(super) struct Policy {
     pub(super) cpus: CpuSet,
     pub(super) machine: Machine,
     pub(super) governor: Governor,
-    /// Where the kernel has the work in which its governor looks at its CPUs;
-    /// empty if it looks at once, or does not tell.
+    /// Addresses of the work function in which its governor evaluates the load;
+    /// empty if it evaluates at once, or if the kernel hides them.
     pub(super) work: Vec<u64>,
     path: PathBuf,
 }
 
-/// What looks at the CPUs for ondemand and conservative
+/// The function that evaluates the load for ondemand and conservative
 /// (`drivers/cpufreq/cpufreq_governor.c`).
 const WORK: &str = "dbs_work_handler";
 
 impl Policy {
-    /// The first policy; why there is none that could be followed.
+    /// The first policy; or why the models cannot follow it.
     pub(super) fn find(host: &Host, root: &Root) -> Result<Support<Self>> {
         let Some(policy) = host.frequency.first() else {
             return Ok(Support::no("no cpufreq driver: a virtual machine usually has none"));
         };
         let Some(table) = table(&policy.frequencies) else {
             return Ok(Support::no(format!(
-                "the driver {} does not tell its frequencies, so none can be predicted",
+                "the driver {} does not report its frequencies, so none can be predicted",
                 policy.driver
             )));
         };
@@ -54,7 +54,7 @@ impl Policy {
             Err(reason) => return Ok(Support::no(reason)),
         };
         let (name, path) = (policy.governor.clone(), policy.path.clone());
-        // A kernel without this file is one that does not tell.
+        // Without the file, the kernel hides the addresses.
         let work = if governor.defers_evaluation() {
             addresses_of(root, WORK).unwrap_or_default()
         } else {
@@ -63,18 +63,18 @@ impl Policy {
         Ok(Support::Yes(Self { name, cpus, machine, governor, work, path }))
     }
 
-    /// The frequency that it has.
+    /// The current frequency.
     pub(super) fn frequency(&self, root: &Root) -> Result<Hertz> {
         let text = root.read(self.path.join("scaling_cur_freq"))?;
         Ok(Hertz::from_khz(text.trim().parse().unwrap_or(0)))
     }
 
-    /// The tunables that the model has, as they are here.
+    /// Adds the tunables, and a warning if the kernel hides the governor's work.
     pub(super) fn note(&self, findings: &mut Findings) {
         if self.governor.defers_evaluation() && self.work.is_empty() {
             findings.warn(format!(
-                "/proc/kallsyms does not tell where {WORK} is, so it is not known when {} looked, \
-                 and its model looks whenever its rule would: sequences may differ",
+                "/proc/kallsyms hides {WORK}, so it is unknown when {} evaluated the load; its model \
+                 evaluates when its rule says, and sequences may differ",
                 self.name
             ));
         }
@@ -99,7 +99,7 @@ fn table(frequencies: &[Hertz]) -> Option<OppTable> {
     OppTable::new(frequencies.iter().map(point).collect())
 }
 
-/// The order of the driver's table shows in this file.
+/// How ties are resolved, from the order of the driver's table.
 fn ties(root: &Root, policy: &Path) -> Result<Ties> {
     let text = root.read(policy.join("scaling_available_frequencies"))?;
     let khz: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -110,8 +110,8 @@ fn ties(root: &Root, policy: &Path) -> Result<Ties> {
 fn model(policy: &FrequencyPolicy, machine: &Machine) -> std::result::Result<Governor, String> {
     let name = policy.governor.as_str();
     let mut governor = match name {
-        // Whether utilization is in terms of full speed is not told; virtual
-        // machines and old processors have no counters for it.
+        // The kernel does not report whether utilization is relative to full speed;
+        // virtual machines and old processors lack the counters for it.
         "schedutil" => Governor::Schedutil(Schedutil::new(machine.cpus).without_invariance()),
         "ondemand" | "conservative" | "performance" | "powersave" => {
             Governor::named(name, machine.cpus, machine.tick)
@@ -128,11 +128,11 @@ fn model(policy: &FrequencyPolicy, machine: &Machine) -> std::result::Result<Gov
         };
         governor
             .write(Write { tunable, value }, &activity, &mut clock)
-            .map_err(|refused| format!("its model refuses what stands there: {refused}"))?;
+            .map_err(|refused| format!("its model refuses a tunable's value: {refused}"))?;
     }
     for (name, usual) in [("powersave_bias", "0"), ("ignore_nice_load", "0")] {
         if policy.tunables.get(name).is_some_and(|value| value.trim() != usual) {
-            return Err(format!("{name} is not {usual}, and that is not modelled"));
+            return Err(format!("{name} is not {usual}; other values are not modelled"));
         }
     }
     Ok(governor)

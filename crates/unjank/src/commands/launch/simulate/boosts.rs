@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use unjank_host::{Error, Nanos};
 use unjank_launch::model::{Boost, Governor, Khz, Launch, Profile, Tunable};
-use unjank_launch::simulate::{Named, Setting};
+use unjank_launch::simulate::{NamedBoost, Scenario};
 
 use crate::values;
 
@@ -66,26 +66,26 @@ impl BoostKind {
 
 /// The boosts of `--boost`, after `none`, which they are compared with; or all
 /// that the governor supports.
-pub(super) fn all(args: &BoostArgs, setting: &Setting) -> Result<Vec<Named>> {
-    let governor = setting.governor()?;
+pub(super) fn all(args: &BoostArgs, scenario: &Scenario) -> Result<Vec<NamedBoost>> {
+    let governor = scenario.governor()?;
     if args.boost.is_empty() {
-        let named = ALL.into_iter().filter_map(|kind| boost(kind, args, setting, &governor).ok());
-        return Ok(named.filter(|named| is_taken(named, setting, &governor)).collect());
+        let named = ALL.into_iter().filter_map(|kind| boost(kind, args, scenario, &governor).ok());
+        return Ok(named.filter(|named| is_taken(named, scenario, &governor)).collect());
     }
     let others = args.boost.iter().filter(|kind| **kind != BoostKind::None);
     [BoostKind::None]
         .iter()
         .chain(others)
-        .map(|kind| boost(*kind, args, setting, &governor))
+        .map(|kind| boost(*kind, args, scenario, &governor))
         .collect()
 }
 
 /// The single boost of `--boost`; `none` without the option.
-pub(super) fn one(args: &BoostArgs, setting: &Setting) -> Result<Named> {
-    let governor = setting.governor()?;
+pub(super) fn one(args: &BoostArgs, scenario: &Scenario) -> Result<NamedBoost> {
+    let governor = scenario.governor()?;
     match args.boost[..] {
-        [] => boost(BoostKind::None, args, setting, &governor),
-        [kind] => boost(kind, args, setting, &governor),
+        [] => boost(BoostKind::None, args, scenario, &governor),
+        [kind] => boost(kind, args, scenario, &governor),
         _ => bail!(Error::Invalid("--sweep allows only one --boost".to_owned())),
     }
 }
@@ -93,15 +93,15 @@ pub(super) fn one(args: &BoostArgs, setting: &Setting) -> Result<Named> {
 fn boost(
     kind: BoostKind,
     args: &BoostArgs,
-    setting: &Setting,
+    scenario: &Scenario,
     governor: &Governor,
-) -> Result<Named> {
+) -> Result<NamedBoost> {
     let during = u32::try_from(args.during.get() / 1_000).unwrap_or(u32::MAX);
     let period = [Tunable::SamplingRate, Tunable::TimerRate]
         .into_iter()
         .find_map(|tunable| Some((tunable, governor.value(tunable)?)));
     let khz = |frequency| Khz::from(frequency).0;
-    let table = &setting.machine.table;
+    let table = &scenario.machine.table;
     let none = || {
         let reason = "this governor has no period that could be shortened";
         Error::Invalid(format!("--boost {}: {reason}", kind.name()))
@@ -121,14 +121,18 @@ fn boost(
         }
         BoostKind::Uclamp => Boost::plain(args.reaction, Tunable::UclampMin, 1024, 0),
     };
-    Ok(Named { name: kind.name().to_owned(), boost, performance: kind == BoostKind::Performance })
+    Ok(NamedBoost {
+        name: kind.name().to_owned(),
+        boost,
+        performance: kind == BoostKind::Performance,
+    })
 }
 
 /// Whether the governor accepts all its writes.
-fn is_taken(named: &Named, setting: &Setting, governor: &Governor) -> bool {
+fn is_taken(named: &NamedBoost, scenario: &Scenario, governor: &Governor) -> bool {
     let profile = Profile::launch(Nanos(1), Nanos::ZERO, 1);
     let launch = Launch {
-        machine: &setting.machine,
+        machine: &scenario.machine,
         governor,
         profile: &profile,
         boost: &named.boost,

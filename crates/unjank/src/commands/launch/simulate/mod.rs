@@ -9,7 +9,7 @@ use anyhow::Result;
 use unjank_host::Nanos;
 use unjank_launch::model::Profile;
 use unjank_launch::model::governor::NAMES;
-use unjank_launch::simulate::{self, Setting, paper};
+use unjank_launch::simulate::{self, Scenario, paper};
 use unjank_measure::Findings;
 
 use super::{machine, profiles};
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let machine = machine::find(&args.device, args.cpu_count, args.hz)?;
     simulate::check(&machine)?;
     let (mut settings, mut warnings) = (settings(args), Vec::new());
-    let setting = Setting {
+    let scenario = Scenario {
         machine,
         governor: args.governor.clone(),
         values: args.values.iter().map(|assignment| assignment.0).collect(),
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     if !args.paper {
         for tunable in unjank_launch::model::Tunable::ALL {
-            if let Some(value) = setting.governor()?.value(*tunable) {
+            if let Some(value) = scenario.governor()?.value(*tunable) {
                 settings = settings.with(tunable.name(), value);
             }
         }
@@ -104,11 +104,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let mut findings = if args.paper {
             paper_findings(args)?
         } else if args.sweep.is_empty() {
-            simulate::run(&setting, &boosts::all(&args.boosts, &setting)?)?
+            simulate::run(&scenario, &boosts::all(&args.boosts, &scenario)?)?
         } else {
             let sweeps: Vec<_> = args.sweep.iter().map(|range| range.0.clone()).collect();
-            let boost = boosts::one(&args.boosts, &setting)?;
-            simulate::run_sweep(&setting, &sweeps, &boost, monitor)?
+            let boost = boosts::one(&args.boosts, &scenario)?;
+            simulate::run_sweep(&scenario, &sweeps, &boost, monitor)?
         };
         for warning in warnings {
             findings.warn(warning);
