@@ -1,12 +1,11 @@
-//! A limit on boosted time: whatever starts, the clock is not held up for more
-//! than a share of the time.
+//! A limit on boosted time: the clock is raised for at most a share of the time.
 
 use unjank_host::{Nanos, Timestamp};
 
-/// The time over which a budget is given.
+/// The period of a budget.
 pub const PERIOD: Nanos = Nanos::from_millis(60_000);
 
-/// Boosted time that may be used: it grows by the budget per minute, up to one
+/// Boosted time that may be used. It grows by the budget per minute, up to one
 /// budget, and is spent while boosted.
 #[derive(Debug, Clone)]
 pub struct Budget {
@@ -17,8 +16,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A full budget of so much boosted time per minute; one of a minute or
-    /// more has no end.
+    /// A full budget of `per_period` boosted time per minute; a minute or more is
+    /// unlimited.
     pub fn new(per_period: Nanos, now: Timestamp) -> Self {
         let per_period = per_period.min(PERIOD);
         Self { per_period, left: per_period, at: now, spending: false }
@@ -29,7 +28,7 @@ impl Budget {
         let passed = now.since(self.at);
         let grown = u128::from(passed.min(PERIOD).get()) * u128::from(self.per_period.get())
             / u128::from(PERIOD.get());
-        // No more than a budget, so it fits.
+        // At most a budget, so it fits.
         let grown = Nanos(grown as u64);
         let spent = if self.spending { passed } else { Nanos::ZERO };
         self.left = (self.left + grown).min(self.per_period + spent) - spent;
@@ -43,8 +42,7 @@ impl Budget {
         self.spending = spending;
     }
 
-    /// When spending that goes on will have used all of it; `None` if that is
-    /// never.
+    /// When continued spending empties the budget; `None` if never.
     pub fn empty_at(&self) -> Option<Timestamp> {
         let rest = PERIOD - self.per_period;
         if !self.spending || rest == Nanos::ZERO {
@@ -83,15 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_a_minute_has_no_end() {
+    fn a_minute_per_minute_is_unlimited() {
         let mut budget = Budget::new(ms(90_000), at(0));
         budget.spend(true, at(0));
         assert_eq!((budget.left(at(50_000)), budget.empty_at()), (ms(60_000), None));
     }
 
     proptest! {
-        /// However boosts come, no stretch of time holds more boosted time
-        /// than one budget and what grew during it.
+        /// No stretch of time has more boosted time than one budget and its growth.
         #[test]
         fn no_storm_gets_more(gaps in prop::collection::vec((0_u64..3_000, 0_u64..3_000), 1..200)) {
             let per_minute = 6_000;

@@ -1,4 +1,4 @@
-//! The file of rules and limits, `/etc/unjank/boost.toml`.
+//! The configuration file, `/etc/unjank/boost.toml`: rules and limits.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,28 +11,27 @@ use unjank_host::process::is_root;
 use unjank_host::{Error, Nanos, Result, Root};
 
 use super::plan::{Amounts, Method};
-use super::rules::{Choice, Rules};
-use super::settle::Idle;
+use super::rules::{Filter, Rules};
+use super::settle::IdleRule;
 
-/// Where the file is, if it is not said.
+/// The default path of the file.
 pub const PLACE: &str = "/etc/unjank/boost.toml";
 
-/// Everything that can be said in the file. What is left out is as in
-/// [`Config::default`].
+/// The contents of the file. Missing keys are as in [`Config::default`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// What a launch is.
     pub launch: Launch,
-    /// Where launches are seen.
+    /// The sources of launches.
     pub detect: Detect,
-    /// What is done about them.
+    /// How launches are boosted.
     pub boost: Boost,
-    /// When they are over.
+    /// When launches are over.
     pub end: End,
 }
 
-/// `[launch]`: what a launch is. Patterns are of the whole text, with `*` and `?`.
+/// `[launch]`: what a launch is. Patterns match the whole text, with `*` and `?`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Launch {
@@ -52,21 +51,21 @@ pub struct Launch {
     pub not_users: Vec<String>,
 }
 
-/// `[detect]`: where launches are seen.
+/// `[detect]`: the sources of launches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Detect {
     /// Programs that begin to run, from the process connector.
     pub exec: bool,
-    /// Processes that come to the front: the `cgroup.procs` or `tasks` of the
-    /// cpusets into which Android puts them.
+    /// Processes that come to the foreground: the `cgroup.procs` or `tasks` of the
+    /// cpusets into which Android moves them.
     pub top_app: Vec<PathBuf>,
     /// The command that prints Android's events as they happen, such as
     /// `["logcat", "-b", "events", "-T", "1"]`; none if empty.
     pub logcat: Vec<String>,
 }
 
-/// `[boost]`: what is done about launches.
+/// `[boost]`: how launches are boosted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Boost {
@@ -74,15 +73,15 @@ pub struct Boost {
     pub method: Method,
     /// `sampling_rate` of ondemand and conservative while boosted.
     pub sampling_rate: Time,
-    /// The same without a boost, while the service runs; what it is when the
-    /// service begins, if this is left out.
+    /// The same without a boost, while the service runs; default: the value when
+    /// the service starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normal_sampling_rate: Option<Time>,
     /// `rate_limit_us` of schedutil while boosted.
     pub rate_limit: Time,
     /// `timer_rate` of interactive while boosted.
     pub timer_rate: Time,
-    /// How long after the first write a double tap writes again.
+    /// Delay of a double tap's second write.
     pub second_tap: Time,
     /// Control groups whose `cpu.uclamp.min` the method uclamp raises.
     pub control_groups: Vec<PathBuf>,
@@ -90,7 +89,7 @@ pub struct Boost {
     pub longest: Time,
     /// Boosted time per minute.
     pub budget: Time,
-    /// Whether a boost ends when launches of its program usually have.
+    /// Whether a boost ends when launches of its program usually end.
     pub learn: bool,
 }
 
@@ -98,11 +97,11 @@ pub struct Boost {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct End {
-    /// For how long its processes must be idle.
+    /// How long its processes must be idle.
     pub window: Time,
-    /// The largest share of that for which they may run.
+    /// The largest share of that time for which they may run.
     pub share: f64,
-    /// How often they are looked at.
+    /// Interval between checks of them.
     pub look: Time,
 }
 
@@ -112,8 +111,8 @@ impl Default for Launch {
         Self {
             leaders_only: true,
             executables: Vec::new(),
-            // None: what systemd runs for itself is known by its group, and a
-            // file's name is looked up only if a rule asks for it.
+            // None: systemd's own programs are known by their group, and a program's
+            // path is looked up only if a rule needs it.
             not_executables: Vec::new(),
             control_groups: Vec::new(),
             not_control_groups: texts(&["/system.slice*", "/init.scope"]),
@@ -154,36 +153,39 @@ impl Default for End {
     }
 }
 
-/// The line of a mistake in `text`, and what is wrong there. The error's own text has the
-/// file's in it, on several lines.
+/// The line of a mistake in `text`, and the message. The error's own text quotes the
+/// file, on several lines.
 pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> (usize, String) {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     (before.matches('\n').count() + 1, error.message().trim_end().to_owned())
 }
 
-/// With how a file is put where root trusts it.
-fn what_to_do(error: Error, file: &Path) -> Error {
+/// Adds how to install the file where root trusts it.
+fn with_install_hint(error: Error, file: &Path) -> Error {
     let Error::Permission { what, .. } = error else { return error };
     let file = file.display();
     let needs = format!(
-        "a place that only root can write, as what {file} says is done by root: sudo install -D \
-         -m 644 {file} {PLACE}"
+        "a place that only root can write, because root acts on {file}: sudo install -D -m 644 \
+         {file} {PLACE}"
     );
     Error::Permission { what, needs }
 }
 
 impl Config {
-    /// The file `path`; where none is named, that at [`PLACE`], if there is one.
-    /// Root reads only what nobody else can write or replace.
+    /// Reads the file `path`, or else that at [`PLACE`], if it exists. Root reads
+    /// only files that nobody else can write or replace.
     ///
     /// # Errors
-    /// `File` for one that cannot be read, `Permission` for one that somebody
-    /// else can write or replace, `Parse` with the line of what is wrong in it.
+    /// `File` if it cannot be read, `Permission` if somebody else can write or
+    /// replace it, `Parse` with the line of a mistake.
     pub fn read(root: &Root, path: Option<&Path>) -> Result<Self> {
         let origin = path.unwrap_or(Path::new(PLACE));
         let text = if is_root() && (path.is_some() || root.exists(PLACE)) {
-            // It can name a command that is run (`logcat`).
-            Some(read_trusted(&root.resolve(origin)).map_err(|error| what_to_do(error, origin))?)
+            // It can name a command to run (`logcat`).
+            Some(
+                read_trusted(&root.resolve(origin))
+                    .map_err(|error| with_install_hint(error, origin))?,
+            )
         } else if path.is_some() {
             Some(root.read(origin)?)
         } else {
@@ -192,10 +194,10 @@ impl Config {
         text.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text, origin))
     }
 
-    /// The text of a file; `origin` is its name.
+    /// Parses the text of a file; `origin` is its name.
     ///
     /// # Errors
-    /// `Parse` with the line and what is wrong there.
+    /// `Parse` with the line of a mistake.
     pub fn parse(text: &str, origin: &Path) -> Result<Self> {
         let config: Self = toml::from_str(text).map_err(|error| {
             let (line, what) = toml_error(text, &error);
@@ -209,15 +211,15 @@ impl Config {
         Ok(config)
     }
 
-    /// The first key with a value that cannot be, and why.
+    /// Checks the values.
     ///
     /// # Errors
-    /// The key, and what is wrong with it.
+    /// The first key with an invalid value, and why.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let (boost, end) = (&self.boost, &self.end);
         let wrong = |key, reason: &str| Err((key, reason.to_owned()));
         if !(0.0..1.0).contains(&end.share) {
-            return wrong("share", "is a share, from 0 up to 1");
+            return wrong("share", "must be at least 0 and below 1");
         }
         if end.look.0 < Nanos::from_millis(1) || end.look.0 > end.window.0 {
             return wrong("look", "must be 1 ms or more, and no longer than the window");
@@ -237,7 +239,7 @@ impl Config {
     /// The rules, with users' names looked up in `/etc/passwd`.
     ///
     /// # Errors
-    /// `Invalid` for a user that is not there.
+    /// `Invalid` for an unknown user.
     pub fn rules(&self, root: &Root) -> Result<Rules> {
         let launch = &self.launch;
         let users = |names: &[String]| -> Result<Vec<u32>> {
@@ -245,14 +247,14 @@ impl Config {
         };
         Ok(Rules {
             leaders_only: launch.leaders_only,
-            executables: Choice::new(&launch.executables, &launch.not_executables),
-            control_groups: Choice::new(&launch.control_groups, &launch.not_control_groups),
+            executables: Filter::new(&launch.executables, &launch.not_executables),
+            control_groups: Filter::new(&launch.control_groups, &launch.not_control_groups),
             users: users(&launch.users)?,
             not_users: users(&launch.not_users)?,
         })
     }
 
-    /// How much is changed.
+    /// The values of knobs.
     pub fn amounts(&self) -> Amounts {
         Amounts {
             sampling_rate: self.boost.sampling_rate.0,
@@ -264,8 +266,8 @@ impl Config {
     }
 
     /// When processes count as idle.
-    pub fn idle(&self) -> Idle {
-        Idle { window: self.end.window.0, share: self.end.share }
+    pub fn idle(&self) -> IdleRule {
+        IdleRule { window: self.end.window.0, share: self.end.share }
     }
 }
 
@@ -281,7 +283,7 @@ fn user(root: &Root, name: &str) -> Result<u32> {
     number.ok_or_else(|| Error::Invalid(format!("/etc/passwd has no user {name:?}")))
 }
 
-/// A length of time as it is written: a number and a unit, `50ms`.
+/// A length of time, written as a number and a unit: `50ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub Nanos);
 
@@ -322,19 +324,19 @@ mod tests {
         Config::parse(text, Path::new("boost.toml"))
     }
 
-    fn told(text: &str) -> String {
+    fn refusal(text: &str) -> String {
         parse(text).unwrap_err().to_string()
     }
 
     #[test]
-    fn an_empty_file_is_the_default_and_the_default_is_right() {
+    fn an_empty_file_is_the_default_and_the_default_is_valid() {
         let config = parse("").unwrap();
         assert_eq!(config, Config::default());
         assert!(config.check().is_ok());
     }
 
     #[test]
-    fn what_is_said_counts() {
+    fn keys_override_defaults() {
         let text = "[launch]\nexecutables = [\"/opt/*\"]\nusers = [\"1000\"]\n[boost]\nmethod = \
                     \"double-tap\"\nsampling_rate = \"20ms\"\n[end]\nwindow = \"0.1s\"\n";
         let config = parse(text).unwrap();
@@ -347,23 +349,23 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_file_and_line() {
-        let unknown = told("[boost]\nmethod = \"auto\"\nlongset = \"3s\"\n");
+    fn mistakes_are_reported_with_file_and_line() {
+        let unknown = refusal("[boost]\nmethod = \"auto\"\nlongset = \"3s\"\n");
         assert!(
             unknown.starts_with("cannot parse boost.toml, line 3: unknown field `longset`"),
             "{unknown}"
         );
         for wrong in ["50", "\"50\"", "\"-5ms\"", "\"soon\"", "0.05"] {
-            let error = told(&format!("\n[boost]\nsampling_rate = {wrong}\n"));
+            let error = refusal(&format!("\n[boost]\nsampling_rate = {wrong}\n"));
             assert!(error.starts_with("cannot parse boost.toml, line 3: "), "{error}");
             assert!(error.contains("a length of time with its unit"), "{error}");
         }
-        let method = told("[boost]\nmethod = \"fast\"");
+        let method = refusal("[boost]\nmethod = \"fast\"");
         assert!(method.contains("`double-tap`"), "{method}");
-        let share = told("[end]\n\nshare = 3");
-        assert!(share.starts_with("cannot parse boost.toml, line 3: share is a share"), "{share}");
-        assert!(told("[boost]\nlongest = \"10ms\"").contains("longest must be between"));
-        assert!(told("[boost\n").starts_with("cannot parse boost.toml, line 1: "));
+        let share = refusal("[end]\n\nshare = 3");
+        assert!(share.starts_with("cannot parse boost.toml, line 3: share must be"), "{share}");
+        assert!(refusal("[boost]\nlongest = \"10ms\"").contains("longest must be between"));
+        assert!(refusal("[boost\n").starts_with("cannot parse boost.toml, line 1: "));
     }
 
     #[test]

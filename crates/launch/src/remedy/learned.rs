@@ -1,40 +1,39 @@
-//! How long the launch of each program takes, learned from those that were
-//! seen.
+//! The usual length of each program's launches, learned from earlier ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use unjank_host::Nanos;
 
-/// Launches of a program that are remembered.
+/// Remembered launches of a program.
 const REMEMBERED: usize = 16;
-/// Launches before a program's own length is believed.
+/// The fewest launches from which a length is learned.
 const ENOUGH: usize = 3;
-/// Programs that are remembered; those not seen for longest are forgotten.
+/// Remembered programs; the least recently launched are forgotten.
 const PROGRAMS: usize = 1_000;
 
-/// What is known of the launches of programs.
+/// The learned lengths of launches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learned {
     programs: BTreeMap<String, Program>,
-    /// Counts launches, so that the order of the last ones is known.
+    /// The number of launches so far: the order of each program's last one.
     launches: u64,
 }
 
-/// What is known of one program.
+/// The launches of one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Program {
-    /// Lengths of its last launches, in nanoseconds, oldest first; `None` for
-    /// one that was not seen to end.
+    /// Lengths of its last launches, in nanoseconds, oldest first; `None` for a
+    /// launch without an observed end.
     lengths: VecDeque<Option<Nanos>>,
     last: u64,
 }
 
 impl Learned {
-    /// Remembers that a launch of `program` took so long; `None` if it had not
-    /// ended when it was given up.
+    /// Records the length of a launch of `program`; `None` if its boost was cut off
+    /// before it ended.
     pub fn note(&mut self, program: &str, length: Option<Nanos>) {
         self.launches += 1;
         let known = self.programs.entry(program.to_owned()).or_default();
@@ -50,8 +49,8 @@ impl Learned {
         }
     }
 
-    /// How long a boost of `program` is of use: a quarter more than the longest
-    /// but one of its last launches. `None` while too few are known, and for a
+    /// The useful length of a boost of `program`: a quarter more than the second
+    /// longest of its last launches. `None` while too few are known, and for a
     /// program whose launches do not end by themselves.
     pub fn length_of(&self, program: &str) -> Option<Nanos> {
         let known = self.programs.get(program)?;
@@ -64,12 +63,12 @@ impl Learned {
         Some(nearly_longest + Nanos(nearly_longest.get() / 4))
     }
 
-    /// Programs that something is known of.
+    /// Number of known programs.
     pub fn len(&self) -> usize {
         self.programs.len()
     }
 
-    /// Whether nothing is known.
+    /// Whether no program is known.
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
     }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_is_forgotten() {
+    fn old_launches_and_programs_are_forgotten() {
         let lengths = [
             &[Some(Nanos::from_millis(9_000)); 5][..],
             &[Some(Nanos::from_millis(400)); REMEMBERED],
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_survives_being_written_down() {
+    fn a_json_round_trip_preserves_it() {
         let before = learned(&[Some(Nanos::from_millis(1)), None, Some(Nanos::from_millis(3))]);
         let text = serde_json::to_string(&before).unwrap();
         assert_eq!(serde_json::from_str::<Learned>(&text).unwrap(), before);

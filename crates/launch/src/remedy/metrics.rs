@@ -1,19 +1,19 @@
-//! The state as a file for Prometheus: its text format, as the textfile
-//! collector of the node exporter reads it.
+//! The state in Prometheus' text format, for the textfile collector of the node
+//! exporter.
 
 use std::fmt::{Display, Write as _};
 
 use unjank_host::Nanos;
 
 use super::report::Status;
-use super::rules::Reason;
+use super::rules::Rejection;
 
 /// The text for a state.
 pub fn prometheus(status: &Status) -> String {
     let mut text = String::new();
     let counts = &status.counts;
     let seconds = |nanos: Nanos| nanos.as_secs_f64();
-    let launches = Reason::ALL.map(|reason| {
+    let launches = Rejection::ALL.map(|reason| {
         (format!("{{result=\"{}\"}}", reason.name()), counts.not.get(&reason).copied().unwrap_or(0))
     });
     let launches =
@@ -72,7 +72,7 @@ mod tests {
         let counts = Counts {
             execs: 12,
             launches: 3,
-            not: [(Reason::Follower, 9)].into(),
+            not: [(Rejection::Follower, 9)].into(),
             boosted: Nanos::from_millis(1_500),
             ..Counts::default()
         };

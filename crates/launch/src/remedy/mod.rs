@@ -1,5 +1,5 @@
-//! `unjank launch boost`: a service that sees a launch, raises the clock, and
-//! puts it back when the launch is over.
+//! `unjank launch boost`: a service that detects a launch, raises the clock, and
+//! restores it when the launch is over.
 //!
 //! ```text
 //! process connector ─┐                    ┌─▶ knobs (journaled)
@@ -10,23 +10,24 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `config` | the file of rules and limits |
+//! | `config` | the configuration file: rules and limits |
 //! | `rules` | what a launch is: pure |
-//! | `plan` | what is changed for which governor, and why: pure |
+//! | `plan` | the knobs for each governor, and why: pure |
 //! | `budget` | boosted time per minute: pure |
-//! | `settle` | when a launch is over: pure |
-//! | `learned` | how long each program's launch takes: pure |
+//! | `settle` | whether a launch's processes are idle: pure |
+//! | `learned` | the usual length of each program's launches: pure |
 //! | `engine` | from events to decisions: pure |
-//! | `knobs` | making a plan's changes, again and again, and putting them back |
+//! | `knobs` | writing and restoring a plan's knobs |
 //! | `sources` | where events come from |
 //! | `service` | the thread that waits for events and acts |
-//! | `report`, `metrics`, `told` | what it tells, and how much |
+//! | `report`, `metrics`, `log_limit` | its notes and its state, and how many lines it logs |
 
 pub mod budget;
 pub mod config;
 pub mod engine;
 mod knobs;
 pub mod learned;
+mod log_limit;
 pub mod metrics;
 pub mod plan;
 pub mod report;
@@ -34,9 +35,8 @@ pub mod rules;
 mod service;
 pub mod settle;
 pub mod sources;
-mod told;
 
 pub use config::Config;
-pub use knobs::Held;
+pub use knobs::HeldKnob;
 pub use plan::{Method, Plan};
-pub use service::{Order, Service, Sources, Switch};
+pub use service::{Order, Service, ServiceHandle, Sources};

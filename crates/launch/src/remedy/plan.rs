@@ -1,11 +1,11 @@
-//! What is changed for which governor, and why.
+//! Which knobs a boost changes for each governor, and why.
 //!
 //! | method | governor or driver | knob | while boosted | why |
 //! |---|---|---|---|---|
-//! | `sampling-rate` | ondemand, conservative | `sampling_rate` | 50 ms | it looks at the load twice as often (Jo & Suh) |
+//! | `sampling-rate` | ondemand, conservative | `sampling_rate` | 50 ms | it evaluates the load twice as often (Jo & Suh) |
 //! | `sampling-rate` | schedutil | `rate_limit_us` | 500 µs | it may change the clock more often |
-//! | `sampling-rate` | interactive | `timer_rate` | 10 ms | it looks at the load twice as often |
-//! | `double-tap` | ondemand, conservative | `sampling_rate` | 50 ms, written twice | every write makes it look at once (kernels from 4.6 on), and the second look sees nothing but load |
+//! | `sampling-rate` | interactive | `timer_rate` | 10 ms | it evaluates the load twice as often |
+//! | `double-tap` | ondemand, conservative | `sampling_rate` | 50 ms, written twice | every write makes it evaluate the load at once (kernels from 4.6 on), and the second evaluation sees only load |
 //! | `min-freq` | all but performance | `scaling_min_freq` | `scaling_max_freq` | the clock is up before the governor has seen anything |
 //! | `preference` | `intel_pstate`, `amd-pstate` (active) | `energy_performance_preference` | performance | the processor raises its clock at once |
 //! | `uclamp` | schedutil, with control groups named | `cpu.uclamp.min` | max | tasks of these groups count as large from their first moment |
@@ -22,27 +22,27 @@ use unjank_host::{Nanos, Root};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Whatever gains most for the governor that is there.
+    /// The method that gains most with the current governor.
     #[default]
     Auto,
-    /// The governor looks at the load more often.
+    /// The governor evaluates the load more often.
     SamplingRate,
-    /// The governor looks at the load at once, and again a moment later.
+    /// The governor evaluates the load at once, and again a moment later.
     DoubleTap,
-    /// The lowest allowed frequency is the highest.
+    /// The lower limit of the frequency is raised to the upper one.
     MinFreq,
-    /// The processor is told that energy does not matter.
+    /// The processor's energy preference is performance.
     Preference,
-    /// The scheduler counts tasks of some control groups as large.
+    /// The scheduler treats tasks of some control groups as large.
     Uclamp,
 }
 
-/// How much is changed.
+/// The values of knobs while boosted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Amounts {
     /// `sampling_rate` of ondemand and conservative.
     pub sampling_rate: Nanos,
-    /// The same without a boost; `None` for what it is when the service begins.
+    /// The same without a boost; `None` for its value when the service starts.
     pub normal_sampling_rate: Option<Nanos>,
     /// `rate_limit_us` of schedutil.
     pub rate_limit: Nanos,
@@ -52,9 +52,9 @@ pub struct Amounts {
     pub control_groups: Vec<PathBuf>,
 }
 
-/// One knob, and the value it has while boosted.
+/// One knob, and its values with and without a boost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
+pub struct KnobChange {
     /// The knob.
     pub path: PathBuf,
     /// Its value without a boost.
@@ -63,21 +63,21 @@ pub struct Move {
     pub boosted: String,
     /// Whether it is written a second time a moment later.
     pub again: bool,
-    /// What that does.
+    /// Its effect.
     pub why: String,
 }
 
 /// What a boost changes on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is changed, in this order.
-    pub moves: Vec<Move>,
-    /// Where nothing is, and why: a policy or a control group, and a reason.
+    /// The changes, in this order.
+    pub moves: Vec<KnobChange>,
+    /// Policies or control groups without a change, and why.
     pub left: Vec<(String, String)>,
 }
 
 impl Plan {
-    /// What `method` changes on a machine with these policies.
+    /// The plan of `method` on a machine with these policies.
     pub fn new(
         method: Method,
         amounts: &Amounts,
@@ -94,7 +94,7 @@ impl Plan {
         }
         for policy in policies {
             match of_policy(method, amounts, policy) {
-                // Policies can share their governor's tunables.
+                // Policies may share their governor's tunables.
                 Ok(step) if plan.moves.iter().any(|known| known.path == step.path) => {}
                 Ok(step) => plan.moves.push(step),
                 Err(reason) => plan.leave(&policy.name, reason),
@@ -110,7 +110,7 @@ impl Plan {
         for group in &amounts.control_groups {
             let path = group.join("cpu.uclamp.min");
             match root.read_if_there(&path) {
-                Ok(Some(normal)) => self.moves.push(Move {
+                Ok(Some(normal)) => self.moves.push(KnobChange {
                     path,
                     normal,
                     boosted: "max".to_owned(),
@@ -128,8 +128,12 @@ impl Plan {
     }
 }
 
-/// What is changed for one policy, or why nothing is.
-fn of_policy(method: Method, amounts: &Amounts, policy: &FrequencyPolicy) -> Result<Move, String> {
+/// The change for one policy, or why there is none.
+fn of_policy(
+    method: Method,
+    amounts: &Amounts,
+    policy: &FrequencyPolicy,
+) -> Result<KnobChange, String> {
     let governor = policy.governor.as_str();
     let preference = policy.epp.as_deref();
     if governor == "performance" {
@@ -140,9 +144,9 @@ fn of_policy(method: Method, amounts: &Amounts, policy: &FrequencyPolicy) -> Res
         (Method::SamplingRate | Method::DoubleTap, "ondemand" | "conservative") => {
             let again = method == Method::DoubleTap;
             let why = if again {
-                "the governor looks at the load at once, and again a moment later"
+                "the governor evaluates the load at once, and again a moment later"
             } else {
-                "the governor looks at the load more often"
+                "the governor evaluates the load more often"
             };
             let mut policy = policy.clone();
             if let Some(normal) = amounts.normal_sampling_rate
@@ -164,16 +168,16 @@ fn of_policy(method: Method, amounts: &Amounts, policy: &FrequencyPolicy) -> Res
             "timer_rate",
             amounts.timer_rate,
             false,
-            "the governor looks at the load more often",
+            "the governor evaluates the load more often",
         ),
         (Method::SamplingRate | Method::DoubleTap, _) => Err(format!(
-            "its governor, {governor}, has no period that could be changed; --method min-freq \
-             works with every governor"
+            "its governor, {governor}, has no period to change; --method min-freq works with every \
+             governor"
         )),
         (Method::Preference, _) => match preference {
-            None => Err(format!("its driver, {}, has no preference", policy.driver)),
-            Some("performance") => Err("its preference is performance already".to_owned()),
-            Some(normal) => Ok(Move {
+            None => Err(format!("its driver, {}, has no energy preference", policy.driver)),
+            Some("performance") => Err("its energy preference is performance already".to_owned()),
+            Some(normal) => Ok(KnobChange {
                 path: policy.path.join("energy_performance_preference"),
                 normal: normal.to_owned(),
                 boosted: "performance".to_owned(),
@@ -181,18 +185,18 @@ fn of_policy(method: Method, amounts: &Amounts, policy: &FrequencyPolicy) -> Res
                 why: "the processor raises its clock at once".to_owned(),
             }),
         },
-        (Method::Uclamp, _) => Err("uclamp is about control groups".to_owned()),
+        (Method::Uclamp, _) => Err("uclamp is for control groups".to_owned()),
     }
 }
 
-/// The lowest allowed frequency becomes the highest allowed one, which may be
-/// lower than the hardware's: heat or a user has set it.
-fn raise_lowest(policy: &FrequencyPolicy) -> Result<Move, String> {
+/// Raises the lower limit to the upper one, which heat or a user may have set
+/// below the hardware's.
+fn raise_lowest(policy: &FrequencyPolicy) -> Result<KnobChange, String> {
     if policy.min >= policy.max {
         return Err(format!("only {} is allowed", policy.max));
     }
     let khz = |frequency: unjank_host::Hertz| (frequency.0 / 1_000).to_string();
-    Ok(Move {
+    Ok(KnobChange {
         path: policy.path.join("scaling_min_freq"),
         normal: khz(policy.min),
         boosted: khz(policy.max),
@@ -201,27 +205,27 @@ fn raise_lowest(policy: &FrequencyPolicy) -> Result<Move, String> {
     })
 }
 
-/// A period of the governor, in microseconds, is made `wanted` if it is longer.
+/// Shortens a period of the governor, in microseconds, to `wanted`.
 fn shorten(
     policy: &FrequencyPolicy,
     name: &str,
     wanted: Nanos,
     again: bool,
     why: &str,
-) -> Result<Move, String> {
+) -> Result<KnobChange, String> {
     let governor = &policy.governor;
     let (Some(path), Some(normal)) = (&policy.tunables_path, policy.tunables.get(name)) else {
         return Err(format!("its governor, {governor}, has no {name} here"));
     };
     let present: u64 =
-        normal.parse().map_err(|_| format!("{name} of {governor} is {normal:?}, no number"))?;
+        normal.parse().map_err(|_| format!("{name} of {governor} is not a number: {normal:?}"))?;
     let wanted = wanted.get() / 1_000;
-    // A second tap needs no shorter period than there is.
+    // A double tap needs no shorter period.
     let boosted = if again { wanted.min(present) } else { wanted };
     if boosted >= present && !again {
         return Err(format!("{name} of {governor} is {present} µs already"));
     }
-    Ok(Move {
+    Ok(KnobChange {
         path: Path::new(path).join(name),
         normal: normal.clone(),
         boosted: boosted.to_string(),
@@ -301,7 +305,7 @@ mod tests {
         let short = shorter("ondemand", "sampling_rate", "40000").unwrap_err();
         assert_eq!(short, "sampling_rate of ondemand is 40000 µs already");
         let none = plan(Method::SamplingRate, policy("walt", &[])).unwrap_err();
-        assert!(none.contains("walt, has no period"), "{none}");
+        assert!(none.contains("walt, has no period to change"), "{none}");
     }
 
     #[test]
@@ -313,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_frequency_goes_to_the_highest_that_is_allowed() {
+    fn the_lower_limit_is_raised_to_the_upper_one() {
         let raised = Ok(changed("scaling_min_freq", "1200000", false));
         assert_eq!(plan(Method::MinFreq, policy("ondemand", &[])), raised);
         assert_eq!(plan(Method::Auto, policy("schedutil", &[])), raised);
@@ -327,7 +331,9 @@ mod tests {
     #[test]
     fn a_preference_is_for_drivers_that_have_one() {
         let mut active = policy("powersave", &[]);
-        assert!(plan(Method::Preference, active.clone()).unwrap_err().contains("no preference"));
+        assert!(
+            plan(Method::Preference, active.clone()).unwrap_err().contains("no energy preference")
+        );
         active.epp = Some("balance_performance".to_owned());
         let told = Ok(changed("energy_performance_preference", "performance", false));
         assert_eq!(plan(Method::Preference, active), told);
@@ -346,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_tunables_are_changed_once_and_no_clock_is_said() {
+    fn shared_tunables_are_changed_once_and_a_missing_clock_is_reported() {
         let mut both = [policy("ondemand", &[("sampling_rate", "100000")]); 1].to_vec();
         both.push(both[0].clone());
         let root = Root::at("/nowhere");

@@ -1,4 +1,4 @@
-//! What the service tells: notes as things happen, and its state when asked.
+//! The service's notes for the log, and its state.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use unjank_host::Nanos;
 
-use super::engine::Over;
-use super::plan::Move;
-use super::rules::Reason;
+use super::engine::EndedBoost;
+use super::plan::KnobChange;
+use super::rules::Rejection;
 
-/// Something that happened, for the log.
+/// An event for the log.
 #[derive(Debug)]
 pub enum Note {
     /// The boost of a launch is over.
-    Over(Boosted),
-    /// So many boosts were over of which nothing was said: they came too fast.
-    NotTold(u64),
-    /// A knob is not changed any more.
+    Ended(Boosted),
+    /// This many ended boosts were not logged: they came too fast.
+    NotLogged(u64),
+    /// A knob or a source of launches was given up.
     Lost {
         /// Which one.
         knob: String,
-        /// Why.
+        /// EndReason.
         reason: String,
     },
-    /// Events came faster than they were read; so often, so far.
+    /// Events came faster than they were read; the number of times so far.
     Overrun(u64),
-    /// The state, as it was asked for.
+    /// The requested state.
     Status(Box<Status>),
     /// The service cannot go on.
     Failed(unjank_host::Error),
@@ -36,8 +36,8 @@ pub enum Note {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boosted {
     /// How it ended.
-    pub over: Over,
-    /// How the clock was raised for it; `None` where it was up already.
+    pub over: EndedBoost,
+    /// How the clock was raised for it; `None` if it was up already.
     pub raised: Option<Raised>,
     /// What is left of the budget.
     pub budget_left: Nanos,
@@ -46,10 +46,10 @@ pub struct Boosted {
 /// How the clock was raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raised {
-    /// From the beginning of the program, by the kernel's clock, until all
-    /// knobs were written.
+    /// From the start of the program, by the kernel's time stamp, until all knobs
+    /// were written.
     pub after: Nanos,
-    /// How many they were.
+    /// Number of knobs written.
     pub knobs: usize,
 }
 
@@ -65,10 +65,10 @@ pub struct Status {
     /// Whether boosts are paused.
     pub paused: bool,
     /// What a boost changes.
-    pub moves: Vec<Move>,
-    /// Where launches are seen: `exec`, `top-app`, `logcat`.
+    pub moves: Vec<KnobChange>,
+    /// The sources of launches: `exec`, `top-app`, `logcat`.
     pub sources: Vec<String>,
-    /// How long the boost of this moment has lasted, if there is one.
+    /// Length so far of the current boost, if any.
     pub boosted_for: Option<Nanos>,
     /// The launches that are boosted now, by their processes.
     pub launches: BTreeMap<u32, String>,
@@ -82,8 +82,8 @@ pub struct Status {
     pub latency: Latency,
     /// CPU time of the service.
     pub cpu_time: Nanos,
-    /// Memory of the service that is not shared with anything, and what of
-    /// its files is in memory, in bytes.
+    /// Private memory of the service, and the resident part of its files, in
+    /// bytes.
     pub resident: u64,
 }
 
@@ -94,8 +94,8 @@ pub struct Counts {
     pub execs: u64,
     /// Launches among them.
     pub launches: u64,
-    /// What was no launch, or not boosted, by reason.
-    pub not: BTreeMap<Reason, u64>,
+    /// Programs that were no launch, or not boosted, by reason.
+    pub not: BTreeMap<Rejection, u64>,
     /// Boosts: times that knobs were raised.
     pub boosts: u64,
     /// Boosted time.
@@ -109,18 +109,18 @@ pub struct Counts {
 /// Quantiles of a latency.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// How often it was measured.
+    /// Number of measurements.
     pub n: u64,
     /// Its median.
     pub p50: Nanos,
-    /// What 99 % are below.
+    /// The 99th percentile.
     pub p99: Nanos,
     /// The longest.
     pub max: Nanos,
 }
 
 impl Latency {
-    /// Of nanoseconds.
+    /// From a histogram of nanoseconds.
     pub(super) fn of(histogram: &Histogram<u64>) -> Self {
         let quantile = |q| Nanos(histogram.value_at_quantile(q));
         Self {

@@ -1,12 +1,12 @@
-//! One launch that is followed, and how its processes are looked at.
+//! A followed launch, and the activity of its processes.
 
 use std::collections::BTreeMap;
 
 use unjank_host::process::pid::Waits;
 use unjank_host::{Nanos, Timestamp};
 
-use super::why::Why;
-use crate::remedy::settle::{Settle, Step};
+use super::end_reason::EndReason;
+use crate::remedy::settle::{Activity, SettleDetector};
 
 #[derive(Debug)]
 pub(super) struct Launch {
@@ -14,36 +14,41 @@ pub(super) struct Launch {
     pub(super) program: String,
     pub(super) begun: Timestamp,
     pub(super) until: Timestamp,
-    pub(super) at_limit: Why,
-    /// Its processes, and what they had done at the last look.
-    pub(super) members: BTreeMap<u32, Seen>,
+    pub(super) at_limit: EndReason,
+    /// Its processes, and their counters at the last check.
+    pub(super) members: BTreeMap<u32, LastCounters>,
     pub(super) looked: Timestamp,
-    pub(super) settle: Settle,
+    pub(super) settle: SettleDetector,
 }
 
-/// What was seen of a process at the last look.
+/// Counters of a process at the last check.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct LastCounters {
     ran: Nanos,
-    /// `None` where it was not asked for: the launch was busy.
+    /// `None` if not read, because the launch was busy.
     waits: Option<Waits>,
 }
 
-/// How processes are looked at.
-pub trait Look {
-    /// CPU time that a process has used; `None` if there is none.
+/// Reads the counters of processes.
+pub trait ProcessCounters {
+    /// CPU time of a process; `None` if it does not exist.
     fn ran(&self, process: u32) -> Option<Nanos>;
 
-    /// What it has waited for; `None` if it has ended. Takes longer.
+    /// Its waits; `None` if it has ended. Slower than [`ran`](Self::ran).
     fn waits(&self, process: u32) -> Option<Waits>;
 }
 
 impl Launch {
-    /// What its processes did since the last look. Those that have ended are
-    /// followed no longer. A launch that runs is not idle whatever it waits
-    /// for besides, so that is not asked.
-    pub(super) fn step(&mut self, now: Timestamp, share: f64, look: &impl Look) -> Step {
-        let mut step = Step::default();
+    /// The activity of its processes since the last check. Processes that have
+    /// ended are removed. A launch that runs is not idle, so its waits are not
+    /// read.
+    pub(super) fn step(
+        &mut self,
+        now: Timestamp,
+        share: f64,
+        look: &impl ProcessCounters,
+    ) -> Activity {
+        let mut step = Activity::default();
         self.members.retain(|&process, seen| {
             let Some(ran) = look.ran(process) else { return false };
             step.ran = step.ran + (ran - seen.ran);

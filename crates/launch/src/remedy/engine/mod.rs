@@ -1,60 +1,58 @@
-//! From events to decisions: which launches are boosted, and until when. No
-//! clock and no machine in here; times come with the events.
+//! From events to decisions: which launches are boosted, and until when. Pure: no
+//! clock, no machine; times come with the events.
 
+mod end_reason;
 mod launch;
-mod why;
 
 use unjank_host::{Nanos, Timestamp};
 
 use super::budget::Budget;
 use super::learned::Learned;
-use super::rules::Reason;
-use super::settle::{Idle, Settle};
-use launch::{Launch, Seen};
+use super::rules::Rejection;
+use super::settle::{IdleRule, SettleDetector};
+use launch::{LastCounters, Launch};
 
-pub use launch::Look;
-pub use why::Why;
+pub use end_reason::EndReason;
+pub use launch::ProcessCounters;
 
-/// Launches that are followed at a time; what starts beside so many is no
-/// launch that anybody waits for.
+/// The most launches followed at a time.
 const MOST_LAUNCHES: usize = 32;
-/// Programs that are looked at in one second: a script that starts more is
-/// nobody's launch, and costs no more than being heard.
+/// The most programs examined in one second: more come from a script, and are
+/// only counted.
 const MOST_STARTS: u32 = 50;
-/// The second of [`MOST_STARTS`].
+/// The period of [`MOST_STARTS`].
 const SECOND: Nanos = Nanos::from_millis(1_000);
-/// Processes of one launch that are looked at.
+/// The most processes followed of one launch.
 const MOST_MEMBERS: usize = 64;
-/// A boost lasts at least so long, so that a storm of programs that end at
-/// once does not become a storm of writes.
+/// The shortest boost. It limits writes when many programs end at once.
 const SHORTEST: Nanos = Nanos::from_millis(20);
 
-/// What an engine goes by.
+/// The limits of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// When processes count as idle.
-    pub idle: Idle,
-    /// How often they are looked at.
+    pub idle: IdleRule,
+    /// Interval between checks of processes.
     pub look: Nanos,
     /// The longest boost of one launch.
     pub longest: Nanos,
     /// Boosted time per minute.
     pub budget: Nanos,
-    /// Whether a boost ends when launches of its program usually have.
+    /// Whether a boost ends when launches of its program usually end.
     pub learn: bool,
 }
 
-/// A launch whose boost is over.
+/// A launch whose boost has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Over {
+pub struct EndedBoost {
     /// Its first process.
     pub process: u32,
     /// Its program.
     pub program: String,
-    /// How long it was boosted.
+    /// The length of its boost.
     pub boosted: Nanos,
-    /// Why it is not any more.
-    pub why: Why,
+    /// EndReason the boost ended.
+    pub why: EndReason,
 }
 
 /// Decides which launches are boosted, and until when.
@@ -72,7 +70,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine that knows of no launch yet.
+    /// An engine without launches.
     pub fn new(limits: Limits, learned: Learned, now: Timestamp) -> Self {
         Self {
             limits,
@@ -87,20 +85,20 @@ impl Engine {
         }
     }
 
-    /// Why no launch would be boosted now, whatever it was.
-    pub fn objection(&mut self, now: Timestamp) -> Option<Reason> {
+    /// EndReason no launch would be boosted now.
+    pub fn rejection(&mut self, now: Timestamp) -> Option<Rejection> {
         if self.paused {
-            Some(Reason::Paused)
+            Some(Rejection::Paused)
         } else if self.budget.left(now) < SHORTEST || self.launches.len() >= MOST_LAUNCHES {
-            Some(Reason::Budget)
+            Some(Rejection::Budget)
         } else {
             None
         }
     }
 
-    /// Counts a program that might be a launch, before it is looked at. Whether
-    /// there are too many in this second.
-    pub fn crowded(&mut self, now: Timestamp) -> bool {
+    /// Counts a program that may be a launch, before it is examined. Returns
+    /// whether there are too many in this second.
+    pub fn too_many_starts(&mut self, now: Timestamp) -> bool {
         if now.since(self.second) >= SECOND {
             (self.second, self.starts) = (now, 0);
         }
@@ -108,13 +106,13 @@ impl Engine {
         self.starts > MOST_STARTS
     }
 
-    /// `process` has begun, at `at`, to run a program, and that is a launch.
-    /// Whether a boost begins with it. Which program it is can be told
-    /// [later](Self::name), so that the clock need not wait for it.
+    /// Follows the launch that `process` began at `at`. Returns whether a boost
+    /// begins with it. The program is named [later](Self::name), so that the clock
+    /// need not wait for the lookup.
     ///
-    /// A process that is followed already and becomes another program (a
-    /// script that ends in `exec`) goes on with its launch. One that belongs to
-    /// the launch of another (a shell, a desktop) leaves it for its own.
+    /// A followed process that becomes another program (a script that ends in
+    /// `exec`) stays with its launch. A process of another launch (of a shell, a
+    /// desktop) leaves that launch for its own.
     pub fn begin(&mut self, process: u32, at: Timestamp, now: Timestamp) -> bool {
         if self.begins_with(process) {
             return false;
@@ -127,10 +125,10 @@ impl Engine {
             program: String::new(),
             begun: at,
             until: now + self.limits.longest,
-            at_limit: Why::Longest,
-            members: [(process, Seen::default())].into(),
+            at_limit: EndReason::Longest,
+            members: [(process, LastCounters::default())].into(),
             looked: now,
-            settle: Settle::new(self.limits.idle, at),
+            settle: SettleDetector::new(self.limits.idle, at),
         });
         if self.launches.len() == 1 {
             self.next_look = now + self.limits.look;
@@ -143,8 +141,8 @@ impl Engine {
         first
     }
 
-    /// The launch that began with `process` is one of `program`, and is
-    /// boosted for as long as those take from `now` on.
+    /// Names the program of the launch that began with `process`, and limits its
+    /// boost to the program's usual length from `now` on.
     pub fn name(&mut self, process: u32, program: &str, now: Timestamp) {
         let learned = self.learned.length_of(program).filter(|_| self.limits.learn);
         let Some(launch) = self.launches.iter_mut().find(|launch| launch.process == process) else {
@@ -153,54 +151,54 @@ impl Engine {
         program.clone_into(&mut launch.program);
         (launch.until, launch.at_limit) = match learned {
             Some(length) if length < self.limits.longest => {
-                (now + length.max(self.limits.idle.window), Why::Learned)
+                (now + length.max(self.limits.idle.window), EndReason::Learned)
             }
-            _ => (launch.begun + self.limits.longest, Why::Longest),
+            _ => (launch.begun + self.limits.longest, EndReason::Longest),
         };
     }
 
-    /// Whether a launch that is followed began with `process`.
+    /// Whether a followed launch began with `process`.
     pub fn begins_with(&self, process: u32) -> bool {
         self.launches.iter().any(|launch| launch.process == process)
     }
 
-    /// Whether `process` belongs to a launch that is followed.
+    /// Whether `process` belongs to a followed launch.
     pub fn follows(&self, process: u32) -> bool {
         self.launches.iter().any(|launch| launch.members.contains_key(&process))
     }
 
-    /// `parent` has made the process `child`.
+    /// `parent` has forked `child`.
     pub fn forked(&mut self, parent: u32, child: u32) {
-        // That may be heard after what became of it.
+        // The child's exec may be reported before its fork.
         if self.begins_with(child) {
             return;
         }
         for launch in &mut self.launches {
             if launch.members.contains_key(&parent) && launch.members.len() < MOST_MEMBERS {
-                launch.members.insert(child, Seen::default());
+                launch.members.insert(child, LastCounters::default());
             }
         }
     }
 
-    /// `process` has ended, and perhaps a launch with it.
-    pub fn exited(&mut self, process: u32, now: Timestamp) -> Vec<Over> {
+    /// `process` has ended, and perhaps its launch.
+    pub fn exited(&mut self, process: u32, now: Timestamp) -> Vec<EndedBoost> {
         for launch in &mut self.launches {
             launch.members.remove(&process);
         }
-        self.take_over(now, |launch| launch.members.is_empty().then_some((Why::Exited, now)))
+        self.take_over(now, |launch| launch.members.is_empty().then_some((EndReason::Exited, now)))
     }
 
     /// `program` is on screen.
-    pub fn displayed(&mut self, program: &str, now: Timestamp) -> Vec<Over> {
+    pub fn displayed(&mut self, program: &str, now: Timestamp) -> Vec<EndedBoost> {
         let is_it = |launch: &mut Launch| launch.program == program;
-        self.take_over(now, |launch| is_it(launch).then_some((Why::Displayed, now)))
+        self.take_over(now, |launch| is_it(launch).then_some((EndReason::Displayed, now)))
     }
 
-    /// Looks at all processes that are followed, if it is time to.
-    pub fn look(&mut self, now: Timestamp, look: &impl Look) -> Vec<Over> {
+    /// Checks all followed processes, if it is time to.
+    pub fn look(&mut self, now: Timestamp, look: &impl ProcessCounters) -> Vec<EndedBoost> {
         let mut over = Vec::new();
         if self.budget.empty_at().is_some_and(|empty| empty <= now) {
-            over = self.take_over(now, |_| Some((Why::Budget, now)));
+            over = self.take_over(now, |_| Some((EndReason::Budget, now)));
         }
         if self.launches.is_empty() || now < self.next_look {
             return over;
@@ -210,15 +208,15 @@ impl Engine {
         over.extend(self.take_over(now, |launch| {
             let step = launch.step(now, share, look);
             if launch.members.is_empty() {
-                return Some((Why::Exited, now));
+                return Some((EndReason::Exited, now));
             }
-            let settled = launch.settle.observe(now, step).map(|since| (Why::Settled, since));
+            let settled = launch.settle.observe(now, step).map(|since| (EndReason::Settled, since));
             settled.or((launch.until <= now).then_some((launch.at_limit, now)))
         }));
         over
     }
 
-    /// Whether the boost has to end now: no launch is followed any more.
+    /// Ends the boost if no launch is followed any more; returns whether it ended.
     pub fn ends(&mut self, now: Timestamp) -> bool {
         let ends = self.launches.is_empty()
             && self.boosted_since.is_some_and(|since| now.since(since) >= SHORTEST);
@@ -229,8 +227,8 @@ impl Engine {
         ends
     }
 
-    /// When [`look`](Self::look) and [`ends`](Self::ends) have something to
-    /// see next; `None` while nothing is boosted.
+    /// When [`look`](Self::look) and [`ends`](Self::ends) must be called next;
+    /// `None` while nothing is boosted.
     pub fn wake_at(&self) -> Option<Timestamp> {
         let since = self.boosted_since?;
         if self.launches.is_empty() {
@@ -240,13 +238,13 @@ impl Engine {
     }
 
     /// Begins or ends a pause. A pause ends all boosts.
-    pub fn pause(&mut self, paused: bool, now: Timestamp) -> Vec<Over> {
+    pub fn pause(&mut self, paused: bool, now: Timestamp) -> Vec<EndedBoost> {
         self.paused = paused;
-        if paused { self.give_up(Why::Paused, now) } else { Vec::new() }
+        if paused { self.give_up(EndReason::Paused, now) } else { Vec::new() }
     }
 
     /// Ends all boosts, with the next [`ends`](Self::ends).
-    pub fn give_up(&mut self, why: Why, now: Timestamp) -> Vec<Over> {
+    pub fn give_up(&mut self, why: EndReason, now: Timestamp) -> Vec<EndedBoost> {
         self.take_over(now, |_| Some((why, now)))
     }
 
@@ -255,12 +253,12 @@ impl Engine {
         self.paused
     }
 
-    /// Since when there is a boost.
+    /// When the current boost began.
     pub fn boosted_since(&self) -> Option<Timestamp> {
         self.boosted_since
     }
 
-    /// The programs whose launches are boosted now, with their processes.
+    /// The launches that are boosted now: process and program.
     pub fn launches(&self) -> impl Iterator<Item = (u32, &str)> {
         self.launches.iter().map(|launch| (launch.process, launch.program.as_str()))
     }
@@ -270,34 +268,33 @@ impl Engine {
         self.budget.left(now)
     }
 
-    /// What was learned so far.
+    /// The learned lengths of launches.
     pub fn learned(&self) -> &Learned {
         &self.learned
     }
 
-    /// Takes out the launches that are over according to `is_over`, which says
-    /// why, and since when there was nothing to boost.
+    /// Removes the launches that are over. `is_over` returns why, and since when
+    /// there was nothing to boost.
     fn take_over(
         &mut self,
         now: Timestamp,
-        mut is_over: impl FnMut(&mut Launch) -> Option<(Why, Timestamp)>,
-    ) -> Vec<Over> {
+        mut is_over: impl FnMut(&mut Launch) -> Option<(EndReason, Timestamp)>,
+    ) -> Vec<EndedBoost> {
         let mut over = Vec::new();
         let learned = &mut self.learned;
         self.launches.retain_mut(|launch| {
             let Some((why, since)) = is_over(launch) else { return true };
             match why {
-                // It ended before anybody could see what it was.
+                // It ended before its program was known.
                 _ if launch.program.is_empty() => {}
-                Why::Settled | Why::Exited | Why::Displayed => {
+                EndReason::Settled | EndReason::Exited | EndReason::Displayed => {
                     learned.note(&launch.program, Some(since.since(launch.begun)));
                 }
-                // What is cut off at the length that was learned tells nothing
-                // about it but that it can be longer.
-                Why::Learned | Why::Longest => learned.note(&launch.program, None),
-                Why::Budget | Why::Paused | Why::Stopped => {}
+                // Its length is unknown, except that it is longer than the limit.
+                EndReason::Learned | EndReason::Longest => learned.note(&launch.program, None),
+                EndReason::Budget | EndReason::Paused | EndReason::Stopped => {}
             }
-            over.push(Over {
+            over.push(EndedBoost {
                 process: launch.process,
                 program: std::mem::take(&mut launch.program),
                 boosted: now.since(launch.begun),

@@ -1,19 +1,19 @@
-//! Control groups by their numbers, so that most launches need no look into
+//! Control groups by their numbers, so that most launches need no lookup in
 //! `/proc`.
 
 use std::collections::BTreeMap;
 
 use unjank_host::{Root, process::pid, process::pid_info};
 
-/// Groups that are remembered.
+/// The most remembered groups.
 const MOST: usize = 256;
 
-/// The control groups of the unified hierarchy that were seen.
+/// Known control groups of the unified hierarchy.
 #[derive(Debug, Default)]
 pub(super) struct Groups(BTreeMap<u64, String>);
 
 impl Groups {
-    /// The control group of a process, as [`pid::control_group`] tells it.
+    /// The control group of a process, as in [`pid::control_group`].
     pub(super) fn of(&mut self, root: &Root, process: u32) -> String {
         let number = pid_info::control_group_number(process);
         if let Some(known) = number.and_then(|number| self.0.get(&number)) {
@@ -22,10 +22,10 @@ impl Groups {
         let Some((group, unified)) = pid::control_group_and_hierarchy(root, process) else {
             return String::new();
         };
-        // A shell may have put itself into another group between the questions.
+        // A shell may have moved to another group between the two reads.
         let same = number == pid_info::control_group_number(process);
         if let Some(number) = number.filter(|_| unified && same) {
-            // Groups come and go: those that are still used are soon back.
+            // Groups come and go: those still in use are soon known again.
             if self.0.len() >= MOST {
                 self.0.clear();
             }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_group_that_was_seen_is_the_same_again() {
+    fn a_known_group_is_the_same_again() {
         let (root, me) = (Root::system(), std::process::id());
         let mut groups = Groups::default();
         let seen = groups.of(&root, me);

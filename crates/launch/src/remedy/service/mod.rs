@@ -1,20 +1,19 @@
-//! The thread that waits for launches and acts on them. Everything that takes
-//! time (log, socket, store) is another thread's, which it hands notes to and
-//! never waits for.
+//! The thread that detects launches and boosts them. Another thread does what
+//! takes time (log, socket, store); it gets notes, and is never waited for.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `groups` | control groups by their numbers |
-//! | `hear` | events of the kernel, and what Android tells |
-//! | `judge` | from a program that begins to run to a boost |
-//! | `tell` | the service's state, and what became of launches and knobs |
-//! | `switch` | how the other thread speaks with it |
+//! | `events` | reading the kernel's events, and Android's lists and log |
+//! | `classify` | whether a program that begins to run is a launch |
+//! | `notes` | the service's state, and notes about launches and knobs |
+//! | `handle` | the other thread's handle |
 
+mod classify;
+mod events;
 mod groups;
-mod hear;
-mod judge;
-mod switch;
-mod tell;
+mod handle;
+mod notes;
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -27,20 +26,20 @@ use unjank_host::process::pid::{self, Waits};
 use unjank_host::wait::{Doorbell, until_readable};
 use unjank_host::{Nanos, Result, Root, Timestamp};
 
-use super::engine::{Engine, Look, Why};
-use super::knobs::{Held, Knobs};
+use super::engine::{EndReason, Engine, ProcessCounters};
+use super::knobs::{HeldKnob, Knobs};
+use super::log_limit::LogLimit;
 use super::report::{Counts, Note, Raised};
 use super::rules::Rules;
-use super::sources::{Front, LogLines};
-use super::told::Told;
+use super::sources::{Foreground, LogLines};
 
 use groups::Groups;
 
-pub use hear::Sources;
-pub use switch::{Order, Switch};
+pub use events::Sources;
+pub use handle::{Order, ServiceHandle};
 
-/// For how long after a boost processes that are made and end are still
-/// listened to: asking the kernel twice for each of many boosts would cost more.
+/// How long fork and exit events are still received after a boost: switching
+/// them for each of many boosts would cost more.
 const LISTEN_ON: Nanos = Nanos::from_millis(1_000);
 
 /// The service's state, before and while its thread runs.
@@ -55,13 +54,13 @@ pub struct Service {
     groups: Groups,
     second_tap: Nanos,
     tap_at: Option<Timestamp>,
-    hears_family: bool,
+    receives_family: bool,
     quiet_at: Option<Timestamp>,
     begun: Timestamp,
     counts: Counts,
     latency: Histogram<u64>,
     raised: BTreeMap<u32, Raised>,
-    told: Told,
+    log_limit: LogLimit,
     orders: Receiver<Order>,
     bell: Arc<Doorbell>,
     notes: Sender<Note>,
@@ -77,14 +76,14 @@ impl Service {
         root: &Root,
         rules: Rules,
         engine: Engine,
-        held: Vec<Held>,
+        held: Vec<HeldKnob>,
         sources: Sources,
         second_tap: Nanos,
-    ) -> Result<(Self, Switch)> {
+    ) -> Result<(Self, ServiceHandle)> {
         let (bell, rung) = (Arc::new(Doorbell::new()?), Arc::new(Doorbell::new()?));
         let (given, orders) = channel();
         let (notes, heard) = channel();
-        let switch = Switch {
+        let handle = ServiceHandle {
             orders: given,
             bell: Arc::clone(&bell),
             notes: heard,
@@ -100,7 +99,7 @@ impl Service {
             groups: Groups::default(),
             second_tap,
             tap_at: None,
-            hears_family: false,
+            receives_family: false,
             quiet_at: None,
             begun: Timestamp::now(),
             counts: Counts::default(),
@@ -108,24 +107,24 @@ impl Service {
             latency: Histogram::new_with_bounds(1_000, 100_000_000_000, 2)
                 .expect("these bounds are possible"),
             raised: BTreeMap::new(),
-            told: Told::default(),
+            log_limit: LogLimit::default(),
             orders,
             bell,
             notes,
             noted: rung,
         };
-        Ok((service, switch))
+        Ok((service, handle))
     }
 
-    /// Waits for launches and acts on them until it is told to stop. Gives back
-    /// what it knows: the engine, with what was learned.
+    /// Boosts launches until [`Order::Stop`]. Returns the engine, which has the
+    /// learned lengths.
     pub fn run(mut self) -> Engine {
         if let Err(error) = self.serve() {
             self.note(Note::Failed(error));
         }
         let now = Timestamp::now();
-        let over = self.engine.give_up(Why::Stopped, now);
-        self.tell_over(over, now);
+        let over = self.engine.give_up(EndReason::Stopped, now);
+        self.note_ended(over, now);
         self.restore();
         self.engine
     }
@@ -135,15 +134,15 @@ impl Service {
             let sources = [
                 Some(self.bell.as_fd()),
                 self.sources.exec.as_ref().map(ProcConnector::as_fd),
-                self.sources.front.as_ref().map(Front::as_fd),
+                self.sources.foreground.as_ref().map(Foreground::as_fd),
                 self.sources.log.as_ref().map(OwnedFd::as_fd),
             ];
-            let [ordered, exec, front, log] = until_readable(sources, self.wake_at())?;
+            let [ordered, exec, foreground, log] = until_readable(sources, self.wake_at())?;
             if exec {
                 self.read_events()?;
             }
-            if front {
-                self.read_front();
+            if foreground {
+                self.read_foreground();
             }
             if log {
                 self.read_log();
@@ -151,27 +150,27 @@ impl Service {
             if ordered && self.obey() {
                 return Ok(());
             }
-            self.go_on();
+            self.act();
         }
     }
 
-    /// When something is to be done though nothing has happened.
+    /// The next time at which something is due without an event.
     fn wake_at(&self) -> Option<Timestamp> {
         [self.engine.wake_at(), self.tap_at, self.quiet_at].into_iter().flatten().min()
     }
 
     /// Does what is due.
-    fn go_on(&mut self) {
+    fn act(&mut self) {
         let now = Timestamp::now();
         if self.tap_at.is_some_and(|at| at <= now) {
             self.tap_at = None;
             let outcome = self.knobs.again();
-            self.tell_lost(outcome);
+            self.note_lost(outcome);
         }
         if self.engine.wake_at().is_some_and(|at| at <= now) {
             self.read_family();
             let over = self.engine.look(now, &Processes(&self.root));
-            self.tell_over(over, now);
+            self.note_ended(over, now);
         }
         let since = self.engine.boosted_since();
         if self.engine.ends(now) {
@@ -183,7 +182,7 @@ impl Service {
         if self.quiet_at.is_some_and(|at| at <= now) {
             self.quiet_at = None;
             if let Some(events) = &self.sources.family {
-                self.hears_family = events.ask(EventKinds::NONE).is_err();
+                self.receives_family = events.ask(EventKinds::NONE).is_err();
             }
         }
     }
@@ -191,10 +190,10 @@ impl Service {
     fn restore(&mut self) {
         self.tap_at = None;
         let outcome = self.knobs.restore();
-        self.tell_lost(outcome);
+        self.note_lost(outcome);
     }
 
-    /// Does what it is told. Whether that is to end.
+    /// Executes orders; returns whether to stop.
     fn obey(&mut self) -> bool {
         self.bell.quiet();
         while let Ok(order) = self.orders.try_recv() {
@@ -202,7 +201,7 @@ impl Service {
             match order {
                 Order::Pause | Order::Resume => {
                     let over = self.engine.pause(matches!(order, Order::Pause), now);
-                    self.tell_over(over, now);
+                    self.note_ended(over, now);
                 }
                 Order::Status => {
                     let status = Box::new(self.status(now));
@@ -210,7 +209,7 @@ impl Service {
                 }
                 Order::Take(held) => {
                     let outcome = self.knobs.add(held, self.engine.boosted_since().is_some());
-                    self.tell_lost(outcome);
+                    self.note_lost(outcome);
                 }
                 Order::Stop => return true,
             }
@@ -219,10 +218,10 @@ impl Service {
     }
 }
 
-/// The processes of a machine.
+/// The processes of this machine.
 struct Processes<'a>(&'a Root);
 
-impl Look for Processes<'_> {
+impl ProcessCounters for Processes<'_> {
     fn ran(&self, process: u32) -> Option<Nanos> {
         pid::cpu_time(process)
     }

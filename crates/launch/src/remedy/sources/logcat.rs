@@ -6,13 +6,13 @@
 //! | `am_proc_start` | user, process, its user's number, name, for what, component |
 //! | `wm_activity_launch_time` (`am_…` before Android 10) | user, token, component, milliseconds (on old ones more) |
 
-/// Why a process is started that somebody looks at; others are for services,
+/// The reason for starting a process with a screen; other reasons are services,
 /// broadcasts and content providers.
 const FOR_ACTIVITIES: &str = "activity";
-/// No line of the log that matters is longer.
+/// The longest line that is read.
 const LONGEST: usize = 8 << 10;
 
-/// What a line says about a launch.
+/// A launch event in a line of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogEvent {
     /// A process was started for an activity.
@@ -30,11 +30,11 @@ pub enum LogEvent {
 }
 
 impl LogEvent {
-    /// What `line` says; `None` if that is nothing about a launch.
+    /// Parses a line; `None` if it has no launch event.
     pub fn parse(line: &str) -> Option<Self> {
         let fields = |event: &str| {
             let (_, rest) = line.split_once(event)?;
-            // A word that only ends like the event is another one.
+            // Only a list follows the name of an event.
             let (list, _) =
                 rest.trim_start_matches([':', ' ']).strip_prefix('[')?.rsplit_once(']')?;
             Some(list.split(',').map(str::trim).collect::<Vec<_>>())
@@ -58,7 +58,7 @@ fn package(text: &str) -> Option<String> {
     (!name.is_empty() && name.chars().all(fine)).then(|| name.to_owned())
 }
 
-/// Lines out of pieces of a stream. A line that is too long is passed over.
+/// Splits a stream into lines. Lines that are too long are skipped.
 #[derive(Debug, Default)]
 pub struct LogLines {
     begun: Vec<u8>,
@@ -66,7 +66,7 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Takes the next piece, and hands on what its lines say.
+    /// Takes the next piece of the stream, and calls `each` with its events.
     pub fn take(&mut self, piece: &[u8], mut each: impl FnMut(LogEvent)) {
         for &byte in piece {
             if byte != b'\n' {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_s_launches_are_seen_however_it_is_cut() {
+    fn launches_are_found_however_the_stream_is_cut() {
         let started =
             |process, package: &str| LogEvent::Started { process, package: package.to_owned() };
         let displayed = |package: &str| LogEvent::Displayed { package: package.to_owned() };

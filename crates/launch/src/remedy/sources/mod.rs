@@ -1,8 +1,7 @@
-//! Where launches are seen: programs that begin to run, processes that Android
-//! brings to the front, and what its log says.
+//! Sources of launches on Android: foreground processes and the event log.
 
-mod front;
+mod foreground;
 mod logcat;
 
-pub use front::Front;
+pub use foreground::Foreground;
 pub use logcat::{LogEvent, LogLines};

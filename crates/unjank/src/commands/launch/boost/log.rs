@@ -18,18 +18,18 @@ pub(super) fn line(boosted: &Boosted) -> String {
 #[cfg(test)]
 mod tests {
     use unjank_host::Nanos;
-    use unjank_launch::remedy::engine::{Over, Why};
+    use unjank_launch::remedy::engine::{EndReason, EndedBoost};
 
     use super::*;
 
     #[test]
     fn a_boost_is_one_line() {
         let mut boosted = Boosted {
-            over: Over {
+            over: EndedBoost {
                 process: 7,
                 program: "/usr/bin/gimp".to_owned(),
                 boosted: Nanos::from_millis(412),
-                why: Why::Settled,
+                why: EndReason::Settled,
             },
             raised: Some(Raised { after: Nanos(38_000), knobs: 1 }),
             budget_left: Nanos::from_millis(19_600),

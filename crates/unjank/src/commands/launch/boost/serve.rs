@@ -22,7 +22,7 @@ use unjank_host::{ErrorClass, Nanos, Root, Timestamp, process::pid};
 use unjank_launch::remedy::engine::{Engine, Limits};
 use unjank_launch::remedy::learned::Learned;
 use unjank_launch::remedy::report::{Note, Status};
-use unjank_launch::remedy::{Config, Order, Service, Switch, metrics};
+use unjank_launch::remedy::{Config, Order, Service, ServiceHandle, metrics};
 use unjank_measure::Store;
 
 use super::args::ServiceArgs;
@@ -86,7 +86,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let engine = Engine::new(limits(&config), memory.learned.clone(), Timestamp::now());
     let second_tap = config.boost.second_tap.0;
     let system = Root::system();
-    let (service, switch) = Service::new(&system, rules, engine, held, sources, second_tap)?;
+    let (service, handle) = Service::new(&system, rules, engine, held, sources, second_tap)?;
     let (requests, asked) = requests::listen(Arc::clone(&socket))?;
     let realtime = realtime(args)?;
     for (process, name) in pid::running(&system, &OTHERS) {
@@ -100,7 +100,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
     let _locked = MemoryLock::everything();
     let mut reporter = Reporter {
         args,
-        switch,
+        handle,
         requests,
         requested: 0,
         received: 0,
@@ -125,7 +125,7 @@ pub(super) fn run(args: &ServiceArgs) -> Result<ExitCode> {
         notify(&[NotifyState::Ready]);
         let reported = reporter.until_the_end(&mut clocks, &signals, &asked);
         notify(&[NotifyState::Stopping]);
-        reporter.switch.order(Order::Stop);
+        reporter.handle.order(Order::Stop);
         let engine = boosts.join().map_err(|_| anyhow::anyhow!("the boosting thread panicked"));
         reporter.read_notes(&mut clocks);
         reported?;
@@ -187,7 +187,7 @@ fn notify(states: &[NotifyState<'_>]) {
 /// The reporting thread: log, control socket, systemd.
 struct Reporter<'a> {
     args: &'a ServiceArgs,
-    switch: Switch,
+    handle: ServiceHandle,
     requests: Receiver<Request>,
     /// Numbers of states requested and received; the service answers in order.
     requested: u64,
@@ -225,11 +225,11 @@ impl Reporter<'_> {
                 self.rescan_at = None;
                 let held = clocks.take();
                 if !held.is_empty() {
-                    self.switch.order(Order::Take(held));
+                    self.handle.order(Order::Take(held));
                 }
             }
             let until = [end, Some(next_state), self.rescan_at].into_iter().flatten().min();
-            let noted = Arc::clone(&self.switch.noted);
+            let noted = Arc::clone(&self.handle.noted);
             let sources = [noted.as_fd(), asked.as_fd(), signals.as_fd()].map(Some);
             let [noted, asks, signal] = until_readable(sources, until)?;
             if signal {
@@ -241,7 +241,7 @@ impl Reporter<'_> {
                 self.pass_on_requests();
             }
             if noted {
-                self.switch.noted.quiet();
+                self.handle.noted.quiet();
                 self.read_notes(clocks);
             }
         }
@@ -253,8 +253,8 @@ impl Reporter<'_> {
         while let Ok(request) = self.requests.try_recv() {
             match request.action {
                 Action::Status => {}
-                Action::Pause => self.switch.order(Order::Pause),
-                Action::Resume => self.switch.order(Order::Resume),
+                Action::Pause => self.handle.order(Order::Pause),
+                Action::Resume => self.handle.order(Order::Resume),
             }
             let answer = self.want_state();
             if request.action != Action::Status && !self.args.quiet {
@@ -277,17 +277,17 @@ impl Reporter<'_> {
     }
 
     fn request_state(&mut self) {
-        self.switch.order(Order::Status);
+        self.handle.order(Order::Status);
         self.requested += 1;
     }
 
     /// Handles the service's notes.
     fn read_notes(&mut self, clocks: &mut HeldKnobs<'_>) {
-        while let Ok(note) = self.switch.notes.try_recv() {
+        while let Ok(note) = self.handle.notes.try_recv() {
             match note {
-                Note::Over(_) | Note::NotTold(_) if self.args.quiet => {}
-                Note::Over(boosted) => output::remark(&log::line(&boosted)),
-                Note::NotTold(times) => {
+                Note::Ended(_) | Note::NotLogged(_) if self.args.quiet => {}
+                Note::Ended(boosted) => output::remark(&log::line(&boosted)),
+                Note::NotLogged(times) => {
                     output::remark(&format!("{times} more boosts, not listed"));
                 }
                 Note::Lost { knob, reason } => {

@@ -11,7 +11,7 @@ use unjank_host::process::Helper;
 use unjank_host::process::connector::{EventKinds, ProcConnector};
 use unjank_host::{Error, Machine, Root, Support, wait};
 use unjank_launch::remedy::sources::Foreground;
-use unjank_launch::remedy::{Config, Held, Plan, Sources};
+use unjank_launch::remedy::{Config, HeldKnob, Plan, Sources};
 
 use crate::output;
 
@@ -39,14 +39,14 @@ impl<'a> HeldKnobs<'a> {
 
     /// Takes the knobs of this machine's plan that are not held yet, and reports
     /// those that cannot be taken.
-    pub(super) fn take(&mut self) -> Vec<Held> {
+    pub(super) fn take(&mut self) -> Vec<HeldKnob> {
         let mut taken = Vec::new();
         for step in self.plan().moves {
             let known = self.held.values().any(|path| *path == step.path);
             if known || self.lost.get(&step.path).is_some_and(|&times| times > MOST_RETAKES) {
                 continue;
             }
-            match Held::take(self.session, &step) {
+            match HeldKnob::take(self.session, &step) {
                 Ok(held) => {
                     let Step { normal, boosted, why, .. } = held.step();
                     output::remark(&format!("{}: {normal} → {boosted}: {why}", held.path()));
@@ -90,7 +90,7 @@ impl<'a> HeldKnobs<'a> {
     }
 }
 
-type Step = unjank_launch::remedy::plan::Move;
+type Step = unjank_launch::remedy::plan::KnobChange;
 
 /// Why nothing can be boosted, and what works here instead.
 fn nothing_to_change(plan: &Plan) -> Error {

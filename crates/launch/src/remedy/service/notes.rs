@@ -1,13 +1,13 @@
-//! What the service tells: its state, and what became of launches and knobs.
+//! The service's state, and its notes about launches and knobs.
 
 use unjank_host::{Bytes, Timestamp, process::pid};
 
 use super::Service;
-use crate::remedy::engine::Over;
-use crate::remedy::knobs::Outcome;
+use crate::remedy::engine::EndedBoost;
+use crate::remedy::knobs::WriteOutcome;
+use crate::remedy::log_limit::LogDecision;
 use crate::remedy::report::{Boosted, Latency, Note, Status};
-use crate::remedy::rules::Reason;
-use crate::remedy::told::Telling;
+use crate::remedy::rules::Rejection;
 
 /// The schema of the state.
 const SCHEMA: &str = "unjank.boost/1";
@@ -17,7 +17,7 @@ impl Service {
         let me = std::process::id();
         let sources = [
             ("exec", self.sources.exec.is_some()),
-            ("top-app", self.sources.front.is_some()),
+            ("top-app", self.sources.foreground.is_some()),
             ("logcat", self.sources.log.is_some()),
         ];
         let sources = sources.into_iter().filter(|(_, there)| *there);
@@ -46,24 +46,24 @@ impl Service {
         }
     }
 
-    pub(super) fn pass_over(&mut self, reason: Reason) {
+    pub(super) fn count_rejection(&mut self, reason: Rejection) {
         *self.counts.not.entry(reason).or_default() += 1;
     }
 
-    pub(super) fn tell_over(&mut self, over: Vec<Over>, now: Timestamp) {
+    pub(super) fn note_ended(&mut self, over: Vec<EndedBoost>, now: Timestamp) {
         for over in over {
             let raised = self.raised.remove(&over.process);
             let budget_left = self.engine.budget_left(now);
-            match self.told.another(now) {
-                Telling::Nothing => continue,
-                Telling::All => {}
-                Telling::AndThatNot(n) => self.note(Note::NotTold(n)),
+            match self.log_limit.decide(now) {
+                LogDecision::Drop => continue,
+                LogDecision::Log => {}
+                LogDecision::LogAfterDropped(n) => self.note(Note::NotLogged(n)),
             }
-            self.note(Note::Over(Boosted { over, raised, budget_left }));
+            self.note(Note::Ended(Boosted { over, raised, budget_left }));
         }
     }
 
-    pub(super) fn tell_lost(&mut self, outcome: Outcome) {
+    pub(super) fn note_lost(&mut self, outcome: WriteOutcome) {
         for (knob, reason) in outcome.lost {
             self.counts.knobs_lost += 1;
             self.note(Note::Lost { knob, reason });
@@ -71,7 +71,7 @@ impl Service {
     }
 
     pub(super) fn note(&self, note: Note) {
-        // Whoever does not listen any more is ending.
+        // Fails only if the receiver is ending.
         let _nobody_there = self.notes.send(note);
         self.noted.ring();
     }

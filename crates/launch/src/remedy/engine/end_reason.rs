@@ -1,17 +1,17 @@
-//! Why a boost ended.
+//! EndReason a boost ended.
 
-/// Why the boost of a launch ended.
+/// EndReason the boost of a launch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Why {
-    /// Its processes have become idle.
+pub enum EndReason {
+    /// Its processes are idle.
     Settled,
     /// Its processes have ended.
     Exited,
     /// It is on screen, as the system says.
     Displayed,
-    /// Launches of this program are over after such a time.
+    /// Launches of this program are usually over by now.
     Learned,
-    /// It lasted as long as any boost may.
+    /// It reached the longest time of any boost.
     Longest,
     /// The budget was used up.
     Budget,
@@ -21,8 +21,8 @@ pub enum Why {
     Stopped,
 }
 
-impl Why {
-    /// In words that follow the length of a boost.
+impl EndReason {
+    /// In words, after the length of the boost.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Settled => "settled",

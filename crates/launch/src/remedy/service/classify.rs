@@ -1,75 +1,75 @@
-//! From a program that begins to run to a boost.
+//! Decides whether a program that begins to run is a launch, and boosts it.
 
 use unjank_host::process::connector::EventKinds;
 use unjank_host::{Timestamp, process::pid};
 
 use super::Service;
 use crate::remedy::report::Raised;
-use crate::remedy::rules::{Candidate, Reason};
+use crate::remedy::rules::{Candidate, Rejection};
 
-/// Android's programs are all this one; their name is their first argument.
+/// The executable of all Android apps; their name is their first argument.
 const ZYGOTE: &str = "app_process";
 
 impl Service {
-    /// A process has begun to run a program. The cheap questions come first:
-    /// most programs are started by others for themselves.
+    /// Handles an exec event. The cheap checks come first: most programs are
+    /// started by other programs for their own use.
     pub(super) fn exec(&mut self, process: u32, at: Timestamp) {
         self.counts.execs += 1;
         if self.engine.begins_with(process) {
             return self.name(process);
         }
-        if let Some(reason) = self.objection_to(process) {
-            return self.pass_over(reason);
+        if let Some(reason) = self.rejection_of(process) {
+            return self.count_rejection(reason);
         }
         self.begin(process, at);
         self.name(process);
     }
 
-    /// Why what `process` has begun to run is no launch.
-    fn objection_to(&mut self, process: u32) -> Option<Reason> {
-        if let Some(reason) = self.engine.objection(Timestamp::now()) {
+    /// EndReason the program of `process` is not boosted.
+    fn rejection_of(&mut self, process: u32) -> Option<Rejection> {
+        if let Some(reason) = self.engine.rejection(Timestamp::now()) {
             return Some(reason);
         }
         match pid::leads_group(process) {
-            None => return Some(Reason::Gone),
-            Some(false) if self.rules.leaders_only => return Some(Reason::Follower),
+            None => return Some(Rejection::Gone),
+            Some(false) if self.rules.leaders_only => return Some(Rejection::Follower),
             Some(_) => {}
         }
-        if self.engine.crowded(Timestamp::now()) {
-            return Some(Reason::Crowd);
+        if self.engine.too_many_starts(Timestamp::now()) {
+            return Some(Rejection::Crowd);
         }
         let control_group = self.groups.of(&self.root, process);
-        let executable = if self.rules.ask_for_executable() {
+        let executable = if self.rules.need_executable() {
             let Some(executable) = pid::executable(&self.root, process) else {
-                return Some(Reason::Gone);
+                return Some(Rejection::Gone);
             };
             Some(executable)
         } else {
             None
         };
-        self.rules.objection(&Candidate {
+        self.rules.rejection(&Candidate {
             executable: executable.as_deref(),
             control_group: &control_group,
             user: self.user(process),
         })
     }
 
-    /// The system says that `program` is launched: no rule about groups and
-    /// leaders applies, only that about programs.
+    /// Handles a launch that Android reports: the rules about control groups and
+    /// leaders do not apply.
     pub(super) fn announced(&mut self, process: u32, program: &str, at: Timestamp) {
-        let objection = self.engine.objection(at).or_else(|| {
+        let rejection = self.engine.rejection(at).or_else(|| {
             let executable = Some(program.as_ref());
             let user = self.user(process);
-            self.rules.objection(&Candidate { executable, control_group: "/", user })
+            self.rules.rejection(&Candidate { executable, control_group: "/", user })
         });
-        if let Some(reason) = objection {
-            return self.pass_over(reason);
+        if let Some(reason) = rejection {
+            return self.count_rejection(reason);
         }
         self.begin(process, at);
         self.engine.name(process, program, Timestamp::now());
     }
 
-    /// The user of a process, if any rule asks for it.
+    /// The user of a process, if a rule needs it.
     fn user(&self, process: u32) -> u32 {
         let asked = !(self.rules.users.is_empty() && self.rules.not_users.is_empty());
         asked.then(|| pid::user(&self.root, process)).flatten().unwrap_or_default()
@@ -85,8 +85,8 @@ impl Service {
         Some(name)
     }
 
-    /// Boosts a launch. Nothing but what decides about it comes before the
-    /// knobs are written.
+    /// Boosts a launch. Before the knobs are written, it does only what the
+    /// decision needs.
     fn begin(&mut self, process: u32, at: Timestamp) {
         let known = self.engine.begins_with(process);
         if self.engine.begin(process, at, Timestamp::now()) {
@@ -99,28 +99,27 @@ impl Service {
                 self.raised.insert(process, raised);
             }
             self.tap_at = self.knobs.want_again().then(|| written + self.second_tap);
-            self.tell_lost(outcome);
-            self.hear_family(process);
+            self.note_lost(outcome);
+            self.follow_family(process);
         }
         self.counts.launches += u64::from(!known);
     }
 
-    /// Finds out which program a launch is of.
+    /// Looks up the program of a launch.
     fn name(&mut self, process: u32) {
         if let Some(executable) = pid::executable(&self.root, process) {
             self.engine.name(process, &executable.to_string_lossy(), Timestamp::now());
         }
     }
 
-    /// Follows what `process` starts, from now on and what it has started
-    /// already.
-    fn hear_family(&mut self, process: u32) {
+    /// Follows the children of `process`, future and present.
+    fn follow_family(&mut self, process: u32) {
         self.quiet_at = None;
-        if !self.hears_family
+        if !self.receives_family
             && let Some(events) = &self.sources.family
         {
-            // If it fails, a launch is over with its first process.
-            self.hears_family = events.ask(EventKinds::FAMILY).is_ok();
+            // If it fails, a launch ends with its first process.
+            self.receives_family = events.ask(EventKinds::FAMILY).is_ok();
         }
         for child in pid::children(&self.root, process) {
             self.engine.forked(process, child);

@@ -1,43 +1,43 @@
-//! How the other thread speaks with the service.
+//! The other thread's handle of the service.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use unjank_host::wait::Doorbell;
 
-use crate::remedy::knobs::Held;
+use crate::remedy::knobs::HeldKnob;
 use crate::remedy::report::Note;
 
-/// What the service is asked to do.
+/// An order to the service.
 #[derive(Debug)]
 pub enum Order {
-    /// To boost nothing until it is resumed.
+    /// Stop boosting until resumed.
     Pause,
-    /// To go on after a pause.
+    /// Continue after a pause.
     Resume,
-    /// To tell its state.
+    /// Send the state.
     Status,
-    /// To change these knobs, too.
-    Take(Vec<Held>),
-    /// To end.
+    /// Change these knobs, too.
+    Take(Vec<HeldKnob>),
+    /// End.
     Stop,
 }
 
-/// The other thread's end: gives orders, and hears notes.
+/// Sends orders to the service and receives its notes.
 #[derive(Debug)]
-pub struct Switch {
+pub struct ServiceHandle {
     pub(super) orders: Sender<Order>,
     pub(super) bell: Arc<Doorbell>,
-    /// What the service tells.
+    /// The service's notes.
     pub notes: Receiver<Note>,
     /// Rung with each note.
     pub noted: Arc<Doorbell>,
 }
 
-impl Switch {
-    /// Gives an order.
+impl ServiceHandle {
+    /// Sends an order.
     pub fn order(&self, order: Order) {
-        // A service that has ended needs no orders.
+        // Fails only if the service has ended.
         let _nobody_there = self.orders.send(order);
         self.bell.ring();
     }

@@ -1,4 +1,4 @@
-//! What the service hears: events of the kernel, and what Android tells.
+//! Reads the sources of events: the kernel, and Android's lists and log.
 
 use std::os::fd::OwnedFd;
 
@@ -7,22 +7,22 @@ use unjank_host::{Result, Timestamp};
 
 use super::Service;
 use crate::remedy::report::Note;
-use crate::remedy::sources::{Front, LogEvent};
+use crate::remedy::sources::{Foreground, LogEvent};
 
-/// What is read of the log at once.
+/// The size of a read from the log.
 const PIECE: usize = 4 << 10;
 
-/// Where launches are seen.
+/// The sources of events.
 #[derive(Debug, Default)]
 pub struct Sources {
-    /// Programs that begin to run. Every event wakes the service.
+    /// Exec events. Every one wakes the service.
     pub exec: Option<ProcConnector>,
-    /// Processes that are made and that end, listened to while something is
-    /// boosted. They are read when processes are looked at anyway.
+    /// Fork and exit events, received while something is boosted. They are read
+    /// when processes are checked anyway.
     pub family: Option<ProcConnector>,
-    /// Processes that come to the front.
-    pub front: Option<Front>,
-    /// The system's log: the reading end of a pipe that does not block.
+    /// Processes that come to the foreground.
+    pub foreground: Option<Foreground>,
+    /// The system's log: the reading end of a non-blocking pipe.
     pub log: Option<OwnedFd>,
 }
 
@@ -35,9 +35,9 @@ impl Service {
         read.map(drop)
     }
 
-    /// What has become of the processes that are followed, since the last look.
+    /// Reads forks and exits of followed processes since the last check.
     pub(super) fn read_family(&mut self) {
-        if !self.hears_family {
+        if !self.receives_family {
             return;
         }
         let Some(mut events) = self.sources.family.take() else { return };
@@ -48,8 +48,8 @@ impl Service {
 
     fn event(&mut self, event: ProcessEvent) {
         match event {
-            // What began before the service was there, its keeper for one, is
-            // too late to be boosted.
+            // Programs that began before the service, such as its keeper, are too
+            // late to be boosted.
             ProcessEvent::Exec { at, .. } if at < self.begun => {}
             ProcessEvent::Exec { process, at } => self.exec(process, at),
             ProcessEvent::Fork { parent, child, .. } => self.engine.forked(parent, child),
@@ -57,7 +57,7 @@ impl Service {
                 if self.engine.follows(process) {
                     let now = Timestamp::now();
                     let over = self.engine.exited(process, now);
-                    self.tell_over(over, now);
+                    self.note_ended(over, now);
                 }
             }
         }
@@ -72,15 +72,15 @@ impl Service {
         }
     }
 
-    pub(super) fn read_front(&mut self) {
-        let Some(mut front) = self.sources.front.take() else { return };
-        let read = front.read(|process, at| {
+    pub(super) fn read_foreground(&mut self) {
+        let Some(mut foreground) = self.sources.foreground.take() else { return };
+        let read = foreground.read(|process, at| {
             if let Some(program) = self.program(process) {
                 self.announced(process, &program, at);
             }
         });
         match read {
-            Ok(()) => self.sources.front = Some(front),
+            Ok(()) => self.sources.foreground = Some(foreground),
             Err(error) => {
                 self.note(Note::Lost { knob: "top-app".to_owned(), reason: error.to_string() });
             }
@@ -106,7 +106,7 @@ impl Service {
                 LogEvent::Started { process, package } => self.announced(process, &package, now),
                 LogEvent::Displayed { package } => {
                     let over = self.engine.displayed(&package, now);
-                    self.tell_over(over, now);
+                    self.note_ended(over, now);
                 }
             }
         });

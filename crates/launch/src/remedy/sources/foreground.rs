@@ -1,6 +1,6 @@
-//! Processes that come to the front: Android moves them into the cpuset (or
-//! control group) of the top app. A write to a control group's file is one that
-//! `inotify(7)` tells of.
+//! Processes that come to the foreground: Android moves them into the cpuset (or
+//! control group) of the top app. `inotify(7)` reports writes to a control group's
+//! file.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use unjank_host::inotify::Watch;
 use unjank_host::{Result, Root, Timestamp};
 
-/// A watch on the lists of processes at the front.
+/// A watch on the lists of foreground processes.
 #[derive(Debug)]
-pub struct Front {
+pub struct Foreground {
     root: Root,
     watch: Watch,
     lists: Vec<PathBuf>,
     known: BTreeSet<u32>,
 }
 
-impl Front {
-    /// Watches `lists`, files such as `/dev/cpuset/top-app/cgroup.procs`. Who
-    /// is at the front already has no launch before it.
+impl Foreground {
+    /// Watches `lists`, files such as `/dev/cpuset/top-app/cgroup.procs`.
+    /// Processes that are listed already are not launches.
     ///
     /// # Errors
     /// `File` for a list that cannot be watched or read.
@@ -29,14 +29,14 @@ impl Front {
         for list in lists {
             watch.add_writes(root, list)?;
         }
-        let mut front =
+        let mut foreground =
             Self { root: root.clone(), watch, lists: lists.to_vec(), known: BTreeSet::new() };
-        front.known = front.list()?;
-        Ok(front)
+        foreground.known = foreground.list()?;
+        Ok(foreground)
     }
 
-    /// Hands on the processes that have come to the front since the last time,
-    /// without waiting.
+    /// Calls `each` with the processes that have come to the foreground since the
+    /// last time, without waiting.
     ///
     /// # Errors
     /// `File` for a list that cannot be read any more.
@@ -45,9 +45,9 @@ impl Front {
             return Ok(());
         }
         let now = Timestamp::now();
-        let at_front = self.list()?;
-        at_front.difference(&self.known).for_each(|&process| each(process, now));
-        self.known = at_front;
+        let in_foreground = self.list()?;
+        in_foreground.difference(&self.known).for_each(|&process| each(process, now));
+        self.known = in_foreground;
         Ok(())
     }
 
@@ -64,7 +64,7 @@ fn processes(root: &Root, list: &Path) -> Result<Vec<u32>> {
     Ok(root.read(list)?.lines().filter_map(|line| line.trim().parse().ok()).collect())
 }
 
-impl AsFd for Front {
+impl AsFd for Foreground {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.watch.as_fd()
     }
@@ -77,24 +77,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_comes_to_the_front_is_told_once() {
+    fn a_process_that_comes_to_the_foreground_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let list = PathBuf::from("/dev/cpuset/top-app/cgroup.procs");
         let file = dir.path().join("dev/cpuset/top-app/cgroup.procs");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "7\n").unwrap();
-        let mut front = Front::watch(&Root::at(dir.path()), &[list]).unwrap();
+        let mut foreground = Foreground::watch(&Root::at(dir.path()), &[list]).unwrap();
         let mut come: Vec<u32> = Vec::new();
-        front.read(|process, _| come.push(process)).unwrap();
+        foreground.read(|process, _| come.push(process)).unwrap();
         assert!(come.is_empty(), "it was there before");
         fs::write(&file, "7\n8\n9\n").unwrap();
-        front.read(|process, _| come.push(process)).unwrap();
-        front.read(|process, _| come.push(process)).unwrap();
+        foreground.read(|process, _| come.push(process)).unwrap();
+        foreground.read(|process, _| come.push(process)).unwrap();
         assert_eq!(come, [8, 9]);
-        // Back, and to the front again.
+        // To the background, and to the foreground again.
         for list in ["7\n", "7\n9\n"] {
             fs::write(&file, list).unwrap();
-            front.read(|process, _| come.push(process)).unwrap();
+            foreground.read(|process, _| come.push(process)).unwrap();
         }
         assert_eq!(come, [8, 9, 9]);
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_list_that_is_not_there_is_named() {
         let root = Root::at("/nowhere");
-        let error = Front::watch(&root, &[PathBuf::from("/dev/cpuset/x")]).unwrap_err();
+        let error = Foreground::watch(&root, &[PathBuf::from("/dev/cpuset/x")]).unwrap_err();
         assert!(error.to_string().contains("/dev/cpuset/x"), "{error}");
     }
 }
