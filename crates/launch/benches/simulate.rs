@@ -1,6 +1,6 @@
 //! How many governor samples a second a core simulates. Goal: 2 million.
 //!
-//! One iteration is a whole launch; its throughput is told in samples.
+//! One iteration is a whole launch; its throughput is in samples.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use unjank_host::{Hertz, Nanos, Watts};

@@ -1,9 +1,9 @@
-//! Starts programs one after the other at a steady rate, for measuring what it
-//! costs to watch them: `starts COUNT PER_SECOND [alone|led]`. Alone, each
-//! leads a process group of its own, as what a user starts; led, they stay in
-//! this one's, as what a build starts.
+//! Starts programs one after the other at a steady rate, to measure the cost of
+//! watching them: `starts COUNT PER_SECOND [alone|led]`. With `alone`, each leads
+//! a process group of its own, like programs that a user starts; with `led`, they
+//! stay in this process's group, like programs of a build.
 
-// An example may print, and end when something is wrong with the machine.
+// An example may print and panic.
 #![allow(clippy::print_stdout)]
 
 use std::os::unix::process::CommandExt as _;

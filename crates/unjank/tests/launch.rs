@@ -1,5 +1,5 @@
-//! `unjank launch load` and `unjank launch bench`: real programs are launched,
-//! in every way of being ready that needs no display.
+//! `unjank launch load` and `unjank launch bench`: real programs, with every way of
+//! being ready that needs no display.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -182,7 +182,7 @@ fn a_condition_alone_is_compared_with_itself() {
 }
 
 #[test]
-fn three_pairs_show_what_they_have() {
+fn three_pairs_have_medians_but_no_interval() {
     let output = bench(&["-n", "3", "--", "true"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let line = stdout(&output).lines().find(|line| line.starts_with("total ")).unwrap();
@@ -202,7 +202,7 @@ fn launches_that_all_failed_are_no_success() {
     assert_eq!((&failed["value"], &failed["n"]), (&Value::from(7.0), &Value::from(7)));
     assert_eq!(record["verdicts"][0]["answer"], "cannot_tell");
     assert_eq!(record["verdicts"][0]["reason"], "no launch under as is succeeded");
-    // A condition under which none succeeds says as little; one failure of many does not matter.
+    // A condition without a success is a failure, too; one failure of many is not.
     let directory = tempfile::tempdir().unwrap();
     let mark = directory.path().join("mark");
     let condition = format!(

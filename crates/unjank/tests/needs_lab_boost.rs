@@ -27,9 +27,9 @@ fn with_clock() -> Command {
     phone
 }
 
-/// What a launch sees of each method: exec seen, knob changed, knob put back.
+/// Each method changes its knob during a launch, and restores it.
 #[test]
-fn a_launch_has_another_clock_and_leaves_it_as_it_was() {
+fn a_launch_raises_the_clock_and_restores_it() {
     if !lab() {
         return;
     }
@@ -57,8 +57,7 @@ fn a_launch_has_another_clock_and_leaves_it_as_it_was() {
     assert!(clocks.iter().all(|(_, values)| **values == ["200000 1200000 200000"]), "{stdout}");
 }
 
-/// The whole loop with the launch measured: the paper's app beside itself
-/// under each method.
+/// The whole loop with measured launches: the paper's app under each method.
 #[test]
 fn launches_are_measured_under_each_method_and_nothing_stays_changed() {
     if !lab() {

@@ -1,4 +1,4 @@
-//! The governor models beside the real ondemand governor of a virtual phone.
+//! The governor models compared with the real ondemand governor of a virtual phone.
 //!
 //! Needs what `needs_lab.rs` needs.
 
@@ -10,11 +10,11 @@ use phone::{in_one_phone_with, lab};
 
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
 const PROFILES: usize = 6;
-/// A load may lie so close to the boundary between two frequencies that the
-/// microseconds decide which no trace tells.
+/// A load may be closer to the boundary between two frequencies than a trace can
+/// resolve.
 const FOLLOWED: usize = 5;
 
-/// Holds the model against the governor, in a phone of so many CPUs.
+/// Compares the model with the governor, in a phone of `cpus` CPUs.
 fn follows(cpus: usize, periods: [u32; 3]) {
     if !lab() {
         return;

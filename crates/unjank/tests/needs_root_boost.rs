@@ -1,5 +1,5 @@
 //! `unjank launch boost` with the running kernel's process connector and the
-//! recorded clock of a phone: what is boosted, how, and what is told of it.
+//! recorded clock of a phone: what is boosted, how, and what is reported.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -46,7 +46,7 @@ fn the_clock_is_up_while_a_launch_runs_and_exactly_back_afterwards() {
 }
 
 #[test]
-fn what_a_launch_starts_belongs_to_it() {
+fn children_of_a_launch_belong_to_it() {
     if !sees_starts() {
         return;
     }
@@ -60,7 +60,7 @@ fn what_a_launch_starts_belongs_to_it() {
     assert_eq!(phone.read(MIN), "1200000", "{}", service.log());
     phone.let_end(app);
     phone.until_reads(MIN, "200000");
-    until("it is told", || !service.boosts().is_empty());
+    until("the boost is logged", || !service.boosts().is_empty());
     assert_eq!(service.boosts().len(), 1, "{:#?}", service.boosts());
     assert_eq!(service.status()["counts"]["launches"], 1);
 }
@@ -96,7 +96,7 @@ fn a_period_is_shortened_and_a_double_tap_writes_twice() {
 }
 
 #[test]
-fn rules_say_who_is_boosted() {
+fn rules_select_the_launches_to_boost() {
     if !sees_starts() {
         return;
     }
@@ -105,7 +105,7 @@ fn rules_say_who_is_boosted() {
     for rule in ["users = [\"nobody\"]", &place(&group.name), "not_executables = [\"*/app\"]"] {
         let phone = Phone::new().with("launch", rule);
         let service = phone.boost(&[]);
-        // Who ends at once may be gone before anybody looks.
+        // A program that ends at once may be gone before the service examines it.
         let stay = "sleep 1; true";
         let script = format!("{} -c '{stay}'", phone.app().display());
         phone.launch(stay).wait().unwrap();
@@ -168,7 +168,7 @@ fn a_used_up_budget_ends_a_boost_and_lets_none_begin() {
     service.until_said(": budget used up; 1 knob raised ");
     phone.until_reads(MIN, "200000");
     phone.launch("sleep 1; true").wait().unwrap();
-    until("it is passed over", || service.status()["counts"]["not"]["budget"].as_u64() >= Some(1));
+    until("it is rejected", || service.status()["counts"]["not"]["budget"].as_u64() >= Some(1));
     phone.let_end(app);
     assert_eq!(service.status()["counts"]["launches"], 1);
     assert_eq!((service.boosts().len(), phone.read(MIN).as_str()), (1, "200000"));
@@ -183,7 +183,7 @@ fn the_state_is_written_for_prometheus() {
     let file = phone.path("boost.prom");
     let service = phone.boost(&["--metrics-file", file.to_str().unwrap()]);
     phone.launch("sleep 1; true").wait().unwrap();
-    until("it is told", || service.boosts().len() == 1);
+    until("the boost is logged", || service.boosts().len() == 1);
     service.status();
     let text = fs::read_to_string(file).unwrap();
     let mut families = 0;

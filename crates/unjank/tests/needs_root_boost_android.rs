@@ -1,5 +1,5 @@
-//! Launches as Android tells of them: moves to the front, in a real control
-//! group of this machine, and its log, as it was recorded.
+//! Launches as Android reports them: moves to the foreground, in a real control
+//! group of this machine, and its log, as recorded.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 
 use boosted::{MIN, Phone};
 
-/// A directory in a hierarchy that processes can be moved in: the cpuset, as on
+/// A control group that processes can be moved to: in the cpuset hierarchy, as on
 /// Android, or the unified one.
 struct TopApp(PathBuf);
 
@@ -64,7 +64,7 @@ fn end(mut child: Child) {
 }
 
 #[test]
-fn what_comes_to_the_front_is_boosted_until_it_is_idle() {
+fn a_foreground_process_is_boosted_until_it_is_idle() {
     let Some(top) = TopApp::new() else { return };
     let phone = Phone::new();
     let app = idle();
@@ -88,7 +88,7 @@ fn what_comes_to_the_front_is_boosted_until_it_is_idle() {
 }
 
 #[test]
-fn the_log_says_when_an_app_starts_and_when_it_is_on_screen() {
+fn the_log_begins_and_ends_boosts() {
     let phone = Phone::new();
     let app = idle();
     let shown = phone.path("shown");
@@ -102,7 +102,7 @@ fn the_log_says_when_an_app_starts_and_when_it_is_on_screen() {
         app.id(),
         shown.display()
     );
-    // So long that it is not settled before it is on screen.
+    // So long that it does not settle before it is on screen.
     let config = format!(
         "[detect]\nexec = false\nlogcat = [\"sh\", \"-c\", {script:?}]\n[boost]\nlongest = \
          \"60s\"\n[end]\nwindow = \"50s\"\n"
@@ -123,7 +123,7 @@ fn the_log_says_when_an_app_starts_and_when_it_is_on_screen() {
 }
 
 #[test]
-fn a_log_that_ends_is_told() {
+fn the_end_of_the_log_is_reported() {
     let phone = Phone::new();
     let config = "[detect]\nexec = false\nlogcat = [\"echo\", \"nothing\"]\n";
     fs::write(phone.path("boost.toml"), config).unwrap();

@@ -2,7 +2,7 @@
 //! knobs: with the running kernel's process connector and the recorded clock of
 //! a phone.
 
-// A test says by printing why it was skipped.
+// A skipped test prints why.
 #![allow(clippy::print_stdout)]
 
 mod boosted;
@@ -17,7 +17,7 @@ use std::process::Command;
 use std::thread;
 
 use boosted::{KILL, MIN, NOBODY, Phone, RATE, sees_starts, unjank, until};
-use kills::{Place, kill_many, watch};
+use kills::{KillSetup, kill_many, watch};
 use unjank_host::process::send_signal;
 
 #[test]
@@ -62,7 +62,7 @@ fn a_knob_that_another_program_keeps_changing_is_left_to_it() {
     }
     service.until_said("is not taken again: other programs keep changing it");
     phone.launch("sleep 1; true").wait().unwrap();
-    until("it is heard", || service.status()["counts"]["launches"] == 5);
+    until("the launch is counted", || service.status()["counts"]["launches"] == 5);
     assert_eq!(phone.read(MIN), "800000");
 }
 
@@ -80,7 +80,7 @@ fn a_pause_ends_boosts_until_it_is_over() {
     phone.let_end(app);
     assert_eq!(service.status()["paused"], true);
     phone.launch("sleep 1; true").wait().unwrap();
-    until("it is passed over", || service.status()["counts"]["not"]["paused"].as_u64() >= Some(1));
+    until("it is rejected", || service.status()["counts"]["not"]["paused"].as_u64() >= Some(1));
     assert_eq!(phone.ask("resume", &[], 0).status.code(), Some(0));
     phone.let_end(phone.launch_busy(MIN, "1200000"));
     phone.until_reads(MIN, "200000");
@@ -89,7 +89,7 @@ fn a_pause_ends_boosts_until_it_is_over() {
 }
 
 #[test]
-fn hundreds_of_connections_of_nobody_do_not_keep_root_waiting() {
+fn hundreds_of_connections_of_another_user_do_not_delay_root() {
     if !sees_starts() {
         return;
     }
@@ -110,7 +110,7 @@ fn hundreds_of_connections_of_nobody_do_not_keep_root_waiting() {
 }
 
 #[test]
-fn everybody_may_look_and_the_socket_s_group_may_change() {
+fn everybody_may_read_the_state_and_the_socket_s_group_may_change_it() {
     if !sees_starts() {
         return;
     }
@@ -180,16 +180,16 @@ fn killed_at_any_moment_every_knob_has_its_first_value() {
     }
     let phone = Phone::new();
     let count = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
-    let place = Place {
+    let setup = KillSetup {
         unjank: Path::new(unjank()),
         root: &phone.path("root"),
         directory: &phone.path("."),
         launch: &["/bin/sh", "-c", count].map(str::to_owned),
     };
-    let seen = watch(&place, "double-tap");
+    let seen = watch(&setup, "double-tap");
     let values = ["100000", "50000", "100000"].map(str::to_owned);
     assert_eq!(seen, [(phone.file(RATE), values)]);
-    let killed = kill_many(&place, 30, 3);
+    let killed = kill_many(&setup, 30, 3);
     println!("{killed}");
     assert_eq!(killed.all(), 30);
     assert!(killed.hits > 0 && killed.keepers > 0, "{killed}");
@@ -221,7 +221,7 @@ fn a_second_service_is_refused_and_touches_nothing() {
 }
 
 #[test]
-fn a_watchdog_is_told_that_the_service_lives() {
+fn the_watchdog_is_notified() {
     if !sees_starts() {
         return;
     }
@@ -264,7 +264,7 @@ fn a_machine_where_nothing_can_be_boosted_says_what_can_be_done() {
 }
 
 #[test]
-fn mistakes_in_the_configuration_are_told_with_file_and_line() {
+fn mistakes_in_the_configuration_are_reported_with_file_and_line() {
     for (wrong, words) in [
         ("[boost]\nlongset = \"3s\"\n", "boost.toml, line 2: unknown field `longset`"),
         (

@@ -1,5 +1,5 @@
-//! `unjank launch bench` with knobs of the running machine: one that does no
-//! harm for a moment and that nobody else turns.
+//! `unjank launch bench` with a knob of the running machine that is harmless and
+//! that no other program changes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -48,7 +48,7 @@ fn a_knob_is_changed_for_its_launches_only() {
 }
 
 #[test]
-fn nobody_may_not_change_knobs() {
+fn an_unprivileged_user_may_not_change_knobs() {
     if !unjank_needs::root() {
         return;
     }

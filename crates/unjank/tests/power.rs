@@ -1,4 +1,4 @@
-//! `unjank launch power` from the outside, on trees that stand for machines.
+//! `unjank launch power` from the outside, on trees that represent machines.
 
 #![expect(clippy::unwrap_used, reason = "what a test does to set itself up may panic")]
 
@@ -99,7 +99,7 @@ fn a_list_has_a_reason_for_every_meter_that_is_not_here() {
 }
 
 #[test]
-fn the_model_says_what_the_device_would_take() {
+fn the_model_computes_the_power_of_the_device() {
     let output = run(&phone(), &[&MODEL[..], &["--for", "100ms", "--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let record = json(&output);
@@ -158,7 +158,7 @@ fn a_governor_without_a_period_is_not_supported() {
 }
 
 #[test]
-fn what_somebody_else_changes_ends_it_and_nothing_is_lost() {
+fn a_change_by_another_program_ends_it_and_keeps_the_results() {
     for disturb in ["governor", "unplug"] {
         let machine = phone();
         let options = ["--rates", "50ms,100ms", "--for", "50ms", "--discard", "10ms", "-n", "400"];
@@ -201,7 +201,7 @@ fn what_somebody_else_changes_ends_it_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_recording_is_gone_through_at_once() {
+fn a_recording_is_read_without_waiting() {
     let machine = Machine::new(&[]);
     let log: PathBuf = machine.root().join("log.csv");
     // 1 W for a minute, then 0.968 W: 16.133 mWh a minute.

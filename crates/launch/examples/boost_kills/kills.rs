@@ -1,5 +1,5 @@
-//! Ends `unjank launch boost` with SIGKILL, again and again, and looks whether
-//! every knob has its first value then.
+//! Kills `unjank launch boost` with SIGKILL, again and again, and checks that every
+//! knob returns to its first value.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use unjank_host::process::send_signal;
 
-/// What takes longer hangs: a start takes some hundred milliseconds in an
-/// emulated machine.
+/// Longest wait before a step counts as hung: a start takes some hundred
+/// milliseconds in an emulated machine.
 const TOO_LONG: Duration = Duration::from_secs(600);
-/// Between two looks at what others do.
-const LOOK: Duration = Duration::from_millis(1);
+/// Interval between checks.
+const INTERVAL: Duration = Duration::from_millis(1);
 /// Of `signal(7)`.
 const KILL: i32 = 9;
 /// Of `signal(7)`.
@@ -26,9 +26,9 @@ const TERMINATE: i32 = 15;
 const CONTINUE: i32 = 18;
 /// Of `signal(7)`.
 const STOP: i32 = 19;
-/// Every third kill comes with another one of these.
+/// Methods, in turn.
 const METHODS: [&str; 3] = ["auto", "sampling-rate", "double-tap"];
-/// What could be changed, and what would show that more was.
+/// The knobs that a boost may change, and others that it must not.
 const KNOBS: [&str; 6] = [
     "scaling_min_freq",
     "scaling_max_freq",
@@ -38,7 +38,7 @@ const KNOBS: [&str; 6] = [
     "sampling_down_factor",
 ];
 
-/// The same numbers for the same seed: Marsaglia, *Xorshift RNGs* (2003).
+/// Reproducible random numbers: Marsaglia, *Xorshift RNGs* (2003).
 struct Random(u64);
 
 impl Random {
@@ -55,11 +55,11 @@ impl Random {
     }
 }
 
-/// Where the service is killed, and what is launched there.
-pub(crate) struct Place<'a> {
+/// The service to kill, and what is launched meanwhile.
+pub(crate) struct KillSetup<'a> {
     /// The program.
     pub(crate) unjank: &'a Path,
-    /// What stands for the machine; `/` for the real one.
+    /// The root of the machine's files; `/` for the real one.
     pub(crate) root: &'a Path,
     /// A directory for its journal and its socket.
     pub(crate) directory: &'a Path,
@@ -68,7 +68,7 @@ pub(crate) struct Place<'a> {
     pub(crate) launch: &'a [String],
 }
 
-/// What was killed when.
+/// Counts of kills.
 #[derive(Debug, Default)]
 pub(crate) struct Killed {
     /// While it started.
@@ -81,9 +81,9 @@ pub(crate) struct Killed {
     launching: u64,
     /// When a launch had just ended.
     ending: u64,
-    /// Found at least one knob at another value than the first.
+    /// Kills that left at least one knob changed.
     pub(crate) hits: u64,
-    /// Of these, with the keeper: `unjank restore` has put it back.
+    /// Those of them with the keeper killed, too: `unjank restore` restored the knob.
     pub(crate) hits_restored: u64,
     /// Killed with the keeper.
     pub(crate) keepers: u64,
@@ -110,23 +110,23 @@ impl fmt::Display for Killed {
     }
 }
 
-/// Kills the service so often.
+/// Kills the service `kills` times.
 ///
 /// # Panics
-/// A knob has another value afterwards, something is left behind, or there is
-/// no end.
-pub(crate) fn kill_many(place: &Place<'_>, kills: u64, seed: u64) -> Killed {
+/// A knob has another value afterwards, something is left behind, or a step
+/// hangs.
+pub(crate) fn kill_many(setup: &KillSetup<'_>, kills: u64, seed: u64) -> Killed {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut killed = Killed::default();
-    let first = place.knobs();
-    assert!(!first.is_empty(), "there is nothing to boost below {}", place.root.display());
-    let start_up = place.time_of_a_start();
-    assert_eq!(place.knobs(), first, "after a service that has ended by itself");
+    let first = setup.knobs();
+    assert!(!first.is_empty(), "there is nothing to boost below {}", setup.root.display());
+    let start_up = setup.time_of_a_start();
+    assert_eq!(setup.knobs(), first, "after a service that has ended by itself");
     for round in 0..kills {
         let method = METHODS[(round % 3) as usize];
-        let mut service = place.start(method);
+        let mut service = setup.start(method);
         let mut launch = None;
-        // In a start, the keeper has to be looked for afterwards.
+        // During a start, the keeper is found only afterwards.
         let with_keeper = random.below(4) == 0;
         let at_start = round % 5 == 0;
         let mut keepers = Vec::new();
@@ -135,7 +135,7 @@ pub(crate) fn kill_many(place: &Place<'_>, kills: u64, seed: u64) -> Killed {
             thread::sleep(random.within(start_up));
         } else {
             service.until_ready();
-            keepers = place.others(service.child.id());
+            keepers = setup.others(service.child.id());
         }
         match round % 5 {
             0 => {}
@@ -145,17 +145,17 @@ pub(crate) fn kill_many(place: &Place<'_>, kills: u64, seed: u64) -> Killed {
             }
             2 => {
                 killed.beginning += 1;
-                launch = Some(place.launch());
+                launch = Some(setup.launch());
                 thread::sleep(random.within(Duration::from_millis(4)));
             }
             3 => {
                 killed.launching += 1;
-                launch = Some(place.launch());
+                launch = Some(setup.launch());
                 thread::sleep(random.within(Duration::from_millis(60)));
             }
             _ => {
                 killed.ending += 1;
-                let mut launch = place.launch();
+                let mut launch = setup.launch();
                 launch.wait().expect("it was started here");
                 thread::sleep(random.within(Duration::from_millis(15)));
             }
@@ -165,10 +165,10 @@ pub(crate) fn kill_many(place: &Place<'_>, kills: u64, seed: u64) -> Killed {
         service.child.kill().expect("it was started here");
         service.child.wait().expect("it was started here");
         if at_start {
-            keepers = place.others(0);
+            keepers = setup.others(0);
             send_all(&keepers, signal);
         }
-        let hit = place.knobs() != first;
+        let hit = setup.knobs() != first;
         killed.hits += u64::from(hit);
         if with_keeper && !keepers.is_empty() {
             killed.keepers += 1;
@@ -179,15 +179,15 @@ pub(crate) fn kill_many(place: &Place<'_>, kills: u64, seed: u64) -> Killed {
         }
         let what = format!("kill {round}, {method}, {keepers:?} kept, {killed:?}");
         let begin = Instant::now();
-        while !place.others(0).is_empty() {
+        while !setup.others(0).is_empty() {
             assert!(begin.elapsed() < TOO_LONG, "{what}: the keeper does not end");
-            thread::sleep(LOOK);
+            thread::sleep(INTERVAL);
         }
         if with_keeper {
-            place.restore(&what);
+            setup.restore(&what);
         }
-        assert_eq!(place.knobs(), first, "{what}");
-        assert_eq!(place.journals(), 0, "{what}");
+        assert_eq!(setup.knobs(), first, "{what}");
+        assert_eq!(setup.journals(), 0, "{what}");
         if let Some(mut launch) = launch {
             launch.kill().expect("it was started here");
             launch.wait().expect("it was started here");
@@ -203,19 +203,19 @@ fn send_all(processes: &[u32], signal: i32) {
     }
 }
 
-/// What a launch under the service sees: each knob that changes, with its
-/// value before, during and after it.
+/// The knobs that change in a launch, with their values before, during and after
+/// it.
 ///
 /// # Panics
-/// Nothing changes, something is not put back, or there is no end.
-pub(crate) fn watch(place: &Place<'_>, method: &str) -> Vec<(PathBuf, [String; 3])> {
-    let mut service = place.start(method);
+/// Nothing changes, something is not restored, or a step hangs.
+pub(crate) fn watch(setup: &KillSetup<'_>, method: &str) -> Vec<(PathBuf, [String; 3])> {
+    let mut service = setup.start(method);
     service.until_ready();
-    let first = place.knobs();
-    let mut launch = place.launch();
+    let first = setup.knobs();
+    let mut launch = setup.launch();
     let begin = Instant::now();
     let during = loop {
-        let during = place.knobs();
+        let during = setup.knobs();
         if during != first {
             break during;
         }
@@ -223,15 +223,15 @@ pub(crate) fn watch(place: &Place<'_>, method: &str) -> Vec<(PathBuf, [String; 3
     };
     launch.wait().expect("it was started here");
     let after = loop {
-        let after = place.knobs();
+        let after = setup.knobs();
         if after == first {
             break after;
         }
         assert!(begin.elapsed() < TOO_LONG, "{method}: still {after:?}");
-        thread::sleep(LOOK);
+        thread::sleep(INTERVAL);
     };
     service.end();
-    assert_eq!(place.knobs(), first, "after {method}");
+    assert_eq!(setup.knobs(), first, "after {method}");
     let value = |knobs: &BTreeMap<PathBuf, String>, file| knobs[file].trim().to_owned();
     let changed = first.keys().filter(|file| first[*file] != during[*file]);
     changed
@@ -247,7 +247,7 @@ struct Service {
 }
 
 impl Service {
-    /// Waits until it has said that it is ready.
+    /// Waits until it has notified that it is ready.
     fn until_ready(&mut self) {
         let begin = Instant::now();
         let mut message = [0; 512];
@@ -272,7 +272,7 @@ impl Service {
     }
 }
 
-impl Place<'_> {
+impl KillSetup<'_> {
     fn state(&self) -> PathBuf {
         self.directory.join("state")
     }
@@ -324,8 +324,8 @@ impl Place<'_> {
         assert_eq!(output.status.code(), Some(0), "{what}: {told}");
     }
 
-    /// Processes that have the state directory on their command lines, but for
-    /// one: keepers. What has ended has no command line.
+    /// Processes with the state directory on their command lines, except `but`:
+    /// keepers. A process that has ended has no command line.
     fn others(&self, but: u32) -> Vec<u32> {
         let needle = self.state().into_os_string().into_encoded_bytes();
         let has_it = |process: &u32| {
@@ -338,7 +338,7 @@ impl Place<'_> {
             .collect()
     }
 
-    /// Journals of changes that were not put back.
+    /// Journals of changes that were not restored.
     fn journals(&self) -> usize {
         let all = fs::read_dir(self.state()).into_iter().flatten().filter_map(Result::ok);
         all.filter(|entry| entry.path().extension().is_some_and(|end| end == "journal")).count()
@@ -356,7 +356,7 @@ impl Place<'_> {
         let policies = below(&cpus.join("cpufreq"));
         places.extend(policies.iter().flat_map(|policy| below(policy)));
         places.extend(policies);
-        let files = places.iter().flat_map(|place| KNOBS.iter().map(|knob| place.join(knob)));
+        let files = places.iter().flat_map(|place| KNOBS.iter().map(|knob| setup.join(knob)));
         files.filter_map(|file| Some((file.clone(), fs::read_to_string(&file).ok()?))).collect()
     }
 }

@@ -1,16 +1,16 @@
-//! Kills `unjank launch boost` at random moments on this machine, whose clock
-//! it really changes, and looks whether every knob has its first value then.
+//! Kills `unjank launch boost` at random moments on this machine, whose clock it
+//! really changes, and checks that every knob returns to its first value.
 //!
 //! ```text
 //! boost_kills UNJANK KILLS SEED
 //! boost_kills UNJANK METHOD
 //! ```
 //!
-//! With a method, nothing is killed: prints which knobs change in a launch, and
-//! how.
+//! With a method, it kills nothing, and prints the knobs that change in a launch
+//! with their values.
 //!
-//! The governor's `sampling_rate`, where there is one, is 100 ms meanwhile, as
-//! in the paper. Prints a line; panics when a knob is not back.
+//! Meanwhile the governor's `sampling_rate`, if it has one, is 100 ms, as in the
+//! paper. Prints a line; panics if a knob is not restored.
 
 // An example talks to its user.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use kills::{Place, kill_many, watch};
+use kills::{KillSetup, kill_many, watch};
 
 const USAGE: &str = "boost_kills UNJANK (KILLS SEED | METHOD)";
 const RATE: &str = "/sys/devices/system/cpu/cpufreq/ondemand/sampling_rate";
@@ -54,7 +54,7 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
         fs::write(RATE, "100000")?;
     }
     let spinning = env::current_exe()?.to_string_lossy().into_owned();
-    let place = Place {
+    let setup = KillSetup {
         unjank: Path::new(unjank),
         root: Path::new("/"),
         directory: &directory,
@@ -63,11 +63,11 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     match *rest {
         [kills, seed] => {
             let begin = Instant::now();
-            println!("{}", kill_many(&place, kills.parse()?, seed.parse()?));
+            println!("{}", kill_many(&setup, kills.parse()?, seed.parse()?));
             eprintln!("{kills} kills took {:.1?}", begin.elapsed());
         }
         [method] => {
-            for (knob, [before, during, after]) in watch(&place, method) {
+            for (knob, [before, during, after]) in watch(&setup, method) {
                 println!("{}: {before} {during} {after}", knob.display());
             }
         }
@@ -80,7 +80,7 @@ fn run(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Keeps a CPU busy for so long.
+/// Keeps a CPU busy for `time`.
 fn spin(time: Duration) {
     let begin = Instant::now();
     while begin.elapsed() < time {

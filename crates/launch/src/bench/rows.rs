@@ -98,12 +98,12 @@ mod tests {
         findings
             .verdicts
             .push(Verdict { subject: "launch/other".to_owned(), ..findings.verdicts[0].clone() });
-        let told: Vec<_> = rows(&findings)
+        let answers: Vec<_> = rows(&findings)
             .into_iter()
             .map(|row| (row.other.0, row.difference.unwrap().value, row.answer))
             .collect();
         assert_eq!(
-            told,
+            answers,
             [
                 ("boost".to_owned(), -0.1, Answer::Better),
                 ("boost:--double-tap".to_owned(), 0.2, Answer::Worse)

@@ -109,13 +109,13 @@ impl Started {
         if let (Ready::Stdout(expression), Some(stdout)) = (&program.ready, stdout) {
             let sender = sender.clone();
             ready::watch_stdout(stdout, Some(expression.clone()), move |line| {
-                tell(&sender, line.map_or(Event::OutputEnded, Event::from));
+                send(&sender, line.map_or(Event::OutputEnded, Event::from));
             })?;
         }
         spawn(move || {
             // Fails once the child is reaped, when nobody needs it.
             if let Ok(at) = wait_for_end(leader) {
-                tell(&sender, Event::Ended(at));
+                send(&sender, Event::Ended(at));
             }
         })?;
         let stderr = match stderr {
@@ -227,9 +227,9 @@ impl ReadySource {
             },
         };
         match found {
-            Ok(Some(at)) => tell(events, Event::Ready { at, line: None }),
+            Ok(Some(at)) => send(events, Event::Ready { at, line: None }),
             Ok(None) => {}
-            Err(error) => tell(events, Event::Failed(error)),
+            Err(error) => send(events, Event::Failed(error)),
         }
     }
 }
@@ -240,7 +240,7 @@ impl From<Line> for Event {
     }
 }
 
-fn tell(events: &Sender<Event>, event: Event) {
+fn send(events: &Sender<Event>, event: Event) {
     // The receiver is gone once the launch is over.
     let _receiver_is_gone = events.send(event);
 }

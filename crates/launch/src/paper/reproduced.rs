@@ -35,14 +35,14 @@ pub(super) fn fig2(lines: &[FigureRow]) -> Option<Verdict> {
             () => Answer::CannotTell,
         }
     });
-    let told = measured.iter().map(|(line, fact)| {
+    let parts = measured.iter().map(|(line, fact)| {
         let load = match line.load {
             Some(Nanos(0)) | None => "without load".to_owned(),
             Some(load) => format!("with {load}"),
         };
         format!("{} {load}", with_interval(fact))
     });
-    let told: Vec<String> = told.collect();
+    let parts: Vec<String> = parts.collect();
     let shrinks = measured.windows(2).all(|pair| pair[0].1.value <= pair[1].1.value);
     let course = if shrinks { "as in the paper" } else { "unlike in the paper" };
     Some(verdict(
@@ -52,7 +52,7 @@ pub(super) fn fig2(lines: &[FigureRow]) -> Option<Verdict> {
         None,
         format!(
             "{}; {course}, {} for longer loads; the paper gives no spread",
-            told.join(", "),
+            parts.join(", "),
             if shrinks { "always less" } else { "not always less" }
         ),
     ))
@@ -97,16 +97,16 @@ pub(super) fn table3(periods: &[Period]) -> Option<Verdict> {
         () if *low > -SMALL && *high < SMALL => Answer::Yes,
         () => Answer::CannotTell,
     });
-    let told = compared.iter().map(|(every, change, [low, high])| {
+    let parts = compared.iter().map(|(every, change, [low, high])| {
         format!("{} ({} to {}) every {every}", percent(*change), percent(*low), percent(*high))
     });
-    let told: Vec<String> = told.collect();
+    let parts: Vec<String> = parts.collect();
     Some(verdict(
         "table3",
         "Does this machine reproduce Table 3 of Jo & Suh: idle energy within 1 % of that at 100 ms?",
         all(answers),
         None,
-        format!("{}; the paper has −0.53 to −0.69 % and gives no spread", told.join(", ")),
+        format!("{}; the paper has −0.53 to −0.69 % and gives no spread", parts.join(", ")),
     ))
 }
 

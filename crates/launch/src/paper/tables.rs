@@ -44,7 +44,7 @@ fn table(name: &str, title: &str) -> Table {
 
 fn cells(line: &FigureRow, theirs: Cell) -> [Cell; 8] {
     let row = line.measured.as_ref();
-    let told = |of: &dyn Fn(&Row) -> Cell| row.map_or(Cell::Empty, of);
+    let cell = |of: &dyn Fn(&Row) -> Cell| row.map_or(Cell::Empty, of);
     let load = match line.load {
         None => "all loads".to_owned(),
         Some(Nanos::ZERO) => "none".to_owned(),
@@ -52,11 +52,11 @@ fn cells(line: &FigureRow, theirs: Cell) -> [Cell; 8] {
     };
     [
         load.into(),
-        told(&|row| median(&row.baseline.1)),
-        told(&|row| median(&row.other.1)),
+        cell(&|row| median(&row.baseline.1)),
+        cell(&|row| median(&row.other.1)),
         change(row.and_then(|row| row.difference.as_ref())),
-        told(&|row| Cell::maybe(row.baseline.1.n.map(|n| n as f64))),
-        told(&|row| row.answer.words().into()),
+        cell(&|row| Cell::maybe(row.baseline.1.n.map(|n| n as f64))),
+        cell(&|row| row.answer.words().into()),
         theirs,
         line.predicted.into(),
     ]

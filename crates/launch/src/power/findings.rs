@@ -107,30 +107,30 @@ fn about_the_paper(table: &[Row]) -> Vec<String> {
     });
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for (rate, theirs, [low, high]) in compared {
-        let told = format!("{:+.2} % every {rate}", theirs * 100.0).replace('-', "−");
+        let change = format!("{:+.2} % every {rate}", theirs * 100.0).replace('-', "−");
         let among_zero = low <= 0.0 && high >= 0.0;
         let holds = (low..=high).contains(&theirs);
-        if among_zero && holds { inside.push(told) } else { outside.push(told) }
+        if among_zero && holds { inside.push(change) } else { outside.push(change) }
     }
     if inside.is_empty() && outside.is_empty() {
         return Vec::new();
     }
-    let mut told = vec![
+    let mut warnings = vec![
         "Jo & Suh (Table 3) give averages of ten runs and no spread, so their differences may be \
          noise; there, all three periods other than 100 ms, shorter and longer, took less energy"
             .to_owned(),
     ];
     if !inside.is_empty() {
-        told.push(format!(
+        warnings.push(format!(
             "the intervals here include both zero and the paper's difference: {}",
             inside.join(", ")
         ));
     }
     if !outside.is_empty() {
-        told.push(format!(
+        warnings.push(format!(
             "the intervals here exclude zero or the paper's difference (another device): {}",
             outside.join(", ")
         ));
     }
-    told
+    warnings
 }

@@ -18,7 +18,7 @@ pub fn prometheus(status: &Status) -> String {
     });
     let launches =
         [("{result=\"boosted\"}".to_owned(), counts.launches)].into_iter().chain(launches);
-    let help = "Programs that began to run, by what was done about them.";
+    let help = "Programs that began to run, by result.";
     family(&mut text, "launches_total", "counter", help, launches);
     let one = |value: &dyn Display| [(String::new(), value.to_string())];
     let mut single = |name: &str, kind: &str, help: &str, value: &dyn Display| {
@@ -28,7 +28,7 @@ pub fn prometheus(status: &Status) -> String {
     single("boosts_total", "counter", "Times that the clock was raised.", &counts.boosts);
     single("seconds_total", "counter", "Time with a raised clock.", &seconds(counts.boosted));
     single("overruns_total", "counter", "Times that events were lost.", &counts.overruns);
-    single("knobs_lost_total", "counter", "Knobs left to somebody else.", &counts.knobs_lost);
+    single("knobs_lost_total", "counter", "Knobs given up to other programs.", &counts.knobs_lost);
     single("cpu_seconds_total", "counter", "CPU time of the service.", &seconds(status.cpu_time));
     let active = u8::from(status.boosted_for.is_some());
     single("active", "gauge", "Whether the clock is raised now.", &active);

@@ -5,13 +5,13 @@
 //! process connector ─┐                    ┌─▶ knobs (journaled)
 //! top-app cpuset ────┼▶ rules ─▶ engine ──┤
 //! logcat ────────────┘             ▲      └─▶ reports: log, metrics, store
-//!                 activity of what launches
+//!                 activity of the launch
 //! ```
 //!
-//! | file | subject |
+//! | module | subject |
 //! |---|---|
 //! | `config` | the configuration file: rules and limits |
-//! | `rules` | what a launch is: pure |
+//! | `rules` | what counts as a launch: pure |
 //! | `plan` | the knobs for each governor, and why: pure |
 //! | `budget` | boosted time per minute: pure |
 //! | `settle` | whether a launch's processes are idle: pure |

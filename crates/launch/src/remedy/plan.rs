@@ -335,8 +335,8 @@ mod tests {
             plan(Method::Preference, active.clone()).unwrap_err().contains("no energy preference")
         );
         active.epp = Some("balance_performance".to_owned());
-        let told = Ok(changed("energy_performance_preference", "performance", false));
-        assert_eq!(plan(Method::Preference, active), told);
+        let expected = Ok(changed("energy_performance_preference", "performance", false));
+        assert_eq!(plan(Method::Preference, active), expected);
     }
 
     #[test]

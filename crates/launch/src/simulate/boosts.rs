@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn unknown_governors_and_refused_boosts_are_named() {
-        let told = |name: &str, boost_: Boost| {
+        let refusal = |name: &str, boost_: Boost| {
             run(&scenario(name), &[boost("b", boost_)]).unwrap_err().to_string()
         };
-        assert!(told("slowest", Boost::none()).contains("unknown governor \"slowest\""));
+        assert!(refusal("slowest", Boost::none()).contains("unknown governor \"slowest\""));
         let rate = Boost::plain(Nanos::ZERO, Tunable::SamplingRate, 50_000, 100_000);
-        assert_eq!(told("schedutil", rate), "schedutil: this governor has no sampling_rate");
+        assert_eq!(refusal("schedutil", rate), "schedutil: this governor has no sampling_rate");
     }
 }

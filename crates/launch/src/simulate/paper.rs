@@ -196,7 +196,7 @@ fn sensitivity(assumed: &Assumptions, findings: &mut Findings) -> Result<[f64; 2
 
 fn verdict_on_fig2(rules: &[Prediction]) -> Verdict {
     let mut any = false;
-    let told = rules.iter().map(|rule| {
+    let parts = rules.iter().map(|rule| {
         let changes: Vec<f64> = rule.total.iter().map(|(_, change)| *change).collect();
         // The paper's range is in whole percents.
         let inside = |change: &f64| {
@@ -208,18 +208,18 @@ fn verdict_on_fig2(rules: &[Prediction]) -> Verdict {
         let how = if shrinks { "shrinking" } else { "not always shrinking" };
         format!("{} to {} with {}, {how}", ends[0], ends[1], rule.governor)
     });
-    let told: Vec<String> = told.collect();
+    let parts: Vec<String> = parts.collect();
     verdict(
         "Does the model give Fig. 2 of Jo & Suh, −5 to −2 % and less for longer loads?",
         any,
-        format!("modelled: {}", told.join("; ")),
+        format!("modelled: {}", parts.join("; ")),
     )
 }
 
 fn verdict_on_fig3(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
     // Half a percent: the effect of 50 ms more or less work in a launch.
     let near = rules.iter().any(|rule| (rule.basic - FIG_3_CHANGE).abs() <= 0.005);
-    let told: Vec<String> = rules
+    let parts: Vec<String> = rules
         .iter()
         .map(|rule| format!("{} with {}", percent(rule.basic), rule.governor))
         .collect();
@@ -228,7 +228,7 @@ fn verdict_on_fig3(rules: &[Prediction], spread: [f64; 2]) -> Verdict {
         near,
         format!(
             "modelled: {}; {} to {} over all works and reactions tried",
-            told.join(", "),
+            parts.join(", "),
             percent(spread[0]),
             percent(spread[1])
         ),

@@ -129,14 +129,14 @@ mod tests {
     fn a_mistimed_evaluation_disagrees() {
         let period = Nanos::from_millis(100);
         let kernel = changes(&[(10, 1200)]);
-        let told = |requested| {
+        let reason = |requested| {
             let mistimed = Mistimed { requested, due: Nanos::from_millis(104) };
             let comparison = Comparison::of(&kernel, &kernel, &[mistimed], period);
             assert!(!comparison.agrees());
             comparison.in_words(&kernel, &kernel, period)
         };
         let begin = "the model would have evaluated the load at 104 ms; the kernel";
-        assert_eq!(told(Some(Nanos::from_millis(108))), format!("{begin} did at 108 ms"));
-        assert_eq!(told(None), format!("{begin} never did"));
+        assert_eq!(reason(Some(Nanos::from_millis(108))), format!("{begin} did at 108 ms"));
+        assert_eq!(reason(None), format!("{begin} never did"));
     }
 }

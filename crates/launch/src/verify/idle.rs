@@ -49,11 +49,11 @@ impl IdleTime {
         &mut self,
         at: Nanos,
         event: &EventKind,
-        tell: &mut impl FnMut(Nanos, CpuEvent),
+        emit: &mut impl FnMut(Nanos, CpuEvent),
     ) {
         match event {
             EventKind::Switch { prev, next, .. } => {
-                tell(
+                emit(
                     at,
                     match (prev.is_idle(), next.is_idle()) {
                         (true, false) => CpuEvent::Runs,
@@ -65,8 +65,8 @@ impl IdleTime {
                 *self = Self::new(next.is_idle(), self.begins);
             }
             EventKind::VectorEntry(_) | EventKind::IrqEntry(_) if self.idle && !self.in_softirq => {
-                self.resume(tell);
-                tell(at, CpuEvent::Interrupted);
+                self.resume(emit);
+                emit(at, CpuEvent::Interrupted);
             }
             EventKind::VectorExit(_) | EventKind::IrqExit(_) if self.idle && !self.in_softirq => {
                 self.over = Some(at);
@@ -75,7 +75,7 @@ impl IdleTime {
                 self.in_softirq = true;
                 // A softirq raised by the interrupt prolongs it.
                 if self.idle && self.over.take().is_none() {
-                    tell(at, CpuEvent::Interrupted);
+                    emit(at, CpuEvent::Interrupted);
                 }
             }
             EventKind::SoftirqExit(_) => {
@@ -83,18 +83,18 @@ impl IdleTime {
                 self.over = self.idle.then_some(at);
             }
             EventKind::Idle(Some(_)) if self.idle => match self.begins {
-                IdleBegins::AtSwitch => self.resume(tell),
-                IdleBegins::AtHalt => tell(at, CpuEvent::Resumes),
+                IdleBegins::AtSwitch => self.resume(emit),
+                IdleBegins::AtHalt => emit(at, CpuEvent::Resumes),
             },
             _ => {}
         }
     }
 
     /// If an interrupt is over, the CPU was idle again since then.
-    pub(super) fn resume(&mut self, tell: &mut impl FnMut(Nanos, CpuEvent)) {
+    pub(super) fn resume(&mut self, emit: &mut impl FnMut(Nanos, CpuEvent)) {
         let over = self.over.take().filter(|_| self.begins == IdleBegins::AtSwitch);
         if let Some(over) = over {
-            tell(over, CpuEvent::Resumes);
+            emit(over, CpuEvent::Resumes);
         }
     }
 }
@@ -112,17 +112,17 @@ mod tests {
     }
 
     /// Translates events of a CPU that is idle at first.
-    fn told(events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
-        told_from(IdleBegins::AtSwitch, events)
+    fn translated(events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
+        translated_from(IdleBegins::AtSwitch, events)
     }
 
-    fn told_from(begins: IdleBegins, events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
+    fn translated_from(begins: IdleBegins, events: &[(u64, EventKind)]) -> Vec<(u64, CpuEvent)> {
         let mut cpu = IdleTime::new(true, begins);
-        let mut told = Vec::new();
+        let mut translated = Vec::new();
         for (at, event) in events {
-            cpu.on(Nanos(*at), event, &mut |at, cpu_event| told.push((at.0, cpu_event)));
+            cpu.on(Nanos(*at), event, &mut |at, cpu_event| translated.push((at.0, cpu_event)));
         }
-        told
+        translated
     }
 
     #[test]
@@ -132,11 +132,11 @@ mod tests {
             (12, EventKind::VectorExit(TIMER.into())),
             (13, EventKind::Idle(Some(1))),
         ];
-        assert_eq!(told(&events), [(10, CpuEvent::Interrupted), (12, CpuEvent::Resumes)]);
+        assert_eq!(translated(&events), [(10, CpuEvent::Interrupted), (12, CpuEvent::Resumes)]);
         // Without events of the idle loop, the next interrupt shows it.
         let events = [events[0], events[1], (20, EventKind::VectorEntry(TIMER.into()))];
         assert_eq!(
-            told(&events),
+            translated(&events),
             [(10, CpuEvent::Interrupted), (12, CpuEvent::Resumes), (20, CpuEvent::Interrupted)]
         );
     }
@@ -155,7 +155,7 @@ mod tests {
             (25, EventKind::SoftirqExit(Softirq(9))),
             (26, EventKind::Idle(Some(1))),
         ];
-        assert_eq!(told(&events), [(10, CpuEvent::Interrupted), (25, CpuEvent::Resumes)]);
+        assert_eq!(translated(&events), [(10, CpuEvent::Interrupted), (25, CpuEvent::Resumes)]);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
             (70, switch(9, 0)),
         ];
         assert_eq!(
-            told(&events),
+            translated(&events),
             [
                 (10, CpuEvent::Interrupted),
                 (40, CpuEvent::Runs),
@@ -194,7 +194,7 @@ mod tests {
             (76, EventKind::Idle(Some(1))),
         ];
         assert_eq!(
-            told_from(IdleBegins::AtHalt, &events),
+            translated_from(IdleBegins::AtHalt, &events),
             [
                 (10, CpuEvent::Interrupted),
                 (15, CpuEvent::Resumes),

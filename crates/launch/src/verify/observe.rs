@@ -67,7 +67,7 @@ pub(super) fn observe(
             continue;
         }
         let Some(index) = place(cpu) else { continue };
-        let mut tell = |at, cpu_event| cpu_events.push((at, index, cpu_event));
+        let mut emit = |at, cpu_event| cpu_events.push((at, index, cpu_event));
         match event.kind {
             EventKind::Switch { next, .. } => fair[index] = next.prio >= FIRST_FAIR,
             // On a busy CPU the scheduler calls the governor at each tick, even if
@@ -75,18 +75,18 @@ pub(super) fn observe(
             EventKind::VectorEntry(name) if name.as_bytes() == TIMER && !idle[index].is_idle() => {
                 let since = phase.map(|phase| after_tick(event.at, phase, tick));
                 if since.is_some_and(|since| since.0 < tick.0 / JITTER) {
-                    tell(now, if fair[index] { CpuEvent::Ticks } else { CpuEvent::Switches });
+                    emit(now, if fair[index] { CpuEvent::Ticks } else { CpuEvent::Switches });
                 }
             }
             EventKind::WorkQueued { function } if policy.work.contains(&function) => {
-                tell(now, CpuEvent::Requests);
+                emit(now, CpuEvent::Requests);
             }
             EventKind::WorkBegins { function } if policy.work.contains(&function) => {
-                tell(now, CpuEvent::Evaluates);
+                emit(now, CpuEvent::Evaluates);
             }
             _ => {}
         }
-        idle[index].on(now, &event.kind, &mut tell);
+        idle[index].on(now, &event.kind, &mut emit);
     }
     for (index, cpu) in idle.iter_mut().enumerate() {
         cpu.resume(&mut |at, cpu_event| cpu_events.push((at, index, cpu_event)));

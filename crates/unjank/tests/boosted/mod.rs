@@ -1,5 +1,5 @@
-//! A directory that stands for a phone, `unjank launch boost` on it, and launched
-//! programs of this machine.
+//! A tree of files that represents a phone, `unjank launch boost` on it, and
+//! programs of this machine that are launched.
 
 // No test file uses all of it.
 #![allow(dead_code)]
@@ -25,7 +25,7 @@ pub(crate) const TERMINATE: i32 = 15;
 /// Nobody.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// Whether launches on this machine can be detected.
+/// Whether program starts can be detected on this machine.
 pub(crate) fn sees_starts() -> bool {
     let unjank = Command::new(unjank()).args(["launch", "boost", "plan", "--json"]).output();
     let plan: Value = serde_json::from_slice(&unjank.unwrap().stdout).unwrap();
@@ -42,8 +42,8 @@ pub(crate) fn unjank() -> &'static str {
 
 pub(crate) use unjank_needs::wait::until;
 
-/// The recorded tree of the Exynos 4210, and a launched program of its own: rules exclude
-/// programs of other tests.
+/// The recorded tree of the Exynos 4210, and a program of its own to launch:
+/// rules ignore the programs of other tests.
 pub(crate) struct Phone {
     dir: tempfile::TempDir,
     config: String,
@@ -153,11 +153,12 @@ impl Phone {
     /// A script that keeps a CPU busy until [`let_end`](Self::let_end).
     pub(crate) fn busy(&self) -> String {
         let (end, there) = (self.path("end"), self.path("boost.toml"));
-        // A failed test leaves no busy process behind.
+        // A failed test leaves no busy process.
         format!("while [ -e {} ] && [ ! -e {} ]; do :; done", there.display(), end.display())
     }
 
-    /// Launches a busy program, and waits until `knob` has the value.
+    /// Launches a program that is busy until [`let_end`](Self::let_end), and waits
+    /// until `knob` has the value `boosted`.
     pub(crate) fn launch_busy(&self, knob: &str, boosted: &str) -> Child {
         let _from_the_last_one = fs::remove_file(self.path("end"));
         let child = self.launch(&self.busy());
@@ -186,8 +187,7 @@ impl Phone {
     }
 }
 
-/// The lines that arrive. A thread receives them, because a sender waits if nothing
-/// receives.
+/// The notifications, line by line. A thread reads them, so that senders never block.
 fn heard(notified: UnixDatagram) -> Receiver<String> {
     let (pass_on, lines) = channel();
     thread::spawn(move || {
@@ -218,7 +218,7 @@ impl Service<'_> {
         });
     }
 
-    /// Waits for a notification to systemd.
+    /// Waits until the service has notified systemd with `wanted`.
     pub(crate) fn until_notified(&self, wanted: &str) {
         until(wanted, || self.notified.try_iter().any(|line| line == wanted));
     }
@@ -227,7 +227,7 @@ impl Service<'_> {
         fs::read_to_string(self.phone.path("log")).unwrap()
     }
 
-    /// The lines of its log about single launches.
+    /// Its log lines about boosts.
     pub(crate) fn boosts(&self) -> Vec<String> {
         let log = self.log();
         log.lines().filter(|line| line.starts_with("boosted ")).map(str::to_owned).collect()

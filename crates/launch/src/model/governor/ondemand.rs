@@ -362,20 +362,20 @@ mod tests {
     #[test]
     fn values_that_the_kernel_refuses_are_refused() {
         let mut governor = Ondemand::new(Era::V4_6, 1, TICK);
-        let mut told = |tunable, value| {
+        let mut result = |tunable, value| {
             governor
                 .write(Write { tunable, value }, &activity(0, &[Nanos::ZERO]))
                 .map_err(|error| error.to_string())
         };
         assert_eq!(
-            told(Tunable::SamplingRate, 9_999).unwrap_err(),
+            result(Tunable::SamplingRate, 9_999).unwrap_err(),
             "sampling_rate cannot be 9999; expected 10000 to 4294967295"
         );
-        assert!(told(Tunable::UpThreshold, 101).is_err());
+        assert!(result(Tunable::UpThreshold, 101).is_err());
         assert_eq!(
-            told(Tunable::DownDifferential, 3).unwrap_err(),
+            result(Tunable::DownDifferential, 3).unwrap_err(),
             "this governor has no down_differential"
         );
-        assert_eq!(told(Tunable::UpThreshold, 60), Ok(()));
+        assert_eq!(result(Tunable::UpThreshold, 60), Ok(()));
     }
 }

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn utilization_follows_its_half_life() {
-        // 1024 × (1 − 2^(−t / 32.8 ms)), a little less for what is cut off.
+        // 1024 × (1 − 2^(−t / 32.8 ms)), a little less because of truncation.
         for (millis, exact) in [(33, 514.0), (66, 770.0), (131, 960.0), (600, 1024.0)] {
             let seen = f64::from(after(millis, FAST));
             assert!((seen - exact).abs() < 12.0, "{millis} ms: {seen}");

@@ -339,16 +339,16 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let told = |text: &str| Profile::from_rt_app(text, "r.json").unwrap_err().to_string();
-        assert!(told("{\n\n\"tasks\": {]").contains("line 3"));
-        assert_eq!(told("{}"), "profile r.json: it has no tasks");
-        assert!(told(r#"{"tasks": {"t": 5}}"#).contains("\"t\" is not an object"));
-        assert!(told(r#"{"tasks": {"t": {"run": -5}}}"#).contains("-5 µs"));
-        assert!(told(r#"{"tasks": {"t": {"timer": {}}}}"#).contains("lacks its period"));
+        let refusal = |text: &str| Profile::from_rt_app(text, "r.json").unwrap_err().to_string();
+        assert!(refusal("{\n\n\"tasks\": {]").contains("line 3"));
+        assert_eq!(refusal("{}"), "profile r.json: it has no tasks");
+        assert!(refusal(r#"{"tasks": {"t": 5}}"#).contains("\"t\" is not an object"));
+        assert!(refusal(r#"{"tasks": {"t": {"run": -5}}}"#).contains("-5 µs"));
+        assert!(refusal(r#"{"tasks": {"t": {"timer": {}}}}"#).contains("lacks its period"));
         let many = r#"{"tasks": {"t": {"phases": {"p": {"loop": 1e9, "run": 1}}}}}"#;
-        assert!(told(many).contains("more than 100000 steps"));
+        assert!(refusal(many).contains("more than 100000 steps"));
         assert!(
-            told(r#"{"tasks": {"t": {"phases": {"p": {"loop": -1, "run": 1}}}}}"#)
+            refusal(r#"{"tasks": {"t": {"phases": {"p": {"loop": -1, "run": 1}}}}}"#)
                 .contains("loops for ever")
         );
     }

@@ -101,8 +101,8 @@ mod tests {
             }
         }
         timing.end(millis(end));
-        let told = timing.mistimed.iter();
-        told.map(|it| (it.requested.map(|at| at.0 / 1_000_000), it.due.0 / 1_000_000)).collect()
+        let found = timing.mistimed.iter();
+        found.map(|it| (it.requested.map(|at| at.0 / 1_000_000), it.due.0 / 1_000_000)).collect()
     }
 
     #[test]

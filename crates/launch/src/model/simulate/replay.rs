@@ -171,7 +171,7 @@ mod tests {
             .map(|change| (change.at.0 / 1_000_000, change.khz.0 / 1_000))
             .collect();
         // It evaluates when the CPU wakes, and sees idle time; then at the tick
-        // after a period. Out of the sleep the last load counts once more.
+        // after a period. After the sleep the last load counts once more.
         assert_eq!(found, [(1_001, 200), (1_104, 1200)]);
         // Without ticks there is no evaluation before the CPU goes idle.
         let observed = Observed { ticks: true, ..observed };

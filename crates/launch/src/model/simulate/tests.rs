@@ -73,7 +73,7 @@ fn threads_share_cpus() {
 }
 
 #[test]
-fn ondemand_of_today_looks_when_the_launch_begins_and_a_period_later() {
+fn current_ondemand_evaluates_when_the_launch_begins_and_a_period_later() {
     let work = profile(vec![task(1, vec![Step::Run(millis(300))])]);
     let found = outcome(&machine(1), "ondemand", &work, Nanos::ZERO);
     let [up, ..] = found.transitions[..] else { panic!("{found:?}") };
@@ -83,8 +83,8 @@ fn ondemand_of_today_looks_when_the_launch_begins_and_a_period_later() {
     assert!((launch - (0.1 + 0.3 - 0.1 / 6.0)).abs() < 1e-6, "{launch}");
 }
 
-/// The moment at which a launch gets full speed, by the boost; 40 ms before
-/// it, the governor has looked.
+/// When a launch gets full speed under a boost. The governor's last evaluation
+/// was 40 ms before the launch.
 fn up_after(name: &str, boost: &Boost) -> Nanos {
     let machine = machine(1);
     let governor = governor(name, 1);
@@ -106,7 +106,7 @@ fn up_after(name: &str, boost: &Boost) -> Nanos {
 }
 
 #[test]
-fn boosts_are_as_fast_as_the_kernel_lets_them() {
+fn boosts_take_effect_as_fast_as_the_kernel_allows() {
     let reaction = millis(1);
     let plain = Boost::plain(reaction, Tunable::SamplingRate, 50_000, 100_000);
     // After 60 ms a sample of a window that was partly idle, and a period
@@ -115,11 +115,11 @@ fn boosts_are_as_fast_as_the_kernel_lets_them() {
         assert_eq!(up_after(era, &Boost::none()), millis(160), "{era}");
     }
     assert_eq!(up_after("ondemand:3.0", &plain), millis(110));
-    // Armed anew: 50 ms after the tick before the write, and once more.
+    // Rearmed: 50 ms after the tick before the write, and once more.
     assert_eq!(up_after("ondemand:3.4", &plain), millis(100));
     assert_eq!(up_after("ondemand:3.13", &plain), millis(100));
-    // The write makes it look when the background has done its piece, after
-    // 2 ms, and 50 ms later again.
+    // After the write it evaluates when the background task sleeps, after 2 ms,
+    // and again 50 ms later.
     assert_eq!(up_after("ondemand", &plain), millis(52));
     // The second write is seen at the tick after 13 ms.
     let tap = Boost::double_tap(reaction, millis(12), 100_000, 100_000);
@@ -130,9 +130,9 @@ fn boosts_are_as_fast_as_the_kernel_lets_them() {
 }
 
 #[test]
-fn out_of_silence_one_write_is_enough() {
-    // The launch itself has made ondemand look, so that the window until the
-    // write was busy all through.
+fn after_silence_one_write_is_enough() {
+    // The launch itself made ondemand evaluate the load, so the window until the
+    // write is entirely busy.
     let machine = machine(1);
     let governor = governor("ondemand", 1);
     let work = profile(vec![task(1, vec![Step::Run(millis(500))])]);
@@ -151,7 +151,7 @@ fn out_of_silence_one_write_is_enough() {
 }
 
 #[test]
-fn limits_go_back_after_the_launch() {
+fn limits_are_restored_after_the_launch() {
     let machine = machine(1);
     let governor = governor("ondemand", 1);
     let work = profile(vec![task(1, vec![Step::Run(millis(100))])]);
@@ -169,7 +169,7 @@ fn limits_go_back_after_the_launch() {
 }
 
 #[test]
-fn a_boost_that_the_governor_refuses_is_told_beforehand() {
+fn a_boost_that_the_governor_refuses_fails_the_check() {
     let machine = machine(1);
     let governor = governor("schedutil", 1);
     let work = profile(vec![task(1, vec![Step::Run(millis(100))])]);
@@ -188,9 +188,9 @@ fn a_boost_that_the_governor_refuses_is_told_beforehand() {
 
 #[test]
 fn the_mean_over_phases_is_that_of_an_even_spread() {
-    // On 3.0, a launch at the moment x of a period of 100 ms is seen with a
-    // full window after 100 + (100 − x) ms: 150 ms on average, of which five
-    // sixths are lost. A launch in the last 5 % of a window is missed by none.
+    // On 3.0, a launch at the moment x of a period of 100 ms gets full speed
+    // after a full window, 100 + (100 − x) ms later: 150 ms on average, of which
+    // five sixths are lost.
     let machine = machine(1);
     let governor = governor("ondemand:3.0", 1);
     let work = Profile::launch(millis(1_000), Nanos::ZERO, 1);
@@ -248,13 +248,13 @@ proptest! {
             prop_assert!(known, "{change:?}");
         }
         prop_assert_eq!(found.transitions.len() as u64, found.changes);
-        // The CPUs took between what idle and what busy ones take in that time.
+        // Energy is between that of idle CPUs and that of busy ones.
         let time = found.length.as_secs_f64() * cpus as f64;
         let most = time * 0.629;
         prop_assert!(found.cpu.0 >= time * 0.005 - 1e-9 && found.cpu.0 <= most + 1e-9);
         let launch = found.launch.unwrap();
         prop_assert_eq!(found.length, launch + profile.tail);
-        // The same again is the same.
+        // The simulation is deterministic.
         prop_assert_eq!(outcome(&machine, name, &profile, millis(phase)), found);
     }
 

@@ -82,11 +82,11 @@ impl Service {
     ) -> Result<(Self, ServiceHandle)> {
         let (bell, rung) = (Arc::new(Doorbell::new()?), Arc::new(Doorbell::new()?));
         let (given, orders) = channel();
-        let (notes, heard) = channel();
+        let (notes, receiver) = channel();
         let handle = ServiceHandle {
             orders: given,
             bell: Arc::clone(&bell),
-            notes: heard,
+            notes: receiver,
             noted: Arc::clone(&rung),
         };
         let service = Self {
