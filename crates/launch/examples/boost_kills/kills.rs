@@ -356,7 +356,7 @@ impl KillSetup<'_> {
         let policies = below(&cpus.join("cpufreq"));
         places.extend(policies.iter().flat_map(|policy| below(policy)));
         places.extend(policies);
-        let files = places.iter().flat_map(|place| KNOBS.iter().map(|knob| setup.join(knob)));
+        let files = places.iter().flat_map(|place| KNOBS.iter().map(|knob| place.join(knob)));
         files.filter_map(|file| Some((file.clone(), fs::read_to_string(&file).ok()?))).collect()
     }
 }

@@ -21,7 +21,7 @@ pub enum Note {
     Lost {
         /// Which one.
         knob: String,
-        /// EndReason.
+        /// Why.
         reason: String,
     },
     /// Events came faster than they were read; the number of times so far.

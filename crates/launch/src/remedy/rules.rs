@@ -16,7 +16,7 @@ pub struct Candidate<'a> {
     pub user: u32,
 }
 
-/// EndReason a new program is not boosted.
+/// Why a new program is not boosted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rejection {
@@ -115,7 +115,7 @@ impl Rules {
         !self.executables.is_all()
     }
 
-    /// EndReason `candidate` is no launch; `None` if it is one. The caller checks whether
+    /// Why `candidate` is no launch; `None` if it is one. The caller checks whether
     /// it leads a process group.
     pub fn rejection(&self, candidate: &Candidate<'_>) -> Option<Rejection> {
         if candidate

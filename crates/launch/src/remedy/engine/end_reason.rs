@@ -1,6 +1,6 @@
-//! EndReason a boost ended.
+//! Why a boost ended.
 
-/// EndReason the boost of a launch ended.
+/// Why the boost of a launch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EndReason {
     /// Its processes are idle.

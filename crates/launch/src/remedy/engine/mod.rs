@@ -51,7 +51,7 @@ pub struct EndedBoost {
     pub program: String,
     /// The length of its boost.
     pub boosted: Nanos,
-    /// EndReason the boost ended.
+    /// Why the boost ended.
     pub why: EndReason,
 }
 
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// EndReason no launch would be boosted now.
+    /// Why no launch would be boosted now.
     pub fn rejection(&mut self, now: Timestamp) -> Option<Rejection> {
         if self.paused {
             Some(Rejection::Paused)

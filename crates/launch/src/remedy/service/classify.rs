@@ -25,7 +25,7 @@ impl Service {
         self.name(process);
     }
 
-    /// EndReason the program of `process` is not boosted.
+    /// Why the program of `process` is not boosted.
     fn rejection_of(&mut self, process: u32) -> Option<Rejection> {
         if let Some(reason) = self.engine.rejection(Timestamp::now()) {
             return Some(reason);
